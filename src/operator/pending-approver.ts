@@ -136,7 +136,7 @@ function storeAnswer(
   for (const { request } of ofSession.slice(0, Math.max(0, ofSession.length - PER_SESSION + 1)))
     folder.dropPending(request.hash);
   const { sessionId, agent, action, reason, view, hash } = request;
-  const kept = folder.keepPending({
+  const storedPending = folder.keepPending({
     version: 1,
     id: shortId(all.map(({ id }) => id)),
     root,
@@ -146,5 +146,5 @@ function storeAnswer(
     ...(holder === undefined ? {} : { holder }),
     request: { sessionId, agent, action, reason, view, hash },
   });
-  return kept?.id ?? null;
+  return storedPending?.id ?? null;
 }

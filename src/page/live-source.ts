@@ -245,6 +245,6 @@ interface ListedApproval extends Omit<Waiting, 'sessionId' | 'card' | 'writable'
 }
 
 /** Sets a signal, unless it has an equal value. */
-function setIfChanged<Value>(kept: Signal<Value>, value: Value): void {
-  if (JSON.stringify(value) !== JSON.stringify(kept.value)) kept.value = value;
+function setIfChanged<Value>(signal: Signal<Value>, value: Value): void {
+  if (JSON.stringify(value) !== JSON.stringify(signal.value)) signal.value = value;
 }

@@ -11,7 +11,7 @@ export class SessionStore {
   readonly #rows = new Map<number, ViewRow>();
   /** The key of each row that is part of another row, with the key of that row. */
   readonly #parts = new Map<number, number>();
-  #kept: ViewState[] = [];
+  #savedStates: ViewState[] = [];
   #last: { index: number; state: ViewState } = { index: -1, state: EMPTY_VIEW };
   readonly count = signal(0);
   /** True if the frames before the newest ones are not loaded: then the shown state is always the newest one. */
@@ -65,7 +65,7 @@ export class SessionStore {
     this.partial.value = false;
     this.#frames = frames;
     this.#base = EMPTY_VIEW;
-    this.#kept = [];
+    this.#savedStates = [];
     this.#last = { index: -1, state: EMPTY_VIEW };
     this.#rows.clear();
     for (const frame of frames) this.#addRow(frame);
@@ -90,12 +90,12 @@ export class SessionStore {
   stateAt(index: number): ViewState {
     if (index < 0) return this.#base;
     if (this.#last.index === index) return this.#last.state;
-    const kept = Math.min(Math.floor(index / APART), this.#kept.length) * APART;
-    const isNext = this.#last.index < index && this.#last.index >= kept - 1;
-    let state = isNext ? this.#last.state : kept === 0 ? this.#base : this.#kept[kept / APART - 1]!;
-    for (let at = isNext ? this.#last.index + 1 : kept; at <= index; at++) {
+    const nearest = Math.min(Math.floor(index / APART), this.#savedStates.length) * APART;
+    const isNext = this.#last.index < index && this.#last.index >= nearest - 1;
+    let state = isNext ? this.#last.state : nearest === 0 ? this.#base : this.#savedStates[nearest / APART - 1]!;
+    for (let at = isNext ? this.#last.index + 1 : nearest; at <= index; at++) {
       state = applyDelta(state, this.#frames[at]!.delta);
-      if ((at + 1) % APART === 0) this.#kept[(at + 1) / APART - 1] = state;
+      if ((at + 1) % APART === 0) this.#savedStates[(at + 1) / APART - 1] = state;
     }
     this.#last = { index, state };
     return state;

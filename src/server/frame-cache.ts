@@ -28,15 +28,15 @@ export class FrameCache {
 
   /** The frames of a session up to this moment. @throws ApiError as `AllEvidence.ownSession` */
   async of(sessionId: string): Promise<StoredFrames> {
-    const kept = this.#sessions.get(sessionId) ?? this.#begin(sessionId);
+    const cached = this.#sessions.get(sessionId) ?? this.#begin(sessionId);
     this.#sessions.delete(sessionId);
-    this.#sessions.set(sessionId, kept);
-    kept.catch(() => this.#sessions.delete(sessionId));
+    this.#sessions.set(sessionId, cached);
+    cached.catch(() => this.#sessions.delete(sessionId));
     for (const oldest of this.#sessions.keys()) {
       if (this.#sessions.size <= MOST) break;
       this.#sessions.delete(oldest);
     }
-    const frames = await kept;
+    const frames = await cached;
     await frames.catchUp();
     return frames;
   }
@@ -52,11 +52,11 @@ export class FrameCache {
     const { store } = await this.#allEvidence.ownSession(sessionId);
     const { seq } = await store.head(sessionId);
     if (seq < LONG) return null;
-    const kept = await readStoredState(store, sessionId);
-    if (kept === null || seq - kept.state.head.seq > LONG) return null;
+    const storedState = await readStoredState(store, sessionId);
+    if (storedState === null || seq - storedState.state.head.seq > LONG) return null;
     const pin = await this.#allEvidence.pinOf(sessionId);
     const tables = compileTables(pin.specs);
-    let { state } = kept;
+    let { state } = storedState;
     for await (const stored of store.entries(sessionId, { from: state.head.seq + 1 }))
       state = applyEntry(tables, state, stored);
     const end = state.head.seq;

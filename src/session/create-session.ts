@@ -50,9 +50,9 @@ export interface ResumePoint {
 /** Finds the point to resume a session from. Only reads. Throws StoreError `session-not-found`, `blob-not-found`. */
 export async function resumePoint(store: EvidenceStore, sessionId: string): Promise<ResumePoint> {
   const opened = await openingOf(store, sessionId);
-  const kept = await readStoredState(store, sessionId);
-  const fits = kept !== null && isOpenedAs(kept, opened);
-  return { hash: opened.pin, pin: await getPin(store, opened.pin), state: fits ? kept.state : null };
+  const stored = await readStoredState(store, sessionId);
+  const fits = stored !== null && isOpenedAs(stored, opened);
+  return { hash: opened.pin, pin: await getPin(store, opened.pin), state: fits ? stored.state : null };
 }
 
 /**

@@ -40,7 +40,7 @@ export class SessionWriter {
   #lease: Lease | null = null;
   readonly #observers: EntryObserver[];
   /** The seq up to which the store has kept the state. */
-  #keptUntil: number;
+  #storedUntil: number;
   /** The timer of the lease's renewals while work runs. */
   #renewal: NodeJS.Timeout | undefined;
   /** How much work is running that may outlast the lease. */
@@ -51,7 +51,7 @@ export class SessionWriter {
     this.#holder = parts.ids.next('writer');
     this.#state = state;
     this.#observers = parts.observer ? [parts.observer] : [];
-    this.#keptUntil = state.head.seq;
+    this.#storedUntil = state.head.seq;
   }
 
   get state(): SessionState {
@@ -140,8 +140,8 @@ export class SessionWriter {
 
   async #keepState(lease: Lease): Promise<void> {
     const { seq } = this.#state.head;
-    if (seq - this.#keptUntil < KEEP_EVERY) return;
-    this.#keptUntil = seq;
+    if (seq - this.#storedUntil < KEEP_EVERY) return;
+    this.#storedUntil = seq;
     const { store, pin } = this.#parts;
     // The entries are durable, so a failure to store the state only slows down the next reader.
     await store.keepFold?.(lease, storedFold({ pin, state: this.#state })).catch(() => {});
@@ -180,10 +180,10 @@ export class SessionWriter {
     this.#lease = null;
     const { store, pin } = this.#parts;
     const { seq } = this.#state.head;
-    await (seq > this.#keptUntil
+    await (seq > this.#storedUntil
       ? store.release(lease, storedFold({ pin, state: this.#state }))
       : store.release(lease));
-    this.#keptUntil = seq;
+    this.#storedUntil = seq;
   }
 
   #become(state: SessionState, entry: Entry): void {

@@ -230,8 +230,8 @@ async function dispatch(at: PipelineMessage, services: SocialServices): Promise<
     opened: at.opened === true,
   });
   // Another process may have dispatched a message with the same id meanwhile; its recipient is the only one.
-  const kept = await readDispatch(store, id);
-  if (kept?.to !== at.to)
+  const stored = await readDispatch(store, id);
+  if (stored?.to !== at.to)
     throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
   at.sent = await deliver(at, services, checked.draft);
 }

@@ -87,8 +87,8 @@ export function describeValue(value: Json): string {
   if (hint !== undefined) return `${ended}: ${shortValue(hint, 240)}`;
   if (exit !== undefined)
     return `${ended}${stdout ? `: ${describeOutput(stdout)}` : stderr ? `: ${describeOutput(stderr)}` : ''}`;
-  const [kept] = Object.entries(value).filter(([, part]) => typeof fieldsOf(part)['blob'] === 'string');
-  if (kept) return `${kept[0]}: ${describeValue(kept[1])}`;
+  const [stored] = Object.entries(value).filter(([, part]) => typeof fieldsOf(part)['blob'] === 'string');
+  if (stored) return `${stored[0]}: ${describeValue(stored[1])}`;
   return shortValue(value, 160);
 }
 

@@ -182,8 +182,8 @@ class Bridge {
     editor: AgentContext,
   ): Promise<LoadSessionResponse> {
     const { sessionId, cwd } = params;
-    const kept = (await this.#options.conversations.list()).find(({ session }) => session === sessionId);
-    if (!kept)
+    const stored = (await this.#options.conversations.list()).find(({ session }) => session === sessionId);
+    if (!stored)
       throw RequestError.invalidParams(
         { sessionId },
         `this agent has no open conversation ${sessionId}; session/list names those that can be continued`,
@@ -191,9 +191,9 @@ class Bridge {
     const before = this.#sessions.get(sessionId);
     if (before) await this.#close(before);
     const opened = await this.#open(params, editor, sessionId);
-    const session = this.#add(opened, kept.inner, editor);
+    const session = this.#add(opened, stored.inner, editor);
     try {
-      const innerRequest = { ...this.#forInner(cwd, opened), sessionId: kept.inner };
+      const innerRequest = { ...this.#forInner(cwd, opened), sessionId: stored.inner };
       const { agent } = this.#inner;
       const { configOptions } = await (method === 'session/load'
         ? agent.request('session/load', innerRequest)
@@ -208,7 +208,7 @@ class Bridge {
 
   /** The conversations that can be continued, with the titles that the inner agent gives them. */
   async #list(cwd: string | null | undefined): Promise<ListSessionsResponse> {
-    const kept = (await this.#options.conversations.list()).filter((one) => !cwd || one.cwd === cwd);
+    const stored = (await this.#options.conversations.list()).filter((one) => !cwd || one.cwd === cwd);
     // Without this ability of the inner agent, the conversations have no titles.
     const theirs = this.#can.list
       ? await this.#inner.agent.request('session/list', cwd ? { cwd } : {}).catch(() => ({ sessions: [] }))
@@ -217,7 +217,7 @@ class Bridge {
       theirs.sessions.map(({ sessionId, title }) => [sessionId, title && withoutSituation(title)]),
     );
     return {
-      sessions: kept.map(({ session, inner, cwd, updatedAt, name }) => ({
+      sessions: stored.map(({ session, inner, cwd, updatedAt, name }) => ({
         sessionId: session,
         cwd,
         updatedAt,

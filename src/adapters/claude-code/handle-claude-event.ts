@@ -144,9 +144,9 @@ async function settleBrokenOff(at: HookCall): Promise<ConversationRecord> {
 const INTERRUPTED = { ran: false, text: 'it was interrupted' };
 
 async function concludeBrokenOff({ host, record }: HookCall, toolUseId: string, message: string): Promise<void> {
-  const kept = (await host.takeForCall(record, toolUseId)) as unknown as StoredCall | null;
-  if (kept === null) return;
-  const { ticket, input } = kept;
+  const stored = (await host.takeForCall(record, toolUseId)) as unknown as StoredCall | null;
+  if (stored === null) return;
+  const { ticket, input } = stored;
   // If the command has begun, the run command records it.
   if (ticket === null && !(await host.revokeCommand(textOf(input['command']) ?? ''))) return;
   const concluded =
@@ -181,8 +181,8 @@ async function notice(before: HookCall): Promise<ConversationRecord> {
 /** Records in the transcript that the result of a native call will never arrive. */
 async function giveUp({ event: { toolUseId }, record, host }: HookCall): Promise<void> {
   if (toolUseId === null) return;
-  const kept = (await host.takeForCall(record, toolUseId)) as unknown as StoredCall | null;
-  if (kept?.ticket)
+  const stored = (await host.takeForCall(record, toolUseId)) as unknown as StoredCall | null;
+  if (stored?.ticket)
     host.recordTranscript(record, toolResult(toolUseId, { status: 'error', text: 'no hook reported its end' }));
 }
 

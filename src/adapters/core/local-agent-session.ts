@@ -127,11 +127,11 @@ function adviceOn(
   error: { readonly code: string; readonly message: string } | undefined,
 ): string {
   const { exit, stderr, stdout, noNetwork } = fieldsOf(data);
-  const kept = error?.code !== 'git-not-kept';
-  if (kept && (typeof exit !== 'number' || exit === 0)) return '';
+  const gitKept = error?.code !== 'git-not-kept';
+  if (gitKept && (typeof exit !== 'number' || exit === 0)) return '';
   const advice = sandboxAdvice(
     session,
-    `${kept ? '' : `${error.code}: ${error.message}`}\n${stderr}\n${stdout}\n${noNetwork}`,
+    `${gitKept ? '' : `${error.code}: ${error.message}`}\n${stderr}\n${stdout}\n${noNetwork}`,
   );
   return advice === null ? '' : `\n${advice}`;
 }

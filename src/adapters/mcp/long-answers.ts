@@ -11,7 +11,7 @@ const KEPT = 8;
  */
 export class LongAnswers {
   readonly #bytes: number;
-  readonly #kept = new Map<string, readonly string[]>();
+  readonly #parts = new Map<string, readonly string[]>();
 
   /** @param bytes maximum number of bytes in a part; Infinity if the client takes answers of any length */
   constructor(bytes: number) {
@@ -31,7 +31,7 @@ export class LongAnswers {
     const { part } = argumentsOf(input);
     if (name !== 'status' || typeof part !== 'string') return null;
     const [, id = '', number = ''] = /^(\w+)\/(\d+)$/.exec(part) ?? [];
-    const parts = this.#kept.get(id);
+    const parts = this.#parts.get(id);
     const text = parts?.[Number(number) - 1];
     if (parts === undefined) return `There is no part "${part}" any more: the last ${KEPT} long answers are kept.`;
     if (text === undefined) return `There is no part "${part}": that answer has ${parts.length} parts.`;
@@ -45,8 +45,8 @@ export class LongAnswers {
     const parts = split(news !== '' && text.endsWith(news) ? text.slice(0, -news.length) : text, this.#bytes);
     if (parts.length < 2) return null;
     const id = randomBytes(4).toString('hex');
-    this.#kept.set(id, parts);
-    for (const old of [...this.#kept.keys()].slice(0, -KEPT)) this.#kept.delete(old);
+    this.#parts.set(id, parts);
+    for (const old of [...this.#parts.keys()].slice(0, -KEPT)) this.#parts.delete(old);
     return parts[0] + remark(id, 1, parts.length) + news;
   }
 }

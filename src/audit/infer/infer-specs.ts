@@ -46,10 +46,10 @@ export function inferSpecs(specs: SpecSet, usage: RecordedUsages): InferredSpecs
   const ids = new Set([...used, ...back.map(({ to }) => to)]);
   for (const id of Object.keys(specs.peripherals))
     if (!ids.has(id)) slack.push({ peripheral: id, what: 'peripheral', granted: id });
-  const kept = Object.values(specs.peripherals).filter(({ id }) => ids.has(id));
+  const usedPeripherals = Object.values(specs.peripherals).filter(({ id }) => ids.has(id));
   const agents = new Set([...usage.peripherals.values()].flatMap((at) => [...at.agents]));
   const peripherals = Object.fromEntries(
-    kept.map((spec) => [
+    usedPeripherals.map((spec) => [
       spec.id,
       tighten(spec, usage.peripherals.get(spec.id) ?? null, { ids, agents, back, whole }, slack),
     ]),
@@ -162,7 +162,7 @@ function sourcesUsed(
   );
   const named = (peripheral: string) =>
     entry.sources.some((source) => source.kind === 'from' && source.peripheral === peripheral);
-  const kept = entry.sources.flatMap((source): EntrySource[] => {
+  const sources = entry.sources.flatMap((source): EntrySource[] => {
     switch (source.kind) {
       case 'default':
         return first ? [source] : [];
@@ -182,8 +182,8 @@ function sourcesUsed(
     }
   });
   for (const source of entry.sources)
-    if (source.kind !== 'from-any' && !kept.includes(source)) unused('entry', `${sourceName(source)} → ${id}`);
-  return kept.length > 0 ? kept : entry.sources;
+    if (source.kind !== 'from-any' && !sources.includes(source)) unused('entry', `${sourceName(source)} → ${id}`);
+  return sources.length > 0 ? sources : entry.sources;
 }
 
 function exitsUsed(

@@ -23,18 +23,18 @@ export function acpConversations(io: Io, root: string, command: readonly string[
     },
     async list() {
       const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : [];
-      const kept = new Map(
+      const stored = new Map(
         files
           .map((name) => readRecord<Kept>(join(folder, name)))
           .filter((one) => one !== null && JSON.stringify(one.command) === mine)
           .map((one) => [one!.session, one!]),
       );
-      if (kept.size === 0) return [];
+      if (stored.size === 0) return [];
       const sessions = await withStore(root, io.env, [], (store) => store.sessions());
       return sessions
         .filter(({ closed, erased, archived }) => !closed && !erased && !archived)
         .flatMap(({ sessionId: session, lastAt: updatedAt, name }) => {
-          const one = kept.get(session);
+          const one = stored.get(session);
           return one ? [{ session, inner: one.inner, cwd: one.cwd, updatedAt, name }] : [];
         });
     },

@@ -29,7 +29,7 @@ export const claudeInstaller: Installer = {
       ([path, text]) => [join(folder, path), text] as const,
     );
     const guard = target.scope === 'project' ? [[join(target.root, GUARD_FILE), GUARD_SCRIPT] as const] : [];
-    const files = [...plugin, ...guard, [keptFile(target), textToKeep(target)] as const].map(([path, text]) =>
+    const files = [...plugin, ...guard, [originalFile(target), textToKeep(target)] as const].map(([path, text]) =>
       change(path, text),
     );
     const left = filesIn(folder).filter((path) => !files.some((file) => file.path === path));
@@ -104,22 +104,24 @@ const settingsFile = (target: InstallTarget): string =>
 function settingsChange(target: InstallTarget, installs: boolean): FileChange {
   const path = settingsFile(target);
   const before = readText(path);
-  const kept = readText(keptFile(target));
+  const originalText = readText(originalFile(target));
   if (installs) return { path, before, after: withOurs(target, path, before) };
-  if (kept !== null && withOurs(target, path, kept) === before) return { path, before, after: kept };
-  const after = withoutOurs(target, path, before, kept);
-  const isLeft = kept !== null || after === null || after === before || Object.keys(objectIn(after, path)).length > 0;
+  if (originalText !== null && withOurs(target, path, originalText) === before)
+    return { path, before, after: originalText };
+  const after = withoutOurs(target, path, before, originalText);
+  const isLeft =
+    originalText !== null || after === null || after === before || Object.keys(objectIn(after, path)).length > 0;
   return { path, before, after: isLeft ? after : null };
 }
 
 /** A copy of the settings before the installation. It is restored only if nobody changed the written settings. */
-const keptFile = (target: InstallTarget): string => join(pluginFolder(target), 'settings.before');
+const originalFile = (target: InstallTarget): string => join(pluginFolder(target), 'settings.before');
 
-/** The copy for {@link keptFile}. If our settings are already installed, the existing copy is kept. */
+/** The copy for {@link originalFile}. If our settings are already installed, the existing copy is kept. */
 function textToKeep(target: InstallTarget): string | null {
-  const [path, kept] = [settingsFile(target), readText(keptFile(target))];
+  const [path, originalText] = [settingsFile(target), readText(originalFile(target))];
   const before = readText(path);
-  return before === withOurs(target, path, before) ? kept : before;
+  return before === withOurs(target, path, before) ? originalText : before;
 }
 
 function withOurs(target: InstallTarget, path: string, text: string | null): string | null {
@@ -133,13 +135,18 @@ function withOurs(target: InstallTarget, path: string, text: string | null): str
 const statedIn = (text: string | null, path: string, key: string): unknown =>
   text?.trim() ? objectIn(text, path)[key] : undefined;
 
-/** @param kept the settings before the installation, whose `disableAllHooks` and `statusLine` are restored */
-function withoutOurs({ io }: InstallTarget, path: string, text: string | null, kept: string | null): string | null {
-  const original = statedIn(kept, path, 'disableAllHooks') as boolean | undefined;
+/** @param originalText the settings before the installation, whose `disableAllHooks` and `statusLine` are restored */
+function withoutOurs(
+  { io }: InstallTarget,
+  path: string,
+  text: string | null,
+  originalText: string | null,
+): string | null {
+  const original = statedIn(originalText, path, 'disableAllHooks') as boolean | undefined;
   const isOurs = statedIn(text, path, 'disableAllHooks') === false;
   const switched = isOurs ? withKey(text, path, 'disableAllHooks', original) : text;
   const shown = isOurStatusLine(statedIn(text, path, 'statusLine'), io.env)
-    ? withKey(switched, path, 'statusLine', statedIn(kept, path, 'statusLine') as never)
+    ? withKey(switched, path, 'statusLine', statedIn(originalText, path, 'statusLine') as never)
     : switched;
   return withGuard(withAllowedRunCommand(shown, path, io.env, false), path, {});
 }

@@ -135,8 +135,8 @@ function remove(table: { [key: string]: unknown }, [key, ...rest]: readonly stri
 /** Drops empty tables, because removing hopgate's keys leaves such tables. */
 function dropEmptyTables(value: unknown): unknown {
   if (!isPlain(value)) return value;
-  const kept = Object.entries(value).map(([key, item]) => [key, dropEmptyTables(item)] as const);
-  return Object.fromEntries(kept.filter(([, item]) => !(isPlain(item) && Object.keys(item).length === 0)));
+  const entries = Object.entries(value).map(([key, item]) => [key, dropEmptyTables(item)] as const);
+  return Object.fromEntries(entries.filter(([, item]) => !(isPlain(item) && Object.keys(item).length === 0)));
 }
 
 const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(plainTables(a), plainTables(b));

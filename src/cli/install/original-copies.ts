@@ -40,13 +40,13 @@ export function withCopies(
   changes: readonly FileChange[],
   isPlain: (path: string) => boolean,
 ): FileChange {
-  const kept = changes.flatMap(({ path: file, before, after }): readonly (readonly [string, Kept])[] => {
+  const copies = changes.flatMap(({ path: file, before, after }): readonly (readonly [string, Kept])[] => {
     const known = files[file];
     const isOurs = known !== undefined && before !== null && hashOf(before) === known.installed;
     if (after === null || !(isOurs || isPlain(file))) return [];
     return [[file, { before: isOurs ? known.before : before, installed: hashOf(after) }]];
   });
-  return { path, before: readText(path), after: `${JSON.stringify(Object.fromEntries(kept))}\n`, isOurs: true };
+  return { path, before: readText(path), after: `${JSON.stringify(Object.fromEntries(copies))}\n`, isOurs: true };
 }
 
 /** The changes of an uninstallation: a file that nobody changed since the installation gets its earlier bytes back. */

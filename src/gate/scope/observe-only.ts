@@ -44,8 +44,8 @@ export function openContext(context: GateContext, { tool: id, args }: StepReques
 function openRule({ id }: ToolSpec, { command }: ScopeRule): ScopeRule {
   const runsIn = getOwn(COMMAND_TOOLS, id)?.runsIn ?? ['contained'];
   const works = getOwn(COMMAND_TOOLS, id)?.worksIn ?? ['contained'];
-  const kept = works.includes(command) ? command : (works[0] ?? runsIn[0] ?? 'contained');
-  return { read: 'root', write: ['.'], command: kept, url: 'allow-list' };
+  const scope = works.includes(command) ? command : (works[0] ?? runsIn[0] ?? 'contained');
+  return { read: 'root', write: ['.'], command: scope, url: 'allow-list' };
 }
 
 /** The configuration without this repository's own scopes and approvals, and with the hosts that the call names. */

@@ -157,10 +157,10 @@ function levelsTo(
     if (next.size === 0) return [];
     const ends = [...next].filter(isEnd);
     if (ends.length > 0) {
-      let kept: ReadonlySet<State> = new Set(ends);
+      let reaching: ReadonlySet<State> = new Set(ends);
       const back = levels.toReversed().map((states) => {
-        kept = new Set([...states].filter((state) => movesFrom(state).some(({ to }) => kept.has(to))));
-        return kept;
+        reaching = new Set([...states].filter((state) => movesFrom(state).some(({ to }) => reaching.has(to))));
+        return reaching;
       });
       return [...back.toReversed(), new Set(ends)];
     }

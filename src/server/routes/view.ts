@@ -65,10 +65,10 @@ const frames = defineRoute('GET /v1/sessions/{session}/frames', {
     seq: z.int().describe('The `seq` of the last entry.'),
   }),
   run: async ({ path: { session }, query: { from, limit }, services }) => {
-    const kept = await services.frames.of(session);
-    const page = await kept.page(from, limit);
-    const last = page.frames.at(-1)?.seq ?? kept.seq;
-    return { ...page, next: last < kept.seq ? last + 1 : null, seq: kept.seq };
+    const frames = await services.frames.of(session);
+    const page = await frames.page(from, limit);
+    const last = page.frames.at(-1)?.seq ?? frames.seq;
+    return { ...page, next: last < frames.seq ? last + 1 : null, seq: frames.seq };
   },
 });
 
@@ -98,9 +98,12 @@ const snapshot = defineRoute('GET /v1/sessions/{session}/snapshot', {
     }),
   }),
   run: async ({ path: { session }, services }) => {
-    const [{ graph, specs }, kept] = await Promise.all([services.frames.graph(session), services.frames.of(session)]);
-    const { seq, state } = kept;
-    const { frames, ...newest } = kept.newest(NEWEST_ROWS);
+    const [{ graph, specs }, sessionFrames] = await Promise.all([
+      services.frames.graph(session),
+      services.frames.of(session),
+    ]);
+    const { seq, state } = sessionFrames;
+    const { frames, ...newest } = sessionFrames.newest(NEWEST_ROWS);
     return { seq, state, specHash: specs.hash, graph, newest: { ...newest, frames: [...frames] } };
   },
 });

@@ -82,7 +82,7 @@ function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = 
  * would search for that blob.
  */
 const isKeptApart = (value: Json): boolean =>
-  looksKept(value) ||
+  looksStored(value) ||
   (typeof value === 'object' && JSON.stringify(value).length > INLINE_BYTES) ||
   // A character takes at most six bytes of JSON.
   (typeof value === 'string' && value.length > INLINE_BYTES / 6 - 2 && JSON.stringify(value).length > INLINE_BYTES);
@@ -94,7 +94,7 @@ export async function storeValue(store: EvidenceStore, value: Json): Promise<Jso
   return { blob: await store.putBlob(bytes), bytes: bytes.length };
 }
 
-const looksKept = (value: Json): boolean => isObject(value) && 'blob' in value && 'bytes' in value;
+const looksStored = (value: Json): boolean => isObject(value) && 'blob' in value && 'bytes' in value;
 
 /** The evidence form of arguments: what the gate judged stays readable, any other large value becomes a blob. */
 export async function storeArguments(
@@ -105,8 +105,8 @@ export async function storeArguments(
 ): Promise<{ [name: string]: Json }> {
   const unjudged = blobParameters(tool, peripheral).filter(({ name }) => Object.hasOwn(args, name));
   if (unjudged.length === 0) return { ...args };
-  const kept = await storeFields(store, Object.fromEntries(unjudged.map(({ name }) => [name, args[name]!] as const)));
-  return { ...args, ...kept };
+  const stored = await storeFields(store, Object.fromEntries(unjudged.map(({ name }) => [name, args[name]!] as const)));
+  return { ...args, ...stored };
 }
 
 /** The evidence form of an object: each large value becomes a blob of its own. */
@@ -115,10 +115,10 @@ export async function storeFields(
   fields: { readonly [name: string]: Json },
 ): Promise<{ [name: string]: Json }> {
   const large = Object.keys(fields).filter((name) => isKeptApart(fields[name]!));
-  const kept = { ...fields };
+  const stored = { ...fields };
   if (large.length > 0)
-    await Promise.all(large.map(async (name) => setOwn(kept, name, await storeValue(store, fields[name]!))));
-  return kept;
+    await Promise.all(large.map(async (name) => setOwn(stored, name, await storeValue(store, fields[name]!))));
+  return stored;
 }
 
 /** The evidence form of an outcome. Next to a large result's reference, the session state's fields stay. */
@@ -126,23 +126,23 @@ export async function storeOutcome(store: EvidenceStore, outcome: ToolReport['ou
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;
   const { result } = outcome;
-  const kept =
-    isObject(result) && !looksKept(result) ? await keepResult(store, result) : await storeValue(store, result);
-  return { ...outcome, result: kept } as OutcomeRecord;
+  const stored =
+    isObject(result) && !looksStored(result) ? await storeResult(store, result) : await storeValue(store, result);
+  return { ...outcome, result: stored } as OutcomeRecord;
 }
 
-async function keepResult(store: EvidenceStore, { runs, ...result }: { [key: string]: Json }): Promise<Json> {
-  const kept = await storeFields(store, result);
+async function storeResult(store: EvidenceStore, { runs, ...result }: { [key: string]: Json }): Promise<Json> {
+  const stored = await storeFields(store, result);
   for (const list of ['matches', 'files']) {
-    const reference = kept[list];
+    const reference = stored[list];
     if (reference !== result[list] && isObject(reference))
-      kept[list] = { ...reference, paths: [...addFiles([], pathsIn(result[list]), MAX_FRUIT_FILES)] };
+      stored[list] = { ...reference, paths: [...addFiles([], pathsIn(result[list]), MAX_FRUIT_FILES)] };
   }
   const { report } = result;
-  if (isObject(report)) kept['report'] = await storeFields(store, report);
+  if (isObject(report)) stored['report'] = await storeFields(store, report);
   if (Array.isArray(runs))
-    kept['runs'] = await Promise.all(
-      runs.map((run) => (isObject(run) ? keepResult(store, run) : storeValue(store, run))),
+    stored['runs'] = await Promise.all(
+      runs.map((run) => (isObject(run) ? storeResult(store, run) : storeValue(store, run))),
     );
-  return kept;
+  return stored;
 }

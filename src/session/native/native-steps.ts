@@ -69,15 +69,15 @@ export class NativeSteps {
         const { store } = this.#calls.parts;
         const { tool } = ticket;
         const effects = await this.#effectsOf(this.#calls.toolCall(plan), ticket.before);
-        const kept = await storeOutcome(store, toJson(outcome) as unknown as NativeOutcome);
+        const stored = await storeOutcome(store, toJson(outcome) as unknown as NativeOutcome);
         if (acts) {
-          const bodies: Body[] = [{ event: 'outcome', tool, outcome: kept, effects }, ...this.#calls.deferredSteps];
+          const bodies: Body[] = [{ event: 'outcome', tool, outcome: stored, effects }, ...this.#calls.deferredSteps];
           this.#calls.clearDeferred();
           const findings = effects === 'unobserved' ? [] : findingsIn(effects);
           return { ok: true, recorded: true, evidence: await this.#calls.writer.append(bodies), findings };
         }
         const args = await this.#calls.storedArguments(plan, ticket.args);
-        const step: Body = { event: 'step', tool, args, outcome: kept, effects, ...wouldRefuseField(plan) };
+        const step: Body = { event: 'step', tool, args, outcome: stored, effects, ...wouldRefuseField(plan) };
         if (facts.pending) {
           // No entry may come between an intent and its outcome.
           this.#calls.deferStep(step);

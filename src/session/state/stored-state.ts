@@ -23,12 +23,12 @@ export const storedFold = ({ pin, state }: StoredState): StoredFold => ({
  * its first entry.
  */
 export async function readStoredState(store: EvidenceStore, sessionId: string): Promise<StoredState | null> {
-  const kept = await store.keptFold?.(sessionId);
-  if (!kept) return null;
-  const { format, pin, state } = JSON.parse(kept.text) as StoredState & { readonly format: string };
-  if (format !== FORMAT || state.facts.sessionId !== sessionId || !isSame(state.head, kept.head)) return null;
-  for await (const stored of store.entries(sessionId, { from: kept.head.seq }))
-    return isSame(stored.entry, kept.head) && isIntact(stored) ? { pin, state } : null;
+  const fold = await store.keptFold?.(sessionId);
+  if (!fold) return null;
+  const { format, pin, state } = JSON.parse(fold.text) as StoredState & { readonly format: string };
+  if (format !== FORMAT || state.facts.sessionId !== sessionId || !isSame(state.head, fold.head)) return null;
+  for await (const stored of store.entries(sessionId, { from: fold.head.seq }))
+    return isSame(stored.entry, fold.head) && isIntact(stored) ? { pin, state } : null;
   return null;
 }
 

@@ -35,12 +35,12 @@ function parseParts(schema: z.ZodType, value: unknown, path: IssuePath, report: 
       return isMapping(value) ? inRecord(def, value, path, report) : refuse('a mapping', value, path, report);
     case 'array': {
       if (!Array.isArray(value)) return refuse('a list', value, path, report);
-      const kept = value.flatMap((item, index) => {
+      const valid = value.flatMap((item, index) => {
         const good = parseParts(def.element!, item, [...path, index], report);
         return good === undefined ? [] : [good];
       });
       leaf(schema, value, path, (at, message) => at.length === path.length && report(at, message));
-      return kept;
+      return valid;
     }
     case 'union': {
       const fit = def.options!.filter((option) => acceptsValue(option, value));
@@ -71,7 +71,7 @@ const isMapping = (value: unknown): value is Mapping => isObject(value);
 
 function inObject(def: Definition, value: Mapping, path: IssuePath, report: IssueReport): Mapping {
   const shape = def.shape!;
-  const kept: { [key: string]: unknown } = {};
+  const valid: { [key: string]: unknown } = {};
   const unknown = Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
   for (const key of unknown) report([...path, key], `unknown key "${key}"`, suggest(key, Object.keys(shape)));
   const misspelt = new Set(unknown.map((key) => nearestName(key, Object.keys(shape))));
@@ -81,20 +81,20 @@ function inObject(def: Definition, value: Mapping, path: IssuePath, report: Issu
       continue;
     }
     const good = parseParts(schema, Object.hasOwn(value, key) ? value[key] : undefined, [...path, key], report);
-    if (good !== undefined) kept[key] = good;
+    if (good !== undefined) valid[key] = good;
   }
-  return kept;
+  return valid;
 }
 
 function inRecord(def: Definition, value: Mapping, path: IssuePath, report: IssueReport): Mapping {
-  const kept: { [key: string]: unknown } = {};
+  const valid: { [key: string]: unknown } = {};
   for (const [key, item] of Object.entries(value)) {
     const named = def.keyType!.safeParse(key);
     if (!named.success) report([...path, key], `"${key}" ${named.error.issues[0]!.message}`);
     const good = parseParts(def.valueType!, item, [...path, key], report);
-    if (named.success && good !== undefined) kept[key] = good;
+    if (named.success && good !== undefined) valid[key] = good;
   }
-  return kept;
+  return valid;
 }
 
 function leaf(schema: z.ZodType, value: unknown, path: IssuePath, report: IssueReport): unknown {

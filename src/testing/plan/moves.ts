@@ -168,7 +168,7 @@ function reportsOf(
   { specs }: AuditedPin,
   { observes = {}, state }: ToolSpec,
 ): readonly (readonly [string, ToolReport])[] {
-  const kept = state
+  const extra = state
     ? { state: Object.fromEntries(Object.keys(state).map((field) => [field, sampleOfType(state[field]!)])) }
     : {};
   return Object.entries(observes).flatMap(([field, type]) =>
@@ -176,7 +176,7 @@ function reportsOf(
       .slice(0, MOST_REPORTS)
       .map(
         (value) =>
-          [`${field}=${JSON.stringify(value)}`, { ...DEFAULT_REPORT, observed: { [field]: value }, ...kept }] as const,
+          [`${field}=${JSON.stringify(value)}`, { ...DEFAULT_REPORT, observed: { [field]: value }, ...extra }] as const,
       ),
   );
 }

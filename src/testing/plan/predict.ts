@@ -75,13 +75,13 @@ function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, 
       leave(request.fruit);
       return;
     case 'step': {
-      const { outcome, effects, observed = {}, state: kept = {} } = report;
+      const { outcome, effects, observed = {}, state: visitState = {} } = report;
       const result = {
         tool: request.tool,
         outcome: outcome as never,
         effects: effects as never,
         observed,
-        state: kept,
+        state: visitState,
       };
       const acting = hasIntent(pinned.specs.tools[request.tool]);
       applyBody(state, acting ? { event: 'outcome', ...result } : { event: 'step', args: {}, ...result });

@@ -27,12 +27,12 @@ export interface HiddenFolders {
  * @example
  * installationOf('/home/me/.nvm/versions/node/v22.3.0/bin/node', kept); // '/home/me/.nvm/versions/node/v22.3.0'
  */
-export function installationOf(program: string, kept: HiddenFolders): string | null {
+export function installationOf(program: string, hidden: HiddenFolders): string | null {
   const folder = dirname(program);
   if (!PROGRAM_FOLDERS.includes(basename(folder))) return null;
   const stated = dirname(folder);
   const real = realpathIfAny(stated);
-  if (real === null || [stated, real].some((each) => isTooWide(each, kept))) return null;
+  if (real === null || [stated, real].some((each) => isTooWide(each, hidden))) return null;
   if (!SIGNS.some((name) => existsSync(join(real, name)))) return null;
   return namesIn(real).some((name) => existsSync(join(real, name, '.git'))) ? null : stated;
 }

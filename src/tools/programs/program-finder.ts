@@ -59,7 +59,7 @@ const USER_PACKAGES: readonly { readonly folder: string; readonly version?: RegE
 export class ProgramFinder {
   readonly #request: ProgramsRequest;
   readonly #path: readonly string[];
-  readonly #kept: HiddenFolders;
+  readonly #hiddenFolders: HiddenFolders;
   readonly #masked: (path: string) => boolean;
   /** Real paths of the shown folders. */
   readonly #shown: string[];
@@ -76,7 +76,7 @@ export class ProgramFinder {
     this.#request = request;
     this.#path = path;
     const home = homeFolder(env);
-    this.#kept = { home: realpathIfAny(home) ?? home, folders: [root, ...state] };
+    this.#hiddenFolders = { home: realpathIfAny(home) ?? home, folders: [root, ...state] };
     this.#masked = maskMatcher(masks);
     for (const store of STORES)
       if (existsSync(store)) this.#mounts.set(store, [{ kind: 'read-only', source: store, target: store }]);
@@ -104,7 +104,7 @@ export class ProgramFinder {
   }
 
   #userPackages(): void {
-    const { home } = this.#kept;
+    const { home } = this.#hiddenFolders;
     for (const { folder, version, under = '' } of USER_PACKAGES)
       for (const name of version ? namesIn(join(home, folder)).filter((each) => version.test(each)) : ['']) {
         const way = join(folder, name, under);
@@ -133,7 +133,7 @@ export class ProgramFinder {
     if (isWithin(this.#request.root, file)) return this.#interpreter(file);
     if (
       !onlyBinaries ||
-      installationOf(file, this.#kept) !== null ||
+      installationOf(file, this.#hiddenFolders) !== null ||
       headOf(file).startsWith('\x7fELF') ||
       this.#behind(file)
     )
@@ -184,7 +184,7 @@ export class ProgramFinder {
   }
 
   #mount(file: string, link: string | null): void {
-    const installation = installationOf(file, this.#kept);
+    const installation = installationOf(file, this.#hiddenFolders);
     const real = installation && realpathIfAny(installation);
     if (installation !== null && real !== null) {
       for (const folder of new Set([real, installation])) {
@@ -203,7 +203,7 @@ export class ProgramFinder {
     const real = realpathIfAny(file);
     if (real === null || !isProgram(real)) return 'it cannot be executed';
     if (!isReadable(file, this.#request.root)) return 'the owner of the repository may not read it';
-    const { home, folders } = this.#kept;
+    const { home, folders } = this.#hiddenFolders;
     const [, ...state] = folders;
     if ([file, real].some((path) => state.some((folder) => isWithin(folder, path))))
       return 'it lies in hopgate’s own folder';
@@ -261,7 +261,7 @@ export class ProgramFinder {
   #python(file: string): void {
     const real = realpathIfAny(file);
     if (real === null || this.#isShown(real) || !/^(?:python|pypy)[\d.]*$/.test(basename(real))) return;
-    const installation = installationOf(real, this.#kept);
+    const installation = installationOf(real, this.#hiddenFolders);
     if (installation === null) return;
     const isPython = namesIn(join(installation, 'lib')).some(
       (name) => /^(?:python|pypy)\d/.test(name) && existsSync(join(installation, 'lib', name, 'encodings')),

@@ -188,7 +188,7 @@ function read(
     return;
   }
   const chunks: Buffer[] = [];
-  let kept = 0;
+  let size = 0;
   const finish = (truncated: boolean) => {
     const bytes = Buffer.concat(chunks);
     if (declared === null && !looksLikeText(bytes)) notText('of no declared type and binary');
@@ -211,9 +211,9 @@ function read(
   body.on('error', fail);
   body.on('end', () => finish(false));
   body.on('data', (chunk: Buffer) => {
-    const part = chunk.subarray(0, limits.bytes - kept);
+    const part = chunk.subarray(0, limits.bytes - size);
     chunks.push(part);
-    kept += part.length;
+    size += part.length;
     if (part.length < chunk.length) {
       body.removeAllListeners('data');
       finish(true);

@@ -94,7 +94,7 @@ async function showPage(
   const bytes = Buffer.from(text);
   const long = bytes.length > outputBytes;
   // A cut inside a character leaves a replacement character; drop it.
-  const kept = long
+  const shownText = long
     ? bytes
         .subarray(0, outputBytes)
         .toString('utf8')
@@ -107,7 +107,7 @@ async function showPage(
       status: answer.status,
       type: answer.type,
       title,
-      text: kept,
+      text: shownText,
       ...(raw ? { raw } : {}),
       truncated: answer.truncated || long,
       redirects: [...redirects],

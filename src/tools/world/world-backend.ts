@@ -92,18 +92,18 @@ async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, h
   const word = /^\s*(bell|whistle|hop-out)\b/.exec(action)?.[1] as keyof typeof INSTEAD | undefined;
   if (word) throw new Refusal('not-a-command', `The world knows no ${word}. ${INSTEAD[word]}`);
   const game = new WorldGame(world);
-  const kept = keptIn(call.state?.[STATE]);
+  const stored = storedGameIn(call.state?.[STATE]);
   const notices: string[] = [];
-  let carried = kept?.carried ?? null;
+  let carried = stored?.carried ?? null;
   let opening: string | undefined;
   let isNew = false;
-  if (kept && task === undefined) {
-    if (kept.world !== world.name)
+  if (stored && task === undefined) {
+    if (stored.world !== world.name)
       throw new Refusal(
         'world-lost',
-        `Your game is at ${kept.world}, and the config names ${world.name} now. ${ANOTHER}`,
+        `Your game is at ${stored.world}, and the config names ${world.name} now. ${ANOTHER}`,
       );
-    const resumption = await game.resume(kept.saved);
+    const resumption = await game.resume(stored.saved);
     if (resumption.kind === 'lost')
       throw new Refusal('world-lost', `Your game cannot go on: ${resumption.why}. ${ANOTHER}`);
     if (resumption.kind === 'replayed')
@@ -200,7 +200,7 @@ function stateOf({ world, carried, saved }: StoredGame): Json {
   }) as unknown as Json;
 }
 
-function keptIn(value: Json | undefined): StoredGame | null {
-  const kept = fieldsOf(value);
-  return isObject(kept['saved']) && typeof kept['world'] === 'string' ? (kept as unknown as StoredGame) : null;
+function storedGameIn(value: Json | undefined): StoredGame | null {
+  const fields = fieldsOf(value);
+  return isObject(fields['saved']) && typeof fields['world'] === 'string' ? (fields as unknown as StoredGame) : null;
 }

@@ -82,9 +82,9 @@ export class Job {
 
   /** The output since the last call, head and tail if longer than the cap. After the end, the last output again. */
   take(): BoundedText {
-    const kept = this.look();
+    const output = this.look();
     this.#unread = new BoundedOutput(this.#cap);
-    return kept;
+    return output;
   }
 
   /** Returns the unread output without marking it as read. */

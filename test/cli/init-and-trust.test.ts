@@ -186,7 +186,7 @@ describe('trust', () => {
     expect(await trusted(linked)).toBe(true);
     expect(await trusted(join(linked, 'sub'))).toBe(true);
     expect((await run('trust', '--root', linked)).out).toContain(`in ${root})`);
-    expect((await run('trust', '--revoke', '--root', linked)).out).toContain(`same as in ${root}, where it is trusted`);
+    expect((await run('trust', '--revoke', '--root', linked)).out).toContain(`The same file is trusted in ${root};`);
     writeFileSync(join(linked, 'hopgate.yaml'), `${WIDE}# more\n`);
     expect(await trusted(linked)).toBe(false);
     // Copies that name the repository, which does not name them.

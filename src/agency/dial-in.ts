@@ -132,14 +132,14 @@ export async function dialIn({ url, token, run, cancel, signal, onChange = () =>
   const address = new URL('agency/connect', url.endsWith('/') ? url : `${url}/`);
   address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
   for (let failures = 0; !signal.aborted; failures++) {
-    const opened = await once(address, token, run, cancel, signal, onChange);
+    const opened = await connectOnce(address, token, run, cancel, signal, onChange);
     if (opened) failures = 0;
     await sleep(Math.min(5_000, 100 * 2 ** failures), undefined, { signal }).catch(() => {});
   }
 }
 
 /** One connection; resolves when it has ended, with true if it was open. */
-function once(
+function connectOnce(
   address: URL,
   token: string,
   run: DialOptions['run'],

@@ -43,8 +43,8 @@ export function exitNotMet(context: GateContext, edge: Edge, why: string, remedy
 
 export function exitProblem(requirement: Requirement, fruit: Fruit): string {
   if (requirement.kind === 'fruit') {
-    const is = fruit[requirement.field] ?? null;
-    return `it implies that ${describeRequirement(requirement)}, but it is ${is === null ? 'unknown: nothing was observed that counts' : JSON.stringify(is)}`;
+    const value = fruit[requirement.field] ?? null;
+    return `it implies that ${describeRequirement(requirement)}, but it is ${value === null ? 'unknown: nothing was observed that counts' : JSON.stringify(value)}`;
   }
   if (requirement.kind === 'principal') return `only the ${requirement.is} can make a user-request`;
   return `${describeSubject(requirement)} does not hold`;

@@ -12,8 +12,8 @@ import { MAX_TEXT } from './speech-acts.ts';
  * // [bell 1 from agent claude (session:s-1), query, id m-1] "Where is the mug?"
  */
 export function renderMessages(messages: readonly Message[]): string {
-  const once = new Map(messages.map((message) => [message.id, message]));
-  return [...once.values()]
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  return [...byId.values()]
     .sort((a, b) => a.seq - b.seq)
     .map(renderMessage)
     .join('\n');

@@ -79,8 +79,8 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
       if (Buffer.byteLength(text) > LARGEST_REQUEST) return null;
       const file = pendingFile(hash);
       if (writeOnce(file, text)) return request;
-      const there = pendingOf(hash);
-      if (there) return there;
+      const stored = pendingOf(hash);
+      if (stored) return stored;
       remove(file); // the existing file is not a valid request
       writeAtomically(file, text);
       return request;

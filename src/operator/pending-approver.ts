@@ -129,8 +129,8 @@ function storeAnswer(
   now: number,
   holder?: string,
 ): string | null {
-  const there = folder.pendingOf(request.hash);
-  if (there) return there.id;
+  const stored = folder.pendingOf(request.hash);
+  if (stored) return stored.id;
   const all = folder.pending();
   const ofSession = all.filter((pending) => pending.request.sessionId === request.sessionId);
   for (const { request } of ofSession.slice(0, Math.max(0, ofSession.length - PER_SESSION + 1)))

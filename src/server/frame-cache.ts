@@ -73,6 +73,6 @@ export class FrameCache {
   /** The laid out hop graph of the spec set that a session is pinned to. */
   async graph(sessionId: string): Promise<{ readonly graph: ViewGraph; readonly specs: SpecSet }> {
     const { specs } = await this.#allEvidence.pinOf(sessionId);
-    return { graph: await this.#graphs.of(specs), specs };
+    return { graph: await this.#graphs.graphOf(specs), specs };
   }
 }

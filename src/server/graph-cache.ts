@@ -23,7 +23,7 @@ export class GraphCache {
     this.#folder = folder;
   }
 
-  of(specs: SpecSet): Promise<ViewGraph> {
+  graphOf(specs: SpecSet): Promise<ViewGraph> {
     const graph = getOrInsert(this.#known, specs.hash, () => this.#read(specs));
     graph.catch(() => this.#known.delete(specs.hash));
     if (this.#known.size > MOST) this.#known.delete(this.#known.keys().next().value!);

@@ -85,7 +85,7 @@ export async function replayDecisions(
       // A refusal by a tool (a link, a missing sandbox) or by the operator was not the gate's decision, so both sides
       // are compared by the gate alone.
       const then = takeAgain(old, before, stored.entry, request, batch);
-      const decision = { ...entryReference(stored.entry, before), request: inWords(request), was };
+      const decision = { ...entryReference(stored.entry, before), request: describeRequest(request), was };
       // A call that both sides refuse does not change, even if they refuse it by different rules.
       if ((taken.now === 'allow') !== (then.now === 'allow')) changes.push({ ...decision, ...taken });
       if (was === 'allow' && then.now !== 'allow') drift.push({ ...decision, ...then });
@@ -270,7 +270,7 @@ async function readBlob(reference: Json, getBlob: GetBlob): Promise<Json> {
   return bytes === null ? '' : JSON.parse(new TextDecoder().decode(bytes));
 }
 
-function inWords(request: Request): string {
+function describeRequest(request: Request): string {
   switch (request.kind) {
     case 'step':
       return ['step', request.tool, ...Object.values((request.args ?? {}) as object).map(shortText)].join(' ');

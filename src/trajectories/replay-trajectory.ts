@@ -90,7 +90,7 @@ export async function replayTrajectory(
         else
           refused.push({
             act: at,
-            request: isSubmit ? 'submit' : inWords(call),
+            request: isSubmit ? 'submit' : describeCall(call),
             code: denial.code,
             why: denial.message,
           });
@@ -209,5 +209,5 @@ function commonFolder(acts: readonly ForeignAct[]): string {
   return most?.[0] ?? '/testbed';
 }
 
-const inWords = ({ tool, args }: OwnCall): string =>
+const describeCall = ({ tool, args }: OwnCall): string =>
   [tool, ...Object.values(args).filter((one) => one !== '')].join(' ');

@@ -16,9 +16,9 @@ export function lastLines(value: Json): readonly string[] {
   const { exit, verdict, stdout, stderr } = fieldsOf(value);
   const hasRun = typeof exit === 'number' || exit === null;
   if (!hasRun || (exit === 0 && (verdict === undefined || verdict === 'pass'))) return [];
-  const of = (printed: Json | undefined) =>
+  const describeOutput = (printed: Json | undefined) =>
     typeof printed === 'string' ? plainOutput(printed).trimEnd().split('\n') : [];
-  const all = [...of(stdout), ...of(stderr)].filter((line) => line.trim() !== '');
+  const all = [...describeOutput(stdout), ...describeOutput(stderr)].filter((line) => line.trim() !== '');
   return all.slice(-LAST_LINES);
 }
 

@@ -132,14 +132,14 @@ function idOf({ seed, task, wording, asks, about = {} }: HouseOptions): string {
 /** The options of a generated house, by its id; null for the id of another game. */
 export function optionsOf(id: string): HouseOptions | null {
   const parts = id.split(',').map((part) => part.split(':', 2) as [string, string?]);
-  const of = (key: string) => parts.find(([name]) => name === key)?.[1];
-  const seed = Number(of('seed') ?? Number.NaN);
+  const partOf = (key: string) => parts.find(([name]) => name === key)?.[1];
+  const seed = Number(partOf('seed') ?? Number.NaN);
   if (!Number.isSafeInteger(seed)) return null;
   const about = Object.fromEntries(parts.filter(([key]) => ['object', 'receptacle', 'lamp'].includes(key)));
   const options: HouseOptions = {
     seed,
-    ...(of('task') ? { task: of('task') as TaskType } : {}),
-    ...(of('wording') === 'old' ? { wording: 'old' as const } : {}),
+    ...(partOf('task') ? { task: partOf('task') as TaskType } : {}),
+    ...(partOf('wording') === 'old' ? { wording: 'old' as const } : {}),
     ...(parts.some(([key]) => key === 'asks') ? { asks: true } : {}),
     ...(Object.keys(about).length ? { about } : {}),
   };

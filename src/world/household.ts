@@ -176,7 +176,7 @@ export class Household {
         return this.#look();
       case '{inventory}': {
         const held = this.#listed(this.#fluents.after('holds', AGENT));
-        return held.length ? `You are carrying: ${inWords(held, 'a ')}.` : 'You are not carrying anything.';
+        return held.length ? `You are carrying: ${listNames(held, 'a ')}.` : 'You are not carrying anything.';
       }
       case '{help}':
         return HELP_TEXT;
@@ -191,16 +191,16 @@ export class Household {
   #look(): string {
     const [here = ''] = this.#fluents.after('atlocation', AGENT);
     const near = this.#listed(this.#statics.before('receptacleatlocation', here));
-    if (near.length) return `You are facing the ${inWords(near)}. Next to it, you see nothing.`;
+    if (near.length) return `You are facing the ${listNames(near)}. Next to it, you see nothing.`;
     const all = this.#listed([...this.#statics.pairs('receptacleatlocation')].map(([receptacle]) => receptacle));
-    return `You are in the middle of a room. Looking quickly around you, you see ${inWords(all, 'a ')}.`;
+    return `You are in the middle of a room. Looking quickly around you, you see ${listNames(all, 'a ')}.`;
   }
 
   #receptacle(id: string): string {
     const name = this.#name(id);
     const openable = this.#statics.has('openable', id);
     if (openable && !this.#fluents.has('opened', id)) return `The ${name} is closed.`;
-    const inside = inWords(this.#listed(this.#fluents.before('inreceptacle', id)), 'a ');
+    const inside = listNames(this.#listed(this.#fluents.before('inreceptacle', id)), 'a ');
     return openable ? `The ${name} is open. In it, you see ${inside}.` : `On the ${name}, you see ${inside}.`;
   }
 
@@ -208,7 +208,7 @@ export class Household {
     const name = this.#name(id);
     const is = (predicate: string) => this.#fluents.has(predicate, id) || this.#statics.has(predicate, id);
     if (is('isreceptacleobject')) {
-      const inside = inWords(this.#listed(this.#statics.before('inreceptacleobject', id)), 'a ');
+      const inside = listNames(this.#listed(this.#statics.before('inreceptacleobject', id)), 'a ');
       return `This is a normal ${name}. In it, you see ${inside}.`;
     }
     const [clean, hot, cool, sliced] = [is('isclean'), is('ishot'), is('iscool'), is('issliced')];
@@ -227,7 +227,7 @@ export class Household {
 }
 
 /** A list as the engine writes it: `nothing`, `a p 1`, `a p 2, and a p 1`, `a p 1, a q 1, and a r 1`. */
-function inWords(names: readonly string[], article = ''): string {
+function listNames(names: readonly string[], article = ''): string {
   if (names.length === 0) return 'nothing';
   const words = names.map((name) => article + name);
   return words.length === 1 ? words[0]! : `${words.slice(0, -1).join(', ')}, and ${words.at(-1)}`;

@@ -20,14 +20,14 @@ export function searchPlan(
   const { objects, destinations, tools, lamps } = relevantIn(house);
   const places = new WorldFacts(house.fluents);
   const used = objects.filter((id) => places.after('inreceptacle', id).size > 0).slice(0, most);
-  const of = (ids: readonly string[]) => ids.flatMap((id) => [...places.after('inreceptacle', id)]);
+  const contentsOf = (ids: readonly string[]) => ids.flatMap((id) => [...places.after('inreceptacle', id)]);
   const matter = new Set([
     ...used,
-    ...of(used),
+    ...contentsOf(used),
     ...destinations.slice(0, 2),
     ...tools.slice(0, 1),
     ...lamps,
-    ...of(lamps),
+    ...contentsOf(lamps),
   ]);
   const names = playerNames([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
   const known = new Set([...matter].map((id) => names.get(id)!));

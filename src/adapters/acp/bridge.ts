@@ -117,19 +117,21 @@ class Bridge {
       .onNotification('session/update', ({ params }) => this.#update(params))
       .onRequest('session/request_permission', async ({ params }) => {
         const { server } = this.#options;
-        if (!isOwnCall(params, server)) await this.#of(params.sessionId).showRefused(params.toolCall);
+        if (!isOwnCall(params, server)) await this.#find(params.sessionId).showRefused(params.toolCall);
         return answerPermission(params, server);
       })
-      .onRequest('fs/read_text_file', ({ params }) => this.#of(params.sessionId).gated.read(params))
-      .onRequest('fs/write_text_file', ({ params }) => this.#of(params.sessionId).gated.write(params))
-      .onRequest('terminal/create', ({ params }) => this.#of(params.sessionId).gated.createTerminal(params))
-      .onRequest('terminal/output', ({ params }) => this.#of(params.sessionId).gated.terminalOutput(params.terminalId))
-      .onRequest('terminal/wait_for_exit', ({ params }) =>
-        this.#of(params.sessionId).gated.waitForTerminal(params.terminalId),
+      .onRequest('fs/read_text_file', ({ params }) => this.#find(params.sessionId).gated.read(params))
+      .onRequest('fs/write_text_file', ({ params }) => this.#find(params.sessionId).gated.write(params))
+      .onRequest('terminal/create', ({ params }) => this.#find(params.sessionId).gated.createTerminal(params))
+      .onRequest('terminal/output', ({ params }) =>
+        this.#find(params.sessionId).gated.terminalOutput(params.terminalId),
       )
-      .onRequest('terminal/kill', ({ params }) => this.#of(params.sessionId).gated.killTerminal(params.terminalId))
+      .onRequest('terminal/wait_for_exit', ({ params }) =>
+        this.#find(params.sessionId).gated.waitForTerminal(params.terminalId),
+      )
+      .onRequest('terminal/kill', ({ params }) => this.#find(params.sessionId).gated.killTerminal(params.terminalId))
       .onRequest('terminal/release', ({ params }) =>
-        this.#of(params.sessionId).gated.releaseTerminal(params.terminalId),
+        this.#find(params.sessionId).gated.releaseTerminal(params.terminalId),
       );
   }
 
@@ -296,7 +298,7 @@ class Bridge {
     throw RequestError.invalidParams({ sessionId: id }, `there is no session ${id}`);
   }
 
-  #of(innerId: string): AcpSession {
+  #find(innerId: string): AcpSession {
     const found = [...this.#sessions.values()].find((session) => session.innerId === innerId);
     if (found) return found;
     throw RequestError.invalidParams({ sessionId: innerId }, `there is no session ${innerId}`);

@@ -71,13 +71,13 @@ async function decideRefused(
 ): Promise<Decided> {
   const first = await at.host.withSession(at.record, async (session) => firstHop(session, denial));
   const why = describeClaudeRefusal(denial, { isSubAgent: isSubAgent(at), first }, claudeToolName(at.host));
-  const came = toolResult(at.event.toolUseId, {
+  const refusal = toolResult(at.event.toolUseId, {
     status: 'refused',
     code: denial.code,
     text: why,
     evidence: idsOf(evidence),
   });
-  return { reply: { kind: 'deny', why }, acts: false, items: [calledAs(at, call), came] };
+  return { reply: { kind: 'deny', why }, acts: false, items: [calledAs(at, call), refusal] };
 }
 
 /** The client's call in hopgate's terms: tool and arguments under their names in the spec. */

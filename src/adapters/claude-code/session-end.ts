@@ -14,10 +14,10 @@ export async function subagentStop(at: HookCall): Promise<HookReply> {
       // A sub-agent leaves its visit by stopping.
       const stopped = await session.stop('the sub-agent is done');
       const id = `stop ${event.agentId}`;
-      const came = stopped.ok
+      const result = stopped.ok
         ? toolResult(id, { status: 'ok', text: `left ${peripheral}`, evidence: idsOf(stopped.evidence) })
         : toolResult(id, { status: 'refused', code: stopped.denial.code, text: stopped.denial.message });
-      host.recordTranscript(record, toolCall({ id, tool: 'stop', input: {}, channel: event.name }), came);
+      host.recordTranscript(record, toolCall({ id, tool: 'stop', input: {}, channel: event.name }), result);
     }
     await session.close('the sub-agent is done');
     host.recordTranscript(record, sessionReleased());

@@ -106,8 +106,8 @@ async function refusedBy(
     ? null
     : await at.host.withSession(at.record, async (session) => firstHop(session, denial));
   const text = otherText ?? describeCodexRefusal(denial, first, codexToolName(at.host));
-  const came = toolResult(id, { status: 'refused', code: denial.code, text, evidence: idsOf(evidence) });
-  at.host.recordTranscript(at.record, calledAs(at, call), came);
+  const refusal = toolResult(id, { status: 'refused', code: denial.code, text, evidence: idsOf(evidence) });
+  at.host.recordTranscript(at.record, calledAs(at, call), refusal);
   return text;
 }
 

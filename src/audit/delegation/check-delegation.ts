@@ -23,6 +23,7 @@ export function checkDelegation({ state, report, approvals, at }: VisitContext, 
   if (listed && listed.within !== within)
     wrong(`${to}: within ${listed.within}`, `the sub-agent was started within ${within}`);
   const target = agency ? undefined : getOwn(state.pinned.specs.peripherals, to);
-  const due = target && delegatedContext(state, here, target).context;
-  if (due && !sameJson(due, context)) wrong(`context: ${showValue(due)}`, `context: ${showValue(context)}`);
+  const expected = target && delegatedContext(state, here, target).context;
+  if (expected && !sameJson(expected, context))
+    wrong(`context: ${showValue(expected)}`, `context: ${showValue(context)}`);
 }

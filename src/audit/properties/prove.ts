@@ -150,8 +150,8 @@ function proveStated(specs: SpecSet, spaceFor: SpaceFor, property: Property): Pr
       const can = what === 'change' ? canChange(specs, spec) : canShip(specs, spec);
       const tools = spec.tools.filter((id) => specs.tools[id]?.effect === 'act').join(', ');
       const worker = spec.delegates?.find(({ to, within }) => {
-        const there = specs.peripherals[to];
-        return within === 'own' && there && (what === 'change' ? canChange : canShip)(specs, there);
+        const target = specs.peripherals[to];
+        return within === 'own' && target && (what === 'change' ? canChange : canShip)(specs, target);
       });
       if (!can && worker)
         return failed(text, `${peripheral} can ${what}: it starts sub-agents in ${worker.to}, within their own limits`);

@@ -115,7 +115,7 @@ export function contextFor(
   const context: Record<string, Fields[string]> = { ...others };
   const missing: string[] = [];
   for (const [field, { source, optional }] of Object.entries(target.context)) {
-    const due =
+    const expected =
       source.kind === 'session-log'
         ? { session: sessionId }
         : source.kind === 'fruit'
@@ -123,7 +123,7 @@ export function contextFor(
           : field === 'session-id'
             ? sessionId
             : backpack[field];
-    const value = others[field] ?? due ?? null;
+    const value = others[field] ?? expected ?? null;
     const isGiven = value !== null && (optional || !isBlank(value));
     if (isGiven) context[field] = value;
     else if (!optional) missing.push(field);

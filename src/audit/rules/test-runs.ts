@@ -50,10 +50,10 @@ export function wrongCommands(args: Fields, result: Fields, { test }: Pick<Proje
     return `a run of a part, ${showValue([...words])}, was counted as a whole one`;
   // A narrowed run proves nothing, so the commands that it names do not matter.
   if (runs.every((run) => run.narrowed)) return null;
-  const due = [...new Set(test.map(({ run }) => wholeTest(run).join(' ')))].sort();
+  const commands = [...new Set(test.map(({ run }) => wholeTest(run).join(' ')))].sort();
   const named = new Set(runs.flatMap(({ command, narrowed, others }) => [...(narrowed ? [] : [command]), ...others]));
   const reported = [...named].sort();
-  return sameJson(reported, due) ? null : `the report names ${showValue(reported)}`;
+  return sameJson(reported, commands) ? null : `the report names ${showValue(reported)}`;
 }
 
 interface CommandRuns {

@@ -38,9 +38,9 @@ export function checkStart({ state, report, approvals, shipping, at }: VisitCont
   if ((latest === null) !== (deadline === null) || (latest !== null && (deadline ?? 0) > latest))
     report.violation('limit', `limits: ${minutes ?? 'no'} minutes`, `the deadline is ${showValue(deadline)}`);
   const sources = { sessionId, fruits, backpack: (arriving ?? state).backpack };
-  const due = contextFor(target, sources, arriving ? {} : withoutState(state.pinned, context)).context;
+  const expected = contextFor(target, sources, arriving ? {} : withoutState(state.pinned, context)).context;
   for (const field of new Set([...Object.keys(target.context), ...Object.keys(context)])) {
-    const [has, source] = [context[field] ?? null, due[field] ?? null];
+    const [has, source] = [context[field] ?? null, expected[field] ?? null];
     if (sameJson(has, source)) continue;
     const message = Object.hasOwn(target.context, field)
       ? `${field} is ${showValue(has)}, its source holds ${showValue(source)}`

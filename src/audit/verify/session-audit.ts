@@ -262,8 +262,8 @@ export class SessionAudit {
       case 'expired': {
         const { visit } = state;
         const { peripheral, deadline } = body;
-        const due = visit?.peripheral === peripheral && visit.deadline === deadline;
-        if (due && at >= deadline) return;
+        const isExpected = visit?.peripheral === peripheral && visit.deadline === deadline;
+        if (isExpected && at >= deadline) return;
         const constraint = `the deadline is ${showValue(visit?.deadline ?? null)}`;
         report.violation('limit', constraint, `${peripheral} expired at ${showValue(deadline)}`, NEEDS_HISTORY);
         return;
@@ -290,9 +290,9 @@ export class SessionAudit {
   #checkDenial(body: BodyOf<'denial'>, at: number, refused: ToolsRefusal | null): void {
     const tool = body.request['tool'];
     if (refused !== null && refused.tool === tool && refused.code === body.code) return;
-    const due = expectedCodes(this.#state, body, at);
-    if (due === null) return;
-    const constraint = `by the spec the answer is ${due.join(' or ') || 'allowed'}`;
+    const codes = expectedCodes(this.#state, body, at);
+    if (codes === null) return;
+    const constraint = `by the spec the answer is ${codes.join(' or ') || 'allowed'}`;
     this.#report.violation('refusal', constraint, `the call was refused: ${body.code}`, {
       ...NEEDS_HISTORY,
       ...(typeof tool === 'string' ? { tool } : {}),

@@ -39,24 +39,24 @@ export async function openAgent(io: Io, options: AgentOptions): Promise<AgentSes
   const project = await openProject(root, io.env);
   printConfigWarnings(io, project);
   ensureStateDir(root, io.env);
-  const there = options.session === undefined ? null : await findOpenedSession(io, root, options.session);
+  const found = options.session === undefined ? null : await findOpenedSession(io, root, options.session);
   const specs = options.specs === undefined ? project.specs : await loadSpecs(namedSpecs(io, options.specs));
-  if (there === null) checkApproved(options.approve, specs);
+  if (found === null) checkApproved(options.approve, specs);
   const session = await openSession({
     root,
     approver,
     unsafeNoSandbox,
     observe: options.observe,
     telemetry: options.telemetry,
-    agent: there?.agent ?? options.agent,
+    agent: found?.agent ?? options.agent,
     specs,
     config: project.config,
     store: evidenceFile(root, io.env),
-    ...(there ? { session: there.sessionId } : {}),
+    ...(found ? { session: found.sessionId } : {}),
   });
   try {
     checkApproved(options.approve, session.specs);
-    await enter(session, options.peripheral, there !== null);
+    await enter(session, options.peripheral, found !== null);
     const transcript = transcriptTo(transcriptPath(ensureStateDir(root, io.env), session.id));
     return recordTranscript(agentSession(session), transcript);
   } catch (error) {

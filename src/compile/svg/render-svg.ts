@@ -63,7 +63,7 @@ function draw(picture: Picture, layout: GraphLayout, current: string | null | un
   const height = layout.height + legend.height + 3 * MARGIN;
   return `<svg xmlns="http://www.w3.org/2000/svg" class="hop-graph" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="hop-graph-title hop-graph-desc">
 <title id="hop-graph-title">The hop graph</title>
-<desc id="hop-graph-desc">${escapeXml(inWords(picture, current))}</desc>
+<desc id="hop-graph-desc">${escapeXml(describePicture(picture, current))}</desc>
 <style>${SVG_STYLE}</style>
 <rect class="page" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="12"/>
 <g transform="translate(${MARGIN + Math.round((width - 2 * MARGIN - layout.width) / 2)} ${MARGIN})">
@@ -77,7 +77,7 @@ ${legend.svg}
 }
 
 /** Returns the description of the picture for screen readers. */
-function inWords({ nodes, edges }: Picture, current: string | null | undefined): string {
+function describePicture({ nodes, edges }: Picture, current: string | null | undefined): string {
   const hops = edges.map(({ from, to, ways }) => `${from} to ${to} by ${ways.map(({ exit }) => exit).join(', ')}`);
   const place = current === undefined ? '' : ` The session is ${current === null ? 'outside' : `in ${current}`}.`;
   return `Peripherals: ${nodes.map(({ id }) => id).join(', ')}. Hops: ${hops.join('; ')}.${place}`;

@@ -43,11 +43,11 @@ export async function exchangeMail(options: ExchangeOptions): Promise<void> {
   };
   let sent: MailPositions = NO_MAIL;
   const push = async (): Promise<void> => {
-    const due = await mail.collect(node, sent);
-    if (due) {
-      const refusals = [...(await send(due.mail))];
+    const outgoing = await mail.collect(node, sent);
+    if (outgoing) {
+      const refusals = [...(await send(outgoing.mail))];
       await mail.accept(node, { messages: [], receipts: [], refusals });
-      sent = due.after;
+      sent = outgoing.after;
     } else await pause(MAIL_LOOK_MS, signal);
   };
   let got = '';

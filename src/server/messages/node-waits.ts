@@ -35,15 +35,15 @@ type WireWaits = Required<Pick<NodeMailBody, 'waits' | 'behind'>>;
 /** The waits that a node must know: those for somebody on it, and the tokens of all waits behind them. */
 export function waitsForNode(rows: readonly BlockedSender[], node: string, now: number): WireWaits {
   const open = rows.filter(({ until }) => until > now);
-  const there = open.filter((row) => isOwn(row) && row.target.endsWith(`@${node}`)).slice(0, MOST_WAITS);
+  const ownWaits = open.filter((row) => isOwn(row) && row.target.endsWith(`@${node}`)).slice(0, MOST_WAITS);
   const left = (until: number): number => Math.min(until - now, MOST_MS);
-  const behind = [...new Set(there.map(({ waiter }) => waiter))].flatMap((waiter) =>
+  const behind = [...new Set(ownWaits.map(({ waiter }) => waiter))].flatMap((waiter) =>
     [...tokensBehind(open, waiter)].map(([token, until]) => ({ token, target: waiter, until })),
   );
   // The token of a wait ends at the wait, not at its waiter, because a person may have several waits.
-  const ourWaits = there.map((row) => ({ token: tokenOf(row)!, target: row.id, until: row.until }));
+  const ourWaits = ownWaits.map((row) => ({ token: tokenOf(row)!, target: row.id, until: row.until }));
   return {
-    waits: there.map(({ id, waiter, target, until }) => ({
+    waits: ownWaits.map(({ id, waiter, target, until }) => ({
       ...{
         id: nameForNode(id, node),
         waiter: nameForNode(waiter, node),

@@ -158,8 +158,9 @@ const collect = defineRoute('GET /agency/messages', {
     const after = placesIn(query.after);
     const until = Date.now() + MAIL_WAIT_MS;
     for (;;) {
-      const due = await mail.collect(node, after);
-      if (due) return { mail: due.mail, after: Buffer.from(JSON.stringify(due.after)).toString('base64url') };
+      const outgoing = await mail.collect(node, after);
+      if (outgoing)
+        return { mail: outgoing.mail, after: Buffer.from(JSON.stringify(outgoing.after)).toString('base64url') };
       if (signal.aborted || Date.now() >= until)
         return { mail: { messages: [], receipts: [], refusals: [] }, after: query.after };
       await sleep(MAIL_LOOK_MS, undefined, { signal, ref: false }).catch(() => {});

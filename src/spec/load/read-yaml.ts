@@ -14,7 +14,7 @@ export function readYaml({ file, text }: SpecSource): { document: SourceDocument
     message:
       problem.code === 'DUPLICATE_KEY'
         ? `duplicate key: ${/^[^\s:]*/.exec(text.slice(problem.pos[0]))}`
-        : inWords(problem.message),
+        : describeError(problem.message),
     suggestion: problem.code === 'DUPLICATE_KEY' ? 'keep one of them' : null,
   }));
   const lineOf = (path: IssuePath): number | undefined => {
@@ -42,7 +42,7 @@ const isDeeperThan = (levels: number, value: unknown): boolean =>
   (levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner)));
 
 /** The words of the parser's own error for a document that is nested too deeply. */
-const inWords = (message: string): string =>
+const describeError = (message: string): string =>
   message.includes('call stack') ? `nested deeper than ${MAX_NESTING} levels` : message;
 
 /** Keeps the first syntax error, because later ones are usually consequences of it, and all duplicate keys. */

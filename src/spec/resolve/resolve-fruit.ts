@@ -22,7 +22,7 @@ export function resolveFruit(
       const type = distinctValues(value.observed as FruitType, ['fruit', field, 'observed'], report);
       const reported = from === undefined ? undefined : getOwn(known.reported.observed, from);
       if (reported !== undefined && JSON.stringify(reported) !== JSON.stringify(type))
-        report(['fruit', field, 'observed'], `tools report "${from}" as ${inWords(reported)}`, 'write the same type');
+        report(['fruit', field, 'observed'], `tools report "${from}" as ${typeName(reported)}`, 'write the same type');
       if (from) fields[field] = { kind: 'observed', type, from };
       else if (value.from === undefined) {
         const near = suggest(field, names);
@@ -36,7 +36,7 @@ export function resolveFruit(
   return fields;
 }
 
-const inWords = (type: FruitType): string => (typeof type === 'string' ? type : `[${type.join(', ')}]`);
+const typeName = (type: FruitType): string => (typeof type === 'string' ? type : `[${type.join(', ')}]`);
 
 function distinctValues(type: FruitType, path: readonly string[], report: IssueReport): FruitType {
   if (typeof type === 'string') return type;

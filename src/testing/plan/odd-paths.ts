@@ -40,15 +40,15 @@ export function oddPaths(
   { mask, specs }: ProjectConfig,
 ): readonly string[] {
   const place = write.find((each) => !isExclusion(each));
-  const beneath = place === undefined ? null : folderOf(place);
+  const folder = place === undefined ? null : folderOf(place);
   const granted =
-    role === 'path:write' && beneath !== null
+    role === 'path:write' && folder !== null
       ? [
           fileIn(place!),
           ...write.map((each) => fileIn(each.replace(/^!\/?/, ''))),
-          ...PROTECTED.map((path) => `${beneath}${path}`),
-          `${beneath.replace(/\/+$/, '')}-not/a.txt`,
-          beneath.replace(/\/+$/, ''),
+          ...PROTECTED.map((path) => `${folder}${path}`),
+          `${folder.replace(/\/+$/, '')}-not/a.txt`,
+          folder.replace(/\/+$/, ''),
           'hopgate.yaml',
           './hopgate.yaml',
           'deep/hopgate.yaml',

@@ -108,8 +108,8 @@ function lock(file: string): () => void {
 }
 
 function isAbandoned(file: string): boolean {
-  const there = statSync(file, { throwIfNoEntry: false });
-  return there !== undefined && Date.now() - there.mtimeMs > PATIENCE_MS;
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats !== undefined && Date.now() - stats.mtimeMs > PATIENCE_MS;
 }
 
 const pause = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);

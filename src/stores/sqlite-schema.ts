@@ -233,9 +233,12 @@ const pragma = (db: Database, key: string): number => Number(db.prepare(`PRAGMA 
 
 /** Checks before writing that a file is empty or ours, and not newer. Its schema version; 0 if empty. */
 function assertOurs(db: Database): number {
-  const version = pragma(db, 'user_version');
-  if (pragma(db, 'application_id') !== APPLICATION_ID) {
-    const tables = Number(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n']);
+  // In one transaction, because another process may create the tables between two reads.
+  db.exec('BEGIN');
+  const [version, application] = [pragma(db, 'user_version'), pragma(db, 'application_id')];
+  const tables = Number(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n']);
+  db.exec('COMMIT');
+  if (application !== APPLICATION_ID) {
     if (tables === 0) return 0;
     throw new Error('it is a database of another program; name another file');
   }

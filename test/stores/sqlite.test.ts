@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
@@ -108,6 +108,29 @@ describe('several processes on one file', () => {
     }
     expect(runs.flatMap(({ lines }) => lines.filter((line) => line.startsWith('!')))).toEqual(['!session-busy both']);
     expect(await store.notes()).toMatchObject([{ code: 'session-busy', sessionId: 'both' }]);
+    await store.close();
+  });
+
+  it('open a new file that another one creates between two reads of the first', async () => {
+    const { prepare } = DatabaseSync.prototype;
+    const spy = vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (this: DatabaseSync, sql) {
+      const statement = prepare.call(this, sql);
+      const get = statement.get.bind(statement);
+      if (sql === 'PRAGMA application_id')
+        statement.get = () => {
+          const row = get();
+          spy.mockRestore();
+          try {
+            void sqliteStore(file, { busyMs: 0 }).close();
+          } catch {
+            // The first one holds a lock.
+          }
+          return row;
+        };
+      return statement;
+    });
+    const store = sqliteStore(file);
+    expect(await store.sessions()).toEqual([]);
     await store.close();
   });
 

@@ -86,8 +86,8 @@ async function runInBackground(
     command.follow(onPart);
   };
   const [first, visit] = await use(async (session) => {
-    const came = await session.step({ ...call, signal, onBackground });
-    return [came, visitOf(session)] as const;
+    const result = await session.step({ ...call, signal, onBackground });
+    return [result, visitOf(session)] as const;
   });
   const { job, running } = first.ok ? fieldsOf(first.result) : {};
   if (running !== true || typeof job !== 'string') return answerAfterOutput(first);
@@ -104,9 +104,9 @@ const visitOf = ({ state: { peripheral, visits } }: Session): string => `${perip
 
 /** The answer without the command's output, which the client has already received. */
 const answerAfterOutput = (result: StepResult): TicketAnswer => {
-  const whole = ticketAnswer(result);
-  if (!result.ok || result.error || !isObject(result.result)) return whole;
-  return { ...whole, answer: ticketAnswer({ ...result, result: { ...result.result, stdout: '' } }).answer };
+  const answer = ticketAnswer(result);
+  if (!result.ok || result.error || !isObject(result.result)) return answer;
+  return { ...answer, answer: ticketAnswer({ ...result, result: { ...result.result, stdout: '' } }).answer };
 };
 
 async function waitForAbort(signal: AbortSignal): Promise<void> {

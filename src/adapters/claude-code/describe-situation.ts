@@ -27,8 +27,8 @@ export async function addSituation(at: HookCall): Promise<HookReply> {
   });
   const prompt = textOf(event.fields['prompt']);
   if (prompt !== null) host.recordTranscript(record, userMessage('user', prompt, 'prompt'));
-  const goesOn = event.name === 'UserPromptSubmit' || event.fields['source'] === 'resume';
-  if (goesOn && record.notes['shown'] === key) {
+  const isContinued = event.name === 'UserPromptSubmit' || event.fields['source'] === 'resume';
+  if (isContinued && record.notes['shown'] === key) {
     if (messages === null) return NO_REPLY;
     host.recordTranscript(record, deliveredMessage(messages, situation, event.name));
     return { kind: 'context', event: event.name, text: messages };

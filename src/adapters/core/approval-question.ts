@@ -31,19 +31,19 @@ export function approvalQuestion(
   { diff = null, readBy = null, again = null }: Partial<QuestionOptions> = {},
 ): string {
   const title = `${escapeInvisible(request.agent)} asks for ${approvalTitle(request)}.`;
-  const whole = [
+  const body = [
     request.reason === '' ? '(no reason given)' : row('reason', request.reason),
     ...approvalRows(request).map(([title, text]) => row(title, text)),
     ...(diff === null ? [] : ['the change, as it is now:', ...diff.map(barredLine)]),
     `sha256 ${request.hash}`,
   ].join('\n');
-  const lines = whole.split('\n').length;
+  const lines = body.split('\n').length;
   const isLong = lines + 1 + (again ? 1 : 0) > SHOWN_LINES;
   return [
     ...(again === null ? [] : [typeof again === 'string' ? AGAIN[again] : notGranted(again.problem)]),
     title,
     ...(isLong && readBy !== null ? [`${lines} more lines${summaryOf(diff)}; read all: ${readBy}`] : []),
-    whole,
+    body,
   ].join('\n');
 }
 

@@ -54,7 +54,7 @@ async function openServed(
   root: string,
   options: AcpCommand,
   editor: AgentContext,
-  goesOn?: string,
+  continued?: string,
 ): Promise<OpenedSession> {
   const stateDir = ensureStateDir(root, io.env);
   const inEditor = askHereOrElsewhere('approver', { stateDir, root }, async (request, signal) => {
@@ -73,8 +73,8 @@ async function openServed(
     approver: fallbackApprover(approverInAdvance(options.approve ?? []), inEditor),
     approve: options.approve ?? [],
     ...(options.specs === undefined ? {} : { specs: options.specs }),
-    ...(goesOn !== undefined
-      ? { session: goesOn }
+    ...(continued !== undefined
+      ? { session: continued }
       : options.peripheral === undefined
         ? {}
         : { peripheral: options.peripheral }),

@@ -86,13 +86,13 @@ const KEEPS_HOOKS_ON = { disableAllHooks: false, disableSkillShellExecution: tru
 /** Parses the user's own `--settings`: JSON, or the path of a JSON file. */
 function userSettings(
   io: Io,
-  given: string | null,
+  setting: string | null,
 ): { readonly env?: object; readonly permissions?: object; readonly statusLine?: unknown } {
-  if (given === null) return {};
-  const file = resolve(io.cwd, given);
+  if (setting === null) return {};
+  const file = resolve(io.cwd, setting);
   try {
     const parsed: unknown = JSON.parse(
-      given.trim().startsWith('{') || !existsSync(file) ? given : readFileSync(file, 'utf8'),
+      setting.trim().startsWith('{') || !existsSync(file) ? setting : readFileSync(file, 'utf8'),
     );
     if (isObject(parsed)) return parsed;
     throw new Error('it is not an object');

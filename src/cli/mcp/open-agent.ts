@@ -66,10 +66,10 @@ export async function openAgent(io: Io, options: AgentOptions): Promise<AgentSes
 }
 
 /** Starts a new session in a peripheral, so that it has tools; a continued session stays in its peripheral. */
-async function enter(session: Session, wantedPeripheral: string | undefined, goesOn: boolean): Promise<void> {
+async function enter(session: Session, wantedPeripheral: string | undefined, isContinued: boolean): Promise<void> {
   const { peripheral } = session.state;
-  if (goesOn && wantedPeripheral === undefined) return;
-  if (goesOn && wantedPeripheral !== undefined && peripheral !== null && peripheral !== wantedPeripheral)
+  if (isContinued && wantedPeripheral === undefined) return;
+  if (isContinued && wantedPeripheral !== undefined && peripheral !== null && peripheral !== wantedPeripheral)
     throw usageError(
       `the session is in ${peripheral}, and only its own hop can leave it`,
       'Leave out --peripheral.',

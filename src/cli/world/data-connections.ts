@@ -69,8 +69,8 @@ export async function overCommandLine({ session, root, env }: ConnectionSetting)
   const word = (value: Json): string => quote(String(value));
   await answer();
   return {
-    step: (tool, given) =>
-      type<DataAnswer>([tool, ...Object.entries(given).map(([name, value]) => `${name}=${word(value)}`)].join(' ')),
+    step: (tool, args) =>
+      type<DataAnswer>([tool, ...Object.entries(args).map(([name, value]) => `${name}=${word(value)}`)].join(' ')),
     hop: ({ hop, exit, reason }) =>
       type<DataAnswer>(`hop ${hop}${exit === undefined ? '' : ` --exit ${exit}`} --reason ${word(reason)}`),
     status: () => type('status'),

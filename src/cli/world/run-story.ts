@@ -172,11 +172,11 @@ async function overStdio(
 ): Promise<ConnectedAgent> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   const [command, ...args] = ownProgram();
-  const given = Object.fromEntries(
+  const variables = Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
   const words = [...args, 'mcp', '--root', root, '--session', released.id];
-  const transport = new StdioClientTransport({ command, args: words, env: given, stderr: 'ignore' });
+  const transport = new StdioClientTransport({ command, args: words, env: variables, stderr: 'ignore' });
   const unrecorded = { ...released, said: () => {}, heard: () => {}, close: async () => {} };
   return connectAgent(unrecorded, transport);
 }

@@ -58,7 +58,7 @@ function poll(look: () => Promise<void>): Participant {
   };
 }
 
-/** Joe, played by `emacs --batch` with hopgate.el. `tell` receives the lines that Emacs prints. */
+/** Joe, played by `emacs --batch` with hopgate.el. `printLine` receives the lines that Emacs prints. */
 export async function joeInEmacs(
   {
     root,

@@ -56,11 +56,12 @@ export async function commitGit(
   if (persons === null) return failed('no-author', NO_AUTHOR);
   const message = withTrailer(stated, trailerIn(call));
   const all = named('all').length > 0;
-  const given = await stagedFiles(session);
-  if (isStop(given)) return given;
-  const goesOn = hasOperationUnderWay(session.repository);
+  const alreadyStaged = await stagedFiles(session);
+  if (isStop(alreadyStaged)) return alreadyStaged;
+  const isUnderWay = hasOperationUnderWay(session.repository);
   // Approved files need no separate `add`: the tree of the commit is compared with the approved one.
-  const stages = all || (approved !== null && !goesOn && !given.files.some(({ path }) => isOwnChange(path)));
+  const stages =
+    all || (approved !== null && !isUnderWay && !alreadyStaged.files.some(({ path }) => isOwnChange(path)));
   const staged = stages ? await stageFiles(session, call, [], all) : null;
   if (staged !== null && isStop(staged)) return staged;
   const skipped = { skipped: [...(staged?.skipped ?? [])], ...(staged ? replacedField(staged) : {}) };
@@ -69,16 +70,16 @@ export async function commitGit(
 
   const before = await headOf(session);
   if (isStop(before)) return before;
-  const index = staged === null ? given : await stagedFiles(session);
+  const index = staged === null ? alreadyStaged : await stagedFiles(session);
   if (isStop(index)) return index;
-  const [mine, others] = splitAtFirst(index.files, ({ path }) => goesOn || isOwnChange(path));
+  const [mine, others] = splitAtFirst(index.files, ({ path }) => isUnderWay || isOwnChange(path));
   const back = others.map((file) => indexInfo(file.path, file.before)).join('');
   const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: back });
   if (made.exit !== 0) return gitReport('commit', made, nothing);
   const tree = made.stdout.trim();
   const differs = approved && explainMismatch(approved, { head: before.sha, ref: before.ref, tree, mine });
   if (differs) return failed('not-what-was-approved', differs);
-  if (mine.length === 0 && !goesOn) {
+  if (mine.length === 0 && !isUnderWay) {
     const also = others.length > 0 ? ` (${listPaths(others.map(({ path }) => path))} was staged by someone else)` : '';
     return gitReport(
       'commit',
@@ -97,7 +98,7 @@ export async function commitGit(
   };
   const words = ['commit', '--no-verify', '--no-gpg-sign', '--no-status', ...optionWords(named('quiet')), '--file=-'];
   // Git's own commit ends an operation in progress, such as a merge.
-  const result = goesOn
+  const result = isUnderWay
     ? await session.run(words, { access: COMMIT, env, stdin: message })
     : await session.run([], { access: COMMIT, env, stdin: message, script: COMMIT_TREE });
   const after = await headOf(session);

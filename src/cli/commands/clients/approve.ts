@@ -225,8 +225,8 @@ function tokenFor(io: Io, { stateDir }: PendingItem, options: Options): string {
   try {
     const own = ownToken(stateDir);
     if (options.tokenFile === undefined) return own;
-    const given = readToken(resolve(io.cwd, options.tokenFile));
-    if (given === own) return given;
+    const token = readToken(resolve(io.cwd, options.tokenFile));
+    if (token === own) return token;
   } catch (cause) {
     if (!(cause instanceof TokenError)) throw cause;
     const remedy = options.tokenFile === undefined ? 'Then answer again.' : `The token lies in ${tokenFile(stateDir)}.`;

@@ -1,5 +1,5 @@
 import { holderRuns, processHolder } from '../base/process-holder.ts';
-import { nodeSqlite } from '../stores/node-sqlite.ts';
+import { nodeSqlite, switchToWal } from '../stores/node-sqlite.ts';
 import { RunFailure, type RunReply } from './run-reply.ts';
 
 /** How long the reply of a finished run is kept, in milliseconds. */
@@ -32,13 +32,16 @@ interface Row {
   readonly reply: string | null;
 }
 
+/** How long a statement waits for another process's lock, in milliseconds. */
+const BUSY_MS = 5_000;
 const OWN = processHolder(String(process.pid));
 
 /** A journal in an SQLite file; `:memory:` for tests. */
 export function openRunJournal(file: string): RunJournal {
   const { DatabaseSync } = nodeSqlite();
-  const db = new DatabaseSync(file, { timeout: 5_000 });
-  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+  const db = new DatabaseSync(file, { timeout: BUSY_MS });
+  switchToWal(db, BUSY_MS);
+  db.exec(`PRAGMA synchronous = FULL;
     CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, digest TEXT NOT NULL, pid INTEGER NOT NULL, at INTEGER NOT NULL, reply TEXT, holder TEXT) STRICT`);
   const columns = db.prepare("SELECT name FROM pragma_table_info('runs')").all();
   if (!columns.some(({ name }) => name === 'holder')) db.exec('ALTER TABLE runs ADD COLUMN holder TEXT');

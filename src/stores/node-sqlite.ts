@@ -54,3 +54,22 @@ export function isFull(file: string, error: unknown): boolean {
     return false;
   }
 }
+
+/**
+ * Turns on write-ahead logging, except for a database in memory. It needs an exclusive lock and ignores the busy
+ * timeout, so this tries again for `busyMs` milliseconds.
+ */
+export function switchToWal(db: Database, busyMs: number): void {
+  for (const deadline = Date.now() + busyMs; ; ) {
+    try {
+      const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode'];
+      if (mode === 'wal' || mode === 'memory') return;
+      throw new Error(
+        `the file system does not support write-ahead logging (journal mode ${mode}); put it on a local disk`,
+      );
+    } catch (error) {
+      if (!isBusy(error) || Date.now() > deadline) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+}

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DDL_MESSAGES, DDL_NODES, DDL_WAIT_HOLDERS } from './messages/sqlite-messages.ts';
-import { cannotOpen, type Database, isBusy, isFull, nodeSqlite } from './node-sqlite.ts';
+import { cannotOpen, type Database, isFull, nodeSqlite, switchToWal } from './node-sqlite.ts';
 import { storeError } from './rules/append-rules.ts';
 
 /** SQLite's name for a database without a file. */
@@ -136,7 +136,7 @@ export function openDatabase(name: string, file: string, busyMs: number): Databa
       `PRAGMA busy_timeout = ${Math.trunc(busyMs)}; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON`,
     );
     const version = assertOurs(db);
-    if (file !== IN_MEMORY) switchToWal(db, Date.now() + busyMs);
+    switchToWal(db, busyMs);
     db.exec('PRAGMA synchronous = FULL');
     if (version < SCHEMA_VERSION) migrate(db);
     return db;
@@ -210,22 +210,6 @@ function makePrivate(file: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
-  }
-}
-
-/** Switching to WAL needs an exclusive lock and ignores the busy timeout, so this retries until the deadline. */
-function switchToWal(db: Database, deadline: number): void {
-  for (;;) {
-    try {
-      const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode'];
-      if (mode === 'wal') return;
-      throw new Error(
-        `the file system does not support write-ahead logging (journal mode ${mode}); put it on a local disk`,
-      );
-    } catch (error) {
-      if (!isBusy(error) || Date.now() > deadline) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
-    }
   }
 }
 

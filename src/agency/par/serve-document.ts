@@ -6,7 +6,7 @@ import { createEncoder, type Encoder, length, toUint8Array, writeVarUint } from 
 import { type WebSocket, WebSocketServer } from 'ws';
 import { readSyncMessage, writeSyncStep1, writeUpdate } from 'y-protocols/sync';
 import type { Doc } from 'yjs';
-import { nodeSqlite } from '../../stores/node-sqlite.ts';
+import { nodeSqlite, switchToWal } from '../../stores/node-sqlite.ts';
 import {
   type Contributions,
   contributionsOf,
@@ -20,6 +20,8 @@ import {
 const SYNC = 0;
 const MOST_BYTES = 8 << 20;
 const MOST_CONNECTIONS = 256;
+/** How long a statement waits for another process's lock, in milliseconds. */
+const BUSY_MS = 5_000;
 
 interface DocumentServerOptions {
   /** The SQLite file of all shared documents. */
@@ -53,9 +55,10 @@ export interface DocumentServer {
 export async function serveDocument(options: DocumentServerOptions): Promise<DocumentServer> {
   const { file, name, host, port, admits } = options;
   const { applyUpdate, Doc } = await loadYjs();
-  const db = new (nodeSqlite().DatabaseSync)(file, { timeout: 5_000 });
+  const db = new (nodeSqlite().DatabaseSync)(file, { timeout: BUSY_MS });
+  switchToWal(db, BUSY_MS);
   db.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS updates (document TEXT NOT NULL, data BLOB NOT NULL) STRICT',
+    'PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS updates (document TEXT NOT NULL, data BLOB NOT NULL) STRICT',
   );
   const doc = new Doc();
   for (const { data } of db.prepare('SELECT data FROM updates WHERE document = ? ORDER BY rowid').all(name))

@@ -12,7 +12,7 @@ import { type ContextRequest, promptOf, type RunRequest } from './run-request.ts
 import { CANCELLED, type RunRoute, type SendRun } from './send-run.ts';
 
 /** Maximum number of nodes that a run may pass. */
-const MOST_HOPS = 8;
+const MAX_HOPS = 8;
 /** How often the state of another process's run is checked, in milliseconds. */
 const LOOK_MS = 100;
 /** The reason to end an agent when its node closes. Runs that were passed on continue on their node. */
@@ -227,8 +227,8 @@ function refusalOf(id: string, { via }: RunRoute): RunFailure | null {
       'the run came back to a node that it had passed',
       'Correct the location of the agent in the registries of these nodes.',
     );
-  if (via.length >= MOST_HOPS)
-    return new RunFailure('too-many-hops', `the run passed ${MOST_HOPS} nodes`, 'Name a nearer node of the agent.');
+  if (via.length >= MAX_HOPS)
+    return new RunFailure('too-many-hops', `the run passed ${MAX_HOPS} nodes`, 'Name a nearer node of the agent.');
   return null;
 }
 

@@ -7,7 +7,7 @@ import { RunFailure } from './run-reply.ts';
 const Id = z.string().min(1).max(200);
 
 /** The limit of one block of context, in characters. */
-export const MOST_CONTEXT = 1_000_000;
+export const MAX_CONTEXT = 1_000_000;
 
 /** The session whose context a run takes over. */
 export const ContextRequest = z.strictObject({
@@ -29,7 +29,7 @@ export const RunRequest = z.strictObject({
     .describe("The user's own request; after the template if both are given."),
   'context-from': ContextRequest.optional().describe('The node of the caller replaces it by "context".'),
   context: z
-    .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(MOST_CONTEXT))
+    .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(MAX_CONTEXT))
     .optional()
     .describe('The text of context blocks; the prompt gets those that the peripheral names.'),
   tools: z

@@ -27,7 +27,7 @@ export const cancelledRun = (): RunFailure =>
   new RunFailure('cancelled', 'the run was cancelled', 'Start another run.');
 
 /** How many times a run is sent again if the other node does not answer at all. */
-const MOST_FAILURES = 8;
+const MAX_FAILURES = 8;
 
 /**
  * Sends a run to a node over HTTP. A broken connection is followed by the same request with the same key, so that the
@@ -47,7 +47,7 @@ export function httpNode(url: string, token: string | null): SendRun {
           throw cancelledRun();
         }
         if (signal.aborted) throw unreachableNode('the wait ended');
-        if (failures >= MOST_FAILURES) throw unreachableNode('its node does not answer');
+        if (failures >= MAX_FAILURES) throw unreachableNode('its node does not answer');
         await sleep(Math.min(1_000, 20 * 2 ** failures), undefined, { signal }).catch(() => {});
       }
     }

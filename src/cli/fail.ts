@@ -25,16 +25,14 @@ export function fail(io: Io, error: unknown): void {
 }
 
 /** Maximum number of characters of a printed line; a longer one, such as a huge argument, loses its middle. */
-const MOST_CHARS = 2000;
+const MAX_CHARS = 2000;
 
 /** Shortens each line separately, because a report has several. */
 const shorten = (text: string): string =>
   text
     .split('\n')
     .map((line) =>
-      line.length <= MOST_CHARS
-        ? line
-        : `${line.slice(0, MOST_CHARS / 2)}…${line.slice(-MOST_CHARS / 2)}`.toWellFormed(),
+      line.length <= MAX_CHARS ? line : `${line.slice(0, MAX_CHARS / 2)}…${line.slice(-MAX_CHARS / 2)}`.toWellFormed(),
     )
     .join('\n');
 

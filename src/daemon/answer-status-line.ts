@@ -35,7 +35,7 @@ interface FoldedSession {
 }
 
 /** Maximum number of sessions whose state is kept. */
-const MOST = 50;
+const MAX_SESSIONS = 50;
 
 /** Reads the status of sessions from their evidence. It takes no lease, so that the writer can be any process. */
 export class StatusReader {
@@ -57,7 +57,7 @@ export class StatusReader {
       if (stored.entry.seq === known.state.head.seq + 1) known.state = applyEntry(known.tables, known.state, stored);
     this.#folded.delete(sessionId);
     this.#folded.set(sessionId, known);
-    if (this.#folded.size > MOST) this.#folded.delete(this.#folded.keys().next().value!);
+    if (this.#folded.size > MAX_SESSIONS) this.#folded.delete(this.#folded.keys().next().value!);
     const waiting = pendingItems(stateDir(query.root, this.#env)).filter(({ answer }) => answer === null).length;
     return lineStatus(known.pin, known.state, Date.now(), waiting);
   }

@@ -22,7 +22,7 @@ export interface RunAnswer {
 const NOT_RUN = 125;
 const REFUSED = 126;
 /** Maximum number of changes that are named one by one. */
-const MOST_DROPPED = 20;
+const MAX_DROPPED = 20;
 
 /** How long a run waits for the session, in milliseconds; other commands of the session may be running. */
 const WAIT_MS = 10 * 60_000;
@@ -171,7 +171,7 @@ function asCommand(result: Json): RunAnswer | null {
 
 /** The changes that were not kept. Printed first, because they often mean that the command failed. */
 function notKept({ dropped }: { readonly [field: string]: Json }): string {
-  const lines = (Array.isArray(dropped) ? dropped : []).slice(0, MOST_DROPPED).map((item) => {
+  const lines = (Array.isArray(dropped) ? dropped : []).slice(0, MAX_DROPPED).map((item) => {
     const { path, why } = item as { readonly path?: Json; readonly why?: Json };
     return `hopgate did not keep ${String(path)}: ${String(why)}\n`;
   });

@@ -17,7 +17,7 @@ import { type PendingRequest, parsePending, REQUEST_LIFETIME } from './pending-r
 import { isHash, parseAnswer, type SignedAnswer } from './signed-answer.ts';
 
 /** Maximum size of a request, in bytes: no person could read a larger one. Larger files are ignored. */
-const LARGEST_REQUEST = 1 << 20;
+const MAX_REQUEST = 1 << 20;
 
 /**
  * The requests and answers of a state folder: `approvals/pending/HASH.json`, `approvals/answers/HASH.json`, and for
@@ -76,7 +76,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
     keepPending(request) {
       const { hash } = request.request;
       const text = spelled(request);
-      if (Buffer.byteLength(text) > LARGEST_REQUEST) return null;
+      if (Buffer.byteLength(text) > MAX_REQUEST) return null;
       const file = pendingFile(hash);
       if (writeOnce(file, text)) return request;
       const stored = pendingOf(hash);
@@ -144,7 +144,7 @@ function readJson(file: string): unknown {
   try {
     return closing(openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK), (fd) => {
       const stat = fstatSync(fd);
-      return stat.isFile() && stat.size <= 2 * LARGEST_REQUEST ? JSON.parse(readFileSync(fd, 'utf8')) : undefined;
+      return stat.isFile() && stat.size <= 2 * MAX_REQUEST ? JSON.parse(readFileSync(fd, 'utf8')) : undefined;
     });
   } catch {
     return undefined;

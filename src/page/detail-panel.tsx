@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type { EntryDetail } from '../view/view-state.ts';
 import type { SessionEntry, Source } from './source.ts';
 
-const LONGEST = 4000;
+const MAX_CHARS = 4000;
 
 /** Everything about the row at the cursor: the whole refusal, the change as a diff, the entries. */
 export function DetailPanel({ session, source }: { readonly session: SessionEntry; readonly source: Source }) {
@@ -73,7 +73,7 @@ function Diff({ body }: { readonly body: string }) {
   );
 }
 
-const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.slice(0, LONGEST).split('\n'));
+const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.slice(0, MAX_CHARS).split('\n'));
 
 function argsOf(body: string): { readonly [name: string]: unknown } | null {
   try {

@@ -9,7 +9,7 @@ import type { InboxMessage, OperatorActions, SessionEntry, Source, ValidGrant, W
 
 /** Maximum number of frames in one answer. */
 const PAGE = 5_000;
-const MOST_SESSIONS = 60;
+const MAX_SESSIONS = 60;
 /** How often the page asks for requests of agents, in milliseconds. It also asks after each refusal. */
 const WAITING_MS = 2_000;
 const RETRY_MS = 1_500;
@@ -130,7 +130,7 @@ class Live implements Source {
   #histories = new Set<string>();
 
   async #list(): Promise<readonly ListedSession[]> {
-    const { sessions } = await this.#api.get<{ sessions: ListedSession[] }>(`/v1/sessions?limit=${MOST_SESSIONS}`);
+    const { sessions } = await this.#api.get<{ sessions: ListedSession[] }>(`/v1/sessions?limit=${MAX_SESSIONS}`);
     const own = sessions.filter(({ root }) => root !== null);
     for (const { session, root } of own) this.#roots.set(session, root!);
     return own;

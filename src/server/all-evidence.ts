@@ -29,7 +29,7 @@ export interface LocatedSession {
 
 /** How long the list of repositories is cached, in milliseconds. */
 const RECENT_MS = 250;
-const MOST_PINS = 50;
+const MAX_PINS = 50;
 
 /** The evidence of every repository of this user, which all processes of the user write. */
 export class AllEvidence {
@@ -151,7 +151,7 @@ export class AllEvidence {
     if (opened === null) throw unknownSession(sessionId);
     const pin = getOrInsert(this.#pins, opened.pin, () => getPin(store, opened.pin));
     pin.catch(() => this.#pins.delete(opened.pin));
-    if (this.#pins.size > MOST_PINS) this.#pins.delete(this.#pins.keys().next().value!);
+    if (this.#pins.size > MAX_PINS) this.#pins.delete(this.#pins.keys().next().value!);
     return pin;
   }
 

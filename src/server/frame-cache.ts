@@ -9,7 +9,7 @@ import type { GraphCache } from './graph-cache.ts';
 import { type FrameTail, StoredFrames } from './stored-frames.ts';
 
 /** Maximum number of sessions whose frames are kept; the least recently requested one is dropped first. */
-const MOST = 128;
+const MAX_SESSIONS = 128;
 /** Sessions with more entries than this begin with their tail. */
 const LONG = 2_000;
 /** The number of rows in a tail. */
@@ -33,7 +33,7 @@ export class FrameCache {
     this.#sessions.set(sessionId, cached);
     cached.catch(() => this.#sessions.delete(sessionId));
     for (const oldest of this.#sessions.keys()) {
-      if (this.#sessions.size <= MOST) break;
+      if (this.#sessions.size <= MAX_SESSIONS) break;
       this.#sessions.delete(oldest);
     }
     const frames = await cached;

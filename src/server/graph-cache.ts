@@ -10,7 +10,7 @@ import { viewGraph } from '../view/view-graph.ts';
 import type { ViewGraph } from '../view/view-state.ts';
 
 /** Maximum number of graphs in memory. */
-const MOST = 32;
+const MAX_GRAPHS = 32;
 /** To be raised when the layout or the form of a graph changes. */
 const FORMAT = `${manifest.version} 1`;
 
@@ -26,7 +26,7 @@ export class GraphCache {
   graphOf(specs: SpecSet): Promise<ViewGraph> {
     const graph = getOrInsert(this.#known, specs.hash, () => this.#read(specs));
     graph.catch(() => this.#known.delete(specs.hash));
-    if (this.#known.size > MOST) this.#known.delete(this.#known.keys().next().value!);
+    if (this.#known.size > MAX_GRAPHS) this.#known.delete(this.#known.keys().next().value!);
     return graph;
   }
 

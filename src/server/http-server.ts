@@ -19,16 +19,16 @@ import { AGENCY_ROUTES } from './routes/agency.ts';
 import { ROUTES } from './routes.ts';
 import { makeServices, type Services } from './services.ts';
 
-const MOST_CONNECTIONS = 512;
+const MAX_CONNECTIONS = 512;
 /** How long a request may take to arrive, in milliseconds. */
 const ARRIVAL_MS = 10_000;
 /** How long running calls have to finish when the server ends, in milliseconds. Their tools are then stopped. */
 const FINISH_MS = 900;
 
 /** Maximum number of sessions whose hop graphs are laid out at the start. */
-const MOST_LAID_OUT = 8;
+const MAX_LAID_OUT = 8;
 /** The largest message of a page's socket, in bytes. */
-const MOST_SOCKET_BYTES = 1 << 16;
+const MAX_SOCKET_BYTES = 1 << 16;
 
 export interface HttpServerOptions {
   readonly env: Env;
@@ -66,7 +66,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
   });
   let hosts: readonly string[] = ['localhost'];
   const app = createApp({ services, routes: [...ROUTES, ...routes], hosts: () => hosts, log, checkAnswers });
-  const server = serverOf(app, MOST_SOCKET_BYTES);
+  const server = serverOf(app, MAX_SOCKET_BYTES);
   const forNodes =
     agencyListen &&
     serverOf(
@@ -127,7 +127,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
 async function layOutOpen({ allEvidence, frames, ending }: Services): Promise<void> {
   await setImmediate();
   const open = (await allEvidence.sessions()).filter(({ summary, root }) => !summary.closed && root !== null);
-  for (const { summary } of open.slice(0, MOST_LAID_OUT)) {
+  for (const { summary } of open.slice(0, MAX_LAID_OUT)) {
     if (ending.aborted) return;
     await frames.graph(summary.sessionId);
   }
@@ -146,7 +146,7 @@ function serverOf(app: Hono, maxPayload: number): Server {
     },
     websocket: { server: new WebSocketServer({ noServer: true, maxPayload }) },
   }) as Server;
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   return server;
 }
 

@@ -16,8 +16,8 @@ import { SessionReaders } from './session-reader.ts';
 import { EntryFeed } from './stream/entry-feed.ts';
 
 /** Maximum number of event streams at once: of all clients, and of the agent of one session. */
-const MOST_STREAMS = 256;
-const MOST_OF_SESSION = 16;
+const MAX_STREAMS = 256;
+const MAX_OF_SESSION = 16;
 
 /** Numbers for `metrics`, since the start. */
 export interface Counters {
@@ -94,10 +94,10 @@ export function makeServices(
 export function openStream({ counters }: Services, who: Requester): () => void {
   const own = who.role === 'session' ? who.session : null;
   const ofSession = own === null ? 0 : (counters.streamsOf.get(own) ?? 0);
-  if (counters.streams >= MOST_STREAMS || ofSession >= MOST_OF_SESSION)
+  if (counters.streams >= MAX_STREAMS || ofSession >= MAX_OF_SESSION)
     throw new ApiError(
       'too-many-streams',
-      `${ofSession >= MOST_OF_SESSION ? ofSession : counters.streams} streams are open`,
+      `${ofSession >= MAX_OF_SESSION ? ofSession : counters.streams} streams are open`,
       'Close one, then open this one again.',
     );
   const count = (by: 1 | -1): void => {

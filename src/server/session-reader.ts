@@ -15,7 +15,7 @@ import { viewOfState } from '../session/state/view-of-state.ts';
 import type { AllEvidence } from './all-evidence.ts';
 
 /** Maximum number of sessions whose state is kept. */
-const MOST = 200;
+const MAX_SESSIONS = 200;
 
 /** A session's state, folded from its evidence. It takes no lease, so any process can write the session meanwhile. */
 export class SessionReader {
@@ -93,7 +93,7 @@ export class SessionReaders {
     this.#readers.set(sessionId, turn);
     turn.catch(() => this.#readers.delete(sessionId));
     for (const oldest of this.#readers.keys()) {
-      if (this.#readers.size <= MOST) break;
+      if (this.#readers.size <= MAX_SESSIONS) break;
       this.#readers.delete(oldest);
     }
     return turn;

@@ -49,7 +49,7 @@ const verdict = (asks: ToolEffect, by: string): ClassifiedMessage => ({
 });
 
 /** Maximum number of introductory phrases that are removed from a clause. */
-const MOST_OPENINGS = 8;
+const MAX_OPENINGS = 8;
 
 function classifyClause(clause: string, patterns: readonly TalkPattern[]): ClassifiedMessage {
   const found = classifyWhole(clause, patterns);
@@ -69,7 +69,7 @@ const NO_TAIL =
 
 function classifyWhole(clause: string, patterns: readonly TalkPattern[]): ClassifiedMessage {
   let text = clause;
-  for (let left = MOST_OPENINGS; ; left--) {
+  for (let left = MAX_OPENINGS; ; left--) {
     const pattern = patterns.find(({ when }) => when.test(text));
     if (!pattern) return orderOrStatement(text);
     if (pattern.asks) return verdict(pattern.asks, pattern.id);

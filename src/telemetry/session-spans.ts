@@ -23,7 +23,7 @@ export interface SpanOptions {
   readonly tracer?: Tracer;
 }
 
-const LONGEST = 4000;
+const MAX_CHARS = 4000;
 
 /**
  * Turns a session's entries into OpenTelemetry spans: the session, its visits, steps, denials, hops, modes and
@@ -214,7 +214,9 @@ export class SessionSpans {
 
   #contentAttributes(contents: { readonly [name: string]: Json }): Attributes {
     if (!this.#contents) return {};
-    return mapValues(contents, (value) => shorten(typeof value === 'string' ? value : JSON.stringify(value), LONGEST));
+    return mapValues(contents, (value) =>
+      shorten(typeof value === 'string' ? value : JSON.stringify(value), MAX_CHARS),
+    );
   }
 }
 

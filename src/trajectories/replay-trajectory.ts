@@ -35,7 +35,7 @@ export interface ReplayedTrajectory extends Pick<Trajectory, 'id' | 'format' | '
 }
 
 /** Maximum number of legs of a path; a path that does not arrive is given up. */
-const MOST_LEGS = 12;
+const MAX_LEGS = 12;
 const MESSAGE = 'submitted';
 
 /** The repository of the run: everything in its folder may be edited, every command is configured. */
@@ -112,7 +112,7 @@ async function callOnTheWay(
   call: OwnCall,
   moves: { hops: number; modes: number },
 ): Promise<Denial | null> {
-  for (let leg = 0; leg < MOST_LEGS; leg++) {
+  for (let leg = 0; leg < MAX_LEGS; leg++) {
     const step = await session.step(withShellOfPeripheral(session, call));
     if (step.ok) return null;
     const { denial } = step;

@@ -3,11 +3,11 @@ import type { Entry } from '../evidence/entry.ts';
 import type { EntryDetail } from './view-state.ts';
 
 /** Longest text inside of an entry, and longest entry, in characters. */
-const LONGEST = { text: 2_000, body: 12_000 };
+const MAX_CHARS = { text: 2_000, body: 12_000 };
 
 /** An entry's body for a reader: indented JSON with long texts cut and invisible characters escaped. */
 export function entryDetail({ seq, at, author, body }: Entry): EntryDetail {
-  const cut = (_: string, value: unknown) => (typeof value === 'string' ? shorten(value, LONGEST.text) : value);
+  const cut = (_: string, value: unknown) => (typeof value === 'string' ? shorten(value, MAX_CHARS.text) : value);
   const text = visibleJson(JSON.stringify(body, cut, 2));
-  return { seq, at, author: excerpt(author, 80), body: shorten(text, LONGEST.body) };
+  return { seq, at, author: excerpt(author, 80), body: shorten(text, MAX_CHARS.body) };
 }

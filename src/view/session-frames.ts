@@ -20,8 +20,8 @@ import { deltaOf, EMPTY_VIEW, type Frame, type Leg, type ViewRow, type ViewState
 import { possibleWays, waysKey } from './view-ways.ts';
 
 /** Maximum lengths of a row's texts, in characters; the entries have the full texts. */
-const LONGEST = { what: 240, came: 400, note: 300 };
-const MOST = { notes: 12, paths: 8, trail: 12, options: 64 };
+const MAX_LENGTH = { what: 240, came: 400, note: 300 };
+const MAX_COUNT = { notes: 12, paths: 8, trail: 12, options: 64 };
 
 /** The strongest effect that a mode allows. */
 const reachOf = ({ modeGate }: SpecSet, mode: Mode | null): ToolEffect | null =>
@@ -151,7 +151,7 @@ export class SessionFrames {
       denials: view.denials,
       running: facts.pending?.tool ?? null,
       ...this.#judge(context),
-      trail: body?.event === 'start' ? [...trail, { peripheral: body.peripheral, at }].slice(-MOST.trail) : trail,
+      trail: body?.event === 'start' ? [...trail, { peripheral: body.peripheral, at }].slice(-MAX_COUNT.trail) : trail,
       lit,
       tests: { passed: view.tests.passed, count: view.tests.count, failed: view.tests.failed },
       changed: path === undefined ? this.#shown.changed : { path: excerpt(path, 300), at },
@@ -176,7 +176,7 @@ export class SessionFrames {
     const known = key === null ? undefined : this.#known.get(key);
     const { tools, modes } = known ?? availableActions(this.#pin.specs, context.view);
     this.#options = known ?? { tools, modes, ways: possibleWays(context, this.#passedBefore) };
-    if (this.#known.size >= MOST.options) this.#known.clear();
+    if (this.#known.size >= MAX_COUNT.options) this.#known.clear();
     if (key !== null) this.#known.set(key, this.#options);
     return this.#options;
   }
@@ -211,10 +211,10 @@ function viewRow(row: ThreadRow, at: number): ViewRow {
   const request = fieldsOf(denial?.['request'] ?? null);
   const tool = bodies.map((body) => body['tool']).find((name) => typeof name === 'string') ?? request['tool'];
   const optional = {
-    came: excerpt(row.came, LONGEST.came),
-    notes: notes.slice(0, MOST.notes).map((note) => excerpt(note, LONGEST.note)),
-    remedy: refusal ? excerpt(String(refusal['remedy'] ?? ''), LONGEST.came) : '',
-    wouldRefuse: refusal === would ? excerpt(String(would['message'] ?? ''), LONGEST.came) : '',
+    came: excerpt(row.came, MAX_LENGTH.came),
+    notes: notes.slice(0, MAX_COUNT.notes).map((note) => excerpt(note, MAX_LENGTH.note)),
+    remedy: refusal ? excerpt(String(refusal['remedy'] ?? ''), MAX_LENGTH.came) : '',
+    wouldRefuse: refusal === would ? excerpt(String(would['message'] ?? ''), MAX_LENGTH.came) : '',
     depth: row.depth,
     state: excerpt(row.state ?? '', 20),
     paths: pathsOf(bodies, request),
@@ -224,7 +224,7 @@ function viewRow(row: ThreadRow, at: number): ViewRow {
     seqs: row.entries.map(({ seq }) => seq),
     event: row.event,
     ...(row.mark === null ? {} : { mark: row.mark }),
-    what: excerpt(row.what, LONGEST.what),
+    what: excerpt(row.what, MAX_LENGTH.what),
     at: row.entries.length === 1 ? at : Date.parse(row.entries[0]!.at),
     ...(row.took === null ? {} : { took: row.took }),
     peripheral: row.entries.at(-1)!.peripheral,
@@ -243,8 +243,8 @@ type Fields = { readonly [name: string]: Json | undefined };
 function pathsOf(bodies: readonly Fields[], request: Fields): readonly string[] {
   const named = [...bodies.map(({ args }) => args), request['args']].map((args) => fieldsOf(args)['path']);
   const changed = bodies.flatMap(({ effects }) =>
-    Array.isArray(effects) ? effects.slice(0, MOST.paths).map((effect) => fieldsOf(effect)['path']) : [],
+    Array.isArray(effects) ? effects.slice(0, MAX_COUNT.paths).map((effect) => fieldsOf(effect)['path']) : [],
   );
   const paths = [...named, ...changed].filter((path) => typeof path === 'string');
-  return [...new Set(paths)].slice(0, MOST.paths).map((path) => excerpt(path, 300));
+  return [...new Set(paths)].slice(0, MAX_COUNT.paths).map((path) => excerpt(path, 300));
 }

@@ -43,7 +43,7 @@ export function lineStatus({ specs, config }: Pin, state: SessionState, now: num
   };
 }
 
-const LONGEST_NAME = 24;
+const MAX_NAME = 24;
 
 const TEST_COLORS = { passed: 'green', failed: 'red', stale: 'yellow', partial: 'yellow' } as const;
 
@@ -59,8 +59,8 @@ export function statusLine(status: LineStatus | null, color: boolean): string {
   const { closed, peripheral, mode, tests, observeOnly, waiting } = status;
   if (closed) return paint('dim', 'session closed');
   return [
-    paint('cyan', peripheral === null ? 'no peripheral' : excerpt(peripheral, LONGEST_NAME)),
-    ...(mode === null ? [] : [excerpt(mode, LONGEST_NAME).toUpperCase()]),
+    paint('cyan', peripheral === null ? 'no peripheral' : excerpt(peripheral, MAX_NAME)),
+    ...(mode === null ? [] : [excerpt(mode, MAX_NAME).toUpperCase()]),
     ...(observeOnly ? [paint('yellow', 'observe-only')] : []),
     ...(tests === null ? [] : [paint(TEST_COLORS[tests], `tests ${tests}`)]),
     ...(waiting === 0 ? [] : [paint(['bold', 'magenta'], `${waiting} waiting`)]),

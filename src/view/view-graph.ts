@@ -7,7 +7,7 @@ import type { ViewGraph } from './view-state.ts';
 
 const NODE = { width: 124, height: 44, side: 34, font: 15 };
 /** Maximum number of arrows that are laid out; with more, the peripherals are placed in rows without arrows. */
-const MOST = { nodes: 60, edges: 240 };
+const MAX_DRAWN = { nodes: 60, edges: 240 };
 const GAP = 24;
 const COLUMNS = 8;
 
@@ -23,7 +23,7 @@ export async function viewGraph(specs: SpecSet): Promise<ViewGraph> {
     width: Math.max(NODE.width, Math.ceil(estimateWidth(id, NODE.font)) + NODE.side),
     height: NODE.height,
   }));
-  const small = nodes.length <= MOST.nodes && edges.length <= MOST.edges;
+  const small = nodes.length <= MAX_DRAWN.nodes && edges.length <= MAX_DRAWN.edges;
   const none = { width: 0, height: 0 };
   const layout = small
     ? await layOut(

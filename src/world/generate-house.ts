@@ -18,8 +18,8 @@ import { ABLE, CONTAINS, OPENABLE } from './vocabulary.ts';
 import type { WorldFact } from './world-facts.ts';
 
 /** Maximum length of a plan; houses with longer plans are not offered. */
-const LONGEST_PLAN = 50;
-const MOST_ATTEMPTS = 500;
+const MAX_PLAN = 50;
+const MAX_ATTEMPTS = 500;
 
 export interface HouseOptions {
   /** A whole number; the same seed makes the same house. */
@@ -44,7 +44,7 @@ interface Thing {
  */
 export function generateHouse(options: HouseOptions): House {
   if (!Number.isSafeInteger(options.seed)) throw new RangeError('the seed must be a whole number');
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const house = drawHouse(options, new Random(options.seed * 7919 + attempt * 104_729));
     if (house && isOffered(house)) return house;
   }
@@ -55,7 +55,7 @@ export function generateHouse(options: HouseOptions): House {
 function isOffered(house: House): boolean {
   if (new Household(house).step('look').won) return false;
   const plan = oraclePlan(house);
-  return plan !== null && plan.length < LONGEST_PLAN && searchPlan(house) !== null;
+  return plan !== null && plan.length < MAX_PLAN && searchPlan(house) !== null;
 }
 
 function drawHouse(options: HouseOptions, random: Random): House | null {

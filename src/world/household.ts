@@ -6,7 +6,7 @@ import { type Expression, readExpressions } from './pddl/pddl-expression.ts';
 import { type WorldFact, WorldFacts } from './world-facts.ts';
 
 /** Maximum number of commands in one game; the game then ends without a win. */
-export const MOST_STEPS = 100;
+export const MAX_STEPS = 100;
 
 export interface Turn {
   readonly observation: string;
@@ -55,7 +55,7 @@ export class Household {
 
   constructor(house: House, options: { readonly mostSteps?: number } = {}) {
     this.house = house;
-    this.#mostSteps = options.mostSteps ?? MOST_STEPS;
+    this.#mostSteps = options.mostSteps ?? MAX_STEPS;
     const things = [...house.statics, ...house.fluents].flatMap(([, ...names]) => names as string[]);
     this.#names = playerNames(things);
     this.#statics = new WorldFacts(house.statics);

@@ -15,12 +15,12 @@ const done = { text: 'done' };
 /** Pairs of a bare client and one in hopgate, each with a start of Node. */
 const [PAIRS, STARTS] = [7, 5];
 /** Maximum delay of the first answer, in milliseconds. */
-const MOST_MS = 1200;
+const MAX_MS = 1200;
 /**
  * The same in starts of Node, for a busy machine: those of 35 ms each. They are measured between the two clients of a
  * pair, so that load slows both sides of the ratio.
  */
-const MOST_STARTS = MOST_MS / 35;
+const MAX_STARTS = MAX_MS / 35;
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
@@ -51,9 +51,9 @@ async function compared(bare: () => Promise<number>, ours: () => Promise<number>
   }
   const [more, ratio, starts] = (['more', 'ratio', 'starts'] as const).map((of) => median(pairs.map((one) => one[of])));
   console.log(
-    `first answer: ${Math.round(more!)} ms more, ${ratio!.toFixed(2)} times the bare client, ${starts!.toFixed(1)} starts of Node (at most ${MOST_MS} ms or ${MOST_STARTS.toFixed(1)} starts)`,
+    `first answer: ${Math.round(more!)} ms more, ${ratio!.toFixed(2)} times the bare client, ${starts!.toFixed(1)} starts of Node (at most ${MAX_MS} ms or ${MAX_STARTS.toFixed(1)} starts)`,
   );
-  return Math.min(more! / MOST_MS, starts! / MOST_STARTS);
+  return Math.min(more! / MAX_MS, starts! / MAX_STARTS);
 }
 
 /** The compiled command line, as a user installs it. */

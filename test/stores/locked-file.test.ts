@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { openRunJournal } from '../../src/agency/run-journal.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 
-/** Locks a new database, as a process does that creates it, and lets go after a moment. */
+/** Locks a new database for 50 ms, as a process that creates it does. */
 const CREATOR = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('node:sqlite');

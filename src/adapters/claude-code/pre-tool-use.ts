@@ -27,7 +27,7 @@ import { nativeCall } from './native-call.ts';
 import { storeCall } from './stored-call.ts';
 
 /** The client's time limit for a foreground command, in seconds. */
-const LONGEST_COMMAND = 600;
+const MAX_COMMAND = 600;
 
 /** PreToolUse: decides every call of every tool. */
 export async function preToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookReply> {
@@ -172,13 +172,10 @@ async function decideShell(at: HookCall<ClaudeToolEvent>, call: Call): Promise<D
   if (request !== null && !isApproved) return refuse(at, refuseClientTool('Bash', call, claudeToolName(host)));
   const denied = isApproved ? null : await dryRun(at, { tool, args });
   if (denied) return decideRefused(at, { tool, args }, denied);
-  const seconds = await host.withSession(
-    record,
-    async (session) => session.tool(tool)?.limits.seconds ?? LONGEST_COMMAND,
-  );
+  const seconds = await host.withSession(record, async (session) => session.tool(tool)?.limits.seconds ?? MAX_COMMAND);
   const runCommand = await host.commandFor(record, { tool, args, callId: event.toolUseId });
   const command = `${runCommand}; exit;\n${textOf(event.input['command']) ?? ''}`;
-  const timeout = Math.min(LONGEST_COMMAND, seconds + 20) * 1000;
+  const timeout = Math.min(MAX_COMMAND, seconds + 20) * 1000;
   const when: { readonly [name: string]: Json } = later ? { run_in_background: true } : { timeout };
   const input = { command, description: event.input['description'] ?? 'Run in hopgate', ...when };
   await storeCall(at, { ticket: null, input });

@@ -52,17 +52,17 @@ function whereIs({ location }: SessionSituation): readonly string[] {
 }
 
 const NOT_TOLD = new Set(['session-id', 'author', 'session-log', 'changed-files']);
-const LONGEST = 120;
-const MOST_FILES = 8;
-const MOST_WAYS = 40;
+const MAX_CHARS = 120;
+const MAX_FILES = 8;
+const MAX_WAYS = 40;
 /** Maximum number of tools that are listed with their purpose; the model has the definitions of the others. */
-const MOST_TOOLS = 12;
-const MOST_NAMES = 60;
+const MAX_TOOLS = 12;
+const MAX_NAMES = 60;
 
 function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: SessionSituation): readonly string[] {
   const lines = (fields: { readonly [field: string]: Json }) =>
     Object.entries(fields).flatMap(([field, value]) =>
-      NOT_TOLD.has(field) || isEmpty(value) ? [] : [`${field} ${oneLine(shortJson(value), LONGEST)}`],
+      NOT_TOLD.has(field) || isEmpty(value) ? [] : [`${field} ${oneLine(shortJson(value), MAX_CHARS)}`],
     );
   const carried = [...lines(context), ...lines(backpack)];
   const yielded = lines(observed);
@@ -72,7 +72,7 @@ function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Ses
       ? [
           `Changed in this session: ${joinList(
             changedFiles.map((file) => oneLine(file)),
-            MOST_FILES,
+            MAX_FILES,
           )}.`,
         ]
       : []),
@@ -88,10 +88,10 @@ const shortJson = (value: Json): string =>
 function whatCanBeDone({ actions, scope, location }: SessionSituation, name: Naming): readonly string[] {
   if (location.peripheral === null) return [];
   const tools = actions
-    .slice(0, MOST_TOOLS)
-    .map(({ tool, usage, purpose }) => `- ${usage.replace(tool, name(tool))}: ${oneLine(purpose, LONGEST)}`);
-  const further = actions.slice(MOST_TOOLS).map(({ tool }) => name(tool));
-  if (further.length > 0) tools.push(`- also: ${joinList(further, MOST_NAMES)}`);
+    .slice(0, MAX_TOOLS)
+    .map(({ tool, usage, purpose }) => `- ${usage.replace(tool, name(tool))}: ${oneLine(purpose, MAX_CHARS)}`);
+  const further = actions.slice(MAX_TOOLS).map(({ tool }) => name(tool));
+  if (further.length > 0) tools.push(`- also: ${joinList(further, MAX_NAMES)}`);
   const reach = scope
     ? [
         `Scope ${scope.name}: reads ${scope.reads}; writes ${scope.writes}; commands: ${scope.commands}; hosts: ${scope.urls}.`,
@@ -117,8 +117,8 @@ function waysOut({ exits, ships, toState, location }: SessionSituation, name: Na
     return `${field}${optional ? '?' : ''}: ${typeof type === 'string' ? type : JSON.stringify(type)}${needed}`;
   });
   return [
-    ...ways.slice(0, MOST_WAYS),
-    ...(ways.length > MOST_WAYS ? [`- and ${ways.length - MOST_WAYS} more, which ${name('status')} lists`] : []),
+    ...ways.slice(0, MAX_WAYS),
+    ...(ways.length > MAX_WAYS ? [`- and ${ways.length - MAX_WAYS} more, which ${name('status')} lists`] : []),
     ...(easiest ? [`Example: ${name('hop')}(${JSON.stringify(easiest.call)}), with your own reason.`] : []),
     ...(stated.length > 0 ? [`State these fields as fruit: { ${stated.join(', ')} }.`] : []),
     ...ships.filter(({ via }) => via.length > 1).map((one) => `Further on: ${describeShipping(one)}.`),

@@ -58,10 +58,10 @@ const INTRODUCTION =
   'This server limits you to one peripheral at a time; you have only its tools. "hop" moves to another peripheral, "status" describes where you are, "why" says if a call would be allowed. A refusal says what to do instead. The tools change with every hop and mode.';
 
 /** Maximum length of the situation in the instructions, in characters. Clients cut instructions off at about 2,000. */
-const LONGEST = 1600;
+const MAX_CHARS = 1600;
 
 function shortened(prompt: string): string {
-  if (prompt.length <= LONGEST) return prompt;
-  const head = prompt.slice(0, LONGEST);
+  if (prompt.length <= MAX_CHARS) return prompt;
+  const head = prompt.slice(0, MAX_CHARS);
   return `${head.slice(0, head.lastIndexOf('\n') + 1)}(more in "status")`;
 }

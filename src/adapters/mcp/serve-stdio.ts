@@ -32,7 +32,7 @@ export function serveOverStdio(
   output: Writable,
 ): { readonly ended: Promise<void>; close(): Promise<void> } {
   const lines = new LimitedLines((size, id) => {
-    const message = `the message has ${size} bytes, more than ${LARGEST_MESSAGE}. Send a smaller one: for example, write the file in parts with edit.`;
+    const message = `the message has ${size} bytes, more than ${MAX_MESSAGE}. Send a smaller one: for example, write the file in parts with edit.`;
     if (id === null) host.report(new Error(message));
     else
       output.write(
@@ -54,7 +54,7 @@ export function serveOverTransport(host: McpHost, transport: Transport): { close
 }
 
 /** Maximum size of a message, in bytes. The SDK ends the connection at a larger one. */
-const LARGEST_MESSAGE = 10 * 2 ** 20;
+const MAX_MESSAGE = 10 * 2 ** 20;
 /** How much of each end of a larger message is searched for its id, in bytes. */
 const END = 1024;
 
@@ -85,7 +85,7 @@ class LimitedLines extends Transform {
   #add(part: Buffer): void {
     this.#parts.push(part);
     this.#size += part.length;
-    if (this.#size <= LARGEST_MESSAGE) return;
+    if (this.#size <= MAX_MESSAGE) return;
     const all = Buffer.concat(this.#parts);
     this.#head ||= all.toString('utf8', 0, END);
     this.#parts = [all.subarray(-END)];
@@ -93,7 +93,7 @@ class LimitedLines extends Transform {
 
   #endLine(): void {
     const line = Buffer.concat(this.#parts);
-    if (this.#size <= LARGEST_MESSAGE) this.push(line);
+    if (this.#size <= MAX_MESSAGE) this.push(line);
     else this.#onTooLarge(this.#size, idOf(this.#head, line.toString('utf8')));
     [this.#parts, this.#size, this.#head] = [[], 0, ''];
   }

@@ -10,7 +10,7 @@ interface HttpAgent {
   readonly honours: readonly EnvelopeSwitch[];
 }
 
-const MOST_BYTES = 4 << 20;
+const MAX_BYTES = 4 << 20;
 
 /**
  * An agent behind an address: POST `{ instructions, prompt, tools, schema }`, answer `{ response }`. hopgate cannot see
@@ -48,4 +48,4 @@ export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
 
 /** The body as text. @throws AgentFailed if it is too large */
 export const limitedText = (answer: Response): Promise<string> =>
-  textUpTo(MOST_BYTES, answer, () => new AgentFailed('the answer is too large'));
+  textUpTo(MAX_BYTES, answer, () => new AgentFailed('the answer is too large'));

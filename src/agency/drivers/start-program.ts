@@ -18,7 +18,7 @@ interface ProgramRun {
 }
 
 /** Maximum number of bytes that a program may write. */
-const MOST_BYTES = 32 << 20;
+const MAX_BYTES = 32 << 20;
 /** How long a program has to end before it is killed, in milliseconds. */
 const END_MS = 2_000;
 
@@ -38,7 +38,7 @@ export async function startProgram({ program, args, input, cwd, env, signal }: P
       let [stdout, stderr] = ['', ''];
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
         stdout += text;
-        if (stdout.length > MOST_BYTES) stop();
+        if (stdout.length > MAX_BYTES) stop();
       });
       child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr = `${stderr}${text}`.slice(-4_000)));
       child.stdin.on('error', () => {});

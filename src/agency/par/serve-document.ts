@@ -18,8 +18,8 @@ import {
 
 /** The number of the sync protocol in the messages of y-websocket; all others, such as awareness, are ignored. */
 const SYNC = 0;
-const MOST_BYTES = 8 << 20;
-const MOST_CONNECTIONS = 256;
+const MAX_BYTES = 8 << 20;
+const MAX_CONNECTIONS = 256;
 /** How long a statement waits for another process's lock, in milliseconds. */
 const BUSY_MS = 5_000;
 
@@ -64,7 +64,7 @@ export async function serveDocument(options: DocumentServerOptions): Promise<Doc
   for (const { data } of db.prepare('SELECT data FROM updates WHERE document = ? ORDER BY rowid').all(name))
     applyUpdate(doc, data as Uint8Array);
   const insert = db.prepare('INSERT INTO updates (document, data) VALUES (?, ?)');
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: MOST_BYTES });
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_BYTES });
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
   doc.on('update', (data: Uint8Array) => {
@@ -79,7 +79,7 @@ export async function serveDocument(options: DocumentServerOptions): Promise<Doc
   });
   const server = createServer((_, response) => response.writeHead(426).end('This address speaks WebSocket only.\n'));
   server.on('upgrade', (request, socket, head) => {
-    const status = refusal(request, name, admits) ?? (sockets.clients.size >= MOST_CONNECTIONS ? 503 : null);
+    const status = refusal(request, name, admits) ?? (sockets.clients.size >= MAX_CONNECTIONS ? 503 : null);
     if (status !== null) return void socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\n\r\n`);
     sockets.handleUpgrade(request, socket, head, (made) => synchronise(made, doc));
   });

@@ -1,5 +1,5 @@
 /** Maximum length of a readable list; above it, folders replace the files in them. */
-const MOST = 8;
+const MAX_PATHS = 8;
 
 const parentFolder = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '');
 
@@ -8,7 +8,7 @@ const parentFolder = (path: string): string => (path.includes('/') ? path.slice(
  * folders with the most of them.
  * @example pathCover(['src/a.ts', 'src/b/c.ts', 'docs/x.md']) // ['docs/x.md', 'src/a.ts', 'src/b/c.ts']
  */
-export function pathCover(paths: Iterable<string>, most = MOST): readonly string[] {
+export function pathCover(paths: Iterable<string>, most = MAX_PATHS): readonly string[] {
   let places = [...new Set(paths)];
   while (places.length > most) {
     const depth = Math.max(...places.map((place) => withoutSlash(place).split('/').length));
@@ -30,12 +30,12 @@ const withoutSlash = (place: string): string => place.replace(/\/$/, '');
 /** Globs that cover all paths, grouped by folder and extension if several share them. */
 export function coveringGlobs(paths: Iterable<string>): readonly string[] {
   const all = [...new Set(paths)];
-  if (all.length <= MOST) return all.sort();
+  if (all.length <= MAX_PATHS) return all.sort();
   const groups = Map.groupBy(all, (path) => {
     const name = path.slice(path.lastIndexOf('/') + 1);
     const ending = name.lastIndexOf('.') > 0 ? name.slice(name.lastIndexOf('.')) : '';
     return `${path.includes('/') ? `${path.split('/')[0]}/**/` : ''}*${ending}`;
   });
   const found = [...groups].flatMap(([glob, members]) => (members.length === 1 ? members : [glob]));
-  return found.length <= MOST * 2 ? found.sort() : pathCover(all);
+  return found.length <= MAX_PATHS * 2 ? found.sort() : pathCover(all);
 }

@@ -21,7 +21,7 @@ export function wayBack(
   for (const place of places) {
     if (nearest.includes(place)) continue;
     const way = shortest(specs, place, (to) => (homes.length === 0 ? to !== place : nearest.includes(to)), used);
-    const isBound = way.some((edge) => edge.from === place && costOf(edge) > MOST_PLAIN);
+    const isBound = way.some((edge) => edge.from === place && costOf(edge) > MAX_PLAIN);
     if (isBound) whole.add(place);
     for (const edge of isBound ? [...way, ...edgesFrom(specs, place)] : way) {
       edges.add(edge);
@@ -58,7 +58,7 @@ function shortest(
 }
 
 /** The cost of a hop without requirements is at most this. */
-const MOST_PLAIN = 2;
+const MAX_PLAIN = 2;
 
 /**
  * The cost of a hop: one, and more for each requirement. Of two equal hops the one with the exit `hop-…` is cheaper.

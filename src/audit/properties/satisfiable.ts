@@ -13,7 +13,7 @@ export interface KnownFacts {
 }
 
 /** Limit of combinations to try; a rule with more counts as satisfiable. */
-const MOST = 20_000;
+const MAX_COMBINATIONS = 20_000;
 /** A value that equals no value that a rule names. */
 const OTHER = Symbol('another value');
 /** The value of a fact that is absent: a comparison with it is neither true nor false. */
@@ -103,7 +103,7 @@ class Rule {
     }
     const lists = [...this.#domains];
     const combinations = lists.reduce((count, [, list]) => count * list.length, 1);
-    if (combinations > MOST) return true;
+    if (combinations > MAX_COMBINATIONS) return true;
     for (let index = 0; index < combinations; index++) {
       let rest = index;
       for (const [text, list] of lists) {

@@ -21,7 +21,7 @@ import type { CodexCommand } from './codex-command.ts';
 import { showCodexEnd } from './show-codex-end.ts';
 
 /** Maximum number of runs of Codex with `--follow`, including the first. */
-const MOST_ROUNDS = 8;
+const MAX_ROUNDS = 8;
 
 /** `hopgate codex`: runs Codex in a session until Codex ends. */
 export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
@@ -45,7 +45,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   let options = allowed(before);
   let code = await runOnce(io, { ...launch, options, args: command.args });
   let after = await remote.status();
-  for (let round = 1; command.follow && code === 0 && round < MOST_ROUNDS; round++) {
+  for (let round = 1; command.follow && code === 0 && round < MAX_ROUNDS; round++) {
     const thread = mainConversation(clientRun(io, root, sessionId, begun));
     const next = allowed(after);
     if (!isExec(command.args) || thread === null || after.closed || next.sandboxMode === options.sandboxMode) break;

@@ -48,13 +48,13 @@ const isRunBy = (script: string, run: readonly string[]): boolean =>
 async function gitFolders(tree: DiskTree, git: AskGit): Promise<GitFolders> {
   const folders = tree.list('').filter((name) => name.endsWith('/'));
   const lines = async (args: readonly string[]) => ((await git(args)) ?? '').split('\n').filter((line) => line !== '');
-  const ignored = folders.length === 0 ? [] : await lines(['check-ignore', '--', ...folders.slice(0, MOST_ASKED)]);
+  const ignored = folders.length === 0 ? [] : await lines(['check-ignore', '--', ...folders.slice(0, MAX_ASKED)]);
   const tracked = await lines(['ls-tree', '-d', '--name-only', 'HEAD']);
   return { ignored: new Set(ignored), tracked: new Set(tracked.map((name) => `${name}/`)) };
 }
 
 /** Maximum number of folders in a command line. */
-const MOST_ASKED = 1000;
+const MAX_ASKED = 1000;
 
 /** Asks git; null if git fails. */
 type AskGit = (args: readonly string[]) => Promise<string | null>;

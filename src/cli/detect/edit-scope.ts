@@ -77,9 +77,9 @@ const NOTES = /^\.(?:changeset|changes|changelog)\/$/;
 const ASIDE =
   /^(?:docs?|site|website|examples?|samples|demos?|bench(?:es|marks?)?|scripts?|tools|assets|images?|fixtures)\/$/;
 /** Maximum number of folders in the proposed scope; with more, it is the whole tree. */
-const MOST_NAMED = 40;
+const MAX_NAMED = 40;
 /** Maximum number of folders that are listed to find code or names to exclude. */
-const MOST_LISTED = 300;
+const MAX_LISTED = 300;
 
 /** The folders at the root that git ignores, and those with committed files; by name with a slash. */
 export interface GitFolders {
@@ -105,7 +105,7 @@ export function editScope(
     (name) => !ASIDE.test(name) && !NOTES.test(name) && !isTestFolder(name) && holdsName(tree, name, isCode),
   );
   const isFlat = program.length === 0 && (code.length > 0 || folders.length === 0);
-  if (isFlat || folders.length > MOST_NAMED) {
+  if (isFlat || folders.length > MAX_NAMED) {
     const usual = kinds.flatMap(({ excludes }) => excludes);
     return [
       '.',
@@ -188,11 +188,11 @@ interface Listing {
 /** The exclusions for names at the root and in the upper two levels of the folders. */
 function existingExclusions(tree: DiskTree, names: readonly string[], folders: readonly string[]): readonly string[] {
   const listing = (at: string): Listing => ({ at, names: tree.list(at) });
-  const first = folders.slice(0, MOST_LISTED).map(listing);
+  const first = folders.slice(0, MAX_LISTED).map(listing);
   const below = first.flatMap(({ at, names: inner }) =>
     inner.filter((name) => name.endsWith('/') && !matchesAny(name)).map((name) => `${at}${name}`),
   );
-  const all = [{ at: '', names }, ...first, ...below.slice(0, MOST_LISTED).map(listing)];
+  const all = [{ at: '', names }, ...first, ...below.slice(0, MAX_LISTED).map(listing)];
   const found = [...new Set(all.flatMap((each) => each.names))];
   return [
     ...ALL_EXCLUDED.filter(
@@ -227,7 +227,7 @@ const matchesAny = (name: string): boolean => ALL_EXCLUDED.some((pattern) => mat
 /** True if a file or folder at any depth of a folder has such a name; generated folders are not opened. */
 function holdsName(tree: DiskTree, folder: string, isSuch: (name: string) => boolean): boolean {
   const open = [folder];
-  for (let listed = 0; listed < MOST_LISTED && open.length > 0; listed++) {
+  for (let listed = 0; listed < MAX_LISTED && open.length > 0; listed++) {
     const at = open.shift()!;
     const names = tree.list(at);
     if (names.some(isSuch)) return true;

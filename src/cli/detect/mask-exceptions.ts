@@ -8,7 +8,7 @@ const NPM_LINE =
   /^\s*(?:[;#].*|\S+:_authToken\s*=\s*\$\{\w+\}\s*|(?!.*(?:auth|token|passw|user|email|cert|key|\$\{|\/\/.*@))[\w@:.-]+(?:\[\])?\s*(?:=.*)?)?$/i;
 const PUBLIC_BLOCK = /-----BEGIN (?:PGP PUBLIC KEY BLOCK|CERTIFICATE|(?:\w+ )?PUBLIC KEY)-----/;
 /** Maximum number of exceptions; with more, a person should choose a glob. */
-const MOST_EXCEPTIONS = 20;
+const MAX_EXCEPTIONS = 20;
 
 /**
  * Exceptions to the default masks for files that git tracks and that hold no secret as far as their text shows: an
@@ -18,7 +18,7 @@ const MOST_EXCEPTIONS = 20;
  */
 export function maskExceptions(tree: DiskTree, tracked: readonly string[]): readonly string[] {
   const harmless = tracked.filter(maskMatcher(DEFAULT_MASKS)).filter((path) => isHarmless(path, tree));
-  return harmless.slice(0, MOST_EXCEPTIONS).filter(isPlain);
+  return harmless.slice(0, MAX_EXCEPTIONS).filter(isPlain);
 }
 
 /** In a pattern, other characters are wildcards. */

@@ -12,7 +12,7 @@ export function cargoTest(tree: DiskTree): FoundTest | null {
 }
 
 /** Maximum number of Go modules with a command of their own. */
-const MOST_MODULES = 8;
+const MAX_MODULES = 8;
 
 /** go.mod → `go test ./...`, and the same for each module below the root, because `./...` does not include them. */
 export function goTests(tree: DiskTree): readonly FoundTest[] {
@@ -29,7 +29,7 @@ export function goTests(tree: DiskTree): readonly FoundTest[] {
   const modules = below.filter((folder) => tree.list(folder).includes('go.mod'));
   const root = tree.read('go.mod') === null ? [] : [''];
   const found = ['go', 'test', './...'];
-  if (root.length + modules.length > MOST_MODULES)
+  if (root.length + modules.length > MAX_MODULES)
     return root.map(() => ({ run: found, report: 'none', because: `go.mod; ${modules.length} more modules untested` }));
   return [...root, ...modules].map((folder) => ({
     run: folder === '' ? found : ['go', '-C', folder.slice(0, -1), ...found.slice(1)],

@@ -5,7 +5,7 @@ import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import type { DiskTree } from './disk-tree.ts';
 
-const MOST_WORDS = 2000;
+const MAX_WORDS = 2000;
 
 /** The programs of an ecosystem, by the file at the root that identifies the ecosystem. */
 const ECOSYSTEMS: { readonly [file: string]: readonly string[] } = {
@@ -65,7 +65,7 @@ export function proposedPrograms(tree: DiskTree, path: string | undefined, shown
     ...first.map((match) => match[1]!),
   ].filter(isHidden);
   const words = [...makefiles, manifest].flatMap((text) => text.match(/(?<![\w./-])[a-z][\w.+-]+(?![\w./=-])/g) ?? []);
-  const possible = [...new Set(words)].slice(0, MOST_WORDS).filter((word) => !certain.includes(word) && isHidden(word));
+  const possible = [...new Set(words)].slice(0, MAX_WORDS).filter((word) => !certain.includes(word) && isHidden(word));
   return { certain: [...new Set(certain)], possible };
 }
 

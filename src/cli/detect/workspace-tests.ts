@@ -9,7 +9,7 @@ import { managerNameOf } from './package-json.ts';
 /** Maximum depth of folders in which packages of a workspace are searched. */
 const DEPTH = 4;
 /** Maximum number of commands where each package has its own. */
-const MOST = 20;
+const MAX_COMMANDS = 20;
 
 /** The tests of the packages of a workspace whose root has no test script. */
 export function workspaceTests(tree: DiskTree): readonly FoundTest[] {
@@ -34,7 +34,7 @@ export function workspaceTests(tree: DiskTree): readonly FoundTest[] {
       return [found(['bun', 'run', '--filter', '*', 'test'])];
     default:
       return tested
-        .slice(0, MOST)
+        .slice(0, MAX_COMMANDS)
         .map(({ name, folder, script }) =>
           found(
             ['yarn', 'workspace', name, 'run', 'test'],

@@ -161,7 +161,7 @@ const approverOf = (io: Io, root: string, { approve = [], waitApproval = 0 }: Mc
   fallbackApprover(approverInAdvance(approve), waitingApprover(io, root, waitApproval));
 
 /** Maximum number of lines to show; people do not read more in a client's window. */
-const MOST_LINES = 2000;
+const MAX_LINES = 2000;
 
 /** The lines of the change that an approval would ship, formatted for a client's window; null if there is none. */
 export async function shownDiff(io: Io, request: ApprovalRequest, root: string): Promise<readonly string[] | null> {
@@ -169,10 +169,10 @@ export async function shownDiff(io: Io, request: ApprovalRequest, root: string):
   if (diff === null) return null;
   const { changedSince, problem } = diff;
   const lines = linesWithBorder(diff, await cardFor(io, request, root, diff));
-  const left = lines.length - MOST_LINES;
+  const left = lines.length - MAX_LINES;
   return [
     ...changedSince.map((path) => `(${path} differs from this session's last version)`),
-    ...lines.slice(0, MOST_LINES),
+    ...lines.slice(0, MAX_LINES),
     ...(left > 0 ? [`(${left} more lines are not shown: close this, and "hopgate approve" shows them all)`] : []),
     ...(problem === null ? [] : [`(the diff is not whole: ${problem})`]),
   ];

@@ -14,7 +14,7 @@ export interface WatchedCall extends CallWatch {
 const TERMINAL = { firstMs: 2000, everyMs: 1000 };
 const ELSEWHERE = { firstMs: 30_000, everyMs: 30_000 };
 /** Maximum number of output lines that are kept until the call is shown. */
-const MOST_WAITING = 500;
+const MAX_WAITING = 500;
 const ERASE = '\r\u001b[2K';
 
 /** Shows work of the command line itself as {@link watchCall} shows a call. Ctrl-C ends the whole command. */
@@ -61,8 +61,8 @@ export function watchCall(io: Io, what: string, pace = io.isTty ? TERMINAL : ELS
       const lines = [unfinished + first, ...more];
       unfinished = lines.pop()!;
       waiting.push(...lines);
-      isWhole &&= waiting.length <= MOST_WAITING;
-      waiting.splice(0, Math.max(0, waiting.length - MOST_WAITING));
+      isWhole &&= waiting.length <= MAX_WAITING;
+      waiting.splice(0, Math.max(0, waiting.length - MAX_WAITING));
     },
     cancel: () => {
       const isFirst = !controller.signal.aborted;

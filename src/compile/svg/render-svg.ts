@@ -11,7 +11,7 @@ import { escapeXml } from './svg-text.ts';
 const MARGIN = 24;
 
 /** Maximum numbers; with more, arrows are unreadable and take minutes to lay out. */
-const MOST = { nodes: 60, edges: 240 };
+const MAX_DRAWN = { nodes: 60, edges: 240 };
 
 /** Thrown for a hop graph with more peripherals or hops than a drawing can show. */
 export class GraphTooLargeError extends Error {
@@ -29,9 +29,9 @@ export async function renderSvg(
 ): Promise<string> {
   const picture = pictureOf(specs);
   const { nodes, edges } = picture;
-  if (nodes.length > MOST.nodes || edges.length > MOST.edges) {
+  if (nodes.length > MAX_DRAWN.nodes || edges.length > MAX_DRAWN.edges) {
     throw new GraphTooLargeError(
-      `the graph has ${nodes.length} peripherals and ${edges.length} arrows; a drawing shows at most ${MOST.nodes} and ${MOST.edges}`,
+      `the graph has ${nodes.length} peripherals and ${edges.length} arrows; a drawing shows at most ${MAX_DRAWN.nodes} and ${MAX_DRAWN.edges}`,
     );
   }
   const ordered = inReadingOrder(picture);

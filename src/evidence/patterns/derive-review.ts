@@ -171,14 +171,14 @@ function howFarOff(actual: string, fruit: { readonly [field: string]: Json }): n
   return Math.round(Math.min(1, failures.length / count) * 100) / 100;
 }
 
-const MOST_SUGGESTIONS = 5;
+const MAX_SUGGESTIONS = 5;
 
 /** The remedies of the denials, the most frequent first, and a reminder of selections without an outcome. */
 function suggestions(recent: readonly RecordedEntry[], open: readonly string[]): string[] {
   return [
     ...countItems(entriesOf(recent, 'denial').map(({ body }) => `${body.code}: ${body.remedy}`)).slice(
       0,
-      MOST_SUGGESTIONS,
+      MAX_SUGGESTIONS,
     ),
     ...open.map((pattern) => `record the outcome of ${pattern} (pur-update), so that it can be judged`),
   ];

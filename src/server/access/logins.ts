@@ -6,7 +6,7 @@ const CODE_MS = 60_000;
 /** How long a login lasts, in milliseconds. */
 const LOGIN_MS = 12 * 60 * 60_000;
 /** Maximum number of logins at once; the oldest ends first. */
-const MOST = 20;
+const MAX_LOGINS = 20;
 
 interface Login {
   readonly cookie: string;
@@ -46,7 +46,7 @@ export class Logins {
       until: this.#now() + LOGIN_MS,
     };
     this.#logins.push(login);
-    if (this.#logins.length > MOST) this.#logins.shift();
+    if (this.#logins.length > MAX_LOGINS) this.#logins.shift();
     return login;
   }
 

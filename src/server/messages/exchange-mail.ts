@@ -10,7 +10,7 @@ export const MAIL_LOOK_MS = 100;
 export const MAIL_WAIT_MS = 15_000;
 /** Maximum time of a request, in milliseconds. */
 const REQUEST_MS = 30_000;
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 
 export interface ExchangeOptions {
   /** The name of the other node in addresses. */
@@ -76,7 +76,7 @@ async function repeatExchange(
     } catch (error) {
       if (signal.aborted) return;
       report(reasonOf(error));
-      await pause(Math.min(LONGEST_PAUSE_MS, 50 * 2 ** failures++), signal);
+      await pause(Math.min(MAX_PAUSE_MS, 50 * 2 ** failures++), signal);
     }
   }
 }

@@ -2,20 +2,20 @@ import { z } from 'zod';
 import { MAX_TEXT, SPEECH_ACTS } from '../../messages/speech-acts.ts';
 import type { SpeechAct } from '../../ports/message-store.ts';
 
-export const MOST_MESSAGES = 32;
+export const MAX_MESSAGES = 32;
 /** Maximum number of names in a circle of waits. */
-export const MOST_CIRCLE = 100;
+export const MAX_CIRCLE = 100;
 /** Maximum number of waits, and of tokens, in one mail. */
-export const MOST_WAITS = 1_000;
+export const MAX_WAITS = 1_000;
 /** Maximum length of a wait that mail names, in milliseconds. */
-export const MOST_MS = 86_400_000;
+export const MAX_MS = 86_400_000;
 
 export const NodeName = z.string().regex(/^[\w.:-]{1,100}$/, 'use letters, digits, ".", ":", "_" and "-"');
 
 const OwnId = z.string().regex(/^[^@\s]{1,300}@$/, 'is not the id of an own message');
 const OwnName = z.string().regex(/^[^@\s]{1,300}$/, 'is not a name of this node');
 const AnyId = z.string().min(1).max(500);
-const Left = z.number().min(0).max(MOST_MS);
+const Left = z.number().min(0).max(MAX_MS);
 
 /**
  * Mail between two nodes. A name that ends with `@` belongs to the sending node, one without `@` to the receiving node,
@@ -36,11 +36,11 @@ export const MailSchema = z.strictObject({
         leftMs: Left.nullable().describe('How long the sender of a whistle still waits.'),
       }),
     )
-    .max(MOST_MESSAGES)
+    .max(MAX_MESSAGES)
     .default([]),
   receipts: z
     .array(z.strictObject({ message: AnyId, state: z.enum(['delivered', 'read']) }))
-    .max(MOST_MESSAGES)
+    .max(MAX_MESSAGES)
     .default([]),
   refusals: z
     .array(
@@ -49,22 +49,22 @@ export const MailSchema = z.strictObject({
         text: z.string().min(1).max(4_000),
         circle: z
           .array(z.string().regex(/^(?:[^@\s]{1,300}@?)?$/, 'is not a name of one of the two nodes'))
-          .max(MOST_CIRCLE)
+          .max(MAX_CIRCLE)
           .optional()
           .describe('The circle of waits that the message would close; an empty name means other machines.'),
       }),
     )
-    .max(MOST_MESSAGES)
+    .max(MAX_MESSAGES)
     .default([])
     .describe('Messages that were not delivered, with the reason.'),
   waits: z
     .array(z.strictObject({ id: OwnId, waiter: OwnId, target: OwnName, leftMs: Left }))
-    .max(MOST_WAITS)
+    .max(MAX_WAITS)
     .optional()
     .describe('The open waits of senders of this mail for somebody at the node that gets it. Left out: as before.'),
   behind: z
     .array(z.strictObject({ token: z.string().regex(/^wait-[0-9a-f]{32}$/), target: OwnId, leftMs: Left }))
-    .max(MOST_WAITS)
+    .max(MAX_WAITS)
     .optional()
     .describe('The tokens of these waits, and of those that end at their waiters, on any machine. Comes with "waits".'),
 });

@@ -3,7 +3,7 @@ import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import { checkPost, describeCircle, sendBell } from '../../messages/send-message.ts';
 import type { BlockedSender, MailPosition, Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
-import { MOST_CIRCLE, MOST_MESSAGES, MOST_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
+import { MAX_CIRCLE, MAX_MESSAGES, MAX_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
 import {
   circleForNode,
   circleInWords,
@@ -52,7 +52,7 @@ export class NodeMail {
     const mail: NodeMailBody = { messages: [], receipts: [], refusals: [] };
     const places = { ...after.places };
     for (const { messages, repository } of boxes) {
-      const room = MOST_MESSAGES - Math.max(outgoing.length, mail.receipts.length);
+      const room = MAX_MESSAGES - Math.max(outgoing.length, mail.receipts.length);
       if (room === 0) break;
       const found = await messages.mailFor(node, places[repository.key] ?? START, room);
       outgoing.push(...found.messages);
@@ -138,7 +138,7 @@ export class NodeMail {
     if (kind === 'whistle' && leftMs !== null) {
       const circle = await messages.wait({ id, waiter: from, target: draft.to, until: Date.now() + leftMs });
       if (circle) {
-        const shown = circleForNode(circle, node).slice(0, MOST_CIRCLE);
+        const shown = circleForNode(circle, node).slice(0, MAX_CIRCLE);
         return { text: describeCircle(shown.map((name) => name || 'another machine').join(' → ')), circle: shown };
       }
     }
@@ -183,7 +183,7 @@ function mailMessageOf(message: Message, node: string, rows: readonly BlockedSen
   return {
     ...{ id: nameForNode(id, node), kind, act, from: nameForNode(from, node), author, to: nameForNode(to, node), text },
     ref: ref === null ? null : nameForNode(ref, node),
-    leftMs: until === undefined ? null : Math.min(until - now, MOST_MS),
+    leftMs: until === undefined ? null : Math.min(until - now, MAX_MS),
   };
 }
 

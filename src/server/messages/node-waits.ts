@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { BlockedSender } from '../../ports/message-store.ts';
-import { MOST_MS, MOST_WAITS, type NodeMailBody } from './mail-schema.ts';
+import { MAX_MS, MAX_WAITS, type NodeMailBody } from './mail-schema.ts';
 
 /*
  * A circle of waits may pass any number of machines, and each knows only its own part. With a wait for somebody there,
@@ -35,8 +35,8 @@ type WireWaits = Required<Pick<NodeMailBody, 'waits' | 'behind'>>;
 /** The waits that a node must know: those for somebody on it, and the tokens of all waits behind them. */
 export function waitsForNode(rows: readonly BlockedSender[], node: string, now: number): WireWaits {
   const open = rows.filter(({ until }) => until > now);
-  const ownWaits = open.filter((row) => isOwn(row) && row.target.endsWith(`@${node}`)).slice(0, MOST_WAITS);
-  const left = (until: number): number => Math.min(until - now, MOST_MS);
+  const ownWaits = open.filter((row) => isOwn(row) && row.target.endsWith(`@${node}`)).slice(0, MAX_WAITS);
+  const left = (until: number): number => Math.min(until - now, MAX_MS);
   const behind = [...new Set(ownWaits.map(({ waiter }) => waiter))].flatMap((waiter) =>
     [...tokensBehind(open, waiter)].map(([token, until]) => ({ token, target: waiter, until })),
   );
@@ -51,7 +51,7 @@ export function waitsForNode(rows: readonly BlockedSender[], node: string, now: 
         leftMs: left(until),
       },
     })),
-    behind: [...ourWaits, ...behind].slice(0, MOST_WAITS).map(({ token, target, until }) => ({
+    behind: [...ourWaits, ...behind].slice(0, MAX_WAITS).map(({ token, target, until }) => ({
       ...{ token, target: nameForNode(target, node), leftMs: left(until) },
     })),
   };

@@ -5,7 +5,7 @@ import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { FieldsSchema, Millis, ModeSchema, Seq, SessionPath } from '../schemas.ts';
 
 /** Maximum number of frames in one response. */
-const MOST = 5_000;
+const MAX_FRAMES = 5_000;
 
 const LegSchema = z.object({ from: z.string().nullable(), to: z.string() });
 const ViewState = z
@@ -56,7 +56,7 @@ const frames = defineRoute('GET /v1/sessions/{session}/frames', {
   path: SessionPath,
   query: z.strictObject({
     from: Seq.default(0).describe('The first `seq`.'),
-    limit: z.coerce.number().int().min(1).max(MOST).default(1_000),
+    limit: z.coerce.number().int().min(1).max(MAX_FRAMES).default(1_000),
   }),
   answer: z.object({
     before: ViewState.describe('The state before the first frame.'),

@@ -3,7 +3,7 @@ import type { AllEvidence } from '../all-evidence.ts';
 /** Interval between checks of the stores for new entries while somebody waits, in milliseconds. */
 const EVERY_MS = 25;
 /** Maximum number of new entries per read. */
-const MOST = 256;
+const MAX_ENTRIES = 256;
 
 interface Waiter {
   readonly session: string | null;
@@ -56,7 +56,7 @@ export class EntryFeed {
     const sessions = new Set<string>();
     for (const { key, arrivals } of this.#allEvidence.repositories()) {
       const last = this.#last.get(key) ?? 0;
-      const arrived = arrivals.after(last, MOST);
+      const arrived = arrivals.after(last, MAX_ENTRIES);
       this.#last.set(key, arrived.at(-1)?.nth ?? last);
       for (const { sessionId } of arrived) sessions.add(sessionId);
     }

@@ -1,7 +1,7 @@
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { cloudEventOf, resyncEvent } from './cloud-event.ts';
 import type { EntryFeed } from './entry-feed.ts';
-import { LARGEST_LAG, QUIET_MS, type SentEvent } from './follow.ts';
+import { MAX_LAG, QUIET_MS, type SentEvent } from './follow.ts';
 
 /** Maximum number of entries of one repository per read. */
 const PAGE = 128;
@@ -67,7 +67,7 @@ async function readOn(
 ): Promise<readonly SentEvent[]> {
   const from = places.get(key) ?? 0;
   const last = arrivals.last();
-  if (last - from >= LARGEST_LAG) {
+  if (last - from >= MAX_LAG) {
     places.set(key, last);
     return [{ event: resyncEvent('', last), cursor: cursorOfPositions(places) }];
   }

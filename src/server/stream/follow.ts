@@ -8,7 +8,7 @@ const PAGE = 256;
 /** Maximum number of characters per read. */
 const PAGE_CHARACTERS = 1 << 19;
 /** A live reader that is further behind than this gets a resync marker instead of the entries. */
-export const LARGEST_LAG = 10_000;
+export const MAX_LAG = 10_000;
 /** Time without an entry after which a keep-alive is sent, in milliseconds. */
 export const QUIET_MS = 15_000;
 
@@ -40,7 +40,7 @@ export async function* followSession(options: FollowOptions): AsyncGenerator<rea
     const changed = feed.changed(sessionId, QUIET_MS, signal);
     if (isLive) {
       const { seq } = await store.head(sessionId);
-      if (seq - next >= LARGEST_LAG) {
+      if (seq - next >= MAX_LAG) {
         next = seq + 1;
         yield [{ event: resyncEvent(sessionId, seq), cursor: String(seq) }];
         continue;

@@ -51,7 +51,7 @@ function factsAfter(tables: SpecTables, before: SessionFacts, entry: Entry, body
   const isStep = body?.event === 'step' || body?.event === 'outcome';
   const draft: Draft = { ...(isStep ? countFiles(before, body) : before), visit: before.visit && { ...before.visit } };
   if (body) countBody(tables, draft, entry, body);
-  if (body && isOperatorAct(body)) draft.operatorActs = [...draft.operatorActs, entry.seq].slice(-MOST_ACTS);
+  if (body && isOperatorAct(body)) draft.operatorActs = [...draft.operatorActs, entry.seq].slice(-MAX_ACTS);
   draft.lastId = entry.id;
   draft.lastAt = Math.max(draft.lastAt, Date.parse(entry.at));
   return draft;
@@ -238,7 +238,7 @@ const mayFind = (effects: StepReport['effects']): boolean =>
   effects !== 'unobserved' && effects.some(({ op, finding }) => finding !== undefined || op === 'delete');
 
 /** The maximum number of recent acts of the operator that are stored for a client. */
-const MOST_ACTS = 20;
+const MAX_ACTS = 20;
 
 /** True for the operator's own acts on the session: a hop, a stop, a mode change, a note. */
 const isOperatorAct = (body: Body): boolean =>

@@ -173,7 +173,7 @@ function reportsOf(
     : {};
   return Object.entries(observes).flatMap(([field, type]) =>
     valuesFor(type, rulesOf(specs))
-      .slice(0, MOST_REPORTS)
+      .slice(0, MAX_REPORTS)
       .map(
         (value) =>
           [`${field}=${JSON.stringify(value)}`, { ...DEFAULT_REPORT, observed: { [field]: value }, ...extra }] as const,
@@ -181,7 +181,7 @@ function reportsOf(
   );
 }
 
-const MOST_REPORTS = 6;
+const MAX_REPORTS = 6;
 
 /** The steps of the canned tools here: observe, run passing or failing tests, change a file, ship, record a pattern. */
 function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec): Move[] {

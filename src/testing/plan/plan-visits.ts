@@ -8,7 +8,7 @@ import type { Move } from './moves.ts';
 import { type PlannedCase, placeName } from './planned-case.ts';
 
 /** Maximum limit of steps that is tested. */
-const MOST_STEPS = 500;
+const MAX_STEPS = 500;
 const SECOND = 1 / 60;
 const CLOSE: Move = { name: 'close', asked: { kind: 'close' } };
 
@@ -119,7 +119,7 @@ function limits({ pinned, spec, step }: Visit): VisitCase[] {
   const { modeGate: gate } = pinned.specs;
   const idle = gate?.timeoutMinutes ?? null;
   return [
-    ...(most === null || most > MOST_STEPS
+    ...(most === null || most > MAX_STEPS
       ? []
       : [
           {

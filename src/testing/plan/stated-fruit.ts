@@ -41,12 +41,12 @@ export function statedFruits(specs: SpecSet, from: PeripheralSpec) {
       .filter((value) => value !== base[field])
       .map((value) => ({ note: ` {${field}: ${JSON.stringify(value)}}`, fruit: { ...base, [field]: value } }));
   });
-  const all = [{ note: '', fruit: base }, ...more.slice(0, MOST_VARIANTS)];
+  const all = [{ note: '', fruit: base }, ...more.slice(0, MAX_VARIANTS)];
   variants.set(from, all);
   return all;
 }
 
-const MOST_VARIANTS = 12;
+const MAX_VARIANTS = 12;
 
 /** The values of a type that the text of rules can distinguish. */
 export function valuesFor(type: FruitType, rules: string): readonly Json[] {

@@ -14,7 +14,7 @@ import { reportIfAborted } from '../tool-outcomes.ts';
 /** How long a call waits by default, in seconds: less than the limit of client programs for a tool call. */
 const DEFAULT_SECONDS = 45;
 /** Longest response that becomes fruit, in bytes of JSON. */
-const MOST_FRUIT = 32 * 1024;
+const MAX_FRUIT = 32 * 1024;
 
 /**
  * `agency-run` runs an agent of the agency as a step of the session. The intent of the step names the run, so that a
@@ -60,7 +60,7 @@ async function run(nearest: NearestNode, key: string, call: ToolCall): Promise<T
   return {
     outcome: { status: 'ok', result },
     effects,
-    observed: { response: JSON.stringify(text).length > MOST_FRUIT ? null : text },
+    observed: { response: JSON.stringify(text).length > MAX_FRUIT ? null : text },
   };
 }
 

@@ -48,7 +48,7 @@ const stampOf = (folder: string): string => {
 /** Number of folders with loose objects that are checked; a cleaner of temporary files removes from all. */
 const STAMPED = 8;
 /** Maximum number of unchanged packs, because each of their files needs a mount of its own. */
-const MOST_UNCHANGED = 40;
+const MAX_UNCHANGED = 40;
 const PACK_FILES = ['pack', 'idx', 'rev', 'promisor'];
 const INSIDE = '/tmp/view';
 const EMPTY_BLOB = deflateSync(Buffer.from('blob 0\0'));
@@ -118,7 +118,7 @@ function sortPacks({ list, stored, borrows }: CopyRequest): Record<'unchanged' |
     const has = packIndex(join(stored.packFolder, `${name}.idx`), nameBytes);
     return { name, has, removed: all.filter(has) };
   });
-  const mayStay = !borrows && packs.length <= MOST_UNCHANGED;
+  const mayStay = !borrows && packs.length <= MAX_UNCHANGED;
   return {
     unchanged: packs.filter(({ removed }) => mayStay && removed.length === 0),
     rewritten: packs.filter(({ removed }) => !mayStay || removed.length > 0),

@@ -40,9 +40,9 @@ export interface ProgramsRequest {
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc/alternatives'];
 /** Folders that are shown if they exist: read-only stores of public packages, without configuration. */
 const STORES = ['/nix/store', '/gnu/store'];
-const MOST_NAMES = 2000;
-const MOST_LINKS = 40;
-const MOST_QUESTIONS = 8;
+const MAX_NAMES = 2000;
+const MAX_LINKS = 40;
+const MAX_QUESTIONS = 8;
 
 /**
  * Packages that an interpreter installs for one user, and versions of package managers, relative to the home folder.
@@ -168,7 +168,7 @@ export class ProgramFinder {
   /** Shows a program: its installation or file, links as links; then the link's target and interpreter. */
   #show(stated: string): void {
     let file = stated;
-    for (let count = 0; count < MOST_LINKS; count += 1) {
+    for (let count = 0; count < MAX_LINKS; count += 1) {
       if (this.#seen.has(file)) return;
       this.#seen.add(file);
       const behind = this.#behind(file);
@@ -241,14 +241,14 @@ export class ProgramFinder {
   #shadows(folder: string): void {
     const at = this.#path.indexOf(folder);
     let questions = 0;
-    for (const name of this.#isShown(folder) ? [] : namesIn(folder).slice(0, MOST_NAMES)) {
+    for (const name of this.#isShown(folder) ? [] : namesIn(folder).slice(0, MAX_NAMES)) {
       const file = join(folder, name);
       const isLater = this.#path.slice(at + 1).some((later) => this.#isShown(later) && existsSync(join(later, name)));
       if (!isLater || this.#isShown(file) || this.#mounts.has(file) || !isProgram(file)) continue;
       if (this.#path.slice(0, at).some((before) => isProgram(join(before, name)))) continue;
       if (this.#isAhead(folder, name)) continue;
       questions += 1;
-      if (questions > MOST_QUESTIONS && this.#ahead.has(folder)) this.#hide(file, 'there are too many of its kind');
+      if (questions > MAX_QUESTIONS && this.#ahead.has(folder)) this.#hide(file, 'there are too many of its kind');
       else this.#show(file);
       if (this.#isShown(folder)) return;
     }
@@ -267,7 +267,7 @@ export class ProgramFinder {
       (name) => /^(?:python|pypy)\d/.test(name) && existsSync(join(installation, 'lib', name, 'encodings')),
     );
     if (!isPython || !isReadable(real, this.#request.root) || !headOf(real).startsWith('\x7fELF')) return;
-    for (let at = file, count = 0; count < MOST_LINKS; count += 1) {
+    for (let at = file, count = 0; count < MAX_LINKS; count += 1) {
       if (!isWithin(this.#request.root, at) && realpathIfAny(at) === real && !this.#isShown(at))
         this.#mount(at, linkIfAny(at));
       const link = linkIfAny(at);

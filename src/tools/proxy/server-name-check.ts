@@ -9,7 +9,7 @@ const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const UNREADABLE = 'unreadable';
 /** Maximum size of a client hello: it must fit into one TLS record. */
-const MOST_BYTES = 5 + (1 << 14);
+const MAX_BYTES = 5 + (1 << 14);
 
 /**
  * Passes the bytes of a tunnel on, and compares the server name of a TLS client hello with the tunnel's host: servers
@@ -55,7 +55,7 @@ function serverName(bytes: Buffer): string | null | undefined {
   if (bytes[0] !== HANDSHAKE) return UNREADABLE;
   if (bytes.length < 5) return undefined;
   const end = 5 + bytes.readUInt16BE(3);
-  if (end > MOST_BYTES) return UNREADABLE;
+  if (end > MAX_BYTES) return UNREADABLE;
   if (bytes.length < end) return undefined;
   try {
     return nameIn(bytes.subarray(5, end));

@@ -18,9 +18,9 @@ export interface CommandShells {
 }
 
 const IDLE_MS = 5 * 60_000;
-const MOST_IDLE = 4;
+const MAX_IDLE = 4;
 /** Commands per shell: earlier commands' page cache counts towards the group's memory until it is removed. */
-const MOST_RUNS = 500;
+const MAX_RUNS = 500;
 /** Attempts to find the group empty: the kernel needs a moment to remove a sandbox's processes. */
 const ATTEMPTS = 50;
 
@@ -67,14 +67,14 @@ export function makeCommandShells(host: SandboxHost, cgroups: Cgroups | null): C
   };
   const giveBack = async (key: string, shell: CommandShell, hasOverlay: boolean): Promise<void> => {
     for (let attempt = 0; shell.isAlive && !shell.isEmpty && attempt < ATTEMPTS; attempt += 1) await sleep(2);
-    if (!shell.isAlive || !shell.isEmpty || shell.runs >= MOST_RUNS) return end(shell);
+    if (!shell.isAlive || !shell.isEmpty || shell.runs >= MAX_RUNS) return end(shell);
     if (hasOverlay) shell.release();
     shell.keepsProcessAlive = false;
     const drop = () => {
       if (takeIdle((each) => each.shell === shell)) void end(shell);
     };
     idle.push({ key, shell, timer: setTimeout(drop, IDLE_MS).unref() });
-    if (idle.length > MOST_IDLE) void end(takeIdle(() => true)!);
+    if (idle.length > MAX_IDLE) void end(takeIdle(() => true)!);
   };
   return {
     async use(layout, runAs, work) {

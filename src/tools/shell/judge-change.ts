@@ -39,7 +39,7 @@ const CANNOT = {
 export const DELETED_REASON = 'deleted, but';
 const SET_ID = 0o6000;
 /** The size of an overlay. Sparse files count at full size, because a copy may fill their holes. */
-const MOST_BYTES = 1 << 30;
+const MAX_BYTES = 1 << 30;
 /** Tolerance between file times and hopgate's clock, shorter than the start of any command. */
 const CLOCK_SLACK_MS = 2;
 
@@ -82,7 +82,7 @@ export function judgeChanges(
     if (upper.nlink > 1) return 'it is a hard link; copy the file instead';
     if (lower && !lower.isFile()) return 'it replaces a link or special file';
     if (lower && lower.nlink > 1) return 'the file has other names (hard links), which may lie outside the root';
-    if (bytes + upper.size > MOST_BYTES)
+    if (bytes + upper.size > MAX_BYTES)
       return 'the written files would exceed 1 GiB in total (sparse files count at full size); write less in one call';
     if (lower && lower.ctimeMs > startedAt + CLOCK_SLACK_MS)
       return 'someone else changed it while the command ran; run it again';

@@ -109,13 +109,13 @@ function namedFiles(paths: readonly string[], texts: readonly string[]): readonl
   const names = new Set(words.flatMap((word) => [lastNames(word, 1), lastNames(word, 2)]));
   return paths
     .filter((path) => names.has(lastNames(path, /[._-][^/]*$/.test(lastNames(path, 1)) ? 1 : 2)))
-    .slice(0, MOST_NAMED);
+    .slice(0, MAX_NAMED);
 }
 
 const lastNames = (path: string, count: number): string => path.split('/').slice(-count).join('/');
 
 /** Maximum number of masked files in a result. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /**
  * Without a network, package managers give up at their first failure instead of after minutes, and pnpm runs as it is

@@ -12,7 +12,7 @@ interface PassingRuns {
   readonly sessions: readonly (readonly [session: string, highest: number])[];
 }
 
-const MOST_SESSIONS = 100;
+const MAX_SESSIONS = 100;
 
 /**
  * Stores the number of tests of a passing run. A session starts with the number of the last run before it. Within a
@@ -39,7 +39,7 @@ export function compareCount(
   const others = (known?.sessions ?? []).filter(([id]) => id !== session);
   const next: PassingRuns = {
     last: total,
-    sessions: [...others.slice(1 - MOST_SESSIONS), [session, Math.max(before ?? 0, total)]],
+    sessions: [...others.slice(1 - MAX_SESSIONS), [session, Math.max(before ?? 0, total)]],
   };
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

@@ -6,7 +6,7 @@ import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { sha256Hex } from '../content-effect.ts';
 
-const MOST = 400_000;
+const MAX_FILES = 400_000;
 /** By path: the state of a file when it was read, and its hash. */
 const known = new Map<string, { readonly stamp: string; readonly hash: string }>();
 
@@ -21,7 +21,7 @@ export function folderTree({
 }: Pick<CallEnvelope, 'root' | 'config'>): TreeState | { readonly problem: string } {
   const masked = maskMatcher(config.mask);
   const all = createHash('sha256');
-  let left = MOST;
+  let left = MAX_FILES;
   const walk = (folder: string): void => {
     for (const entry of readdirSync(join(root, folder), { withFileTypes: true }).sort((a, b) =>
       a.name < b.name ? -1 : 1,
@@ -45,7 +45,7 @@ export function folderTree({
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     return { problem: (error as Error).message };
   }
-  if (left < 0) return { problem: `it holds more than ${MOST} files` };
+  if (left < 0) return { problem: `it holds more than ${MAX_FILES} files` };
   return { kind: 'files', id: all.digest('hex'), head: null, changed: null };
 }
 
@@ -54,7 +54,7 @@ function contentOf(file: string, { dev, ino, size, mtimeNs, ctimeNs }: BigIntSta
   const before = known.get(file);
   if (before?.stamp === stamp) return before.hash;
   const hash = sha256Hex(readFileSync(file));
-  if (known.size > MOST) known.clear();
+  if (known.size > MAX_FILES) known.clear();
   // A file that changed shortly before may change again within the same time stamp.
   if (BigInt(Date.now()) * 1_000_000n - ctimeNs > 2_000_000_000n) known.set(file, { stamp, hash });
   return hash;

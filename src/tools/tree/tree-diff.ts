@@ -23,12 +23,12 @@ export interface TreeDiff {
   readonly problem: string | null;
 }
 
-const LARGEST = 16 << 20;
+const MAX_BYTES = 16 << 20;
 const SECONDS = 30;
 /** Maximum number of characters of file names on git's command line. */
-const LONGEST = 64 << 10;
+const MAX_LIST_CHARS = 64 << 10;
 /** Maximum number of untracked files to show; files named in the request come first. */
-const MOST_NEW = 200;
+const MAX_NEW = 200;
 
 /**
  * Compares the working tree with the last commit, for a person to read. It runs outside the sandbox, so it runs no
@@ -56,7 +56,7 @@ export async function treeDiff(
   const isOfRequest = (path: string): boolean => Object.hasOwn(changes, path);
   const untracked = listed.text.split('\0').filter((path) => path !== '' && (files?.includes(path) ?? true));
   const [first, others] = [untracked.filter(isOfRequest), untracked.filter((path) => !isOfRequest(path))];
-  const shown = [...first, ...others].slice(0, MOST_NEW);
+  const shown = [...first, ...others].slice(0, MAX_NEW);
   const added: DiffRun[] = [];
   for (const path of shown) added.push(await git.run('diff', '--no-index', ...plain, '--', '/dev/null', path));
   const parts = [tracked, listed, ...added];
@@ -91,7 +91,7 @@ const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodu
 /** The files that would be committed; null if they are unknown, or too many for git's command line. */
 function shippedFiles(view: ApprovalRequest['view']): readonly string[] | null {
   const { files } = fieldsOf(view[APPROVAL_VIEW.ships]);
-  return Array.isArray(files) && files.join().length < LONGEST ? files.map(String) : null;
+  return Array.isArray(files) && files.join().length < MAX_LIST_CHARS ? files.map(String) : null;
 }
 
 const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
@@ -148,7 +148,7 @@ async function runGit(
   const options = {
     cwd: root,
     encoding: 'utf8' as const,
-    maxBuffer: LARGEST,
+    maxBuffer: MAX_BYTES,
     // A named pipe in place of one of git's files would block git forever.
     timeout: SECONDS * 1000,
     killSignal: 'SIGKILL' as const,

@@ -132,11 +132,11 @@ const WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
 
 const oneLine = (text: string): string => plainText(text).replaceAll(/\s+/g, ' ').trim();
 
-const LONGEST = 200;
+const MAX_CHARS = 200;
 function firstSentence({ name, title, description }: ListedTool): string {
   const text = oneLine(description ?? '');
   const sentence = /^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text;
-  return (sentence || oneLine(title ?? '') || `Does ${oneLine(name)}.`).slice(0, LONGEST);
+  return (sentence || oneLine(title ?? '') || `Does ${oneLine(name)}.`).slice(0, MAX_CHARS);
 }
 
 /** Writes a server's description as comment lines that its text cannot end. */

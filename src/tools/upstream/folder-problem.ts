@@ -7,7 +7,7 @@ import type { PathAccess } from '../workspace/hold-path.ts';
 import { startsWith } from '../workspace/path-argument.ts';
 import { walkBeneath } from '../workspace/walk-beneath.ts';
 
-const MOST = 100_000;
+const MAX_FILES = 100_000;
 
 /**
  * Explains why a folder may not be passed to a server, which can read everything in it; null if it may. hopgate cannot
@@ -25,7 +25,7 @@ export async function folderProblem(
   for (let here = waiting.pop(); here !== undefined; here = waiting.pop()) {
     const entries = await readdir(join(root, ...here), { withFileTypes: true }).catch(() => []);
     seen += entries.length;
-    if (seen > MOST) return `more than ${MOST} files are in it, too many to check`;
+    if (seen > MAX_FILES) return `more than ${MAX_FILES} files are in it, too many to check`;
     for (const entry of entries) {
       const segments = [...here, entry.name];
       const path = segments.join('/');

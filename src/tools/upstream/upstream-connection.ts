@@ -236,7 +236,7 @@ const MAX_MESSAGE = 500;
 const messageOf = (error: unknown): string => plainText(errorText(error)).slice(0, MAX_MESSAGE);
 
 const FIRST_MS = 100;
-const LONGEST_MS = 30_000;
+const MAX_MS = 30_000;
 
 /**
  * Delay before the next attempt after `failures` consecutive failures (from 1): 100 ms, doubled each time up to 30 s,
@@ -244,6 +244,6 @@ const LONGEST_MS = 30_000;
  * @param random at least 0, less than 1
  */
 export function backoffDelay(failures: number, random: number): number {
-  const whole = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures - 1, 20));
+  const whole = Math.min(MAX_MS, FIRST_MS * 2 ** Math.min(failures - 1, 20));
   return Math.round(whole * (1 - random / 2));
 }

@@ -70,7 +70,7 @@ async function inThread(task: Task, signal: AbortSignal): Promise<ReadableText |
 }
 
 /** Largest colspan and rowspan, as in browsers. A hundred million cells would end the whole process. */
-const MOST_SPANNED = 1000;
+const MAX_SPANNED = 1000;
 
 interface Element {
   readonly name?: string;
@@ -81,7 +81,7 @@ interface Element {
 function boundSpans({ children = [] }: Element): void {
   for (const element of children) {
     for (const name of ['colspan', 'rowspan'])
-      if (Number(element.attribs?.[name]) > MOST_SPANNED) element.attribs![name] = `${MOST_SPANNED}`;
+      if (Number(element.attribs?.[name]) > MAX_SPANNED) element.attribs![name] = `${MAX_SPANNED}`;
     // Inner tables are converted by their own call.
     if (element.name !== 'table') boundSpans(element);
   }

@@ -59,10 +59,10 @@ export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, see
 
 /** Folders in which this process wrote last, each with its modification time then. Spares reading large folders. */
 const lastStates = new Map<string, bigint>();
-const MOST_STATES = 10_000;
+const MAX_STATES = 10_000;
 
 function rememberState(folder: Anchor): void {
-  if (lastStates.size >= MOST_STATES) lastStates.clear();
+  if (lastStates.size >= MAX_STATES) lastStates.clear();
   const { id, modified } = stateOf(folder);
   lastStates.set(id, modified);
 }

@@ -3,7 +3,7 @@ import { parseJson } from '../../base/json.ts';
 import { textUpTo } from '../../base/response-text.ts';
 import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../../ports/world-environment.ts';
 
-const MOST_BYTES = 1 << 20;
+const MAX_BYTES = 1 << 20;
 
 /** The state in each answer of the server. Older servers name no games. */
 const State = z.looseObject({
@@ -95,7 +95,7 @@ export class AlfworldClient implements WorldEnvironment {
 }
 
 const textOf = (answer: Response): Promise<string> =>
-  textUpTo(MOST_BYTES, answer, () => new WorldError('invalid-answer', `the answer has more than ${MOST_BYTES} bytes`));
+  textUpTo(MAX_BYTES, answer, () => new WorldError('invalid-answer', `the answer has more than ${MAX_BYTES} bytes`));
 
 /** The server has no codes; its sentences are part of the contract. */
 function codeOf(sentence: string, path: string) {

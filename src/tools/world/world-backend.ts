@@ -12,7 +12,7 @@ import { carriedAfter, type SavedGame, WorldGame } from './world-game.ts';
 /** The field of session state that keeps the game; it travels with the session. */
 const STATE = 'alfworld-state';
 /** Maximum length of a log in the session state; a longer game can be compared, but not played again. */
-const MOST_LOG = 24_000;
+const MAX_LOG = 24_000;
 
 /** The household in this process, for peripherals whose config names no server. */
 export interface HomeWorld {
@@ -192,7 +192,7 @@ function clientOf(address: string, call: ToolCall): WorldEnvironment {
 
 /** The state as JSON; a log that is too long is left out. */
 function stateOf({ world, carried, saved }: StoredGame): Json {
-  const isLong = JSON.stringify(saved.log).length > MOST_LOG;
+  const isLong = JSON.stringify(saved.log).length > MAX_LOG;
   return structuredClone({
     world,
     carried,

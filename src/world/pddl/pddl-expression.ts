@@ -12,7 +12,7 @@ export class PddlError extends Error {
 }
 
 /** Maximum number of nested parentheses in a file. */
-const MOST_DEPTH = 200;
+const MAX_DEPTH = 200;
 
 /** Reads all expressions of a text; `;` starts a comment. @throws PddlError */
 export function readExpressions(text: string): readonly Expression[] {
@@ -23,7 +23,7 @@ export function readExpressions(text: string): readonly Expression[] {
     if (token === '\n') line++;
     else if (token.startsWith(';')) continue;
     else if (token === '(') {
-      if (open.length === MOST_DEPTH) throw new PddlError(`more than ${MOST_DEPTH} parentheses are open`, line);
+      if (open.length === MAX_DEPTH) throw new PddlError(`more than ${MAX_DEPTH} parentheses are open`, line);
       open.push({ list: [], line });
     } else if (token === ')') {
       const closed = open.pop();

@@ -7,8 +7,8 @@ import { type HouseChoice, HouseholdEnvironment } from '../household-environment
 import { OPENENV_SCHEMA, OpenEnvGame } from './openenv.ts';
 
 /** Maximum number of bytes of a request, and of WebSocket games at once. */
-const MOST_BYTES = 64 << 10;
-const MOST_GAMES = 64;
+const MAX_BYTES = 64 << 10;
+const MAX_GAMES = 64;
 
 export interface WorldAppOptions {
   readonly choice: HouseChoice;
@@ -63,7 +63,7 @@ export function worldApp({ choice, hosts, onQuit, idle = 600_000 }: WorldAppOpti
       return c.json({ error: `this server is not ${host}; call it as ${hosts()[0]}` }, 403);
     await next();
   });
-  app.use(bodyLimit({ maxSize: MOST_BYTES, onError: (c) => c.json({ error: `more than ${MOST_BYTES} bytes` }, 413) }));
+  app.use(bodyLimit({ maxSize: MAX_BYTES, onError: (c) => c.json({ error: `more than ${MAX_BYTES} bytes` }, 413) }));
 
   app.post('/reset', async (c) => {
     const body = await bodyOf(c);
@@ -149,8 +149,8 @@ function mountOpenEnv(
       return {
         onOpen(_, socket) {
           const send = (message: object) => socket.send(JSON.stringify(message));
-          if (open.games >= MOST_GAMES) {
-            send({ type: 'error', data: { message: `${MOST_GAMES} games are open`, code: 'CAPACITY_REACHED' } });
+          if (open.games >= MAX_GAMES) {
+            send({ type: 'error', data: { message: `${MAX_GAMES} games are open`, code: 'CAPACITY_REACHED' } });
             socket.close();
             return;
           }
@@ -162,7 +162,7 @@ function mountOpenEnv(
           if (!isCounted) return;
           timer?.refresh();
           const text = typeof data === 'string' ? data : '';
-          if (text.length > MOST_BYTES) return socket.close();
+          if (text.length > MAX_BYTES) return socket.close();
           last = last.then(async () => {
             const answer = await game.answerText(text);
             if (answer === null) socket.close();

@@ -6,7 +6,7 @@ import { WebSocketServer } from 'ws';
 import type { HouseChoice } from '../household-environment.ts';
 import { worldApp } from './world-app.ts';
 
-const MOST_CONNECTIONS = 128;
+const MAX_CONNECTIONS = 128;
 /** How long a request may take to arrive, in milliseconds. */
 const ARRIVAL_MS = 10_000;
 
@@ -43,7 +43,7 @@ export async function serveWorld({ choice, port, host = '127.0.0.1', idle }: Wor
     },
     websocket: { server: sockets },
   }) as Server;
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   const ended = new Promise<void>((resolve) => server.once('close', resolve));
   const close = async (): Promise<void> => {
     server.close();

@@ -26,12 +26,12 @@ const QUOTED: readonly RegExp[] = [
 /** Placeholder for a removed quote. It is not a word, so no pattern matches across it. */
 const GAP = ' \u0000 ';
 /** Longer texts and sentences are ignored; in characters. */
-const LONGEST_TEXT = 1_000_000;
-const LONGEST_SENTENCE = 600;
+const MAX_TEXT = 1_000_000;
+const MAX_SENTENCE = 600;
 
 /** Returns the sentences of a text in the agent's own words, in order. */
 export function agentSentences(text: string): readonly Sentence[] {
-  if (text.length > LONGEST_TEXT) return [];
+  if (text.length > MAX_TEXT) return [];
   let own = text.replaceAll('\0', ' ').replaceAll('\r\n', '\n');
   for (const pattern of QUOTED) own = own.replace(pattern, GAP);
   return own
@@ -45,6 +45,6 @@ export function agentSentences(text: string): readonly Sentence[] {
           .match(/[^.!?;]+(?:[.](?=\w)[^.!?;]*)*[.!?;]*/g) ?? [],
     )
     .map((part) => part.trim().replaceAll(/\s+/g, ' ').replaceAll('’', "'"))
-    .filter((part) => part !== '' && part.length <= LONGEST_SENTENCE)
+    .filter((part) => part !== '' && part.length <= MAX_SENTENCE)
     .map((part) => ({ text: part, question: /\?/.test(part) }));
 }

@@ -165,8 +165,8 @@ function lastBreak(before: string): number {
   return last ? last.index + last[0].length : 0;
 }
 
-const MOST = 200;
+const MAX_CHARS = 200;
 const shortenText = (text: string): string => {
   const plain = text.replaceAll(/\s*\u0000\s*/g, ' … ').trim();
-  return shorten(plain, MOST);
+  return shorten(plain, MAX_CHARS);
 };

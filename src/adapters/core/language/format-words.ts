@@ -43,7 +43,7 @@ export interface ScopeWords {
   readonly agencies: string;
 }
 
-const MOST = 12;
+const MAX_LISTED = 12;
 
 /** Describes a scope rule with this repository's configuration. */
 export function describeScope(rule: ScopeRule, config: ProjectConfig): ScopeWords {
@@ -57,12 +57,14 @@ export function describeScope(rule: ScopeRule, config: ProjectConfig): ScopeWord
     writes: rule.write.length > 0 ? `only ${placesOf(rule.write)}` : 'nothing',
     commands: commandsOf(rule, config),
     urls:
-      rule.url === 'none' ? 'none' : joinList(config.web.allow, MOST) || 'none (web.allow in hopgate.yaml is empty)',
-    resources: joinList(rule.resource ?? [], MOST) || 'none',
+      rule.url === 'none'
+        ? 'none'
+        : joinList(config.web.allow, MAX_LISTED) || 'none (web.allow in hopgate.yaml is empty)',
+    resources: joinList(rule.resource ?? [], MAX_LISTED) || 'none',
     agencies:
       joinList(
         (rule.agency ?? []).map(({ to }) => to),
-        MOST,
+        MAX_LISTED,
       ) || 'none',
   };
 }
@@ -71,7 +73,7 @@ export function describeScope(rule: ScopeRule, config: ProjectConfig): ScopeWord
 function placesOf(write: readonly string[]): string {
   const excluded = write.filter(isExclusion).map((path) => path.slice(1));
   const granted = write.filter((path) => !isExclusion(path)).map((path) => (path === '.' ? 'the whole tree' : path));
-  return `${joinList(granted, MOST)}${excluded.length > 0 ? `, but not ${joinList(excluded)}` : ''}`;
+  return `${joinList(granted, MAX_LISTED)}${excluded.length > 0 ? `, but not ${joinList(excluded)}` : ''}`;
 }
 
 function commandsOf({ command, write }: ScopeRule, { test, deploy, git }: ProjectConfig): string {

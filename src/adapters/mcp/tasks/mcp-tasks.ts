@@ -4,11 +4,11 @@ import type { McpOptions } from '../mcp-options.ts';
 import type { McpReading } from '../mcp-reading.ts';
 
 /** Maximum number of milliseconds for which the result of a task is kept. */
-const MOST_KEPT_MS = 24 * 3_600_000;
+const MAX_KEPT_MS = 24 * 3_600_000;
 /** Milliseconds for which the result of a task is kept after its deadline. */
 const KEPT_MS = 600_000;
 /** Maximum number of kept tasks. Above it, those that ended first are forgotten. */
-const MOST_TASKS = 256;
+const MAX_TASKS = 256;
 
 export type TaskStatus = 'working' | 'completed' | 'cancelled' | 'failed';
 
@@ -62,7 +62,7 @@ export class McpTasks {
    */
   begin(id: string, seconds: number, requestedTtl: number, ended: Promise<EndedTask>, abort: () => void): McpTask {
     const createdAt = new Date().toISOString();
-    const ttlMs = Math.max(seconds * 1000 + KEPT_MS, Math.min(requestedTtl, MOST_KEPT_MS));
+    const ttlMs = Math.max(seconds * 1000 + KEPT_MS, Math.min(requestedTtl, MAX_KEPT_MS));
     const task: McpTask = { id, status: 'working', createdAt, changedAt: createdAt, ttlMs, result: null, error: null };
     const settled = ended.then(
       ({ result, answered }) =>
@@ -130,7 +130,7 @@ export class McpTasks {
 
   #forget(): void {
     const done = [...this.#running].filter(([, { task }]) => task.status !== 'working');
-    const surplus = this.#running.size - MOST_TASKS;
+    const surplus = this.#running.size - MAX_TASKS;
     for (const [index, [id, { task }]] of done.entries())
       if (index < surplus || isOver(task.createdAt, task.ttlMs)) this.#running.delete(id);
   }

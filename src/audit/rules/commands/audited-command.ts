@@ -101,13 +101,13 @@ function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand
 }
 
 /** The maximum length of an argument that the kernel accepts, in bytes. */
-const LONGEST = 131_071;
+const MAX_BYTES = 131_071;
 
 function lineReason(value: Json | undefined): GitReason | null {
   const parts = Array.isArray(value) ? value : [value];
   const fits = parts.every(
     (part) =>
-      typeof part === 'string' && !part.includes('\0') && part.isWellFormed() && Buffer.byteLength(part) <= LONGEST,
+      typeof part === 'string' && !part.includes('\0') && part.isWellFormed() && Buffer.byteLength(part) <= MAX_BYTES,
   );
   return fits && parts.some((part) => String(part).trim() !== '') ? null : invalidReason('it is not a command line');
 }

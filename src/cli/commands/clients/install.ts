@@ -72,7 +72,7 @@ const INSTALLERS: { readonly [client: string]: () => Promise<Installer> } = {
 };
 
 /** The longest diff to show in full. */
-const MOST_LINES = 60;
+const MAX_LINES = 60;
 
 function showPlan(io: Io, { changes }: Pick<InstallPlan, 'changes'>): void {
   for (const change of changesOf(changes)) {
@@ -88,5 +88,5 @@ const titleOf = ({ path, before, after }: FileChange): string =>
 function shownDiff({ before, after, isOurs = false }: FileChange): readonly string[] {
   if (isOurs) return [];
   const lines = lineDiff(before ?? '', after ?? '').filter((line) => !line.startsWith(' '));
-  return lines.length <= MOST_LINES ? lines : [...lines.slice(0, MOST_LINES), `  … ${lines.length - MOST_LINES} more`];
+  return lines.length <= MAX_LINES ? lines : [...lines.slice(0, MAX_LINES), `  … ${lines.length - MAX_LINES} more`];
 }

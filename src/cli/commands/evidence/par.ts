@@ -84,7 +84,7 @@ function instant(when: string, now: number): number {
 }
 
 const WIDTH = 120;
-const MOST = 15;
+const MAX_ROWS = 15;
 
 function describeAggregate(io: Io, { reviews, wrong, well, suggestions, patterns }: ParAggregate): string {
   const list = (title: string, items: readonly RecurringItem[]) =>
@@ -95,7 +95,9 @@ function describeAggregate(io: Io, { reviews, wrong, well, suggestions, patterns
           formatTable(
             io,
             ['reviews', 'times', 'what'],
-            items.slice(0, MOST).map(({ text, times, reviews: in_ }) => [`${in_}`, `${times}`, excerpt(text, WIDTH)]),
+            items
+              .slice(0, MAX_ROWS)
+              .map(({ text, times, reviews: in_ }) => [`${in_}`, `${times}`, excerpt(text, WIDTH)]),
           ),
           '',
         ];

@@ -68,15 +68,12 @@ async function list(io: Io, options: RootOption & { readonly all?: boolean }): P
 const changeStore = <T>(io: Io, options: RootOption, change: (store: EvidenceStore) => Promise<T>): Promise<T> =>
   withSessions(io, rootOf(io, options), change, 'write');
 
-const LONGEST_NAME = 60;
+const MAX_NAME = 60;
 
 async function rename(io: Io, id: string, typedName: string, options: RootOption): Promise<void> {
   const name = typedName.trim() || null;
-  if (name !== null && (name.length > LONGEST_NAME || name !== escapeInvisible(name)))
-    throw usageError(
-      `"${excerpt(name, LONGEST_NAME)}" cannot be a name`,
-      `Use up to ${LONGEST_NAME} visible characters.`,
-    );
+  if (name !== null && (name.length > MAX_NAME || name !== escapeInvisible(name)))
+    throw usageError(`"${excerpt(name, MAX_NAME)}" cannot be a name`, `Use up to ${MAX_NAME} visible characters.`);
   const sessionId = await changeStore(io, options, async (store) => {
     const all = await store.sessions();
     const session = findSession(all, id);

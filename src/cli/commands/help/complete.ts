@@ -4,7 +4,7 @@ import { type Completion, completions } from '../../help/completions.ts';
 import { type Io, print } from '../../io.ts';
 import { rootOf } from '../../shared-options.ts';
 
-const MOST_SESSIONS = 50;
+const MAX_SESSIONS = 50;
 
 export function register(command: Command, io: Io): void {
   command
@@ -20,6 +20,6 @@ async function sessions(io: Io, root: string): Promise<readonly Completion[]> {
   const { withStore } = await import('../../open-store.ts');
   const all = await withStore(rootOf(io, { root }), io.env, [], (store) => store.sessions());
   return all
-    .slice(0, MOST_SESSIONS)
+    .slice(0, MAX_SESSIONS)
     .map(({ sessionId, agent, openedAt }) => ({ word: sessionId, about: `${agent}, ${openedAt.slice(0, 16)}` }));
 }

@@ -92,20 +92,20 @@ async function check(io: Io, path: string | undefined, options: RootOption): Pro
   for (const warning of warnings) print(io, warningLine(io, warning));
   for (const { name, found, fix } of machine)
     print(io, `${paint(io, 'yellow', 'warning')}  ${name}: ${escapeInvisible(found)}${fix ? `. ${fix}` : ''}`);
-  for (const file of tracked.slice(0, MOST_TRACKED))
+  for (const file of tracked.slice(0, MAX_TRACKED))
     print(
       io,
       `${paint(io, 'yellow', 'warning')}  ${escapeInvisible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, make an exception: mask: [default, "${escapeInvisible(exceptionFor(file))}"])`,
     );
-  if (tracked.length > MOST_TRACKED)
+  if (tracked.length > MAX_TRACKED)
     print(
       io,
-      `${paint(io, 'yellow', 'warning')}  ${tracked.length - MOST_TRACKED} more files that git tracks are masked ("hopgate check --json" lists them)`,
+      `${paint(io, 'yellow', 'warning')}  ${tracked.length - MAX_TRACKED} more files that git tracks are masked ("hopgate check --json" lists them)`,
     );
 }
 
 /** Maximum number of masked files that are named one by one. */
-const MOST_TRACKED = 5;
+const MAX_TRACKED = 5;
 
 /** The tools that hopgate runs by itself. */
 const ownTools = (): ReadonlySet<string> =>

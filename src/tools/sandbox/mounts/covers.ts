@@ -7,7 +7,7 @@ import type { LayerFile } from './mask-layer.ts';
 /** The access time of a cover that no command has read, in seconds since 1970. */
 export const UNREAD_SECONDS = 1;
 /** Maximum number of covers: each takes 0.2 ms per command. */
-const MOST = 100;
+const MAX_COVERS = 100;
 
 /**
  * The empty covers of masked files whose reading is detected: first those outside of `node_modules`.
@@ -19,7 +19,7 @@ export function noticedCovers(root: string, covers: readonly LayerFile[]): reado
   const [own, others] = [false, true].map((is) =>
     paths.filter((path) => path.split('/').includes('node_modules') === is),
   );
-  return [...own!, ...others!].slice(0, MOST).filter((path) => keepsMode(dirname(join(root, path))));
+  return [...own!, ...others!].slice(0, MAX_COVERS).filter((path) => keepsMode(dirname(join(root, path))));
 }
 
 /**

@@ -3,10 +3,10 @@ import { valueOr } from '../../../base/value-or.ts';
 import { LayoutError } from '../layout-error.ts';
 
 /** Below Linux's limit of 4,096 bytes, with room for the prefixes and temporary names that hopgate adds. */
-const LONGEST_PATH = 3900;
+const MAX_PATH = 3900;
 
 /** True if a path is too long for the system, or nearly. */
-export const isTooDeep = (path: string): boolean => Buffer.byteLength(path) > LONGEST_PATH;
+export const isTooDeep = (path: string): boolean => Buffer.byteLength(path) > MAX_PATH;
 
 /**
  * The entries of a folder; empty if it cannot be listed.

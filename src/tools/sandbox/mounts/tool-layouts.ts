@@ -27,7 +27,7 @@ export interface TreeRequest extends BaseRequest {
  * Maximum number of masked files that are covered by mounts. More are covered by the layer of an overlay, also in
  * read-only layouts, because each further mount takes longer than the previous one.
  */
-const MOST_MOUNTED = 100;
+const MAX_MOUNTED = 100;
 /** Maximum bytes that a command may write to an overlay. */
 const OVERLAY_BYTES = 1 << 30;
 
@@ -36,7 +36,7 @@ export function readOnlyLayout(request: TreeRequest): SandboxLayout {
   const { root, unixSockets = false } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const isLayered =
-    request.overlay === true && (scan.maskedFiles.length > MOST_MOUNTED || (unixSockets && isPlain(root)));
+    request.overlay === true && (scan.maskedFiles.length > MAX_MOUNTED || (unixSockets && isPlain(root)));
   const { layer, mounts } = isLayered ? maskOverlay(root, scan) : { layer: {}, mounts: maskMounts(root, scan) };
   const base = treeLayout('read-only', { ...request, scan }, [
     isLayered

@@ -9,7 +9,7 @@ import { discardedFiles } from '../changed-code.ts';
 import { commandReport, droppedField } from '../command-report.ts';
 import { watchCoveredFiles } from '../late-masked-files.ts';
 import { callTree, overlayRefusal, type ShellContext, shellCommand } from '../shell-context.ts';
-import { Job, type Jobs, MOST_JOBS, type RunJob } from './jobs.ts';
+import { Job, type Jobs, MAX_JOBS, type RunJob } from './jobs.ts';
 
 const WHY = 'a command in the background keeps no change of the tree';
 /** How long the first answer waits for the command to end, to report an early failure at once. */
@@ -61,9 +61,9 @@ async function start(context: ShellContext, jobs: Jobs): Promise<ToolReport | To
   if (!context.contained)
     return failed('not-contained', 'A command in the background needs a sandbox. Run it with bash or bash-readonly.');
   const running = jobs.of(sessionId).filter(({ isRunning }) => isRunning);
-  if (running.length >= MOST_JOBS) {
+  if (running.length >= MAX_JOBS) {
     const names = running.map(({ id, command }) => `${id} (${command})`).join(', ');
-    return failed('too-many-jobs', `${MOST_JOBS} commands run in the background: ${names}. Stop one with "stop".`);
+    return failed('too-many-jobs', `${MAX_JOBS} commands run in the background: ${names}. Stop one with "stop".`);
   }
   const tree = await callTree(context);
   const layout = withMounts(exploreLayout(tree), commandCacheMounts(call));

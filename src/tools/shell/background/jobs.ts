@@ -128,9 +128,9 @@ export class Job {
 }
 
 /** Maximum number of commands that run in the background of one session. */
-export const MOST_JOBS = 4;
+export const MAX_JOBS = 4;
 /** Maximum number of ended commands per session whose output can still be read. */
-const MOST_ENDED = 16;
+const MAX_ENDED = 16;
 
 /** The commands in the background of each session, oldest first. */
 export class Jobs {
@@ -145,7 +145,7 @@ export class Jobs {
     this.#last += 1;
     const job = make(`${this.#last}`);
     const ended = this.of(sessionId).filter(({ isRunning }) => !isRunning);
-    const dropped = new Set(ended.slice(0, Math.max(0, ended.length - MOST_ENDED)));
+    const dropped = new Set(ended.slice(0, Math.max(0, ended.length - MAX_ENDED)));
     this.#ofSession.set(sessionId, [...this.of(sessionId).filter((each) => !dropped.has(each)), job]);
     return job;
   }

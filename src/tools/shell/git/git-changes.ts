@@ -20,7 +20,7 @@ export interface GitChanges {
 }
 
 /** Maximum number of refs that are compared. */
-const MOST_REFS = 50_000;
+const MAX_REFS = 50_000;
 /** Files of an operation of git that has not ended. */
 const UNDER_WAY = {
   MERGE_HEAD: 'a merge',
@@ -88,7 +88,7 @@ function readRefs({ gitDir, commonDir }: RepositoryFolders): Refs {
     for (const entry of readdirSync(path, { withFileTypes: true })) {
       const ref = `${folder}/${entry.name}`;
       if (entry.isDirectory()) walk(base, ref);
-      else if (entry.isFile() && values.size < MOST_REFS) values.set(ref, (readWrittenFile(base, ref) ?? '').trim());
+      else if (entry.isFile() && values.size < MAX_REFS) values.set(ref, (readWrittenFile(base, ref) ?? '').trim());
     }
   };
   for (const base of new Set([commonDir, gitDir])) walk(base, 'refs');

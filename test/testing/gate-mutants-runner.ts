@@ -3,6 +3,7 @@
  * the answer is the name of the first generated test that fails, or null if all pass. The gate and what imports it are
  * loaded again for each message; the tests are planned once, as the plan depends on nothing of the gate.
  */
+import { statSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { modelConfig } from '../../src/testing/model/model-config.ts';
@@ -47,7 +48,8 @@ const all: Cases = [
 const rules: Cases = FACTS.flatMap((files) => casesOf(specsOf(files))).sort(
   (a, b) => Number(b.planned.group === 'hops') - Number(a.planned.group === 'hops'),
 );
-const RULES = ['requirements/cel.ts', 'requirements/requirement-facts.ts'];
+const RULES = ['requirements/evaluate-rule.ts', 'requirements/requirement-facts.ts'];
+for (const file of RULES) statSync(new URL(`gate/${file}`, SRC));
 
 interface Order {
   readonly file: string;

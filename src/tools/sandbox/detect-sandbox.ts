@@ -50,7 +50,8 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
   if (!mayAccess(bwrap, constants.X_OK))
     return unavailable(`${bwrap} cannot be executed`, `make it executable (chmod +x ${bwrap}) or ${adviseInstall()}`);
   try {
-    return await tryOut(bwrap);
+    // Twice, because Ctrl-C ends a program that is being started, before it has a process group of its own.
+    return await tryOut(bwrap).catch(() => tryOut(bwrap));
   } catch (error) {
     return unavailable(
       (error as Error).message.replace(/^\[tools\/sandbox\] /, ''),

@@ -245,6 +245,17 @@ describe('an unusable sandbox', () => {
     expect(availability).toMatchObject({ ok: false, reason: expect.stringMatching(/no permission to unshare/) });
   });
 
+  test('is not reported if Ctrl-C ended the first try', async () => {
+    const fake = join(scratch(), 'bwrap');
+    const first = `${fake}-first`;
+    writeFileSync(
+      fake,
+      `#!/bin/bash\n[ -e ${first} ] || { touch ${first}; kill -INT $$; }\nexec /usr/bin/bwrap "$@"\n`,
+      { mode: 0o755 },
+    );
+    expect((await detectSandbox({ bwrap: fake })).availability).toMatchObject({ ok: true });
+  });
+
   test('due to a failed mount stops the command', async () => {
     const root = scratch();
     const layout = withMounts(baseLayout('x', { root }), [

@@ -54,7 +54,11 @@ export function register(command: Command, io: Io): void {
 async function replayAll(io: Io, ids: readonly string[], options: Options): Promise<void> {
   const root = rootOf(io, options);
   if (options.specs === undefined && options.config === undefined)
-    throw usageError('replay needs what decides', 'Name a spec set with --specs DIR, or --config DIR.', 'no-specs');
+    throw usageError(
+      'replay needs specs or a configuration to decide with',
+      'Name a spec set with --specs DIR, or the folder of a hopgate.yaml with --config DIR.',
+      'no-specs',
+    );
   const specs = options.specs === undefined ? null : await loadSpecs(namedSpecs(io, options.specs));
   const config =
     options.config === undefined ? null : (await loadProjectConfig(resolve(io.cwd, options.config))).config;

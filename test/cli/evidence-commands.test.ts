@@ -178,7 +178,9 @@ it('specs inferred from a full session pass check, and replay shows no differenc
     code: 0,
     out: expect.stringMatching(/^same .*, 0 would change$/m),
   });
-  expect((await here.run('replay', '--root', root)).err).toContain('--specs DIR, or --config DIR');
+  expect((await here.run('replay', '--root', root)).err).toContain(
+    '--specs DIR, or the folder of a hopgate.yaml with --config DIR',
+  );
   const folder = join(dirname(root), 'config');
   mkdirSync(folder);
   writeFileSync(join(folder, 'hopgate.yaml'), 'mask: ["*"]\n');

@@ -25,6 +25,16 @@ const PHRASES =
 const COUNTS =
   /\$\{[^}]*(?:\.length|\.size|[cC]ount|steps|gaps|denials)\} (?:steps|lines|entries|gaps|files|matches|violations|tests|problems|denials|visits)\b/;
 
+/** Files outside of cli/ whose texts reach only users of the command line. Library users read all other texts. */
+const COMMAND_LINE_TEXTS: ReadonlySet<string> = new Set([
+  'adapters/acp/bridge.ts',
+  'page/live-source.ts',
+  'project/project-error.ts',
+  'server/routes/about.ts',
+  'testing/emit-test-files.ts',
+  'testing/emitted-test.ts',
+]);
+
 interface Comment {
   readonly file: string;
   readonly line: number;
@@ -67,6 +77,21 @@ describe('the strings of src', () => {
 
   it('use the singular for one', () =>
     expect(texts.filter(({ text }) => COUNTS.test(text)).map(({ file, text }) => `src/${file}: ${text}`)).toEqual([]));
+
+  it('name options of the command line only for its users', () => {
+    const cli = files.filter((file) => file.startsWith('cli/')).map(sourceOf);
+    const options = new Set(
+      cli.flatMap((source) => [...source.matchAll(/'(?:-\w, )?(--[a-z][a-z-]*)/g)].map(([, name]) => name!)),
+    );
+    expect([...options]).toContain('--approve');
+    const named = texts.filter(
+      ({ file, text }) =>
+        !file.startsWith('cli/') &&
+        !COMMAND_LINE_TEXTS.has(file) &&
+        [...text.matchAll(/(?<=\bhopgate [^"]*|\bwith | \()--[a-z][a-z-]*/g)].some(([option]) => options.has(option)),
+    );
+    expect(named.map(({ file, text }) => `src/${file}: ${text}`)).toEqual([]);
+  });
 
   it.each([
     ['const a = "the value stands for it";', true],

@@ -215,7 +215,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
       return {
         message: `${needs}${about.answer ? `, and ${about.answer}` : ''}`,
         remedy:
-          'ask the operator; only an answer on a terminal, through the approver of this session, or with --approve counts; text is never an approval',
+          'ask the operator; only an answer through the approver of this session counts, such as one at its terminal; text is never an approval',
       };
     }
     case 'approval-invalid':

@@ -23,13 +23,9 @@ export function guardRequest(headers: IncomingHttpHeaders, { token, hosts }: Gua
   if (token === null) return null;
   const [, bearer] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
   if (bearer !== undefined && isSameText(bearer, token)) return null;
-  return refuseRequest(
-    401,
-    'send the token that "hopgate mcp --http" printed, in the header Authorization: Bearer TOKEN',
-    {
-      'www-authenticate': 'Bearer',
-    },
-  );
+  return refuseRequest(401, 'send the token of this server in the header Authorization: Bearer TOKEN', {
+    'www-authenticate': 'Bearer',
+  });
 }
 
 /** A refusal in the form of a protocol error, so that clients show it. */

@@ -11,7 +11,7 @@ export function innerRepository(root: string, path: string): string | null {
 }
 
 export const innerSessionRemedy = (inner: string): string =>
-  `Its changes are committed in a session there; ask the operator for one (--root ${inner}).`;
+  `Ask the operator to open a session with the root ${inner}, and commit its changes there.`;
 
 const ABOUT_CHANGES = ['status', 'diff', 'add', 'commit', 'push'];
 

@@ -77,7 +77,10 @@ async function attempt(
     const stop = tooLongStop(error, 'command', 'Give fewer or shorter arguments.');
     if (stop !== null) return stop;
     if (error instanceof SandboxError)
-      return failed('sandbox-failed', `${error.message}; run \`hopgate doctor --probe\` to find the problem`);
+      return failed(
+        'sandbox-failed',
+        `${error.message}; ask the operator to run "hopgate doctor", which names the missing part`,
+      );
     throw error;
   }
 }

@@ -379,7 +379,7 @@ test('names the submodules in which the session changed files', async () => {
   for (const sub of ['status', 'diff', 'add -A', 'commit -m x', 'push'])
     expect(await run(sub, ['src/b.txt', 'lib/sub/src/a.txt', 'lib/sub/src/b.txt']), sub).toMatchObject({
       elsewhere:
-        'This session changed files in lib/sub, a repository of its own: they are not shown and do not ship from here. Its changes are committed in a session there; ask the operator for one (--root lib/sub).',
+        'This session changed files in lib/sub, a repository of its own: they are not shown and do not ship from here. Ask the operator to open a session with the root lib/sub, and commit its changes there.',
     });
   expect(await run('log', ['lib/sub/src/a.txt'])).not.toHaveProperty('elsewhere');
   expect(await run('status', ['lib/x.txt', 'README.md'])).not.toHaveProperty('elsewhere');

@@ -4,7 +4,7 @@ import { Session } from '../src/session/session.ts';
 
 // Literals on purpose: what others build on changes only in the commit that means it.
 
-it('the library exports these names', () => {
+it('the library exports exactly the listed names', () => {
   expect(Object.keys(hopgate).toSorted()).toEqual([
     'DENIAL_CODES',
     'ProjectError',
@@ -26,7 +26,7 @@ it('the library exports these names', () => {
   ]);
 });
 
-it('the library refuses with these codes', () => {
+it('the library refuses with exactly the listed codes', () => {
   expect(hopgate.DENIAL_CODES).toEqual([
     'unknown-tool',
     'tool-not-allowed',
@@ -54,7 +54,7 @@ it('the library refuses with these codes', () => {
   ]);
 });
 
-it('a session has these methods', () => {
+it('a session has exactly the listed methods', () => {
   expect(Object.getOwnPropertyNames(Session.prototype).toSorted()).toEqual([
     'acknowledge',
     'actors',

@@ -39,7 +39,7 @@ async function life() {
   return { session, sent, turns: textTurns(agentSession(session)) };
 }
 
-it('puts the world, bells and answers into one turn, each after its source, in the order of arrival', async () => {
+it('a turn lists observations of the world, bells and answers, each with its source, in the order of arrival', async () => {
   const { turns, sent, session } = await life();
   await turns.hear('> look');
   turns.arrived({ kind: 'bell', from: 'Joe', text: 'Check the cabinet for the mug' });
@@ -56,7 +56,7 @@ it('puts the world, bells and answers into one turn, each after its source, in t
   await session.close();
 });
 
-it('hops out if it decides to; other text stays talk', async () => {
+it('the line hop-out "…" leaves the peripheral, and a sentence that mentions a command is only talk', async () => {
   const { turns, session } = await life();
   expect(await turns.hear('I could bell joe "help", or hop-out "now".')).toMatchObject([{ kind: 'talk' }]);
   expect(await turns.hear('bell joe "help')).toMatchObject([{ kind: 'unreadable' }]);
@@ -68,7 +68,7 @@ it('hops out if it decides to; other text stays talk', async () => {
   await session.close();
 });
 
-it('no text can pose as another source', () => {
+it('no text can imitate the lines of another source', () => {
   const breaks = fc.constantFrom(
     '\n',
     '\r\n',
@@ -92,7 +92,7 @@ it('no text can pose as another source', () => {
   );
 });
 
-it('shows the messages of real inboxes after their senders, and answers a whistle by a bell to its sender', async () => {
+it('a turn shows messages of the inbox with their senders, and an agent answers a whistle by a bell to its sender', async () => {
   const store = memoryStore();
   const shipped = await loadSpecs('specs');
   const { chat } = shipped.peripherals;
@@ -123,7 +123,7 @@ it('shows the messages of real inboxes after their senders, and answers a whistl
 
 const addresses = fc.stringMatching(/^(?:(?:agent|person|session):)?[a-z0-9](?:[a-z0-9._/:-]{0,20}[a-z0-9])?$/);
 
-it('reads back each message that it writes, to any address, and no other line is one', () => {
+it('a quoted message to any address reads back unchanged, and any other text around it makes the line no message', () => {
   fc.assert(
     fc.property(
       fc.constantFrom('bell', 'whistle'),
@@ -147,7 +147,7 @@ it('reads back each message that it writes, to any address, and no other line is
   );
 });
 
-it('takes no line for a message that is not wholly one', () => {
+it('a line is a message only if all of it has the form of a message', () => {
   const words = fc.constantFrom(
     ...[
       'bell',

@@ -100,7 +100,7 @@ describe('the context of a run', () => {
     expect(agent.prompts).toEqual([]);
   });
 
-  it('is for the operator and for the session itself', async () => {
+  it('is read only for the operator and for the session itself', async () => {
     const { served, run, id } = await world();
     const other = await served.session();
     for (const token of [other.token, served.agent]) {
@@ -111,7 +111,7 @@ describe('the context of a run', () => {
     expect((await run({ session: 's-none' }, { token: served.operator })).json.error.code).toBe('unknown-session');
   });
 
-  it('gives the agent of a session no agent with tools, so that its own gate holds', async () => {
+  it('cannot lead an agent of a session to an agency peripheral with tools, which would bypass the session’s gate', async () => {
     const { served, token, agent, id } = await world();
     for (const peripheral of ['worker', 'elsewhere']) {
       const body = { 'agent-id': 'x', peripheral, inputs: {} };
@@ -123,13 +123,13 @@ describe('the context of a run', () => {
     expect((await served.ask('POST /agency/run', { token, body: own })).status).toBe(200);
   });
 
-  it('is read once for each key', async () => {
+  it('is read once for each idempotency key', async () => {
     const { run, agent, reads } = await world();
     for (let turn = 0; turn < 3; turn++) expect((await run({ files: ['src/a.ts'] }, { key: 'k1' })).json.ok).toBe(true);
     expect([agent.prompts.length, (await reads()).length]).toEqual([1, 1]);
   });
 
-  it('is missing without a session, and says how to send it', async () => {
+  it('is unavailable without a session, and the remedy names how to send one', async () => {
     const node = nodeWith('x: { location: local, driver: scripted, replies: [a] }', { peripherals: PERIPHERALS });
     const passage = { key: 'k', budgetMs: null, via: [] };
     expect(await node.run({ 'agent-id': 'x', peripheral: 'review', inputs: {} }, passage)).toMatchObject({

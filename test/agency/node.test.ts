@@ -152,7 +152,7 @@ describe('the envelope of a driver', () => {
     expect(drivers[name]!.unenforceable({ fs, shell, http })).toEqual(open),
   );
 
-  it('that does not hold refuses before the agent starts', async () => {
+  it('refuses the run before the agent starts if the driver cannot enforce it', async () => {
     const agent = await countingAgent();
     const node = nodeWith(`x: { location: local, driver: http, url: "${agent.url}" }`);
     expect(await node.run(run('x'), alone('k'))).toMatchObject({ error: { code: 'envelope-not-enforceable' } });
@@ -215,7 +215,7 @@ describe('an agent on another node', () => {
     expect(broken).toBeGreaterThan(isDeep ? 600 : 20);
   }, 240_000);
 
-  it('that points back is a loop, not a run', async () => {
+  it('is refused as a loop if the route leads back to this node', async () => {
     const agents = join(folder(), 'agency');
     mkdirSync(agents);
     const at = await serveWorld({}, { agencyFolder: agents });
@@ -260,7 +260,7 @@ describe('an agent on another node', () => {
     expect(changes.slice(0, 3)).toEqual([true, false, true]);
   });
 
-  it('that is not connected is unreachable', () => expect(new DialIns().connected).toEqual([]));
+  it('is reported as unreachable if its node is not connected', () => expect(new DialIns().connected).toEqual([]));
 });
 
 it('the server answers a malformed run with 400, and knows no run without a token', async () => {

@@ -144,7 +144,7 @@ it('a call gets the late reply of its run, also after its session was resumed, a
   expect(verdict(await again.evidence(), again)).toEqual([]);
 });
 
-it('with a server, runs work there: it has the connections of nodes that dial in', async () => {
+it('a run happens in the server if one serves the repository, because the server has the dial-in connections', async () => {
   const agent = await countingAgent();
   const here = await served('x: { location: dial-in, node: laptop }', PERIPHERALS);
   const laptop = nodeWith(`x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`, {

@@ -83,7 +83,7 @@ describe('R18: an agent’s words are no approval', () => {
   });
 });
 
-describe('R18: an answer in the state folder holds only if the operator gave it, to this, now', () => {
+describe('R18: an answer in the state folder counts only if the operator gave it to this request and it is still valid', () => {
   it.each(ANSWERS)('the file ($kind) holds $name', async ({ kind, file }) => {
     const session = await open(pendingApprover({ stateDir, root }));
     await stand(session, 'mode', () => {});
@@ -121,7 +121,7 @@ describe('R18: an answer in the state folder holds only if the operator gave it,
 
 describe('R11: the operator sees what is approved', () => {
   const io = { ...processIo(), color: false };
-  it.each(VIEWS)('also a request whose text has $name', async ({ text, shows }) => {
+  it.each(VIEWS)('includes each part of a request whose text has $name', async ({ text, shows }) => {
     const session = await open();
     await stand(session, 'mode', () => {});
     const request = await session.wants({ mode: { to: 'execute', reason: text, exitCriteria: text } });

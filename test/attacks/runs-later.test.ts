@@ -67,7 +67,7 @@ function repository(files: { readonly [path: string]: number }): string {
   return root;
 }
 
-describe('the finding of such a file is in the result', () => {
+describe('the finding of a file that will run outside the sandbox is in the result', () => {
   const envelope: CallChanges['envelope'] = {
     scope: { read: 'root', write: ['src/'], command: 'contained', url: 'none' },
   };

@@ -104,7 +104,7 @@ describe('a sub-agent within its parent’s peripheral', () => {
   const base = specsOf('');
   const plain = DEFAULT_PROJECT_CONFIG;
 
-  it('has no more than either of the two, by the gate and by the audit', () => {
+  it('has at most the limits of both peripherals, as gate and audit judge it', () => {
     fc.assert(
       fc.property(place, place, (above, below) => {
         const make = (id: string, { rule, limits, tools }: typeof above): PeripheralSpec => ({
@@ -134,7 +134,7 @@ describe('a sub-agent within its parent’s peripheral', () => {
     );
   });
 
-  it('has what both grant where one contains the other', () => {
+  it('has the paths that both peripherals grant if one pattern contains the other', () => {
     const make = (id: string, write: readonly string[]) => ({
       ...base.peripherals['work']!,
       ...{ id, scope: { name: id, rule: { ...base.peripherals['work']!.scope.rule, write } } },

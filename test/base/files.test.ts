@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { makeFolders } from '../../src/base/files.ts';
 
-it('makes all folders of a path, and ends with an error where the system makes none', () => {
+it('makeFolders makes all folders of a path, and throws if the system refuses', () => {
   const folder = join(mkdtempSync(join(tmpdir(), 'hopgate-files-')), 'a/b/c');
   makeFolders(folder);
   makeFolders(folder);

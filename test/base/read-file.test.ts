@@ -39,5 +39,5 @@ it.each([
   expect(() => readRegularFile(path, 5, root)).toThrow(`${path} ${problem}`);
 });
 
-it('returns nothing for a missing file', () =>
+it('readRegularFile throws ENOENT for a missing file', () =>
   expect(() => readRegularFile(join(root, 'none'), 5)).toThrow(expect.objectContaining({ code: 'ENOENT' })));

@@ -82,7 +82,7 @@ async function editor(
 
 const opened = ({ agent, root }: Editor) => agent.request('session/new', { cwd: root, mcpServers: [] });
 
-it('gives the peripherals as modes and options, and follows each hop', async () => {
+it('hopgate acp offers the peripherals as modes and options, and follows each hop', async () => {
   const here = await editor(await repository(), { options: ['--peripheral', 'explore', '--approve', 'execute'] });
   const { sessionId, modes, configOptions } = await opened(here);
   expect(modes?.currentModeId).toBe('explore');
@@ -104,7 +104,7 @@ it('gives the peripherals as modes and options, and follows each hop', async () 
   await expect(here.agent.request('session/set_mode', { sessionId, modeId: 'deploy' })).rejects.toThrow(/deploy/);
 });
 
-it('decides the files and terminals of the inner agent, and keeps its own tools out of the repository', async () => {
+it('hopgate acp decides the files and terminals of the inner agent, and keeps the agent’s own tools out of the repository', async () => {
   const machine = await repository();
   const here = await editor(machine, { options: ['--peripheral', 'explore'] });
   const { sessionId } = await opened(here);
@@ -128,7 +128,7 @@ it('decides the files and terminals of the inner agent, and keeps its own tools 
   expect(situation).toMatchObject({ type: 'text', text: expect.stringContaining('explore') });
 });
 
-it.runIf(isDeep)('allows the permission requests for its own tools alone', async () => {
+it.runIf(isDeep)('hopgate acp allows only the permission requests for its own tools', async () => {
   const here = await editor(await repository(), { options: ['--peripheral', 'explore'] });
   const { sessionId } = await opened(here);
   const answers = await here.act(
@@ -142,7 +142,7 @@ it.runIf(isDeep)('allows the permission requests for its own tools alone', async
   expect(here.updates.filter((update) => update.sessionUpdate === 'tool_call_update')).toHaveLength(2);
 });
 
-it('asks the editor for an approval, and only the choice "allow" leads to execute', async () => {
+it('hopgate acp asks the editor for an approval, and only the choice "allow" leads to execute', async () => {
   const choices = ['reject', 'something else', 'allow'];
   const left = [...choices];
   const here = await editor(await repository(), { options: ['--peripheral', 'explore'], answer: () => left.shift()! });
@@ -168,7 +168,7 @@ it('asks the editor for an approval, and only the choice "allow" leads to execut
 });
 
 it.runIf(isDeep)(
-  'refuses a folder outside of the repository, and an agent that cannot use its MCP server',
+  'hopgate acp refuses a folder outside the repository, and an agent that cannot use its MCP server',
   async () => {
     const machine = await repository();
     const here = await editor(machine);
@@ -213,25 +213,22 @@ describe('an editor that restarts', () => {
     },
   );
 
-  it.runIf(isDeep)(
-    'continues no conversation of another agent, none that is unknown, and none that has been closed for good',
-    async () => {
-      const machine = await repository();
-      const options = withHistory();
-      const before = await editor(machine, options);
-      const { sessionId } = await opened(before);
-      const load = ({ agent, root }: Editor, id: string) =>
-        agent.request('session/load', { sessionId: id, cwd: root, mcpServers: [] });
-      await before.agent.request('session/close', { sessionId });
-      await expect(before.act(sessionId)).rejects.toThrow(/there is no session/);
-      await load(before, sessionId);
-      await before.quit();
+  it.runIf(isDeep)('continues no unknown or deleted conversation, and no conversation of another agent', async () => {
+    const machine = await repository();
+    const options = withHistory();
+    const before = await editor(machine, options);
+    const { sessionId } = await opened(before);
+    const load = ({ agent, root }: Editor, id: string) =>
+      agent.request('session/load', { sessionId: id, cwd: root, mcpServers: [] });
+    await before.agent.request('session/close', { sessionId });
+    await expect(before.act(sessionId)).rejects.toThrow(/there is no session/);
+    await load(before, sessionId);
+    await before.quit();
 
-      const other = await editor(machine);
-      expect((await other.agent.request('session/list', {})).sessions).toEqual([]);
-      await expect(load(other, sessionId)).rejects.toThrow(/no open conversation/);
-      const here = await editor(machine, options);
-      await expect(load(here, '../../x')).rejects.toThrow(/no open conversation/);
-    },
-  );
+    const other = await editor(machine);
+    expect((await other.agent.request('session/list', {})).sessions).toEqual([]);
+    await expect(load(other, sessionId)).rejects.toThrow(/no open conversation/);
+    const here = await editor(machine, options);
+    await expect(load(here, '../../x')).rejects.toThrow(/no open conversation/);
+  });
 });

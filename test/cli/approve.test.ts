@@ -43,7 +43,7 @@ async function waitingId({ root, env }: Machine): Promise<string> {
   }
 }
 
-it('shows the diff with the border of the scope, the effect of a yes, and the age of the tests', async () => {
+it('an approval request shows the diff with the border of the scope, the effect of a yes, and the age of the tests', async () => {
   const on = machine({ 'src/cart.js': 'export const sum = 1;\n', Makefile: 'all:\n' });
   commitAll(on.root);
   put(on.root, { 'src/cart.js': 'export const sum = 2;\n', Makefile: 'all:\n\techo no\n' });
@@ -65,7 +65,7 @@ it('shows the diff with the border of the scope, the effect of a yes, and the ag
   expect(at('b/Makefile')).toBeGreaterThan(at('── outside of the scope'));
 });
 
-it('counts the first answer, and replaces it only if that is asked for or seen at the terminal', async () => {
+it('the first answer to a request counts, and is replaced only with --replace or at the terminal that shows it', async () => {
   const on = machine();
   const id = String(await ask(on));
   expect((await on.run('approve', id, '--yes', '--by', 'mary')).code).toBe(0);

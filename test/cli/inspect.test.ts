@@ -161,7 +161,7 @@ function followed(messages: readonly Message[]): number {
 }
 
 describe('the Stately inspector', () => {
-  it('receives the life of the three machines in its own message form', async () => {
+  it('receives the events of the three machines in its own message form', async () => {
     const { send, socket } = await bridge();
     const { until } = await watcher(socket);
     await live(statelyInspector(send));

@@ -28,7 +28,7 @@ async function reader(): Promise<Machine> {
 
 const of = ({ root }: Machine, text: string): string => text.replaceAll('/home/me/mine', root);
 
-it('the configuration on the page starts a working server', async () => {
+it('the JSON configuration in docs/recipes/mcp-server.md starts a working server', async () => {
   const here = await reader();
   const { command, args } = (JSON.parse(of(here, block('json'))) as Config).mcpServers.hopgate;
   const env = Object.fromEntries(Object.entries(here.env).map(([name, value]) => [name, value ?? '']));
@@ -41,20 +41,23 @@ it('the configuration on the page starts a working server', async () => {
   expect(await done(client, 'status')).toContain('explore');
 });
 
-it.runIf(isDeep)('the Inspector reads the configuration as the page says', async () => {
-  const here = await reader();
-  const file = join(here.root, '.mcp.json');
-  const config = JSON.parse(of(here, block('json'))) as Config;
-  const { hopgate } = config.mcpServers;
-  const cwd = here.root;
-  writeFileSync(file, JSON.stringify({ mcpServers: { hopgate: { ...hopgate, cwd, env: here.env } } }));
-  const [, said = ''] = /--cli --config \.mcp\.json (.*)/.exec(PAGE) ?? [];
-  const { code, out, err } = await inspect(here, ['--config', file, ...said.split(' ')]);
-  expect(code, err).toBe(0);
-  expect(out).toContain('"hop"');
-});
+it.runIf(isDeep)(
+  'the MCP Inspector reads that configuration with the options in docs/recipes/mcp-server.md',
+  async () => {
+    const here = await reader();
+    const file = join(here.root, '.mcp.json');
+    const config = JSON.parse(of(here, block('json'))) as Config;
+    const { hopgate } = config.mcpServers;
+    const cwd = here.root;
+    writeFileSync(file, JSON.stringify({ mcpServers: { hopgate: { ...hopgate, cwd, env: here.env } } }));
+    const [, said = ''] = /--cli --config \.mcp\.json (.*)/.exec(PAGE) ?? [];
+    const { code, out, err } = await inspect(here, ['--config', file, ...said.split(' ')]);
+    expect(code, err).toBe(0);
+    expect(out).toContain('"hop"');
+  },
+);
 
-it('the TOML for Codex means the same', () => {
+it('the TOML for Codex in docs/recipes/mcp-server.md is equivalent to the JSON configuration', () => {
   const toml = block('toml');
   const [, command] = /^command = "(.*)"$/m.exec(toml) ?? [];
   const args = JSON.parse(/^args = (.*)$/m.exec(toml)?.[1] ?? '[]') as string[];

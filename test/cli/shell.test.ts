@@ -61,7 +61,7 @@ describe('a line typed into the shell', () => {
     expect(out).toContain('--fruit.FIELD');
   });
 
-  it('names the way to a tool in the words of the prompt, and takes it', async () => {
+  it('names the path to a tool in commands of the shell, and follows that path', async () => {
     const { out } = await typed('mode diagnose', 'start explore', 'edit a.txt x y', 'hop edit --exit found-target');
     expect(out).toContain(
       'path: type mode execute (needs: approval by operator), then hop edit --exit found-target.\n',

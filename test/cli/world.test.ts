@@ -5,32 +5,37 @@ import { findProgram } from '../../src/base/process.ts';
 import { isDeep } from '../depth.ts';
 import { machine } from './run.ts';
 
-it.runIf(isDeep)('scorecard judges a life over each connection, and a life that fails each demand', async () => {
-  const { root, run } = machine();
-  const { out, code } = await run('scorecard', '--save', 'transcripts', '--json');
-  const { lives, faults } = JSON.parse(out);
-  const verdicts = lives.map(({ name, won, judged }: { name: string; won: boolean; judged: { verdict: string }[] }) => [
-    name,
-    won,
-    [...new Set(judged.map(({ verdict }) => verdict))],
-  ]);
-  expect(verdicts).toEqual([
-    ['in process', true, ['holds']],
-    ['world: HTTP', true, ['holds']],
-    ['world: OpenEnv', true, ['holds']],
-    ['MCP over HTTP', true, ['holds']],
-    ['MCP over stdio', true, ['holds']],
-    ['REST', true, ['holds']],
-    ['command line', true, ['holds']],
-  ]);
-  const demands = ['P-1', 'P-2', 'P-3', 'P-4', 'P-5', 'P-6'];
-  type Fault = { id: string; over: string; verdict: string };
-  expect(faults.map(({ id, over, verdict }: Fault) => [over, id, verdict])).toEqual(
-    verdicts.flatMap(([name]: [string]) => demands.map((id) => [name, id, 'fails'])),
-  );
-  expect(readdirSync(join(root, 'transcripts'))).toHaveLength(7 * 7);
-  expect(code).toBe(0);
-});
+it.runIf(isDeep)(
+  'scorecard judges an agent’s session over each connection, and a broken session for each demand',
+  async () => {
+    const { root, run } = machine();
+    const { out, code } = await run('scorecard', '--save', 'transcripts', '--json');
+    const { lives, faults } = JSON.parse(out);
+    const verdicts = lives.map(
+      ({ name, won, judged }: { name: string; won: boolean; judged: { verdict: string }[] }) => [
+        name,
+        won,
+        [...new Set(judged.map(({ verdict }) => verdict))],
+      ],
+    );
+    expect(verdicts).toEqual([
+      ['in process', true, ['holds']],
+      ['world: HTTP', true, ['holds']],
+      ['world: OpenEnv', true, ['holds']],
+      ['MCP over HTTP', true, ['holds']],
+      ['MCP over stdio', true, ['holds']],
+      ['REST', true, ['holds']],
+      ['command line', true, ['holds']],
+    ]);
+    const demands = ['P-1', 'P-2', 'P-3', 'P-4', 'P-5', 'P-6'];
+    type Fault = { id: string; over: string; verdict: string };
+    expect(faults.map(({ id, over, verdict }: Fault) => [over, id, verdict])).toEqual(
+      verdicts.flatMap(([name]: [string]) => demands.map((id) => [name, id, 'fails'])),
+    );
+    expect(readdirSync(join(root, 'transcripts'))).toHaveLength(7 * 7);
+    expect(code).toBe(0);
+  },
+);
 
 it('world --story gets stuck, asks, comes back to a world that was restarted, and wins', async () => {
   const { root, run } = machine();
@@ -47,7 +52,7 @@ it('world --story gets stuck, asks, comes back to a world that was restarted, an
   expect(code).toBe(0);
 });
 
-it('world exports a house, and plays it again', async () => {
+it('world exports a house, and plays the exported house', async () => {
   const { run } = machine();
   const walkthrough = (await run('world', '--seed', '7', '--walkthrough')).out;
   await run('world', '--seed', '7', '--export', 'house');

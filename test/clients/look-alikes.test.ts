@@ -129,8 +129,8 @@ describe.skipIf(!CLAUDE_BIN)('a server in Claude Code with hopgate’s name', ()
 describe.skipIf(!CODEX_BIN)('a server in Codex with hopgate’s name', () => {
   it.each([
     ['the config of the user', 'home/.codex/config.toml'],
-    ['that of a repository which Codex trusts', 'repo/.codex/config.toml'],
-  ])('gets no call, in %s', async (_, file) => {
+    ['the config of a repository that Codex trusts', 'repo/.codex/config.toml'],
+  ])('gets no call, with settings in %s', async (_, file) => {
     const servers = ['hopgate', 'hopgate__x', 'hopgate_', 'Hopgate', `${SERVER}__x`, `${SERVER}x`];
     const call = (server: string, name: string, input: object = {}): ScriptedTurn => ({
       calls: [{ namespace: `mcp__${server}`, name, input }],
@@ -161,8 +161,8 @@ describe.skipIf(!CODEX_BIN)('a server in Codex with hopgate’s name', () => {
 
   it.each([
     ['the config of the user', 'home/.codex/config.toml'],
-    ['that of a repository which Codex trusts', 'repo/.codex/config.toml'],
-  ])('does not replace hopgate’s by the same name, in %s', async (_, file) => {
+    ['the config of a repository that Codex trusts', 'repo/.codex/config.toml'],
+  ])('does not replace hopgate’s server of the same name, with settings in %s', async (_, file) => {
     const mode: ScriptedTurn = {
       calls: [{ namespace: `mcp__${SERVER}`, name: 'mode', input: { to: 'diagnose', reason: 'look' } }],
     };
@@ -181,8 +181,8 @@ describe.skipIf(!CODEX_BIN)('a server in Codex with hopgate’s name', () => {
 
   it.each([
     ['a profile of the user', 'home/.codex/mine.config.toml', ['-p', 'mine']],
-    ['the config of a repository which Codex trusts', 'repo/.codex/config.toml', []],
-  ])('is no way past hooks and sandbox, nor are the hook states and permissions of %s', async (_, file, options) => {
+    ['the config of a repository that Codex trusts', 'repo/.codex/config.toml', []],
+  ])('does not bypass hooks and sandbox, nor do the hook states and permissions of %s', async (_, file, options) => {
     const shell: ScriptedTurn = { calls: [{ name: 'exec_command', input: { cmd: 'ls' } }] };
     const evil: ScriptedTurn = { calls: [{ namespace: 'mcp__hopgate', name: 'evil', input: {} }] };
     const { world, repo, log } = await repository([shell, evil, done, done]);
@@ -204,7 +204,7 @@ describe.skipIf(!CODEX_BIN)('a server in Codex with hopgate’s name', () => {
     expect(calledAt(log)).toBe('');
   });
 
-  it('does not hide the reason if Codex cannot read its configuration', async () => {
+  it('leaves the reason visible if Codex cannot read its configuration', async () => {
     const { world, run } = await repository([done]);
     const file = join(world.codexHome, 'config.toml');
     writeFileSync(

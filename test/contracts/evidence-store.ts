@@ -330,7 +330,7 @@ export function describeEvidenceStore(
         expect(await store.keptFold?.('s-1')).toBeNull();
       });
 
-      it('is needed for the written session itself', async () => {
+      it('must belong to the session that is written', async () => {
         await store.acquire('s-1', 'w-1', TTL);
         const forged: Lease = { sessionId: 's-2', holder: 'w-1', until: now + TTL };
         await rejects(store.append(forged, EMPTY_CHAIN, [opening('s-2')]), 'lease-expired', /no lease/);

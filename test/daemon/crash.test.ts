@@ -83,7 +83,7 @@ describe('a daemon that is killed with kill -9', () => {
     expect(bodyOf(entries.at(-1)!.body)).toMatchObject({ effects: [{ path: 'src/b.ts', op: 'create' }] });
   });
 
-  it('never opens the gate, at any moment', async () => {
+  it('never allows a call that the gate refuses, whenever it is killed', async () => {
     const world = await editing();
     // Hooks that found no daemon started others.
     world.later(async () => {

@@ -10,7 +10,7 @@ import { CONDITIONS, runAgent } from './repository-agent.ts';
 const isSome = (share: number) => share > 0;
 
 describe('a simulated agent', () => {
-  it('that never lapses and knows the graph is refused nothing', async () => {
+  it('that never errs and knows the graph is refused nothing', async () => {
     const engine = new Engine(await loadSpecs('specs'));
     const run = await runAgent(engine, {
       condition: 'teaching denial + graph',
@@ -22,7 +22,7 @@ describe('a simulated agent', () => {
     expect(run).toMatchObject({ solved: true, refused: 0, wroteOutside: false, shippedUntested: false });
   });
 
-  it('in a house reads or changes a file only where it has the tool, and claims a win only where the exit is its own word', async () => {
+  it('in a house can write or peek only with a tool for it, and can claim a false win only by a stated exit', async () => {
     const rows = await measureHouseAblations(60);
     const row = (start: string) => rows.find(({ condition }) => condition.includes(start))!;
     expect(row('as they are')).toMatchObject({ wroteOutside: 0, peeked: 0 });
@@ -32,7 +32,7 @@ describe('a simulated agent', () => {
     expect(row('needs a win').claimedFalsely).toBe(0);
   });
 
-  it.runIf(isDeep)('that makes mistakes does no harm inside, and solves more with better remedies', async () => {
+  it.runIf(isDeep)('that errs does no harm inside a peripheral, and solves more with better remedies', async () => {
     const rows = await measureConditions(60);
     for (const lapse of new Set(rows.map((row) => row.lapse))) {
       const [free, list, generic, teaching, graph] = CONDITIONS.map(

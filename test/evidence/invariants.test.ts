@@ -197,7 +197,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-describe('the seven invariants', () => {
+describe('the seven invariants of a thread', () => {
   it('are met by every valid tree', () => {
     fc.assert(
       fc.property(trees, (nodes) => {
@@ -206,7 +206,7 @@ describe('the seven invariants', () => {
     );
   });
 
-  it.each(MUTATIONS)('report $name and nothing else', ({ rule, make }) => {
+  it.each(MUTATIONS)('report the fault $name and nothing else', ({ rule, make }) => {
     fc.assert(
       fc.property(trees, fc.nat(), (nodes, at) => {
         const made = make(nodes, at);
@@ -217,11 +217,11 @@ describe('the seven invariants', () => {
     );
   });
 
-  it('have a mutation for each of them', () => {
+  it('have a mutation for each invariant', () => {
     expect(new Set(MUTATIONS.map(({ rule }) => rule)).size).toBe(7);
   });
 
-  it('require a goal, so the empty set has none', () => {
+  it('require a goal, so an empty set breaks them', () => {
     expect(check([], { count: 0, participants: [] })).toEqual(['root ']);
   });
 });
@@ -281,7 +281,7 @@ describe('the report of a broken invariant', () => {
       ],
     ],
     [[root], {}, []],
-  ])('%#', (nodes, claims, problems) => expect(said(nodes, claims)).toEqual(problems));
+  ])('names entry and fault: case %#', (nodes, claims, problems) => expect(said(nodes, claims)).toEqual(problems));
 
   it('has counts, participants and an overall verdict', () => {
     const nodes = [root, node('a', { inReplyTo: 'g', author: 'b' }), node('b', { author: 'a' })];

@@ -109,7 +109,7 @@ describe('the way to a tool', () => {
     modeGate: { ...fixtureSpecs.modeGate, peripherals: { diagnose, execute } } as never,
   });
 
-  it('are named in the refusal of a tool that is elsewhere, in the place where they are needed', () => {
+  it('is named in the refusal of a tool that is elsewhere, with the mode change at the place that needs it', () => {
     expect(said(lists(null, null), 'diagnose', 'write')).toMatch(/path: call mode\(\{"to":"execute".*then hop to edit/);
     expect(said(lists(null, ['explore']), 'diagnose', 'write')).toMatch(
       /path: hop to edit with exit [\w-]+.*, then call mode\(\{"to":"execute"/,
@@ -117,7 +117,7 @@ describe('the way to a tool', () => {
     expect(said(lists(['edit'], null), 'execute', 'write')).toMatch(/path: hop to edit/);
   });
 
-  it('name the reset by the operator where only that opens the way', () => {
+  it('names the reset by the operator if only the reset opens the way', () => {
     const onlyForward = {
       ...fixtureSpecs.modeGate!,
       transitions: [{ from: 'discuss', to: 'execute', approval: null, summary: false }],

@@ -41,7 +41,7 @@ it.each([
   expect(answer(name as Json)).toBe(expected);
 });
 
-it('two judges agree on names and patterns', () => {
+it('the gate and the audit agree on names and patterns of resources', () => {
   const part = fc.constantFrom('a', 'ab', 'b', 'db:x', '*', 'a*', '*b', 'a*b', '**', '..', '', ' ');
   const text = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'));
   const pattern = fc.tuple(fc.constantFrom('', '', '!'), text).map((both) => both.join(''));
@@ -118,7 +118,7 @@ async function database(report: Partial<ToolReport> = {}) {
   return { ...at, call, ran, asked, verdict };
 }
 
-it('a database operator stays within the scope, and within the rules of the peripheral', async () => {
+it('a session of a database operator stays within the scope of resources and the rules of the peripheral', async () => {
   const { session, call, ran, asked, verdict } = await database();
   expect(await call('query', ['db:staging/users', 10])).toBe('done');
   expect(await call('query', ['db:live/users', 10])).toBe('out-of-scope');
@@ -148,7 +148,7 @@ it('the audit finds a call, and an observed effect, beyond the scope', async () 
   expect(violations.map(({ rule }) => rule)).toEqual(['scope', 'gate']);
 });
 
-it('names mistakes in patterns and rules', () => {
+it('mistakes in patterns of resources and in rules of calls are named', () => {
   const problems = (from: string, to: string) => {
     const sources = Object.entries(FILES).map(([file, text]) => ({ file, text: text.replace(from, to) }));
     const parsed = parseSpecSet(sources);

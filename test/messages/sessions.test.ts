@@ -92,7 +92,7 @@ describe('a bell', () => {
 });
 
 describe('a whistle', () => {
-  it('does not use up the time of the visit, in which other calls do', async () => {
+  it('does not use up the time of the visit, unlike other calls', async () => {
     let now = Date.now();
     const slow = (tool: string, waitedMs: number): ToolBackend => ({
       ...{ name: tool, tools: [tool] },

@@ -282,8 +282,8 @@ describe('an approver with a fallback', () => {
   });
 });
 
-describe('a question here that can be answered elsewhere', () => {
-  it('is settled by the first answer, and ends on the other surface', async () => {
+describe('a question that can be answered in two places', () => {
+  it('is settled by the first answer, and ends in the other place', async () => {
     const stateDir = stateFolder();
     const request = requestOf();
     const where = { stateDir, root: '/repo' };

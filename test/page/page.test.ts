@@ -88,7 +88,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(gzipSync(readFileSync(join(folder, 'page.js'))).length).toBeLessThan(80_000);
     });
 
-    it('answers where the session is, what it does and what it wants, and goes back to any entry', async () => {
+    it('shows the place of the session, its current call and what it waits for, at any entry', async () => {
       const { page, faults, scrub, answer } = await show('one.html');
       expect(await answer('where')).toBe('test');
       expect(await answer('doing')).toBe('bash-test');
@@ -104,7 +104,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('is an element of a foreign page, which keeps its title, its keys and its size', async () => {
+    it('can be an element of a foreign page, whose title, keys and size it leaves alone', async () => {
       writeFileSync(
         join(folder, 'foreign.html'),
         '<!doctype html><title>mine</title><div contenteditable>note</div><script type="module" src="page.js"></script>' +
@@ -151,7 +151,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await found('no such thing')).toEqual([]);
     });
 
-    it('shows text as text', async () => {
+    it('shows markup from an agent as text', async () => {
       const { page, faults } = await show('one.html');
       expect(await page.evaluate('window.hacked')).toBeUndefined();
       expect(await page.locator('hopgate-view img').count()).toBe(0);

@@ -103,7 +103,7 @@ describe('an approval over HTTP', () => {
 });
 
 describe('the activity log over HTTP', () => {
-  it('takes events beside the chain, and lists them newest first', async () => {
+  it('stores events apart from the hash chain, and lists them newest first', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const event = { 'event/type': 'agent/interaction', agent: 'someone-else', source: 'editor', text: 'hello' };

@@ -93,7 +93,7 @@ describe('messages over HTTP', () => {
     expect((await served.ask('GET /v1/inbox?unread=true')).json.messages).toHaveLength(3);
   });
 
-  it('of a whistle: 504 with the job after the deadline, and the job shows the late answer', async () => {
+  it('answer a whistle after its deadline with 504 and its job, and the job then shows the late answer', async () => {
     const served = await serveWorld();
     const { root } = served;
     await served.session();

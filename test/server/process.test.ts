@@ -89,7 +89,7 @@ describe('hopgate serve', () => {
     expect(acknowledged.size).toBeGreaterThan(40);
   });
 
-  it('takes the place of the daemon, answers its clients, and ends on a signal with its streams open', async () => {
+  it('takes the place of the daemon, answers the daemon’s clients, and ends on a signal despite open streams', async () => {
     const world = makeWorld();
     const daemon = await startDaemon(world);
     const { child, port, operator } = await serveProgram(world);

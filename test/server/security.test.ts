@@ -162,7 +162,7 @@ async function login(served: Awaited<ReturnType<typeof serveWorld>>) {
 }
 
 describe('a login', () => {
-  it('is a cookie that no script reads and a key that no browser sends by itself; each alone is nothing', async () => {
+  it('is a cookie that no script reads and a key that no browser sends by itself, and neither is enough alone', async () => {
     const served = await serveWorld();
     const { page, cookie, set } = await login(served);
     expect(set).toMatch(/; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/);

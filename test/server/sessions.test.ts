@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { serveWorld } from './kit.ts';
 
 describe('a session over HTTP', () => {
-  it('answers a client without a token before it looks at what is asked', async () => {
+  it('refuses a client without a token before it examines the request', async () => {
     const { ask } = await serveWorld();
     expect((await ask('GET /v1/approvals/no-such', { token: null })).status).toBe(401);
     expect((await ask('GET /v1/approvals/no-such')).status).toBe(400);
@@ -38,7 +38,7 @@ describe('a session over HTTP', () => {
     expect(json.sessions).toMatchObject([{ session: id, root: served.root, agent: 'builder', closed: true }]);
   });
 
-  it('says which half of a natural close is missing', async () => {
+  it('names the missing condition of a natural close', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const body = { reason: 'enough' };

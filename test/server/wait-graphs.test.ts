@@ -228,7 +228,7 @@ describe('waits over any number of machines', () => {
   });
 
   it.each(['on one machine', 'on two machines', 'on two machines, of which one sends its old waits again'])(
-    'end with the answer: who has answered may whistle back at once, %s',
+    'end with the answer, so that the recipient may whistle back at once, %s',
     async (where) => {
       const machines = new Machines(2);
       const session = (name: string, machine: number) => ({ machine, address: `session:${name}-${machine}-xxxxxx` });
@@ -266,7 +266,7 @@ describe('waits over any number of machines', () => {
     expect(open.some((each) => closes(open, each))).toBe(false);
   });
 
-  it.each([4, 5, 8])('name the circle of %i machines without the addresses of a third one', async (count) => {
+  it.each([4, 5, 8])('name a circle of %i machines without the addresses of other machines', async (count) => {
     const machines = new Machines(count);
     const ring = ringOf(machines, count);
     for (const [index, from] of ring.slice(0, -1).entries()) {

@@ -433,29 +433,32 @@ describe('a refusal outside the chain', () => {
   });
 });
 
-it.each(['', ' \n\t', '\u200b\u3164'])('a commit message of %j is none, and no operator is asked', async (blank) => {
-  let asked = 0;
-  const approve = async () => {
-    asked += 1;
-    return { by: 'operator' };
-  };
-  const { session } = await stage({ approver: { via: 'approver', approve } });
-  await lead(session, 'edit');
-  const test = async (message: string) => {
-    await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'on', fruit: { 'commit-message': message } }));
-    await must(session.step({ tool: 'bash-test' }));
-  };
-  await test(blank);
-  const before = asked;
-  const hop = { to: 'deploy', exit: 'pass', reason: 'all pass' };
-  expect((await denied(session.hop(hop))).denial).toMatchObject({
-    code: 'missing-context',
-    remedy: 'State commit-message in the fruit when leaving edit.',
-  });
-  expect(session.available().hops.find(({ to }) => to === 'deploy')?.needs).toContain('commit-message');
-  expect(asked).toBe(before);
-  await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'no message' }));
-  await test('Change a');
-  await must(session.hop(hop));
-  expect(asked).toBe(before + 1);
-});
+it.each(['', ' \n\t', '\u200b\u3164'])(
+  'the blank commit message %j does not count, and no operator is asked',
+  async (blank) => {
+    let asked = 0;
+    const approve = async () => {
+      asked += 1;
+      return { by: 'operator' };
+    };
+    const { session } = await stage({ approver: { via: 'approver', approve } });
+    await lead(session, 'edit');
+    const test = async (message: string) => {
+      await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'on', fruit: { 'commit-message': message } }));
+      await must(session.step({ tool: 'bash-test' }));
+    };
+    await test(blank);
+    const before = asked;
+    const hop = { to: 'deploy', exit: 'pass', reason: 'all pass' };
+    expect((await denied(session.hop(hop))).denial).toMatchObject({
+      code: 'missing-context',
+      remedy: 'State commit-message in the fruit when leaving edit.',
+    });
+    expect(session.available().hops.find(({ to }) => to === 'deploy')?.needs).toContain('commit-message');
+    expect(asked).toBe(before);
+    await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'no message' }));
+    await test('Change a');
+    await must(session.hop(hop));
+    expect(asked).toBe(before + 1);
+  },
+);

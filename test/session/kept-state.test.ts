@@ -147,7 +147,7 @@ describe('a reopened session', () => {
   });
 });
 
-it('takes agent, root, sandbox and pin from the first entry, even if a kept state with the right key says otherwise', async () => {
+it('a resumed session takes agent, root, sandbox and pin from the first entry, even if a kept state with the right key differs', async () => {
   for (const facts of [{ agent: 'other' }, { root: '/' }, { unsafeNoSandbox: true }]) {
     keep((fold) => lie(fold, (kept) => Object.assign((kept as never)['state']['facts'], facts)));
     const again = await on.reopen();
@@ -158,12 +158,12 @@ it('takes agent, root, sandbox and pin from the first entry, even if a kept stat
   expect(await steps()).toBe(1);
 });
 
-it('does not resume a session whose first entry was changed', async () => {
+it('a session whose first entry was changed cannot be resumed', async () => {
   db.exec(`UPDATE entries SET body = replace(body, '"unsafeNoSandbox":false', '"unsafeNoSandbox":true') WHERE seq = 0`);
   await expect(on.reopen()).rejects.toThrow(/first entry .* was changed/);
 });
 
-it('stores the state of a running session from time to time, so that a killed writer leaves one', async () => {
+it('a running session stores its state from time to time, so that a killed writer leaves a stored state', async () => {
   const staged = await stage();
   await lead(staged.session, 'explore');
   for (let step = 0; step < 1_000; step++) await staged.session.step({ tool: 'write', args: {} });

@@ -21,14 +21,14 @@ function fold(state: ReturnType<typeof initialState>, effects: readonly { path: 
   return applyEntry(TABLES, state, { ...stored!, entry });
 }
 
-it('counts 20,000 files that one step changed, each once', () => {
+it('a session counts each of 20,000 files that one step changed once', () => {
   const effects = Array.from({ length: EFFECTS }, (_, nth) => ({ path: `src/${nth}.ts`, op: 'modify', after: 'f' }));
   const state = fold(initialState(TABLES, 's'), [...effects, ...effects.slice(0, 10)]);
   expect(Object.keys(viewOfState(TABLES, state, 0).changes)).toHaveLength(EFFECTS);
   expect(state.facts.backpack['changed-files']).toHaveLength(EFFECTS);
 });
 
-it('keeps one change of each file, however often it changes', () => {
+it('a session keeps one change of each file, however often the file changes', () => {
   let state = initialState(TABLES, 's');
   for (let nth = 0; nth < 500; nth++)
     state = fold(state, [{ path: `src/${nth % 3}.ts`, op: 'modify', after: String(nth) }]);

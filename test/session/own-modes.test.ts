@@ -109,7 +109,7 @@ describe('the modes of a gate', () => {
     ['b: {', 'look: {', 'modes.look: "look" is a peripheral too'],
     ['modes: { a: { effects: [] }, b: { effects: [] } }', 'modes: {}', 'modes: names no modes'],
     ['b: {', 'B: {', 'modes'],
-  ])('names a mistake: %s → %s', (from, to, message) => {
+  ])('are refused with the mistake: %s → %s', (from, to, message) => {
     const gate = `initial: a\nmodes: { a: { effects: [] }, b: { effects: [] } }\ntransitions: [{ from: a, to: b }]\nreset: a\n`;
     const look = 'id: look\npurpose: Look.\ntools: []\nscope: { resource: [x] }\nentry: [default]\nexit: []\n';
     const parsed = parseSpecSet([

@@ -212,7 +212,7 @@ describe('observed fruit of a backend', () => {
   });
 });
 
-it('names every mistake in what tools report', () => {
+it('every mistake in the reported fields of a tool is named', () => {
   const problems = (tools: string, game = SPECS['peripherals/game.yaml']) => {
     const sources = { ...SPECS, 'tools.yaml': tools, 'peripherals/game.yaml': game };
     const parsed = parseSpecSet(Object.entries(sources).map(([file, text]) => ({ file, text })));

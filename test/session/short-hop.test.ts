@@ -90,7 +90,7 @@ describe('a hop without an exit', () => {
   });
 });
 
-test('a chain needs no exits: each link says why it ends', async () => {
+test('the links of a chain need no exit, only a reason', async () => {
   const { session } = await stage({ specs: await loadSpecs('test/fixtures/specs/001') });
   const chain = await runChain(session, [
     { peripheral: 'explore', actions: [{ tool: 'read', args: ['src/a.ts'] }], reason: 'found target' },
@@ -111,7 +111,7 @@ test('a chain needs no exits: each link says why it ends', async () => {
   expect(exits).toEqual(['found-target', 'hop-test', 'pass']);
 });
 
-test('an exit by name, and the summary that the peripheral yields', async () => {
+test('the short form may name the exit and state the summary that the peripheral yields', async () => {
   const { session } = await stage();
   await lead(session, 'explore');
   const hop = { hop: 'edit', exit: 'found-target', reason: 'found target file', summary: 'it is in src/a.ts' };

@@ -89,7 +89,7 @@ describe('deriveEdges', () => {
   });
 });
 
-it('a gate applies to every exit to its destination, whichever file names it', () => {
+it('a gate applies to every exit to its destination, whichever file names the exit', () => {
   const peripheral = (id: string, rest: object) => ({
     file: `peripherals/${id}.yaml`,
     text: JSON.stringify({ id, purpose: 'Test.', tools: [], scope: 'none', ...rest }),

@@ -12,7 +12,7 @@ const hops = ({ edges }: SpecSet) => edges.map(({ from, exit, to }) => `${from} 
 const edn = (text: string) => parseSpecSet([{ file: 'all.edn', text }], catalogue);
 
 describe('EDN with sets and :peripheral/id under :peripherals', () => {
-  it('has exactly these edges', async () => {
+  it('has exactly the expected edges', async () => {
     expect(hops(await loadSpecs(`${FIXTURES}/001`))).toEqual([
       'deploy blocked → reflect',
       'deploy deployed → reflect',
@@ -80,7 +80,7 @@ describe('EDN with sets and :peripheral/id under :peripherals', () => {
 });
 
 describe('EDN with lists and single keywords, one map for each peripheral', () => {
-  it('derive exactly these edges: reflect, which names agent-request, is asked for by hop-reflect', async () => {
+  it('derives exactly the expected edges, and hop-reflect asks for reflect, which names agent-request', async () => {
     expect(hops(await loadSpecs(`${FIXTURES}/002/peripherals.edn`))).toEqual([
       'deploy hop-reflect → reflect',
       'edit blocked → test',
@@ -119,7 +119,7 @@ describe('EDN with a bare map and its own catalogue', () => {
     expect(specs.tools['read']!.effect).toBe('observe');
   });
 
-  it('has exactly these edges', async () => {
+  it('has exactly the expected edges', async () => {
     expect(hops(await loadSpecs(`${FIXTURES}/004`))).toEqual([
       'alfworld hop-chat → chat',
       'alfworld hop-reflect → reflect',

@@ -8,7 +8,7 @@ const hops = ({ edges }: SpecSet, from: string) =>
   edges.filter((edge) => edge.from === from).map(({ exit, to }) => `${exit} → ${to}`);
 
 describe('the shipped specs', () => {
-  it('have exactly these edges from test', async () => {
+  it('have exactly the expected edges from test', async () => {
     const specs = await loadSpecs('default');
     expect(hops(specs, 'test')).toEqual([
       'fail → edit',

@@ -259,7 +259,7 @@ it.each([
     FIX.replace('done: look', 'done: lok\ngates: { look: [{ when: "true" }] }'),
     [fix],
   ],
-] as const)('only this is reported: %s', (_, file, text, files) => {
+] as const)('only the problem itself is reported: %s', (_, file, text, files) => {
   const found = issuesOf({ [file]: text });
   expect([...new Set(found.map((issue) => issue.file))]).toEqual(files);
   expect(found.filter(({ path }) => path.includes('hop-') || path.includes('gates'))).toEqual([]);

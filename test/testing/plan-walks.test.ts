@@ -60,7 +60,7 @@ function chain(ids: readonly string[]) {
   );
 }
 
-it('a large spec set is refused some starts from outside, not all, each of which would be refused with a long path', async () => {
+it('a large spec set is tested with some refused starts from outside instead of all, because each names a long path', async () => {
   const specs = chain(Array.from({ length: 200 }, (_, at) => `p${at}`));
   const { tests, coverage } = await generateTests(specs);
   await tests[0]!.run();

@@ -39,15 +39,15 @@ describe('a rule that can hold is never called dead', () => {
     'session.mode == "discuss" || !tests.passed',
     'session["agent"] == "bob"',
     'session.agent == fruit.t && session.agent != "ann"',
-  ])('and a rule that cannot hold is: %s', (cel) => expect(canHold(specs, cel, NOW)).toBe(false));
+  ])('unlike the impossible rule %s', (cel) => expect(canHold(specs, cel, NOW)).toBe(false));
 
-  it('an agent that no rule names, before the first name in the alphabet', () => {
+  it('for an agent that no rule names, also before the first name in the alphabet', () => {
     const other = { ...NOW, agent: null };
     expect(canHold(specs, 'session.agent < "c" && fruit.t != ""', other)).toBe(true);
     expect(canHold(specs, 'session.agent == "c" && fruit.t != ""', other)).toBe(false);
   });
 
-  it('in random rules and facts', () => {
+  it('for random rules and facts', () => {
     const number = fc.integer({ min: -3, max: 12 });
     const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 3 });
     const compared = (term: string, value: fc.Arbitrary<string>) =>

@@ -50,7 +50,7 @@ async function worked(): Promise<Stage> {
   return staged;
 }
 
-it('gives the state of the session after each entry, exactly as the session itself has it', async () => {
+it('the frames give the state of the session after each entry, exactly as the session itself has it', async () => {
   const staged = await worked();
   const { session } = staged;
   const { state } = (await shown(staged)).at(-1)!;
@@ -70,7 +70,7 @@ it('gives the state of the session after each entry, exactly as the session itse
   );
 });
 
-it('joins intent, approval and outcome to one row, and a hop and its start to another', async () => {
+it('the frames join intent, approval and outcome to one row, and a hop and its start to another', async () => {
   const rows = rowsOf(await shown(await worked()));
   expect(rows.slice(1).map(({ event, what, seqs }) => `${event}: ${what} (${seqs.length})`)).toMatchInlineSnapshot(`
     [
@@ -88,7 +88,7 @@ it('joins intent, approval and outcome to one row, and a hop and its start to an
   `);
 });
 
-it('says of each closed way what is missing, and since when', async () => {
+it('the frames say what each closed way needs, and since when', async () => {
   const staged = await worked();
   const { session, clock } = staged;
   const last = async () => (await shown(staged)).at(-1)!.state;
@@ -110,7 +110,7 @@ it('says of each closed way what is missing, and since when', async () => {
   });
 });
 
-it('highlights the path that a refusal suggests, until the next entry', async () => {
+it('the frames highlight the path that a refusal suggests, until the next entry', async () => {
   const frames = await shown(await worked());
   const at = frames.findIndex(({ row }) => row.code === 'tool-not-allowed');
   expect(frames[at]).toMatchObject({
@@ -121,7 +121,7 @@ it('highlights the path that a refusal suggests, until the next entry', async ()
   expect(frames[at + 1]!.state.lit).toEqual([]);
 });
 
-it('lays the graph out by the spec set alone, with a place for each peripheral and a path for each arrow', async () => {
+it('the picture of the graph depends on the spec set alone, and has a place for each peripheral and a path for each arrow', async () => {
   const graph = await viewGraph(fixtureSpecs);
   expect(await viewGraph(fixtureSpecs)).toEqual(graph);
   expect(graph.nodes.map(({ id }) => id).sort()).toEqual(Object.keys(fixtureSpecs.peripherals).sort());
@@ -129,7 +129,7 @@ it('lays the graph out by the spec set alone, with a place for each peripheral a
   for (const { points } of graph.edges) expect(points.length).toBeGreaterThan(1);
 });
 
-it('shows the last rows of a session from its state alone, and goes on from there', async () => {
+it('the frames begin at the last rows of a session, from its stored state alone, and continue with new entries', async () => {
   const staged = await worked();
   const { session, store } = staged;
   const entries: StoredEntry[] = [];

@@ -33,11 +33,12 @@ describe('generated houses', () => {
     expect(generateHouse({ seed: 8, task: 'pick_and_place_simple' })).not.toEqual(house);
   });
 
-  it.each(['', 'game.tw-pddl', 'seed:', 'seed:x', 'seed:1,unknown', 'seed:1.5'])('are not what %j names', (id) =>
-    expect(optionsOf(id)).toBeNull(),
+  it.each(['', 'game.tw-pddl', 'seed:', 'seed:x', 'seed:1,unknown', 'seed:1.5'])(
+    'cannot be made from the name %j',
+    (id) => expect(optionsOf(id)).toBeNull(),
   );
 
-  it('are about what is asked for, or there is none', () => {
+  it('contain the requested things, and an impossible request is refused', () => {
     const about = { object: 'Apple', receptacle: 'Fridge' };
     expect(generateHouse({ seed: 1, about }).task).toMatchObject(about);
     expect(() => generateHouse({ seed: 1, about: { object: 'Apple', receptacle: 'Sofa' } })).toThrow(
@@ -46,7 +47,7 @@ describe('generated houses', () => {
     expect(() => generateHouse({ seed: 0.5 })).toThrow('the seed must be a whole number');
   });
 
-  it('may need what only a person knows', () => {
+  it('may need a fact that only a person knows', () => {
     for (let seed = 0; seed < 5; seed++) {
       const house = generateHouse({ seed, asks: true });
       const [, object, receptacle] = /^(\w+ \d+) goes into (\w+ \d+)$/.exec(house.hint!)!;

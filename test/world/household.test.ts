@@ -200,7 +200,7 @@ describe('a household', () => {
       'look',
     ]));
 
-  it('lists what can be done where the agent is', () => {
+  it('lists the commands that are possible at the agent’s place', () => {
     const game = new Household(kitchen());
     answerTo(['go to sidetable 1', 'take apple 2 from sidetable 1', 'go to sinkbasin 1'], game);
     expect(game.turn().admissible.filter((command) => !command.startsWith('go to'))).toEqual([
@@ -241,7 +241,7 @@ describe('a household', () => {
     expect(game.step('look')).toMatchObject({ done: true, won: false, steps: 100 });
   });
 
-  it('has the old wording', () => {
+  it('has ALFWorld’s older wording if the house asks for it', () => {
     const game = new Household(kitchen('old'));
     expect(game.turn().admissible).not.toContain('help');
     // Locations are numbered as everything else is.

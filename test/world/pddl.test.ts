@@ -44,7 +44,7 @@ describe('a PDDL problem', () => {
       ':init has 0 facts (atLocation agent1 …), not 1',
     ],
     [() => '('.repeat(300), 'more than 200 parentheses are open'],
-  ])('is refused if it is none (%#)', (change, message) =>
+  ])('is refused with the line or the reason if it is malformed: case %#', (change, message) =>
     expect(() => houseFromPddl(change(PROBLEM), { id: 'x' })).toThrow(message),
   );
 
@@ -57,7 +57,7 @@ describe('the oracle', () => {
   const goal = `(:goal (exists (?r - receptacle ?o - object) (and (isCool ?o) (objectType ?o MugType) (receptacleType ?r CabinetType) (inReceptacle ?o ?r))))`;
   const problem = PROBLEM.replace(/\(:goal.*/s, `${goal})`);
 
-  it('takes a thing that is already at its destination away to cool it first', () =>
+  it('takes a thing away from its destination if it must cool the thing first', () =>
     expect(oraclePlan(houseFromPddl(problem, { id: 'x' }))).toEqual([
       'go to cabinet 10',
       'take mug 1 from cabinet 10',

@@ -49,7 +49,7 @@ const nested = (value: object): object =>
     ]),
   );
 
-it('plays "look" if a step names no action, and answers the state with the refusal of a finished game', async () => {
+it('a step without an action plays "look", and a finished game refuses a step and answers with its state', async () => {
   await call('POST', '/reset', '{"seed":3}');
   expect((await call('POST', '/step', '{}'))[1].observation).toMatch(/^You are in the middle of a room/);
   for (let i = 1; i < 100; i++) await call('POST', '/step', '{"action":"x"}');
@@ -59,11 +59,11 @@ it('plays "look" if a step names no action, and answers the state with the refus
   ]);
 });
 
-it('takes the next seed at each reset without one', async () => {
+it('a reset without a seed takes the next seed', async () => {
   for (const seed of [1, 2, 3]) expect((await call('POST', '/reset', '{}'))[1].gamefile).toBe(`seed:${seed}`);
 });
 
-it('refuses other names of the machine, and pages of other origins', async () => {
+it('the server of games refuses foreign host names and origins', async () => {
   const statusFor = (headers: { readonly [name: string]: string }) =>
     new Promise<number>((resolve, reject) => {
       request(new URL('/state', server.address), { headers }, (response) => {
@@ -78,16 +78,16 @@ it('refuses other names of the machine, and pages of other origins', async () =>
   expect(await statusFor({})).toBe(200);
 });
 
-it('refuses a large body', async () => {
+it('the server of games refuses a large body', async () => {
   expect((await call('POST', '/step', JSON.stringify({ action: 'x'.repeat(100_000) })))[0]).toBe(413);
 });
 
-it('ends after POST /quit', async () => {
+it('the server of games ends after POST /quit', async () => {
   expect(await call('POST', '/quit')).toEqual([200, { message: 'the server ends' }]);
   await server.ended;
 });
 
-it('answers OpenEnv messages, one game for each connection, and ends idle ones', async () => {
+it('the server of games answers OpenEnv messages, with one game for each connection, and ends idle connections', async () => {
   const socket = new WebSocket(`${server.address.replace('http', 'ws')}/ws`);
   await new Promise((resolve) => socket.once('open', resolve));
   const ask = (message: string) =>

@@ -96,7 +96,7 @@ async function verdicts(
   }
 }
 
-describe('a sub-agent in a peripheral that its parent’s one delegates to', () => {
+describe('a sub-agent in a peripheral that its parent’s peripheral delegates to', () => {
   it('has its own tools and scope if the delegation says so, and both sessions verify', async () => {
     await begin('delegates: [{ to: work, within: own }, review]');
     expect((await write('src/b.js', {})).verdict).toBe('blocked');
@@ -121,7 +121,7 @@ describe('a sub-agent in a peripheral that its parent’s one delegates to', () 
   it.each([
     ['own', ['read', 'write', 'bash']],
     ['parent', ['read']],
-  ])('finds its tools over its parent’s connection, within: %s', async (within, expected) => {
+  ])('finds the tools of its delegation over its parent’s connection, within: %s', async (within, expected) => {
     await begin(`delegates: [{ to: work, within: ${within} }]`);
     await world.call('Read', { file_path: world.path('src/a.js') });
     const { sessionId: session } = await world.record();
@@ -132,7 +132,7 @@ describe('a sub-agent in a peripheral that its parent’s one delegates to', () 
     expect(value.flatMap(({ name, kind }) => (kind === 'tool' ? [name] : []))).toEqual(expected);
   });
 
-  it('has what both allow without that word', async () => {
+  it('has only the tools that both peripherals allow if the delegation does not say `within: own`', async () => {
     await begin('delegates: [work]');
     await start('work');
     await world.hear('SubagentStart', agent('work', 'a1'));
@@ -141,7 +141,7 @@ describe('a sub-agent in a peripheral that its parent’s one delegates to', () 
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
   });
 
-  it('still has its parent’s mode, also when that changes', async () => {
+  it('has its parent’s mode, also after the parent’s mode changes', async () => {
     await begin('delegates: [{ to: work, within: own }]');
     await start('work');
     await world.hear('SubagentStart', agent('work', 'a1'));
@@ -224,7 +224,7 @@ describe('the audit of a sub-agent', () => {
     expect(child).toBeTypeOf('string');
   });
 
-  it('finds a sub-agent that is wider than its delegation says', async () => {
+  it('finds a sub-agent that has more tools or scope than its delegation allows', async () => {
     const found = await broken(altered('delegation', { within: 'parent' }));
     expect(found).toEqual(
       expect.arrayContaining([

@@ -52,7 +52,7 @@ describe('the acts and notes of the operator', () => {
     expect(context).toContain('You are now in: outside of any peripheral, mode discuss.');
   });
 
-  it('are read by an agent that would stop, which then goes on once', async () => {
+  it('keep an agent that is about to stop working once more, so that it reads them', async () => {
     await note('one more thing');
     expect((await world.hear('Stop')).goOn).toContain('- wrote to you: one more thing');
     expect((await world.hear('Stop', { stop_hook_active: true })).goOn).toBeNull();

@@ -39,7 +39,7 @@ describe('the options of a thread', () => {
   const of = (peripheral: string | null, mode: 'discuss' | 'diagnose' | 'execute' | null = 'execute', scopes = {}) =>
     threadOptions(fixtureSpecs, { ...DEFAULT_PROJECT_CONFIG, scopes }, peripheral, '/repo', mode);
 
-  test('writes only if the peripheral writes, and only in its folders', () => {
+  test('allow writing only if the peripheral writes, and only in its folders', () => {
     for (const peripheral of [null, 'explore', 'test', 'deploy', 'reflect', 'chat'])
       expect(of(peripheral)).toMatchObject({ sandboxMode: 'read-only', writableRoots: [] });
     expect(of('edit')).toMatchObject({
@@ -48,16 +48,16 @@ describe('the options of a thread', () => {
     });
   });
 
-  test('writes nothing if the mode forbids acting', () => {
+  test('allow no writing if the mode forbids acting', () => {
     expect(of('edit', 'diagnose').sandboxMode).toBe('read-only');
     expect(of('edit', null).sandboxMode).toBe('workspace-write');
   });
 
-  test('uses the repository’s own paths instead of the spec’s', () => {
+  test('use the repository’s own paths instead of the spec’s', () => {
     expect(of('edit', 'execute', { edit: ['lib/', './a/b'] }).writableRoots).toEqual(['/repo/lib', '/repo/a/b']);
   });
 
-  test('asks nobody, has no network, and cannot read masked files', () => {
+  test('ask nobody, give no network, and hide masked files', () => {
     expect(of('edit')).toMatchObject({
       approvalPolicy: 'never',
       networkAccess: false,

@@ -320,7 +320,7 @@ describe('the end of a turn', () => {
     expect(await turn('write', { path: 'src/x.js', content: 'z' })).toBe('');
   });
 
-  test('the call of the question goes through, with the fields that the visit must state and the mode that it needs', async () => {
+  test('asks with a call that succeeds: it has the fields that the visit must state and the mode that the hop needs', async () => {
     const { edit } = fixtureSpecs.peripherals;
     const stated = { kind: 'stated', type: 'string', optional: false } as const;
     const specs = {
@@ -338,7 +338,7 @@ describe('the end of a turn', () => {
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe('');
   });
 
-  test('the question names no hop that a person would have to approve', async () => {
+  test('proposes no hop that a person would have to approve', async () => {
     const gates = [{ kind: 'approval', by: 'operator' }] as const;
     const edges = fixtureSpecs.edges.map((edge) => (edge.to === 'reflect' ? { ...edge, gates } : edge));
     const { session, send } = await world({ specs: { ...fixtureSpecs, edges } });

@@ -406,7 +406,7 @@ describe('a detected exit', () => {
       exit: 'hop-edit',
     });
   });
-  it('is absent if a sentence names two', () => {
+  it('is absent if a sentence names two exits', () => {
     expect(detectExit(fixtureSpecs, 'explore', 'I hop to edit or I hop to reflect.')).toBeNull();
   });
   it('belongs to the current peripheral', () => {

@@ -28,7 +28,7 @@ test.each([
   ],
   ["dd: error writing '/tmp/x': No space left on device", /may have 1 GiB.*`home:`.*raise it/],
   ['su: Critical error - immediate abort', /no change of users/],
-])('advises after: %s', async (output, advice) => {
+])('the advice of the sandbox follows the output: %s', async (output, advice) => {
   const { session } = await stage();
   await must(session.setMode({ to: 'diagnose' }));
   await must(session.start('explore', { by: 'operator' }));

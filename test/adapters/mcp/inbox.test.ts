@@ -68,7 +68,7 @@ describe.each(ERAS)('messages over MCP (%s)', (era) => {
     expect(await read()).toEqual([]);
   });
 
-  it('a client is notified of tools that another program’s change of mode opened, without a call', async () => {
+  it('notify the client of tools that another program’s change of mode opened, without a call', async () => {
     const { ann, client } = await pair(era);
     let told = 0;
     client.setNotificationHandler('notifications/tools/list_changed', () => {
@@ -82,7 +82,7 @@ describe.each(ERAS)('messages over MCP (%s)', (era) => {
     expect(await names()).toContain('read');
   });
 
-  it('a subscriber is notified once of its own call, and of an entry that another program wrote', async () => {
+  it('notify a subscriber once of its own call, and of an entry that another program wrote', async () => {
     const { ann, client } = await pair(era);
     const uri = 'hopgate://session/thread';
     const notified: string[] = [];
@@ -96,7 +96,7 @@ describe.each(ERAS)('messages over MCP (%s)', (era) => {
     while (notified.length < 2) await sleep(10);
   });
 
-  it('of a whistle: the client gets the job before its own limit, then the answer as a message', async () => {
+  it('answer a long whistle first with its job, before the client’s time limit, and later with a message', async () => {
     const { ann, bob, client, messages, send } = await pair(era, 1);
     const asked = await client.callTool(
       { name: 'whistle', arguments: { to: 'agent:bob', text: 'Which port?', seconds: 600 } },

@@ -38,7 +38,7 @@ it.each(ERAS)('a model reads an answer of any length in parts, in any peripheral
   expect(tools.find(({ name }) => name === 'status')?.inputSchema.properties).toHaveProperty('part');
 });
 
-it('an answer of another server comes in parts, with its images', async () => {
+it('a long answer of an upstream server comes in parts, together with its images', async () => {
   const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' };
   const data = { content: [{ type: 'text', text: 'x'.repeat(3000) }, image] };
   const world = await agentWorld('explore');
@@ -58,7 +58,7 @@ const answer = (text: string, messages: AgentAnswer['messages'] = []): AgentAnsw
   messages,
 });
 
-it('parts have every character once, and fit', () => {
+it('the parts of an answer contain each character once and fit the limit', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('a', 'é', '漢', '😀', '\n'), maxLength: 400 }), (text) => {
       const long = new LongAnswers(40);
@@ -73,7 +73,7 @@ it('parts have every character once, and fit', () => {
   );
 });
 
-it('new messages come with the first part', () => {
+it('new messages come with the first part of a long answer', () => {
   const at = '2026-01-01T00:00:00.000Z';
   const message = { id: 'm-1', from: 'session:s-1', to: 'session:s-2', author: 's-1', kind: 'tell', text: 'hello', at };
   const messages = [message] as unknown as NonNullable<AgentAnswer['messages']>;
@@ -86,7 +86,7 @@ it('new messages come with the first part', () => {
   );
 });
 
-it('a client that takes long answers gets them whole', () => {
+it('a client without a limit gets a long answer whole', () => {
   const long = new LongAnswers(Number.POSITIVE_INFINITY);
   expect(long.firstPart(answer('x'.repeat(1e6)))).toBeNull();
 });

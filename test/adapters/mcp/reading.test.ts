@@ -78,7 +78,7 @@ describe('the MCP prompts', () => {
     return message?.content.type === 'text' ? message.content.text : '';
   };
 
-  it('are three', async () => {
+  it('are enter, par and where-am-i', async () => {
     const { client } = await reader();
     expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['enter', 'par', 'where-am-i']);
   });

@@ -29,18 +29,18 @@ const home = (folder: string, name: string, text: string) => {
   writeFileSync(join(folder, name), text);
 };
 
-describe('the author of a commit is the one that git would use', () => {
+describe('the author of a commit', () => {
   test.each([
     ['the configuration of the user', '.gitconfig', '[user]\nname = Ann\nemail = ann@example.com\n'],
-    ['that of the desktop standard', '.config/git/config', '[user]\nname = Ann\nemail = ann@example.com\n'],
-  ])('from %s', async (_, name, text) => {
+    ['the configuration in ~/.config', '.config/git/config', '[user]\nname = Ann\nemail = ann@example.com\n'],
+  ])('is taken, as git does, from %s', async (_, name, text) => {
     const place = repository();
     home(place.folder, name, text);
     resultOf(await commit(place, {}));
     expect(last(place.root)).toBe('Ann <ann@example.com> / Ann <ann@example.com>');
   });
 
-  test('from a file that it includes for this folder only', async () => {
+  test('is taken from a file that the configuration includes for this folder only', async () => {
     const place = repository();
     home(place.folder, '.gitconfig', `[includeIf "gitdir:${place.root}/"]\npath = work.inc\n[user]\nname = Ann\n`);
     home(place.folder, 'work.inc', '[user]\nemail = ann@work.example\n');
@@ -48,7 +48,7 @@ describe('the author of a commit is the one that git would use', () => {
     expect(last(place.root)).toBe('Ann <ann@work.example> / Ann <ann@work.example>');
   });
 
-  test('from the variables, the repository, then the user’s configuration', async () => {
+  test('is taken from the variables, the repository, then the user’s configuration', async () => {
     const place = repository();
     home(place.folder, '.gitconfig', '[user]\nname = User\nemail = user@example.com\n');
     git(place.root, 'config', 'user.name', 'Repository');
@@ -57,7 +57,7 @@ describe('the author of a commit is the one that git would use', () => {
     expect(last(place.root)).toBe('Author <a@example.com> / Repository <user@example.com>');
   });
 
-  test('also if hopgate runs as another user than the repository’s owner', async () => {
+  test('is found if hopgate runs as another user than the repository’s owner', async () => {
     const place = repository();
     if (process.getuid?.() === 0) execFileSync('chown', ['-R', '65534:65534', place.folder]);
     home(place.folder, '.gitconfig', '[user]\nname = Ann\nemail = ann@example.com\n');
@@ -70,7 +70,7 @@ describe('the author of a commit is the one that git would use', () => {
     ['nothing', ''],
     ['only a name', '[user]\nname = Ann\n'],
     ['only an address', '[user]\nemail = ann@example.com\n'],
-  ])('and without one, %s in the configuration, the refusal names a command to run', async (_, text) => {
+  ])('is missing with %s in the configuration, and the refusal names a command to run', async (_, text) => {
     const place = repository();
     home(place.folder, '.gitconfig', text);
     const before = git(place.root, 'rev-parse', 'HEAD');
@@ -81,7 +81,7 @@ describe('the author of a commit is the one that git would use', () => {
     expect(git(place.root, 'rev-parse', 'HEAD')).toBe(before);
   });
 
-  test('and no program of the configuration is run', async () => {
+  test('is found without running a program of the configuration', async () => {
     const place = repository();
     home(place.folder, '.gitconfig', '[user]\nname = Ann\nemail = ann@example.com\n');
     put(place.root, 'src/run', `#!/bin/sh\ntouch ${place.folder}/ran\n`, 0o755);

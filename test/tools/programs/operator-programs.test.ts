@@ -43,8 +43,8 @@ async function tested(run: readonly string[], root = scratch(), config: Partial<
 const line = (text: string, root?: string, config: Partial<ProjectConfig> = {}) =>
   tested(['sh', '-c', text], root, config);
 
-describe('a test command finds the operator’s programs', () => {
-  test('with their installation, and with the programs that they start', async () => {
+describe('a test command', () => {
+  test('finds the operator’s programs with their installation, and with the programs that they start', async () => {
     const home = homeWith(
       {
         '.nvm/versions/node/v22.3.0/bin/python3': '#!/bin/sh\ncat "$(dirname "$0")/../lib/version"\n',
@@ -73,27 +73,30 @@ describe('a test command finds the operator’s programs', () => {
       (root: string) =>
         `.cache/pypoetry/virtualenvs/shop-${createHash('sha256').update(root).digest('base64url').slice(0, 8)}-py3.11`,
     ],
-  ])('with the virtual environment that %s keeps in the home folder, as if it were active', async (_, files, place) => {
-    const root = scratch(files);
-    const other = `${place('/another')}-other`;
-    const home = homeWith(
-      {
-        [`${place(root)}/pyvenv.cfg`]: '',
-        [`${place(root)}/.project`]: root,
-        [`${place(root)}/bin/python`]: '-> /usr/bin/python3',
-        [`${place(root)}/bin/check-shop`]: `#!$HOME/${place(root)}/bin/python\nimport os; print(os.environ["VIRTUAL_ENV"])\n`,
-        [`${other}/pyvenv.cfg`]: '',
-        [`${other}/.project`]: '/another',
-        [`${other}/bin/check-shop`]: says('another'),
-      },
-      [],
-    );
-    expect(await tested(['check-shop'], root)).toMatchObject({ verdict: 'pass', stdout: `${home}/${place(root)}\n` });
-    expect((await line(`ls -R ${home}`, root)).stdout).not.toContain('-other');
-    expect(await tested(['check-shop'], scratch())).toMatchObject({ verdict: 'error', exit: 127 });
-  });
+  ])(
+    'finds a program with the virtual environment that %s keeps in the home folder, as if it were active',
+    async (_, files, place) => {
+      const root = scratch(files);
+      const other = `${place('/another')}-other`;
+      const home = homeWith(
+        {
+          [`${place(root)}/pyvenv.cfg`]: '',
+          [`${place(root)}/.project`]: root,
+          [`${place(root)}/bin/python`]: '-> /usr/bin/python3',
+          [`${place(root)}/bin/check-shop`]: `#!$HOME/${place(root)}/bin/python\nimport os; print(os.environ["VIRTUAL_ENV"])\n`,
+          [`${other}/pyvenv.cfg`]: '',
+          [`${other}/.project`]: '/another',
+          [`${other}/bin/check-shop`]: says('another'),
+        },
+        [],
+      );
+      expect(await tested(['check-shop'], root)).toMatchObject({ verdict: 'pass', stdout: `${home}/${place(root)}\n` });
+      expect((await line(`ls -R ${home}`, root)).stdout).not.toContain('-other');
+      expect(await tested(['check-shop'], scratch())).toMatchObject({ verdict: 'error', exit: 127 });
+    },
+  );
 
-  test('alone if they are among other files of the operator', async () => {
+  test('finds a program alone if it is among other files of the operator', async () => {
     const home = homeWith(
       {
         '.local/bin/uv': says('uv 0.9'),
@@ -110,7 +113,7 @@ describe('a test command finds the operator’s programs', () => {
     expect(await line('private')).toMatchObject({ verdict: 'error', exit: 127 });
   });
 
-  test('through links, and with the interpreter of their first line', async () => {
+  test('finds a program through links, and with the interpreter of its first line', async () => {
     homeWith(
       {
         '.local/bin/pt': '-> ../share/pipx/venvs/pt/bin/pt',
@@ -127,7 +130,7 @@ describe('a test command finds the operator’s programs', () => {
     expect(await tested(['pt'])).toMatchObject({ verdict: 'pass', stdout: '3.12.4' });
   });
 
-  test('with the variables for their location and version', async () => {
+  test('finds programs with the variables for their location and version', async () => {
     const home = homeWith(
       {
         '.sdkman/java/current': '-> 21',
@@ -141,7 +144,7 @@ describe('a test command finds the operator’s programs', () => {
     expect(await tested([`${home}/.sdkman/java/current/bin/java`])).toMatchObject({ stdout: '21 1.2\n' });
   });
 
-  test('with the packages that only the operator has installed', async () => {
+  test('finds a program with the packages that only the operator has installed', async () => {
     const home = homeWith(
       {
         '.local/bin/tool': '#!/usr/bin/env python3\nimport mine\n',
@@ -170,7 +173,7 @@ describe('a test command finds the operator’s programs', () => {
     expect((await line(`ls -A ${home} 2>&1; true`)).stdout).not.toContain('gem');
   });
 
-  test('and their subcommands that are separate programs', async () => {
+  test('finds the subcommands of a program that are separate programs', async () => {
     homeWith(
       { 'b/cargo': '#!/bin/sh\nexec cargo-nextest "$@"\n', 'b/cargo-nextest': says('nextest'), 'b/cargo-x': says('x') },
       ['b'],
@@ -179,7 +182,7 @@ describe('a test command finds the operator’s programs', () => {
     expect(await tested(['sh', '-c', 'cargo-x'])).toMatchObject({ verdict: 'error', exit: 127 });
   });
 
-  test('except snaps, which start only through their service', async () => {
+  test('finds no snaps, which start only through their service', async () => {
     homeWith({ 'usr/snap': '#!/bin/sh\necho started by snap\n', 'snap/bin/python3': '-> ../../usr/snap' }, [
       'snap/bin',
     ]);
@@ -187,7 +190,7 @@ describe('a test command finds the operator’s programs', () => {
     expect([verdict, stderr]).toEqual(['error', expect.stringContaining('a snap starts only through its service')]);
   });
 
-  test('without possible secrets of their installation', async () => {
+  test('finds a program without possible secrets of its installation', async () => {
     const home = homeWith(
       {
         'brew/bin/tool': says('brew'),
@@ -203,7 +206,7 @@ describe('a test command finds the operator’s programs', () => {
     ).toMatchObject({ stdout: 'brew\nx' });
   });
 
-  test('without the other repositories of a workspace around them', async () => {
+  test('finds a program without the other repositories of a workspace around it', async () => {
     const home = homeWith(
       { 'work/bin/tool': says('mine'), 'work/lib/x': '', 'work/private/.git/HEAD': '', 'work/private/a': 'SECRET' },
       ['work/bin'],

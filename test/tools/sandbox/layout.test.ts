@@ -50,12 +50,12 @@ const run = (layout: SandboxLayout, command: string, options: Partial<CommandOpt
     ...options,
   });
 
-describe('a sandbox layout is refused', () => {
-  test.each(['/', '/etc', '/home', '/usr', '/tmp', homedir()])('for the root %s', (root) => {
+describe('a sandbox layout', () => {
+  test.each(['/', '/etc', '/home', '/usr', '/tmp', homedir()])('is refused for the root %s', (root) => {
     expect(() => baseLayout('x', { root })).toThrow(LayoutError);
   });
 
-  test('for a root that is a link, relative or missing', () => {
+  test('is refused for a root that is a link, relative or missing', () => {
     const root = scratch();
     symlinkSync('.', join(root, 'link'));
     for (const wrong of [join(root, 'link'), 'src', join(root, 'missing'), `${root}/.`])
@@ -63,13 +63,13 @@ describe('a sandbox layout is refused', () => {
   });
 
   test.each(['/', '/etc', '/root/', '/home', '/var/', homedir(), 'relative', '/no/such/folder'])(
-    'with the toolchain %s',
+    'is refused with the toolchain %s',
     (folder) => {
       expect(() => baseLayout('x', { root: scratch(), toolchains: [folder] })).toThrow(LayoutError);
     },
   );
 
-  test('except for a toolchain in the home folder, written with ~', () => {
+  test('may have a toolchain in the home folder, written with ~', () => {
     const home = scratch({ 'tools/bin/node': '' });
     vi.stubEnv('HOME', home);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -78,29 +78,29 @@ describe('a sandbox layout is refused', () => {
     expect(layout.mounts).toEqual([{ kind: 'read-only', source: `${home}/tools`, target: `${home}/tools` }]);
   });
 
-  test('for a tree that is too large to search for masked files', () => {
+  test('is refused for a tree that is too large to search for masked files', () => {
     const root = scratch({ a: '', b: '', 'node_modules/c': '', 'node_modules/d': '' });
     expect(() => scanTree(root, [], 2)).toThrow(/smaller folder/);
     expect(() => scanTree(root, [], 3)).not.toThrow();
   });
 });
 
-describe('a command in the sandbox has', () => {
-  test('only the system and what was mounted', async () => {
+describe('a command in the sandbox', () => {
+  test('sees only the system and what was mounted', async () => {
     const root = scratch({ a: 'x' });
     const { stdout } = await run(bare({ root, toolchains: [] }), 'ls -A / | tr "\\n" " "; ls -A /home /tmp');
     expect(stdout).toMatch(/^bin dev etc home lib (lib32 )?(lib64 )?(libx32 )?proc sbin (sys )?tmp usr /);
     expect(stdout).toContain('agent');
   });
 
-  test('the facts of the processors, read-only', async () => {
+  test('reads the facts of the processors and cannot change them', async () => {
     const file = '/sys/devices/system/cpu/possible';
     const command = `cat ${file}; ls /sys /sys/devices/system; grep -c ' /sys/devices/system/cpu sysfs ro,' /proc/self/mounts`;
     const { stdout } = await run(bare({ root: scratch(), toolchains: [] }), command);
     expect(stdout).toBe(`${readFileSync(file, 'utf8')}/sys:\ndevices\n\n/sys/devices/system:\ncpu\n1\n`);
   });
 
-  test('a toolchain outside /usr, read-only and first on PATH, and only if it is configured', async () => {
+  test('has a configured toolchain outside /usr, read-only and first on PATH', async () => {
     const root = scratch();
     const tools = scratch({ 'bin/node': '#!/bin/sh\necho toolchain' });
     chmodSync(join(tools, 'bin/node'), 0o755);
@@ -110,7 +110,7 @@ describe('a command in the sandbox has', () => {
     expect(without.exit).toBe(2);
   });
 
-  test('mounts in their order, and optional ones only if they exist', async () => {
+  test('has its mounts in their order, and optional ones only if they exist', async () => {
     const root = scratch({ 'git/config': 'c', 'git/objects/x': '', 'w/x': '' });
     const at = (path: string) => join(root, path);
     const mounts: Mount[] = [
@@ -127,7 +127,7 @@ describe('a command in the sandbox has', () => {
     expect(stdout).toBe('git/objects/y\nw/y\nfull\n');
   });
 
-  test('roots with odd names', async () => {
+  test('works in roots with odd names', async () => {
     const root = join(scratch(), `a b,c:d'"\\ü`);
     mkdirSync(root);
     writeFileSync(join(root, 'f'), 'x');
@@ -141,7 +141,7 @@ describe('a command in the sandbox has', () => {
     expect(seen).toMatch(/^\/proc\/\d+\/root\//);
   });
 
-  test('none of hopgate’s descriptors', async () => {
+  test('has none of hopgate’s descriptors', async () => {
     const root = scratch({ other: 'other' });
     const fd = openSync(join(root, 'other'), 'r');
     onTestFinished(() => closeSync(fd));
@@ -149,18 +149,18 @@ describe('a command in the sandbox has', () => {
     expect(stdout).toBe('0\n');
   });
 
-  test('the given stdin', async () => {
+  test('gets the given stdin', async () => {
     const { stdout } = await run(bare({ root: scratch() }), 'wc -c', { stdin: 'ä'.repeat(100_000) });
     expect(stdout).toBe('200000\n');
   });
 
-  test('only its own environment', async () => {
+  test('has only its own environment', async () => {
     const layout = bare({ root: scratch(), env: { A: '1' } });
     const { stdout } = await run(layout, 'env | cut -d= -f1 | sort | tr "\\n" " "', { env: { B: '2' } });
     expect(stdout).toBe('A B HOME LANG LOGNAME OLDPWD PATH PWD SHELL SHLVL TERM TMPDIR USER _ '.replace('OLDPWD ', ''));
   });
 
-  test('the host’s network only if asked', async () => {
+  test('has the host’s network only if the layout says so', async () => {
     const layout = bare({ root: scratch() });
     const interfaces = 'tail -n +3 /proc/net/dev | wc -l';
     expect((await run(layout, interfaces)).stdout).toBe('1\n');
@@ -168,8 +168,8 @@ describe('a command in the sandbox has', () => {
   });
 });
 
-describe('the sandbox limits', () => {
-  test('memory in /tmp and in an overlay', async () => {
+describe('the limits of the sandbox', () => {
+  test('bound the memory in /tmp and in an overlay', async () => {
     const root = scratch();
     const layout = withMounts(baseLayout('x', { root, limits: { tmpBytes: 1 << 20 } }), [
       { kind: 'overlay', source: root, target: root, bytes: 1 << 20 },
@@ -181,7 +181,7 @@ describe('the sandbox limits', () => {
     expect(stdout).toBe('full\nfull\n');
   });
 
-  test('the number of processes', async () => {
+  test('bound the number of processes', async () => {
     const toolchains = [dirname(realpathSync(process.execPath))];
     const spawnMany = `let up = 0, left = 80;
       const done = () => { if (--left === 0) { console.log(up); process.exit(); } };
@@ -194,7 +194,7 @@ describe('the sandbox limits', () => {
     expect(await count(40)).toBeLessThan(40);
   });
 
-  test('the size of a file', async () => {
+  test('bound the size of a file', async () => {
     const layout = bare({ root: scratch(), limits: { fileBytes: 1000 } });
     const { exit } = await run(layout, 'head -c 5000 /dev/zero > /tmp/x');
     expect(exit).not.toBe(0);

@@ -98,9 +98,9 @@ describe('bash with masked files in the tree', () => {
   });
 });
 
-describe('bash after a failed command', () => {
+describe('the hint of bash about masked files', () => {
   test.each(sample(['bash', 'bash-readonly', 'bash-test'], 2))(
-    'names the masked files of the command line: %s',
+    'names the masked files in a failed command line: %s',
     async (tool) => {
       const root = scratch({
         'test/tls/server.pem': 'SECRET',
@@ -122,7 +122,7 @@ describe('bash after a failed command', () => {
   );
 
   test.each(sample(['bash', 'bash-readonly', 'bash-test'], 2))(
-    'names exactly the masked files that it read: %s',
+    'names exactly the masked files that a failed command read: %s',
     async (tool) => {
       const root = scratch({
         ...Object.fromEntries(
@@ -144,15 +144,15 @@ describe('bash after a failed command', () => {
     },
   );
 
-  test('names a masked file that a command which succeeded was given', async () => {
+  test('names a masked file in the line of a successful command', async () => {
     const { result } = await shell(scratch({ 'server.pem': 'SECRET', 'b.txt': 'b' }), 'cat ./server.pem | wc -c');
     expect(result).toMatchObject({ exit: 0, masked: expect.stringContaining('masked: server.pem.') });
     expect((await shell(scratch({ 'server.pem': 'SECRET' }), 'ls')).result).not.toHaveProperty('masked');
   });
 });
 
-describe('bash keeps changes within the scope', () => {
-  test('new, changed and deleted files, with their hashes', async () => {
+describe('bash within the scope', () => {
+  test('keeps new, changed and deleted files, and reports their hashes', async () => {
     const root = scratch({ 'src/a.txt': 'a', 'src/b.txt': 'b', 'src/same.txt': 's' });
     const { result, effects } = await shell(
       root,
@@ -169,7 +169,7 @@ describe('bash keeps changes within the scope', () => {
     ]);
   });
 
-  test('by globs and exclusions, also new files in new folders', async () => {
+  test('keeps the files that globs grant and exclusions omit, also new files in new folders', async () => {
     const root = scratch({ 'main.go': 'a', 'packages/a/src/x': 'x', 'packages/a/readme': 'r', 'vendor/v.go': 'v' });
     const change = (write: string[]) =>
       ok(
@@ -199,7 +199,7 @@ describe('bash keeps changes within the scope', () => {
     expect(read(root, 'packages/b/z')).toBe(read(root, 'main.go'));
   });
 
-  test('the exact differences of a folder that was removed and made again', async () => {
+  test('reports the exact differences of a folder that was removed and made again', async () => {
     const root = scratch({ 'src/d/a': '1', 'src/d/b': '2', 'src/d/e/c': '3', 'src/other': 'o' });
     const { effects } = await shell(root, 'rm -rf src/d && mkdir src/d && echo -n 1 > src/d/a && echo -n 9 > src/d/b');
     expect(effects).toEqual([
@@ -209,7 +209,7 @@ describe('bash keeps changes within the scope', () => {
     expect(readdirSync(join(root, 'src/d')).sort()).toEqual(['a', 'b']);
   });
 
-  test('moves, also of folders', async () => {
+  test('keeps moves of files and folders', async () => {
     const root = scratch({ 'src/d/a': '1', 'src/d/b': '2' });
     const { result } = await shell(root, 'mv src/d src/moved');
     expect(result).toMatchObject({ exit: 0, dropped: [] });
@@ -217,14 +217,14 @@ describe('bash keeps changes within the scope', () => {
     expect(read(root, 'src/moved/b')).toBe('2');
   });
 
-  test('a file that becomes a folder, and the other way round', async () => {
+  test('keeps a file that becomes a folder, and a folder that becomes a file', async () => {
     const root = scratch({ 'src/a': 'file', 'src/b/x': 'x' });
     await shell(root, 'rm src/a && mkdir src/a && echo 1 > src/a/y; rm -r src/b && echo 2 > src/b');
     expect(read(root, 'src/a/y')).toBe('1\n');
     expect(read(root, 'src/b')).toBe('2\n');
   });
 
-  test('permissions', async () => {
+  test('keeps permissions', async () => {
     const root = scratch({ 'src/run.sh': '#!/bin/sh\n' });
     const { effects } = await shell(root, 'chmod 755 src/run.sh; printf x > src/new.sh; chmod 700 src/new.sh');
     expect(lstatSync(join(root, 'src/run.sh')).mode & 0o777).toBe(0o755);
@@ -238,7 +238,7 @@ describe('bash keeps changes within the scope', () => {
     });
   });
 
-  test('no traces if nothing changed', async () => {
+  test('leaves no traces if nothing changed', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result, effects } = await shell(root, 'cat src/a; echo y > /tmp/y');
     expect(result).toMatchObject({ exit: 0, stdout: 'a', changed: [], dropped: [] });
@@ -247,7 +247,7 @@ describe('bash keeps changes within the scope', () => {
     expect(readdirSync(root)).toEqual(['src']);
   });
 
-  test('changes of a command that failed', async () => {
+  test('keeps the changes of a command that failed', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result } = await shell(root, 'echo half > src/a; exit 7');
     expect(result.exit).toBe(7);
@@ -255,8 +255,8 @@ describe('bash keeps changes within the scope', () => {
   });
 });
 
-describe('bash drops all other changes with a message', () => {
-  test('names what git ignores once and without a warning, unless the command only deleted it', async () => {
+describe('the check of the changes by bash', () => {
+  test('names files that git ignores once and without a warning, unless the command only deleted them', async () => {
     const root = scratch({ 'src/a': 'a', 'dist/1': 'x', 'out/kept': 'k', '.gitignore': 'dist/\nout/\n*.o\n' });
     execFileSync('git', ['init', '-q'], { cwd: root });
     execFileSync('git', ['add', '-f', 'out/kept'], { cwd: root });
@@ -298,7 +298,7 @@ describe('bash drops all other changes with a message', () => {
     expect(both.droppedOutputs).toEqual(['node_modules/.vite']);
   });
 
-  test('writes outside the scope', async () => {
+  test('drops writes outside the scope', async () => {
     const root = scratch({ 'src/a': 'a', 'package.json': '{}', 'src-evil/a': 'x' });
     const { result, effects } = await shell(
       root,
@@ -311,7 +311,7 @@ describe('bash drops all other changes with a message', () => {
     expect(effects).toHaveLength(1);
   });
 
-  test('deletions outside the scope, and protected or masked files within a deleted folder', async () => {
+  test('drops deletions outside the scope, and restores protected or masked files of a deleted folder', async () => {
     const root = scratch({ 'src/a': 'a', 'README.md': 'r', 'src/keep/.env': 'SECRET', 'src/keep/b': 'b' });
     const { result } = await shell(root, 'rm README.md; rm -rf src/keep');
     expect(read(root, 'README.md')).toBe('r');
@@ -321,7 +321,7 @@ describe('bash drops all other changes with a message', () => {
     expect(why(result, 'src/keep/.env')).toMatch(/masked/);
   });
 
-  test('more than 1 GiB, holes included; smaller files keep their holes', async () => {
+  test('drops more than 1 GiB, holes included, and keeps the holes of smaller files', async () => {
     const root = scratch({ 'src/a': '' });
     const { result } = await shell(root, 'echo one > src/a; truncate -s 400M src/a src/b src/c; echo two >> src/b');
     expect(lstatSync(join(root, 'src/a')).size).toBe(400 << 20);
@@ -331,7 +331,7 @@ describe('bash drops all other changes with a message', () => {
     expect(why(result, 'src/c')).toMatch(/exceed 1 GiB in total/);
   });
 
-  test.runIf(isDeep)('files that are deeper than the longest path', async () => {
+  test.runIf(isDeep)('drops files that are deeper than the longest path', async () => {
     const root = scratch({ 'src/a': '', 'docs/a': '' });
     const nest = (folder: string) =>
       `import os; os.chdir("${folder}")\nfor i in range(500): os.mkdir("deeper" * 3); os.chdir("deeper" * 3)`;
@@ -352,7 +352,7 @@ describe('bash drops all other changes with a message', () => {
     execFileSync('rm', ['-r', join(root, 'docs')]);
   });
 
-  test('a masked file that was changed, moved or made readable', async () => {
+  test('drops a masked file that was changed, moved or made readable', async () => {
     const root = scratch({ 'src/.env': 'SECRET', 'src/sub/b.pem': 'SECRET', 'src/c.pem': 'SECRET' });
     const { result } = await shell(
       root,
@@ -365,7 +365,7 @@ describe('bash drops all other changes with a message', () => {
       expect(why(result, path), path).toMatch(/masked/);
   });
 
-  test('changes of git’s own folder and other files that control tools', async () => {
+  test('drops changes of git’s own folder and other files that control tools', async () => {
     const root = scratch({ 'src/a': 'a', '.git/config': 'c', '.git/hooks/x': 'x', 'src/.vscode/tasks.json': '{}' });
     const { result } = await shell(
       root,
@@ -380,7 +380,7 @@ describe('bash drops all other changes with a message', () => {
     expect(why(result, 'src/n/.git')).toMatch(/steers/);
   });
 
-  test('but keeps and names weakened tests', async () => {
+  test('keeps weakened tests and names them', async () => {
     const root = scratch({ 'src/package.json': '{"scripts":{"test":"vitest run"}}', 'src/a.test.ts': "it('a', x);" });
     const { result, effects } = await shell(
       root,
@@ -394,7 +394,7 @@ describe('bash drops all other changes with a message', () => {
     expect(effects).toContainEqual(expect.objectContaining({ path: 'src/package.json', finding: script }));
   });
 
-  test('instructions that import a masked file', async () => {
+  test('drops instructions that import a masked file', async () => {
     const root = scratch({ 'src/a': 'a', '.env': 'KEY=1' });
     const { result } = await shell(root, 'printf "See @../.%s" env > src/CLAUDE.md; echo "@a" > src/AGENTS.md');
     expect(existsSync(join(root, 'src/CLAUDE.md'))).toBe(false);
@@ -402,14 +402,14 @@ describe('bash drops all other changes with a message', () => {
     expect(read(root, 'src/AGENTS.md')).toBe('@a\n');
   });
 
-  test('new files with a masked name', async () => {
+  test('drops new files with a masked name', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result } = await shell(root, 'echo x > src/new.pem');
     expect(existsSync(join(root, 'src/new.pem'))).toBe(false);
     expect(why(result, 'src/new.pem')).toMatch(/masked/);
   });
 
-  test('but keeps links within the scope, and judges writes through them by their real place', async () => {
+  test('keeps links within the scope, and judges writes through links by the real place', async () => {
     const root = scratch({ 'src/a': 'a', 'src/v1/x': 'x', 'src/old': 'o', 'docs/b.md': 'b', 'package.json': '{}' });
     symlinkSync('gone', join(root, 'src/was'));
     const kept = await shell(
@@ -447,7 +447,7 @@ describe('bash drops all other changes with a message', () => {
     ['a', 'src/CLAUDE.md'],
     ['a', 'src/key.pem'],
     ['src/a', 'x'],
-  ])('a link to %s at %s is dropped', async (target, path) => {
+  ])('drops a link to %s at %s', async (target, path) => {
     const root = scratch({ 'src/a': 'a', 'src/v1/x': 'x', 'package.json': '{}', '.git/config': '' });
     const { result, effects } = await shell(root, `ln -s ${target} ${path}`);
     expect(why(result, path)).toBeDefined();
@@ -455,7 +455,7 @@ describe('bash drops all other changes with a message', () => {
     expect(effects).toEqual([]);
   });
 
-  test('links out of the scope, FIFOs, sockets and hard links', async () => {
+  test('drops links out of the scope, FIFOs, sockets and hard links', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result } = await shell(
       root,
@@ -465,7 +465,7 @@ describe('bash drops all other changes with a message', () => {
     for (const path of ['src/out', 'src/fifo', 'src/hard', 'src/folder']) expect(why(result, path), path).toBeDefined();
   });
 
-  test('a write through an existing link', async () => {
+  test('drops a write through an existing link', async () => {
     const root = scratch({ 'src/a': 'a', 'package.json': '{}' });
     symlinkSync('../package.json', join(root, 'src/link'));
     mkdirSync(join(root, 'lib'));
@@ -476,7 +476,7 @@ describe('bash drops all other changes with a message', () => {
     expect(result.dropped.map((drop: { path: string }) => drop.path)).toEqual(['lib/x', 'package.json']);
   });
 
-  test('a write through an existing hard link', async () => {
+  test('drops a write through an existing hard link', async () => {
     const outside = scratch({ victim: 'v' });
     const root = scratch({ 'src/a': 'a' });
     linkSync(join(outside, 'victim'), join(root, 'src/hard'));
@@ -485,7 +485,7 @@ describe('bash drops all other changes with a message', () => {
     expect(why(result, 'src/hard')).toMatch(/hard links/);
   });
 
-  test('setuid files, including existing ones', async () => {
+  test('drops setuid files, including existing ones', async () => {
     const root = scratch({ 'src/suid': 'x' });
     chmodSync(join(root, 'src/suid'), 0o4755);
     const { result } = await shell(
@@ -496,7 +496,7 @@ describe('bash drops all other changes with a message', () => {
     expect(result.stderr).toMatch(/Operation not permitted/);
   });
 
-  test('every change of a killed command', async () => {
+  test('drops every change of a killed command', async () => {
     const root = scratch({ 'src/a': 'a' });
     const { result, effects } = await ok(
       root,
@@ -509,7 +509,7 @@ describe('bash drops all other changes with a message', () => {
     expect(read(root, 'src/a')).toBe('a');
   });
 
-  test('a change of a file that another program changed meanwhile', async () => {
+  test('drops a change of a file that another program changed meanwhile', async () => {
     const root = scratch({ 'src/a': 'a' });
     const mark = `5${process.pid}`;
     const running = shell(root, `echo agent > src/a; sleep ${mark}; true`);

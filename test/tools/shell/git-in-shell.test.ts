@@ -81,7 +81,7 @@ describe.each(sample(KINDS, 2))('git in the shell, in %s', (_, make) => {
   });
 });
 
-describe('a masked file that git tracks is empty', () => {
+describe('a masked file that git tracks', () => {
   const MASKED = ['.env', 'deep/.env', 'keys/server.pem', 'odd/ "[x]*.pem', 'app/SERVER.PEM', '.npmrc/notes'];
 
   function tracking(): string {
@@ -227,7 +227,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     },
   };
 
-  it.each(sample(Object.entries(STATES), 10))('wherever git has its content: %s', async (_, change) => {
+  it.each(sample(Object.entries(STATES), 10))('is empty wherever git has its content: %s', async (_, change) => {
     const root = tracking();
     change(root);
     const here = git(root, 'rev-parse', 'HEAD:src/open.txt');
@@ -281,7 +281,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     ],
   };
 
-  it.each(sample(Object.entries(SUBMODULES), 2))('in a submodule (%s)', async (_, [mask, make]) => {
+  it.each(sample(Object.entries(SUBMODULES), 2))('is empty in a submodule (%s)', async (_, [mask, make]) => {
     const root = make(tracking());
     const { result } = await ok(
       root,
@@ -296,7 +296,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     expect(result.stdout).toContain('-new');
   });
 
-  it('for a configured test command', async () => {
+  it('is empty for a configured test command', async () => {
     const root = tracking();
     const { result } = await ok(
       root,
@@ -307,7 +307,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     expect(`${result.stdout}${result.stderr}`).not.toContain('SECRET');
   });
 
-  it('also in commits and packs that were made meanwhile', async () => {
+  it('is empty also in commits and packs that were made meanwhile', async () => {
     const root = tracking();
     git(root, 'gc', '-q');
     const last = async () => (await ok(root, 'bash-readonly', { command: 'git log -p -1; git show HEAD:.env' })).result;
@@ -323,7 +323,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     }
   });
 
-  it('shows a masked blob if the index has the same one at an open path', async () => {
+  it('is shown by git if the index has the same content at an open path', async () => {
     const root = repository();
     for (const name of ['.env', 'example.txt']) writeFileSync(join(root, name), 'KEY=\n');
     git(root, 'add', '-f', '.env', 'example.txt');
@@ -332,7 +332,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     expect(result).toMatchObject({ exit: 0, stdout: 'KEY=\n' });
   });
 
-  it('does not show the objects of an unreadable repository, and says so', async () => {
+  it('stays hidden in an unreadable repository, whose objects are not shown, and the result says so', async () => {
     const root = tracking();
     const tree = git(root, 'rev-parse', 'HEAD^{tree}').trim();
     const file = join(root, '.git/objects', tree.slice(0, 2), tree.slice(2));
@@ -345,7 +345,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     expect(result.objectProblems).toEqual([expect.stringContaining(tree)]);
   });
 
-  it.each(['bash-readonly', 'bash'])('for a comparison by git: %s', async (tool) => {
+  it.each(['bash-readonly', 'bash'])('is empty for a comparison by git: %s', async (tool) => {
     const root = tracking();
     for (const command of [
       'git diff',

@@ -18,7 +18,7 @@ import { ok, run, scratch, sleepers } from './support.ts';
 
 const shell = (root: string, command: string) => ok(root, 'bash-readonly', { command });
 
-describe('bash-readonly runs ordinary commands', () => {
+describe('bash-readonly', () => {
   const COMMANDS = [
     ['pipes', 'printf "b\\na\\n" | sort | head -1', 'a\n'],
     ['2>&1', 'cat missing 2>&1 | grep -c No', '1\n'],
@@ -41,14 +41,14 @@ describe('bash-readonly runs ordinary commands', () => {
     ],
   ] as const;
 
-  test.each(sample(COMMANDS, 2))('with %s', async (_name, command, stdout) => {
+  test.each(sample(COMMANDS, 2))('runs commands with %s', async (_name, command, stdout) => {
     const root = scratch({ 'src/ä.txt': '1', 'src/b.txt': '2', 'dir with space/ünïcode.txt': 'grüße\n' });
     const { result, effects } = await shell(root, command);
     expect(result).toMatchObject({ exit: 0, stdout, truncated: false, timedOut: false });
     expect(effects).toEqual([]);
   });
 
-  test('and names a program that only the operator has, with the way to it', async () => {
+  test('names a program that only the operator has, with the way to it', async () => {
     const [root, bin] = [scratch(), scratch({ 'mine-only': '#!/bin/sh\n' })];
     chmodSync(join(bin, 'mine-only'), 0o755);
     vi.stubEnv('PATH', `${process.env['PATH']}:${bin}`);
@@ -60,7 +60,7 @@ describe('bash-readonly runs ordinary commands', () => {
     expect((await shell(root, 'nobodys-program')).result).not.toHaveProperty('notShown');
   });
 
-  test('and explains how to install if pnpm lacks its store', async () => {
+  test('explains how to install if pnpm lacks its store', async () => {
     const said = 'echo "ERR_PNPM_UNEXPECTED_STORE  Unexpected store location"; exit 1';
     expect((await shell(scratch(), said)).result).toMatchObject({
       notShown: expect.stringMatching(/^pnpm's store.*not shown here\. .*install: in hopgate\.yaml/),
@@ -68,7 +68,7 @@ describe('bash-readonly runs ordinary commands', () => {
     expect((await shell(scratch(), 'echo pnpm; exit 1')).result).not.toHaveProperty('notShown');
   });
 
-  test('and names a package that is a link out of the repository, with the way to it', async () => {
+  test('names a package that is a link out of the repository, with the way to it', async () => {
     const [root, outside] = [scratch({ 'a.mjs': 'import "@my/lib";' }), scratch({ 'index.js': '' })];
     mkdirSync(join(root, 'node_modules/@my'), { recursive: true });
     symlinkSync(outside, join(root, 'node_modules/@my/lib'));
@@ -79,7 +79,7 @@ describe('bash-readonly runs ordinary commands', () => {
     expect((await shell(root, 'echo other; exit 1')).result).not.toHaveProperty('linkedOutside');
   });
 
-  test('such as git log and other reads of the history', async () => {
+  test('runs git log and other reads of the history', async () => {
     const root = scratch({ 'a.txt': 'a' });
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: root });
@@ -93,7 +93,7 @@ describe('bash-readonly runs ordinary commands', () => {
     expect(result.stdout).toContain(' M a.txt');
   });
 
-  test('and adds the remedy if a program prints that it has no network, and exits with 0', async () => {
+  test('adds the remedy if a program prints that it has no network, and exits with 0', async () => {
     expect((await shell(scratch(), 'curl -sS http://example.com/ || true')).result).toMatchObject({
       exit: 0,
       noNetwork: expect.stringContaining('no network'),
@@ -103,29 +103,29 @@ describe('bash-readonly runs ordinary commands', () => {
     );
   });
 
-  test('and npm fails at once without a network, also where pnpm hands its settings on', async () => {
+  test('makes npm fail at once without a network, also if npm runs within pnpm', async () => {
     const line = 'npm_config_fetch_retries= npm config ls -l | grep -E "^fetch-retry-m(in|ax)timeout"';
     const { result } = await shell(scratch(), line);
     expect(result.stdout).toMatch(/fetch-retry-maxtimeout = 1\b[\s\S]*fetch-retry-mintimeout = 1\b/);
   });
 
-  test('and pnpm runs without a network as it is, whatever version package.json names', async () => {
+  test('runs the installed pnpm without a network, whatever version package.json names', async () => {
     const { result } = await shell(scratch(), 'cat ~/.config/pnpm/rc; echo "$pnpm_config_pm_on_fail"');
     expect(result.stdout).toBe('manage-package-manager-versions=false\nignore\n');
   });
 
-  test('in a home folder in which Java finds its preferences', async () => {
+  test('has a home folder in which Java finds its preferences', async () => {
     const { result } = await shell(scratch(), 'stat -c %a ~/.java/.userPrefs && touch ~/.java/.userPrefs/x');
     expect(result).toMatchObject({ exit: 0, stdout: '700\n' });
   });
 
-  test('and returns a failure with its exit status', async () => {
+  test('returns a failure with its exit status', async () => {
     const { result } = await shell(scratch(), 'echo out; echo err >&2; exit 3');
     expect(result).toMatchObject({ exit: 3, stdout: 'out\n', stderr: 'err\n' });
   });
 });
 
-describe('bash-readonly discards changes of the tree', () => {
+describe('a change of the tree by bash-readonly', () => {
   const git = (root: string, ...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: root });
 
@@ -146,7 +146,7 @@ describe('bash-readonly discards changes of the tree', () => {
     ['nothing of the home folder', 'mkdir ~/.cache && touch ~/.cache/x /tmp/y', []],
   ] as const;
 
-  test.each(sample(CHANGES, 2))('and reports what it discarded: %s', async (_name, command, dropped) => {
+  test.each(sample(CHANGES, 2))('is discarded and reported: %s', async (_name, command, dropped) => {
     const root = scratch({ 'src/a': 'a\nb\n', '.gitignore': 'dist\nout/\n' });
     git(root, 'init', '-q');
     git(root, 'add', '.');
@@ -261,8 +261,8 @@ describe('a command of bash-readonly', () => {
   });
 });
 
-describe('bash-readonly ends or limits', () => {
-  test('a command with all its processes at the time limit', async () => {
+describe('the limits of bash-readonly', () => {
+  test('end a command with all its processes after its time', async () => {
     const mark = `7${Date.now()}`.slice(0, 12);
     const { result } = await ok(
       scratch(),
@@ -283,7 +283,7 @@ describe('bash-readonly ends or limits', () => {
     ['PASS  Waiting for file changes...\n', false, null],
     ['compiling\n', true, null],
   ])(
-    'a command that watches files, with the remedy if its output says so: %j, at the time limit: %s',
+    'end a command that watches files, with the remedy if its output says so: %j, at the time limit: %s',
     (stdout, timedOut, remedy) => {
       const context = { contained: false, emptyFiles: new Set(), call: { envelope: { config: {} } } };
       const ran = { exit: null, signal: null, stdout, stderr: '', truncated: false, timedOut, aborted: false };
@@ -294,7 +294,7 @@ describe('bash-readonly ends or limits', () => {
     },
   );
 
-  test('background processes at the end of the command', async () => {
+  test('end background processes at the end of the command', async () => {
     const mark = `8${Date.now()}`.slice(0, 12);
     const { result } = await shell(
       scratch(),
@@ -304,14 +304,14 @@ describe('bash-readonly ends or limits', () => {
     expect(sleepers(mark)).toEqual([]);
   });
 
-  test('a command whose caller aborts', async () => {
+  test('end a command whose caller aborts', async () => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 200);
     const { outcome } = await run(scratch(), 'bash-readonly', { command: 'sleep 60' }, { signal: controller.signal });
     expect(outcome).toMatchObject({ status: 'failed', code: 'aborted' });
   });
 
-  test('a fork bomb by a limit on processes', async () => {
+  test('stop a fork bomb by the number of processes', async () => {
     const { result } = await ok(
       scratch(),
       'bash-readonly',
@@ -322,7 +322,7 @@ describe('bash-readonly ends or limits', () => {
     expect((await shell(scratch(), 'echo alive')).result.stdout).toBe('alive\n');
   });
 
-  test('a long output to its head and tail in whole characters', async () => {
+  test('cut a long output to its head and tail in whole characters', async () => {
     const { result } = await ok(
       scratch(),
       'bash-readonly',
@@ -335,7 +335,7 @@ describe('bash-readonly ends or limits', () => {
     expect(Buffer.byteLength(result.stdout)).toBeLessThan(1100);
   });
 
-  test('endless output', async () => {
+  test('cut endless output', async () => {
     const { result } = await ok(scratch(), 'bash-readonly', { command: 'yes' }, { outputBytes: 1000 });
     expect(result).toMatchObject({ exit: null, timedOut: false, flooded: true, truncated: true });
   }, 60_000);

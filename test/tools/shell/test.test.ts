@@ -215,11 +215,11 @@ describe('the verdict of a test run', () => {
     expect(await verdict(scratch({ 'old.xml': OLD }), tests)).toMatchObject(expected);
   });
 
-  describe('with a report path in the command or its env is read from a new path outside the tree', () => {
+  describe('with a report path in the command or its env', () => {
     const FAKE = '<testsuites><testcase name="fake"/></testsuites>';
     const junit = { junit: 'out/all.xml' };
 
-    test('so that a test that writes to every report in the tree changes nothing', async () => {
+    test('is not affected by a test that writes to every report in the tree', async () => {
       const fake = `const fs=require('fs'); for (const f of fs.readdirSync('.',{recursive:true})) if (/[.]xml$/.test(f)) fs.writeFileSync(f,'${FAKE}')`;
       const root = scratch({
         'a.test.js': `const {test}=require('node:test'); test('bad',()=>{ throw new Error() }); process.on('exit', () => { ${fake}; process.exitCode = 0; });`,
@@ -241,7 +241,7 @@ describe('the verdict of a test run', () => {
         ['sh', '-c', `echo "$0" >&2; mkdir -p ".\${0%/*}"; echo '${FAKE}' > ".$0"`, 'out/all.xml'],
         {},
       ],
-    ])('if the command gets the path as %s', async (_, run, more) => {
+    ])('is read from a new path outside the tree if the command gets the path as %s', async (_, run, more) => {
       const result = await verdict(scratch(), [{ run, report: junit, ...more }]);
       expect(result).toMatchObject({ verdict: 'pass', report: { total: 1 } });
       expect(result.stderr).toMatch(/^\/var\/report-[-\w]{36}\/all\.xml$/m);
@@ -293,7 +293,7 @@ describe('the verdict of a test run', () => {
   });
 });
 
-describe('bash-test cannot change what it tests', () => {
+describe('a test command that changes files', () => {
   const repository = () => {
     const root = scratch({
       'src/a': 'a',
@@ -320,7 +320,7 @@ describe('bash-test cannot change what it tests', () => {
       ],
       2,
     ),
-  )('by %s, whose pass then proves nothing', async (_, command, changed) => {
+  )('proves nothing by a pass if it changed %s', async (_, command, changed) => {
     for (const [text, report] of [
       [command, 'none'],
       [`${command}; printf '1..1\\nok 1\\n'`, 'tap'],
@@ -332,14 +332,14 @@ describe('bash-test cannot change what it tests', () => {
     expect(await verdict(repository(), script(`${command}; exit 1`))).toMatchObject({ verdict: 'fail' });
   });
 
-  test('by writing the report', async () => {
+  test('may write its report', async () => {
     const root = repository();
     writeFileSync(join(root, 'r.xml'), 'old');
     const text = `echo '<testsuites><testcase name="one"/></testsuites>' > r.xml`;
     expect(await verdict(root, script(text, { junit: './r.xml' }))).toMatchObject({ verdict: 'pass' });
   });
 
-  test('except for new, ignored or rewritten unchanged files', async () => {
+  test('may write new and ignored files, and rewrite files unchanged', async () => {
     const command =
       'echo x > dist/out; mkdir build; echo x > build/out; echo x > src/a.o; echo x > run.log; touch src/a; cp src/a t; cp t src/a; chmod +x src/b/c';
     const result = await verdict(repository(), script(command));
@@ -347,7 +347,7 @@ describe('bash-test cannot change what it tests', () => {
     expect(result).not.toHaveProperty('changedCode');
   });
 
-  test('by changing the repository or its git folder', async () => {
+  test('does not change the repository and its git folder', async () => {
     const root = scratch({ 'src/a': 'a' });
     execFileSync('git', ['init', '-q'], { cwd: root });
     const result = await verdict(
@@ -360,7 +360,7 @@ describe('bash-test cannot change what it tests', () => {
     expect(existsSync(join(root, '.git/hooks/pre-commit'))).toBe(false);
   });
 
-  test('by secrets or the network', async () => {
+  test('sees no secrets and no network', async () => {
     const root = scratch({ '.env': 'SECRET' });
     symlinkSync('.env', join(root, 'alias'));
     const result = await verdict(
@@ -372,12 +372,12 @@ describe('bash-test cannot change what it tests', () => {
   });
 });
 
-describe('a configured test command gets', () => {
+describe('a configured test command', () => {
   const one = (text: string, more: Partial<Tests[number]> = {}): Tests => [
     { run: ['bash', '-c', text], report: 'none', ...more },
   ];
 
-  test('variables, without the operator’s values in any output', async () => {
+  test('gets variables, and its output shows no value of the operator', async () => {
     vi.stubEnv('SHOP_TOKEN', 'hunter2-hunter2');
     vi.stubEnv('OTHER_TOKEN', 'hunter3-hunter3');
     const env = { MODE: 'test', TOKEN: 'x-${SHOP_TOKEN}', SHOP_TOKEN: '${SHOP_TOKEN}', UNSET: '${NO_SUCH_VARIABLE}' };
@@ -391,7 +391,7 @@ describe('a configured test command gets', () => {
     expect(JSON.stringify(result)).not.toContain('hunter');
   });
 
-  test('its own minutes, more or fewer than the tool’s', async () => {
+  test('has its own minutes, more or fewer than the tool’s', async () => {
     expect(await verdict(scratch(), one('sleep 60', { minutes: 0.02 }))).toMatchObject({
       verdict: 'error',
       timedOut: true,
@@ -405,7 +405,7 @@ describe('a configured test command gets', () => {
     expect(result).toMatchObject({ verdict: 'pass' });
   });
 
-  test('folders that are shared by the runs of one session only', async () => {
+  test('has folders that only the runs of one session share', async () => {
     const home = scratch({ '.npmcache/module': 'of mine' });
     vi.stubEnv('HOME', home);
     vi.stubEnv('XDG_CACHE_HOME', join(home, 'caches'));
@@ -449,7 +449,7 @@ describe('a configured test command gets', () => {
   });
 });
 
-describe('bash-test accepts only configured commands', () => {
+describe('the command line of bash-test', () => {
   const tests: Tests = [
     { run: ['node', '-e', '0'], report: 'none' },
     { run: ['node', '--test', '--', '{args}'], report: 'none' },
@@ -465,7 +465,7 @@ describe('bash-test accepts only configured commands', () => {
     ['echo end', ['echo', 'end'], false],
     ['node --test -- "a b.test.js" -x', ['node', '--test', '--', 'a b.test.js', '-x'], true],
     ['echo a --b end', ['echo', 'a', '--b', 'end'], true],
-  ])('runs %j', async (command, argv, narrowed) => {
+  ])('may be %j', async (command, argv, narrowed) => {
     const { outcome } = await attempt(command);
     expect(outcome).toMatchObject({ status: 'ok', result: { command: argv, narrowed } });
   });
@@ -478,7 +478,7 @@ describe('bash-test accepts only configured commands', () => {
     [['node', '-e', '0', '']],
     ['echo a'],
     ['{args}'],
-  ])('and refuses %j by scope', async (command) => {
+  ])('is refused by the scope if it is %j', async (command) => {
     const { outcome } = await attempt(command);
     expect(outcome).toMatchObject({ status: 'refused', code: 'out-of-scope', argument: 'command' });
     expect(outcome).toHaveProperty('remedy', expect.stringContaining('node --test -- {args}'));
@@ -498,12 +498,12 @@ describe('bash-test accepts only configured commands', () => {
     [[]],
     [[1]],
     [7],
-  ])('and refuses %j as invalid', async (command) => {
+  ])('is invalid if it is %j', async (command) => {
     const { outcome } = await attempt(command);
     expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'command' });
   });
 
-  test('and none without a configuration', async () => {
+  test('is refused without a configuration', async () => {
     const { outcome } = await attempt(undefined, []);
     expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action' });
     expect(outcome).toHaveProperty('remedy', expect.stringContaining('hopgate init'));

@@ -318,7 +318,7 @@ describe('no upstream process is left behind', () => {
     await gone(pid);
   });
 
-  it('continues an aborted start for the next call', async () => {
+  it('after an aborted start, which the next call continues', async () => {
     const abort = new AbortController();
     const first = call('echo', 'x', { signal: abort.signal });
     abort.abort();

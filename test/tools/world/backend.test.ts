@@ -45,7 +45,7 @@ const play = async (action: string, task?: string) => {
 const planOf = (id: string) => oraclePlan(generateHouse(optionsOf(id)!))!;
 
 describe('alfworld-action', () => {
-  it('begins with the task, and tells who says what', async () => {
+  it('shows the task first, and the source of each text', async () => {
     await open({ seed: 3 });
     const first = await play('look');
     const house = generateHouse({ seed: 3 });

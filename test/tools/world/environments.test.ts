@@ -77,12 +77,12 @@ async function serveOlder(options: Parameters<typeof serveWorld>[0]): Promise<Wo
   };
 }
 
-describe('a client', () => {
+describe('a client of a world', () => {
   it.each([
     ['{"observation": 1}', 'invalid-answer', 'observation: not as expected'],
     ['<html>', 'invalid-answer', 'does not answer as an ALFWorld server'],
     [`"${'x'.repeat(2 << 20)}"`, 'invalid-answer', 'more than 1048576 bytes'],
-  ])('refuses an answer that is none (%#)', async (text, code, message) => {
+  ])('refuses an answer that is malformed or too long: case %#', async (text, code, message) => {
     const server = createServer((_, response) => response.end(text));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const client = new AlfworldClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -90,7 +90,7 @@ describe('a client', () => {
     server.close();
   });
 
-  it('says that nobody answers', async () => {
+  it('reports a server that does not answer', async () => {
     await expect(new AlfworldClient('http://127.0.0.1:1').state()).rejects.toMatchObject({ code: 'unreachable' });
     await expect(new OpenEnvClient('http://127.0.0.1:1').reset()).rejects.toMatchObject({ code: 'unreachable' });
   });

@@ -7,6 +7,7 @@ import type { Json } from '../spec/types.ts';
 export const canonicalJson = (value: Json): string =>
   isOrdered(value) ? JSON.stringify(value) : canonicalValue(value);
 
+/** The object's own keys in canonical order. */
 export function orderedKeys(value: object): readonly string[] {
   const keys = Object.keys(value);
   for (let index = 1; index < keys.length; index++) if (keys[index]! < keys[index - 1]!) return keys.sort();

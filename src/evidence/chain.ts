@@ -102,7 +102,7 @@ export interface ChainProblem {
    * - `prev`: the entry does not link to the entry before it.
    * - `seq`: an entry is missing, duplicated or out of order.
    * - `body`: the body's bytes do not match the hash in the head.
-   * - `canonical`: the bytes are not an entry, or not this one.
+   * - `canonical`: the bytes cannot be parsed, or are those of another entry.
    */
   readonly rule: 'hash' | 'prev' | 'seq' | 'body' | 'canonical';
   readonly message: string;
@@ -166,9 +166,9 @@ function* linkProblems(last: ChainHead, { entry, head, body }: StoredEntry): Gen
   if (body !== null && sha256(body) !== entry.bodyHash)
     yield { ...at, rule: 'body', message: 'the stored body bytes do not hash to bodyHash: the body was changed' };
   if (!equalsBytes({ head, body }, entry))
-    yield { ...at, rule: 'canonical', message: 'the stored bytes spell another entry than the one shown' };
+    yield { ...at, rule: 'canonical', message: 'the stored bytes are those of another entry' };
 }
 
-/** True if `entry` equals the entry in the bytes; a caller could pass a pair that does not match. */
+/** True if the bytes are those of `entry`: a caller could pass bytes of another entry. */
 const equalsBytes = ({ head, body }: Pick<StoredEntry, 'head' | 'body'>, entry: Entry): boolean =>
   valueOr(() => isDeepStrictEqual(parseStored({ head, body, prev: entry.prev, hash: entry.hash }).entry, entry), false);

@@ -28,8 +28,8 @@ type Actors = { -readonly [name in keyof SessionActors]: SessionActors[name] };
 const ACTOR_OF = { mode: 'modeGate', hopGraph: 'hopGraph', lifecycle: 'visit' } as const;
 
 /**
- * Starts the actors of a session in its present state. `observer` moves them by an entry. It throws if an actor is in
- * another state than the session, which is a bug.
+ * Starts the actors of a session in its present state. The returned observer sends them the events of an entry. It
+ * throws if an actor and the session are then in different states, which is a bug.
  * @param inspector gets every actor, event and snapshot
  */
 export function startActors(

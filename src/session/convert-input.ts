@@ -8,7 +8,7 @@ import { type Json, PRINCIPALS, type Principal } from '../spec/types.ts';
  */
 export const toJson = (value: unknown): Json => plainJson(value, []);
 
-/** @param above the lists and objects that the value is in */
+/** @param above the lists and objects that contain the value, to detect cycles */
 function plainJson(value: unknown, above: object[]): Json {
   switch (typeof value) {
     case 'string':

@@ -12,7 +12,7 @@ export interface SessionGrant {
   readonly grant: GrantView;
 }
 
-/** The ids of the sessions in which a grant was given, the latest first. */
+/** The ids of the sessions with a grant, the latest first. */
 export async function sessionsWithGrants(store: EvidenceStore): Promise<readonly string[]> {
   const { entries } = await store.query({ tags: ['grant'], limit: 1000 });
   const grants = entries.filter(({ entry }) => bodyOf(entry.body)?.event === 'grant');

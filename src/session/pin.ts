@@ -10,14 +10,14 @@ export interface Pin {
   readonly config: ProjectConfig;
 }
 
-const known = new WeakMap<SpecSet, { readonly config: ProjectConfig; readonly bytes: Buffer }>();
+const pinBytes = new WeakMap<SpecSet, { readonly config: ProjectConfig; readonly bytes: Buffer }>();
 
-/** The canonical form of a pin, computed once for the sessions that a process opens under the same one. */
+/** The canonical form of a pin; computed once for all sessions of a process with the same pin. */
 function bytesOf({ specs, config }: Pin): Buffer {
-  const last = known.get(specs);
+  const last = pinBytes.get(specs);
   if (last?.config === config) return last.bytes;
   const bytes = Buffer.from(canonicalize({ specs, config }) ?? '');
-  known.set(specs, { config, bytes });
+  pinBytes.set(specs, { config, bytes });
   return bytes;
 }
 

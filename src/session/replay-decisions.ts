@@ -79,12 +79,12 @@ export async function replayDecisions(
     } else if (batch.length === 0) before = state;
     batch.push(stored);
     for (const { request: recorded, was } of requestsOf(body, batch)) {
-      const request = await inFull(recorded, body?.event === 'denial', stored.entry, pinned, getBlob);
+      const request = await withBlobs(recorded, body?.event === 'denial', stored.entry, pinned, getBlob);
       decisions += 1;
-      const taken = takeAgain(changed, before, stored.entry, request, batch);
+      const taken = decideAgain(changed, before, stored.entry, request, batch);
       // A refusal by a tool (a link, a missing sandbox) or by the operator was not the gate's decision, so both sides
       // are compared by the gate alone.
-      const then = takeAgain(old, before, stored.entry, request, batch);
+      const then = decideAgain(old, before, stored.entry, request, batch);
       const decision = { ...entryReference(stored.entry, before), request: describeRequest(request), was };
       // A call that both sides refuse does not change, even if they refuse it by different rules.
       if ((taken.now === 'allow') !== (then.now === 'allow')) changes.push({ ...decision, ...taken });
@@ -167,7 +167,7 @@ interface ReplayContext {
   readonly pinned: Pin;
 }
 
-function takeAgain(
+function decideAgain(
   other: ReplayContext,
   state: SessionState,
   entry: Entry,
@@ -176,7 +176,7 @@ function takeAgain(
 ): { readonly now: ReplayedAnswer; readonly why: string | null } {
   const context = contextFor(other, state, entry, batch);
   if (typeof context === 'string') return { now: 'no-peripheral', why: context };
-  const fitted = asAsked(other.pinned, context, request);
+  const fitted = withStatedFruit(other.pinned, context, request);
   const first = decide(context, fitted);
   const approval = batch.map(({ entry: one }) => bodyOf(one.body)).find((one) => one?.event === 'approval');
   const second =
@@ -198,7 +198,7 @@ const approvalFor = ({ view }: GateContext, requestHash: string, by: string): Ap
   expiresAt: view.now + 1,
 });
 
-/** The session under the other specs; a text with the reason if they lack its peripheral or mode. */
+/** The gate's context under the other specs; a text with the reason if they lack the session's peripheral. */
 function contextFor(
   { compiled, config }: ReplayContext,
   state: SessionState,
@@ -209,7 +209,7 @@ function contextFor(
   const { visit } = state.facts;
   if (visit && !Object.hasOwn(specs.peripherals, visit.peripheral))
     return `the other specs have no peripheral ${visit.peripheral}`;
-  // The old mode machine stays. If the other specs have no mode gate, there is no mode.
+  // The mode is the recorded one; null if the other specs have no mode gate.
   const body = bodyOf(entry.body);
   const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
   const view = viewOfState(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);
@@ -231,11 +231,8 @@ function contextFor(
   };
 }
 
-/**
- * The request as it was made, with all stated fields of its fruit: each spec set decides by itself which fields are
- * observed.
- */
-function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Request {
+/** The request with only the stated fields of its fruit: each spec set decides by itself which fields are observed. */
+function withStatedFruit({ specs }: Pin, { view }: GateContext, request: Request): Request {
   if (request.kind === 'step') return request;
   if ((request.kind !== 'hop' && request.kind !== 'stop') || !request.fruit || !view.visit) return request;
   const rules = specs.peripherals[view.visit.peripheral]?.fruit ?? {};
@@ -247,8 +244,8 @@ function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Reque
 
 type GetBlob = (hash: string) => Promise<Uint8Array | null>;
 
-/** A request with the arguments that were stored as blobs; a missing one becomes the empty text. */
-async function inFull(
+/** A request with its arguments read from their blobs; a missing blob becomes the empty text. */
+async function withBlobs(
   request: Request,
   denied: boolean,
   { peripheral }: Entry,

@@ -72,7 +72,7 @@ function unexpectedParts({ expect }: ScenarioStep, result: AnyResult): string[] 
   if (!result.ok) return [`the denial ${(result.denial satisfies Denial).code}`];
   if (!expect)
     return 'outcome' in result && result.outcome === 'failed' ? [`the tool failed: ${result.error?.message}`] : [];
-  const seen = asSeen(result);
+  const seen = comparableValues(result);
   return Object.entries(expect.result).flatMap(([path, wanted]) => {
     const value = valueAt(seen, path);
     return contains(value, wanted)
@@ -81,8 +81,8 @@ function unexpectedParts({ expect }: ScenarioStep, result: AnyResult): string[] 
   });
 }
 
-/** The values that a scenario may check: a step's result, a failed step's error, a visit's fruit and context. */
-function asSeen(result: Extract<AnyResult, { ok: true }>): Json {
+/** The values that a scenario may expect: a step's result, a failed step's error, a visit's fruit and context. */
+function comparableValues(result: Extract<AnyResult, { ok: true }>): Json {
   const { evidence: _, ok: __, ...rest } = result;
   const own = 'result' in result && result.result !== null && typeof result.result === 'object' ? result.result : {};
   return { ...own, ...JSON.parse(JSON.stringify(rest)) };

@@ -11,16 +11,16 @@ interface Correspondent {
 const addressOf = ({ writer }: Correspondent): string => `session:${writer.state.facts.sessionId}`;
 
 /** Records new messages, and the receipts of sent ones, unless an acting step is unfinished. */
-export async function recordMessages(core: Correspondent): Promise<void> {
-  const { messages } = core.parts.store;
-  const { pending, inbox } = core.writer.state.facts;
+export async function recordMessages(session: Correspondent): Promise<void> {
+  const { messages } = session.parts.store;
+  const { pending, inbox } = session.writer.state.facts;
   if (!messages || pending) return;
-  const address = addressOf(core);
+  const address = addressOf(session);
   if (!(await messages.hasNews(address, inbox))) return;
   const arrived = await messages.inbox(address, { after: inbox.seq });
   const receipts = await messages.receipts(address, inbox.receipt);
   if (arrived.length + receipts.length === 0) return;
-  await core.writer.append([
+  await session.writer.append([
     ...arrived.map(({ state: _, to: __, ...message }): MessageBody => ({ event: 'message', ...message })),
     ...receipts.map(({ message, state, nth }) => ({ event: 'receipt' as const, message, state, nth })),
   ]);
@@ -33,13 +33,13 @@ export async function unreadMessages(core: Correspondent): Promise<readonly Mess
   return (unread ?? []).filter(({ seq }) => seq <= core.writer.state.facts.inbox.seq);
 }
 
-/** Records that a request of the agent contained the messages. */
-export async function recordRead(core: Correspondent, ids: readonly string[]): Promise<void> {
-  const { messages } = core.parts.store;
-  if (!messages || core.writer.state.facts.pending) return;
-  const known = (await unreadMessages(core)).filter(({ id }) => ids.includes(id));
+/** Records messages as read; see `Session.acknowledge`. */
+export async function recordRead(session: Correspondent, ids: readonly string[]): Promise<void> {
+  const { messages } = session.parts.store;
+  if (!messages || session.writer.state.facts.pending) return;
+  const known = (await unreadMessages(session)).filter(({ id }) => ids.includes(id));
   if (known.length === 0) return;
   // Evidence first: after a crash in between, the messages are shown again.
-  await core.writer.append(known.map(({ id }) => ({ event: 'receipt', message: id, state: 'read', nth: null })));
+  await session.writer.append(known.map(({ id }) => ({ event: 'receipt', message: id, state: 'read', nth: null })));
   for (const { id } of known) await messages.mark(id, 'read');
 }

@@ -13,8 +13,8 @@ import { storedFold } from './state/stored-state.ts';
 
 /** TTL of a writer's lease without a renewal, in milliseconds. */
 export const LEASE_MS = 30_000;
-/** The number of entries after which the state is stored, so that readers of a long session fold few. */
-const KEEP_EVERY = 1_000;
+/** The state is stored each time after this many entries, so that resuming a long session folds few of them. */
+const STORE_STATE_EVERY = 1_000;
 
 export interface WriterParts {
   readonly store: EvidenceStore;
@@ -43,7 +43,7 @@ export class SessionWriter {
   #storedUntil: number;
   /** The timer of the lease's renewals while work runs. */
   #renewal: NodeJS.Timeout | undefined;
-  /** How much work is running that may outlast the lease. */
+  /** The number of running calls of `keepLeaseDuring`. */
   #running = 0;
 
   constructor(parts: WriterParts, state: SessionState) {
@@ -73,7 +73,7 @@ export class SessionWriter {
           'store-failed',
           `an entry at or before seq ${stored.entry.seq} of session "${sessionId}" was changed or removed, so it cannot be resumed; run "hopgate verify"`,
         );
-      this.#become(applyEntry(this.#parts.compiled, this.#state, stored), stored.entry);
+      this.#advanceTo(applyEntry(this.#parts.compiled, this.#state, stored), stored.entry);
     }
   }
 
@@ -86,10 +86,10 @@ export class SessionWriter {
   }
 
   /**
-   * Returns the lease in the middle of a call. An expired lease is taken again. If another writer has appended in the
+   * Returns a valid lease in the middle of a call. An expired one is taken again. If another writer has appended in the
    * meantime, the call fails, because its decision was based on an outdated state.
    */
-  async #keep(): Promise<Lease> {
+  async #validLease(): Promise<Lease> {
     const { store, clock } = this.#parts;
     const { facts, head } = this.#state;
     if (this.#lease && this.#lease.until > clock.now()) return this.#lease;
@@ -111,7 +111,7 @@ export class SessionWriter {
 
   /** Appends bodies in one durable batch and folds them. Throws StoreError `lease-expired` after a takeover. */
   async append(bodies: readonly Body[]): Promise<readonly Entry[]> {
-    const lease = await this.#keep();
+    const lease = await this.#validLease();
     const { store, clock, ids, compiled } = this.#parts;
     const now = clock.now();
     const drafts: EntryDraft[] = [];
@@ -128,8 +128,8 @@ export class SessionWriter {
       const stored = await store.append(lease, this.#state.head, drafts);
       this.#lease = { ...lease, until: clock.now() + LEASE_MS };
       for (const [index, { entry }] of stored.entries())
-        this.#become({ ...(states[index] ?? ahead), head: { seq: entry.seq, hash: entry.hash } }, entry);
-      await this.#keepState(lease);
+        this.#advanceTo({ ...(states[index] ?? ahead), head: { seq: entry.seq, hash: entry.hash } }, entry);
+      await this.#storeState(lease);
       return stored.map(({ entry }) => entry);
     } catch (error) {
       if (error instanceof StoreError && (error.code === 'lease-expired' || error.code === 'chain-conflict'))
@@ -138,9 +138,9 @@ export class SessionWriter {
     }
   }
 
-  async #keepState(lease: Lease): Promise<void> {
+  async #storeState(lease: Lease): Promise<void> {
     const { seq } = this.#state.head;
-    if (seq - this.#storedUntil < KEEP_EVERY) return;
+    if (seq - this.#storedUntil < STORE_STATE_EVERY) return;
     this.#storedUntil = seq;
     const { store, pin } = this.#parts;
     // The entries are durable, so a failure to store the state only slows down the next reader.
@@ -149,7 +149,7 @@ export class SessionWriter {
 
   /** Runs work that may outlast the lease, and renews the lease meanwhile. */
   async keepLeaseDuring<T>(work: () => Promise<T>): Promise<T> {
-    // One timer for many steps; it stops when it finds nothing running.
+    // One timer serves many calls; it stops itself when none is running.
     this.#renewal ??= setInterval(() => this.#renew(), LEASE_MS / 3).unref();
     this.#running += 1;
     try {
@@ -186,7 +186,7 @@ export class SessionWriter {
     this.#storedUntil = seq;
   }
 
-  #become(state: SessionState, entry: Entry): void {
+  #advanceTo(state: SessionState, entry: Entry): void {
     const before = this.#state;
     this.#state = state;
     for (const observer of this.#observers) observer(before, state, entry);
@@ -194,7 +194,7 @@ export class SessionWriter {
   }
 }
 
-/** A draft as an entry that has no place in the chain yet, for the fold before it is sealed. */
+/** A draft as an entry without hashes, so that it can be folded before the store seals it. */
 function unsealedEntry(draft: EntryDraft, { head }: SessionState): StoredEntry {
   const entry: Entry = { ...draft, seq: head.seq + 1, bodyHash: '', prev: head.hash, hash: '' };
   return { entry, head: '', body: null };

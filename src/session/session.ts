@@ -2,7 +2,6 @@ import type { Fields } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { GrantView } from '../gate/approvals/grant.ts';
 import { availableActions } from '../gate/available-actions.ts';
-import { decide } from '../gate/decide.ts';
 import type { Available, Denial, WayLeg } from '../gate/denial.ts';
 import { isObserveOnly } from '../gate/scope/observe-only.ts';
 import { shortestWay } from '../gate/ways/shortest-way.ts';
@@ -24,13 +23,13 @@ import type {
 import { changeMode } from './calls/change-mode.ts';
 import { closeSession } from './calls/close-session.ts';
 import { type DelegateOptions, makeDelegation } from './calls/delegate.ts';
-import { type ModeOptions, type StepCall, stepRequest } from './calls/gate-requests.ts';
+import { enforcedDenial, moveDenial, type SessionMove, stepDenial, wantedApproval } from './calls/dry-run.ts';
+import type { ModeOptions, StepCall } from './calls/gate-requests.ts';
 import { operatorActs, recordNote } from './calls/operator-acts.ts';
 import { SessionCalls } from './calls/session-calls.ts';
 import type { SessionParts } from './calls/session-parts.ts';
 import { takeStep } from './calls/step.ts';
 import { makeHop, startVisit, stopVisit } from './calls/visit.ts';
-import { moveDenial, type WantedMove, wantedApproval } from './calls/wanted-approval.ts';
 import { NativeSteps } from './native/native-steps.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native/native-ticket.ts';
 import { recordMessages, recordRead, unreadMessages } from './session-messages.ts';
@@ -43,7 +42,7 @@ export interface CallApprover {
   readonly approver?: Approver | null;
 }
 
-/** The calls of a session, for code of hopgate that needs more than the public interface. */
+/** The internals of a session, for code of hopgate that needs more than the public interface. */
 export let sessionCallsOf: (session: Session) => SessionCalls;
 
 /**
@@ -100,16 +99,34 @@ export class Session {
     return shortestWay(specs, this.#calls.view(), new Set([peripheral]));
   }
 
-  /** The denial that this call would get; null if it would be allowed. A dry run: nothing is recorded, nothing runs. */
+  // Four dry runs: nothing is recorded and nothing runs.
+
+  /** Judges a step without waiting: the denial that it would get now; null if it would run. */
   why(call: StepCall): Denial | null {
-    const decision = decide(this.#calls.context(), stepRequest(call));
-    return decision.ok ? null : decision.denial;
+    return stepDenial(this.#calls, call);
   }
 
-  /** The denial under enforcement; it differs from {@link Session.why} if the session only observes. */
+  /** Judges a step as {@link Session.why} does, but as if the session enforced: it may only observe. */
   wouldRefuse(call: StepCall): Denial | null {
-    const decision = decide(this.#calls.context(), stepRequest(call));
-    return decision.ok ? (decision.plan.overridden?.denial ?? null) : decision.denial;
+    return enforcedDenial(this.#calls, call);
+  }
+
+  /**
+   * Judges any move after the running calls, with the working tree: the denial that it would get; null if none.
+   *
+   * @param from the mode that the session will be in by then; default: its present mode
+   */
+  whyMove(move: SessionMove, from?: Mode): Promise<Denial | null> {
+    return moveDenial(this.#calls, move, from);
+  }
+
+  /**
+   * Judges any move as {@link Session.whyMove} does: the approval that is the only thing it lacks; null if it needs
+   * none, or would be refused anyway. For programs that ask a person first and then make the call with an `approver`
+   * that returns the answer.
+   */
+  wants(move: SessionMove, from?: Mode): Promise<ApprovalRequest | null> {
+    return wantedApproval(this.#calls, move, from);
   }
 
   /** True if refused calls run all the same, and the refusal is only recorded (`enforce: false`). */
@@ -133,22 +150,6 @@ export class Session {
   /** Absolute real path of the repository. */
   get root(): string {
     return this.#calls.writer.state.facts.root;
-  }
-
-  /**
-   * The approval that is the only thing this step, hop or mode change lacks; null if it needs none, or would be refused
-   * anyway. A dry run, for programs that ask a person first and then call `step`, `hop` or `setMode` with an `approver`
-   * that returns the answer.
-   *
-   * @param from the mode that the session will be in by then; default: its present mode
-   */
-  wants(move: WantedMove, from?: Mode): Promise<ApprovalRequest | null> {
-    return wantedApproval(this.#calls, move, from);
-  }
-
-  /** The denial that this move would get, as for {@link wants}; null if it would be allowed. A dry run. */
-  whyMove(move: WantedMove, from?: Mode): Promise<Denial | null> {
-    return moveDenial(this.#calls, move, from);
   }
 
   /** A tool of the session's catalogue, wherever it is available; undefined if there is none of this name. */
@@ -258,7 +259,7 @@ export class Session {
     return this.#calls.serially(() => recordNote(this.#calls, text), { settle: false });
   }
 
-  /** The acts and notes of the operator after the entry `after`, oldest first; at most the last 20. */
+  /** The operator's hops, stops, mode changes and notes after the seq `after`, oldest first; at most the last 20. */
   operatorActs(after: number): Promise<readonly Entry[]> {
     return operatorActs(this.#calls, after);
   }

@@ -210,10 +210,10 @@ describe('a damage report', () => {
     const body = JSON.stringify({ event: 'other' });
     expect(await said((entries) => at(entries, 1, { body }))).toEqual([
       '1 s-1-0 body: the stored body bytes do not hash to bodyHash: the body was changed',
-      '1 s-1-0 canonical: the stored bytes spell another entry than the one shown',
+      '1 s-1-0 canonical: the stored bytes are those of another entry',
     ]);
     expect((await said((entries) => at(entries, 2, { body: '{' }))).at(-1)).toBe(
-      '2 s-1-1 canonical: the stored bytes spell another entry than the one shown',
+      '2 s-1-1 canonical: the stored bytes are those of another entry',
     );
   });
 

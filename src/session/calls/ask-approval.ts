@@ -13,7 +13,7 @@ const DEFAULT_MINUTES = 15;
 export interface GivenApproval {
   readonly approval: Approval;
   readonly body: ApprovalBody;
-  /** The entries to record: the approval, after the grant that it begins. */
+  /** The entries to record: a new grant, if the answer gave one, then the approval. */
   readonly bodies: readonly (GrantBody | ApprovalBody)[];
 }
 
@@ -22,7 +22,7 @@ interface Parts {
   readonly now: () => number;
 }
 
-/** Asks for an approval; null if nobody answered. `declined`: who said no; `pending`: the request's id. */
+/** Asks for an approval; null if nobody answered. `declined`: the name of who declined; `pending`: the request's id. */
 export async function askApproval(
   approver: Approver,
   needed: WantedApproval,

@@ -16,7 +16,7 @@ export interface ApprovableRequest<Plan> {
   readonly again?: () => Promise<void>;
 }
 
-/** Decides; if only an approval is missing, uses a grant or asks the approver, and decides again. */
+/** Decides. If only an approval is missing, uses a grant or asks the approver, and decides again. */
 export async function decideWithApproval<Plan>(
   calls: SessionCalls,
   { by, context, decide, again = async () => {} }: ApprovableRequest<Plan>,

@@ -16,7 +16,7 @@ import { addFiles, pathsIn } from '../state/observations.ts';
 const INLINE_BYTES = 32 * 1024;
 
 /**
- * Runs one granted call. If a backend throws or does not return a report, the outcome says so, and the effects are
+ * Runs one allowed call. If a backend throws or does not return a report, the outcome says so, and the effects are
  * unobserved. The report is converted to plain JSON, so that it can always be recorded.
  */
 export async function runTool(
@@ -32,14 +32,14 @@ export async function runTool(
       tool: plan.tool,
       args: plan.args,
       envelope,
-      // Without a caller's signal: one that never aborts. Most tools that answer at once ask for none.
+      // Without a caller's signal: a signal that never aborts. It is made at the first use, and most tools use none.
       get signal() {
         signal ??= new AbortController().signal;
         return signal;
       },
     });
     const { outcome, effects, observed, state } = toJson(report) as unknown as ToolReport;
-    if (!['ok', 'failed', 'refused'].includes(outcome.status)) throw new Error('it answered without an outcome');
+    if (!['ok', 'failed', 'refused'].includes(outcome.status)) throw new Error('its report has no outcome');
     const problem =
       reportProblem('observes', plan.tool.observes, observed) ?? reportProblem('state', plan.tool.state, state);
     if (problem !== null) throw new Error(problem);
@@ -65,7 +65,7 @@ const fieldIfFilled = (
   fields: ToolReport['state'] = {},
 ): Pick<ToolReport, 'observed' | 'state'> => (Object.keys(fields).length === 0 ? {} : { [name]: { ...fields } });
 
-/** The first field of a report that its tool does not declare with this type; null if there is none. */
+/** The problem of the first field that the tool does not declare, or declares with another type; null if none. */
 function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = {}, fields: ToolReport['state'] = {}) {
   for (const [field, value] of Object.entries(fields)) {
     const type = getOwn(declared, field);
@@ -78,25 +78,25 @@ function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = 
 }
 
 /**
- * True for a value that is stored as a blob: a large one, or one that looks like a reference to a blob, because verify
- * would search for that blob.
+ * True for a large value, and for a value that has the form of a blob reference: verify would search for a blob that
+ * does not exist.
  */
-const isKeptApart = (value: Json): boolean =>
-  looksStored(value) ||
+const isStoredAsBlob = (value: Json): boolean =>
+  looksLikeReference(value) ||
   (typeof value === 'object' && JSON.stringify(value).length > INLINE_BYTES) ||
   // A character takes at most six bytes of JSON.
   (typeof value === 'string' && value.length > INLINE_BYTES / 6 - 2 && JSON.stringify(value).length > INLINE_BYTES);
 
 /** The evidence form of a value: the value, or `{ blob, bytes }`. */
 export async function storeValue(store: EvidenceStore, value: Json): Promise<Json> {
-  if (!isKeptApart(value)) return value;
+  if (!isStoredAsBlob(value)) return value;
   const bytes = Buffer.from(JSON.stringify(value));
   return { blob: await store.putBlob(bytes), bytes: bytes.length };
 }
 
-const looksStored = (value: Json): boolean => isObject(value) && 'blob' in value && 'bytes' in value;
+const looksLikeReference = (value: Json): boolean => isObject(value) && 'blob' in value && 'bytes' in value;
 
-/** The evidence form of arguments: what the gate judged stays readable, any other large value becomes a blob. */
+/** The evidence form of arguments: values that the gate judged stay; any other large value becomes a blob. */
 export async function storeArguments(
   store: EvidenceStore,
   tool: ToolSpec,
@@ -114,20 +114,22 @@ export async function storeFields(
   store: EvidenceStore,
   fields: { readonly [name: string]: Json },
 ): Promise<{ [name: string]: Json }> {
-  const large = Object.keys(fields).filter((name) => isKeptApart(fields[name]!));
+  const large = Object.keys(fields).filter((name) => isStoredAsBlob(fields[name]!));
   const stored = { ...fields };
   if (large.length > 0)
     await Promise.all(large.map(async (name) => setOwn(stored, name, await storeValue(store, fields[name]!))));
   return stored;
 }
 
-/** The evidence form of an outcome. Next to a large result's reference, the session state's fields stay. */
+/** The evidence form of an outcome: a large result, or each large field of it, becomes a blob. */
 export async function storeOutcome(store: EvidenceStore, outcome: ToolReport['outcome']): Promise<OutcomeRecord> {
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;
   const { result } = outcome;
   const stored =
-    isObject(result) && !looksStored(result) ? await storeResult(store, result) : await storeValue(store, result);
+    isObject(result) && !looksLikeReference(result)
+      ? await storeResult(store, result)
+      : await storeValue(store, result);
   return { ...outcome, result: stored } as OutcomeRecord;
 }
 

@@ -47,7 +47,7 @@ export class SessionCalls {
     this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
   }
 
-  /** Native steps that ended while an acting one was still running; they are recorded after its outcome. */
+  /** Native steps that ended while an acting step was running; they are recorded after the outcome of that step. */
   get deferredSteps(): readonly Body[] {
     return this.#deferredSteps;
   }
@@ -72,7 +72,7 @@ export class SessionCalls {
     return backend;
   }
 
-  /** The files that decide what an install installs; empty for another tool. */
+  /** The lock files that an install reads, for the tool `install`; empty for any other tool. */
   async lockFiles(tool: string): Promise<{ readonly locks?: Fields }> {
     if (tool !== 'install') return {};
     const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
@@ -121,7 +121,7 @@ export class SessionCalls {
   }
 
   view(tree?: TreeNow): SessionView {
-    // The object is changed in place, because a copy would iterate over all changes.
+    // The view is changed in place: a copy would call its lazy getters.
     const seen: { -readonly [Field in keyof SessionView]: SessionView[Field] } = viewOfState(
       this.parts.compiled,
       this.writer.state,
@@ -144,7 +144,7 @@ export class SessionCalls {
     return { specs: this.parts.compiled.specs, config: this.parts.config, view: this.view(tree), unsafeNoSandbox };
   }
 
-  /** The context after the PAR, which is part of the fruit, is recorded. `tree`: the working tree, if observed. */
+  /** The context with a PAR as observed fruit, before the PAR is recorded. `tree`: the working tree, if observed. */
   contextWithReview(review: { readonly par: Fields } | null, tree?: TreeNow): GateContext {
     const context = this.context(tree);
     if (!review) return context;
@@ -196,7 +196,7 @@ export class SessionCalls {
     };
   }
 
-  /** The PAR that a reflecting visit yields when it ends: mined from the evidence, with the agent's own fields. */
+  /** The PAR of a visit that reflects, from the evidence and the agent's own words; null for any other visit. */
   async review(stated: Fields | undefined): Promise<Extract<Body, { event: 'par' }> | null> {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;
@@ -251,7 +251,7 @@ export class SessionCalls {
     return run;
   }
 
-  /** The refusal for a second writer; the store has noted it in the operator log. */
+  /** The refusal of a call because another writer has the session; null for any other error. */
   #storeRefusal(error: unknown): Refused | null {
     if (!(error instanceof StoreError)) return null;
     if (error.code !== 'session-busy' && error.code !== 'lease-expired' && error.code !== 'chain-conflict') return null;

@@ -51,11 +51,11 @@ export async function takeStep(
     ...(messageId ? { messageId } : {}),
   };
   const watch = { ...options, onBackground, approval };
-  return run(calls, request, decision.plan, watch);
+  return runStep(calls, request, decision.plan, watch);
 }
 
 /** Runs an allowed step: records the intent of an acting tool, calls the backend, records the outcome. */
-async function run(
+async function runStep(
   calls: SessionCalls,
   request: Request,
   plan: StepPlan,

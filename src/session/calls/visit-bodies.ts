@@ -34,7 +34,7 @@ export function hopBodies(
   ];
 }
 
-/** A hop back to a peripheral that the session has visited, because an expectation failed. */
+/** The field `reframe` of a hop back to a visited peripheral after a failed expectation; else empty. */
 function reframe(
   { specs }: SpecTables,
   { facts: { visits, visit } }: SessionState,

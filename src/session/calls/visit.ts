@@ -85,7 +85,7 @@ export async function makeHop(
   };
 }
 
-/** The hop as a request for the gate; its fruit may only have fields of the present peripheral. */
+/** The gate's request for a hop from the present peripheral. */
 export function hopRequestFor(
   { writer, parts }: SessionCalls,
   hop: HopOptions | ShortHop,

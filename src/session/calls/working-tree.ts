@@ -16,14 +16,14 @@ export async function treeForRequest(
   return workingTree(calls, await changedBySession(calls));
 }
 
-/** The working tree; undefined if no backend observes it. `mine`: the paths to ship, if a release is decided. */
+/** The working tree; undefined if no backend observes it. `own`: the session's changes, if a release is decided. */
 export async function workingTree(
   calls: SessionCalls,
-  mine: Pick<ShippingLimits, 'isOwnChange' | 'changed'> | null = null,
+  own: Pick<ShippingLimits, 'isOwnChange' | 'changed'> | null = null,
 ): Promise<TreeNow | undefined> {
   const { root, unsafeNoSandbox, agent } = calls.writer.state.facts;
   const { signal } = new AbortController();
-  const place = { root, config: calls.configWithPaths, unsafeNoSandbox, agent, signal, ...mine };
+  const place = { root, config: calls.configWithPaths, unsafeNoSandbox, agent, signal, ...own };
   return calls.writer.keepLeaseDuring(async () => calls.observeTree?.(place));
 }
 

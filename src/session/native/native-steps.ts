@@ -24,13 +24,13 @@ export class NativeSteps {
     this.#calls = calls;
   }
 
-  /** See {@link Session.admit}. @param call `above`: a refusal by an enclosing session; it is recorded as the answer */
+  /** See {@link Session.admit}. A refusal in `call.above` is recorded instead of a decision. */
   admit(call: NativeCall): Promise<AdmitResult> {
     return this.#calls.serially(
       async () => {
         const request: Request = { kind: 'step', tool: toText(call.tool), args: toJson(call.args ?? {}) };
         const { above } = call;
-        const look = above ? null : await this.#admitLook(request);
+        const look = above ? null : await this.#admitObserving(request);
         if (look) return look;
         await settleSession(this.#calls);
         if (above) return this.#calls.refuse(request, above);
@@ -65,7 +65,7 @@ export class NativeSteps {
         const plan = this.#watchedPlan(ticket);
         if (!plan || isSessionClosed(this.#calls.writer.state) || ticket.visit !== this.#visitName()) return late;
         const acts = ticket.intent !== null;
-        if (acts ? facts.pending?.id !== ticket.intent : !this.#canRecordLook(ticket)) return late;
+        if (acts ? facts.pending?.id !== ticket.intent : !this.#canRecordStep(ticket)) return late;
         const { store } = this.#calls.parts;
         const { tool } = ticket;
         const effects = await this.#effectsOf(this.#calls.toolCall(plan), ticket.before);
@@ -90,7 +90,7 @@ export class NativeSteps {
   }
 
   /** Admits a call that only observes while an acting call runs, without interrupting it. Null for other calls. */
-  async #admitLook(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult | null> {
+  async #admitObserving(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult | null> {
     if (!this.#calls.writer.state.facts.pending) return null;
     const decision = decide(this.#calls.context(), request);
     if (!decision.ok || hasIntent(decision.plan.tool)) return null;
@@ -122,8 +122,8 @@ export class NativeSteps {
     return { visit: this.#visitName(), intent, tool: tool.id, args, before };
   }
 
-  /** An observing call is recorded as a step of its visit, so the visit must still be able to take a step. */
-  #canRecordLook({ tool, args }: NativeTicket): boolean {
+  /** True if the visit may still take the step as which an observing call is recorded. */
+  #canRecordStep({ tool, args }: NativeTicket): boolean {
     return decide(this.#calls.context(), { kind: 'step', tool, args }).ok;
   }
 

@@ -5,7 +5,7 @@ import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Refused } from '../call-results.ts';
 
-/** A call that another program would run. */
+/** A call that another program asks to run. */
 export interface NativeCall {
   readonly tool: string;
   readonly args?: unknown;
@@ -13,7 +13,7 @@ export interface NativeCall {
   readonly above?: Denial;
 }
 
-/** An admitted call that another program is running. Plain JSON: it may be concluded in another process. */
+/** The record of an admitted call, to be passed to `conclude`. Plain JSON: another process may conclude the call. */
 export interface NativeTicket {
   readonly visit: string;
   /** Id of the intent's entry; null for a tool that only observes or talks. */

@@ -182,7 +182,7 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
     case 'session-closed':
       return;
     default:
-      // An imported entry may have an event of its own.
+      // An imported entry may have an event that `Body` does not list.
       body satisfies never;
   }
 }
@@ -233,7 +233,7 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   countPattern(draft, entry.id, body.tool, body.outcome);
 }
 
-/** True if the effects add a finding or end one. */
+/** True if the effects may add a finding or remove one. */
 const mayFind = (effects: StepReport['effects']): boolean =>
   effects !== 'unobserved' && effects.some(({ op, finding }) => finding !== undefined || op === 'delete');
 
@@ -255,7 +255,7 @@ function endGrants(draft: Draft, why: (limits: GrantLimits, id: string) => strin
   }));
 }
 
-/** Backpack fields with the session's identity and running totals: context and fruit never overwrite them. */
+/** Backpack fields with the session's identity and its changed files: context and fruit never overwrite them. */
 const KEPT = [...IDENTITY_FIELDS, 'changed-files'];
 
 function packBackpack(draft: Draft, fields: { readonly [field: string]: Json }): void {

@@ -87,7 +87,7 @@ function inhabitantTag(specs: SpecSet, peripheral: string | null, body: Body): r
   return tools.some((tool) => specs.tools[tool]?.effect === 'simulate') ? ['hop-out'] : [];
 }
 
-/** The author of an entry: the agent, unless the operator or the clock acted. */
+/** The author of an entry: the agent, unless the request came from the operator or the clock. */
 function authorOf(body: Body, agent: string): string {
   if (body.event === 'expired') return 'clock';
   if (body.event === 'approval') return body.record.by;

@@ -120,7 +120,7 @@ const patternOf = (tool: string, outcome: OutcomeRecord): readonly string[] => {
   return after ? [after.pattern] : [];
 };
 
-/** Fewer files than this are looked up in a list one by one. */
+/** From this many files on, a set is built for the look-up; fewer are searched in the list. */
 const FEW = 16;
 
 /** Adds files to a list, each once, up to `max`; returns the same list if none is new. */
@@ -151,7 +151,7 @@ export function testRuns(result: { readonly [key: string]: Json }, change: numbe
     verdict,
     others: listOf(result['others']).map(String),
     total: typeof total === 'number' ? total : null,
-    // A list that was too large for the entry: the reference is kept.
+    // A list that was too large for the entry is a blob reference.
     failures: failures !== undefined && 'blob' in fieldsOf(failures) ? [failures] : listOf(failures),
     change,
   };

@@ -53,7 +53,7 @@ export interface SessionFacts {
   readonly tested: TreeState | null;
   /** True if the tree was changed by an unobserved effect. */
   readonly blind: boolean;
-  /** The last value of each check, and the number of changes then; see {@link SessionFacts.change}. */
+  /** The last value of each check, and the value of {@link SessionFacts.change} at that time. */
   readonly checks: { readonly [field: string]: { readonly value: Json; readonly change: number } };
   readonly files: readonly string[];
   readonly patterns: { readonly [pattern: string]: PatternStatus };
@@ -69,7 +69,7 @@ export interface SessionFacts {
   readonly operatorActs: readonly number[];
   /** The delegations of the present visit in the present mode, oldest first: a sub-agent may begin with one of them. */
   readonly delegations: readonly Delegation[];
-  /** The last hop's target; its start replies to the hop. */
+  /** The id of the hop whose start is not recorded yet: the start replies to it. */
   readonly hopId: string | null;
   /** The tree that the last hop depended on; the start that follows records it too. */
   readonly hopTree: TreeToShip | null;

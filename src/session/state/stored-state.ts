@@ -3,7 +3,7 @@ import { isIntact } from '../../evidence/chain.ts';
 import type { EvidenceStore, StoredFold } from '../../ports/evidence-store.ts';
 import type { SessionState } from './session-state.ts';
 
-/** Raise the number if the fold of an entry changes, so that stored states are ignored. */
+/** The format of a stored state. Raise the number if `applyEntry` changes, so that older states are ignored. */
 const FORMAT = `${manifest.version} 10`;
 
 export interface StoredState {

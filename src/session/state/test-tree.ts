@@ -2,8 +2,8 @@ import { fieldsOf, type Json } from '../../base/json.ts';
 import { changedSince, listPaths, type TreeNow, type TreeState } from '../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 
-/** The verdict of a run that proves nothing. */
-const NOTHING = 'error';
+/** The verdict of a run from which nothing can be concluded. */
+const NO_VERDICT = 'error';
 
 /**
  * Adds the tested tree to the report of a test run. If somebody else changed files during the run, a pass does not
@@ -35,7 +35,7 @@ export async function addTestedTree(
 const treeRecord = ({ kind, id, head, changed }: TreeState): Json => ({ kind, id, head, changed });
 
 function withoutPass(result: { readonly [key: string]: Json }, why: string): { readonly [key: string]: Json } {
-  const own: { [key: string]: Json } = result['verdict'] === 'pass' ? { verdict: NOTHING, reportProblem: why } : {};
+  const own: { [key: string]: Json } = result['verdict'] === 'pass' ? { verdict: NO_VERDICT, reportProblem: why } : {};
   const { runs } = result;
   return Array.isArray(runs)
     ? { ...own, runs: runs.map((run) => ({ ...fieldsOf(run), ...withoutPass(fieldsOf(run), why) })) }

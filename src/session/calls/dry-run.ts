@@ -10,22 +10,35 @@ import type { SessionCalls } from './session-calls.ts';
 import { hopRequestFor } from './visit.ts';
 import { treeForRequest } from './working-tree.ts';
 
-export type WantedMove =
+/** A call of a session that may be judged without making it. */
+export type SessionMove =
   | { readonly hop: HopOptions | ShortHop }
   | { readonly mode: ModeOptions }
   | { readonly step: StepCall }
   | { readonly delegate: DelegateOptions };
 
-/** The denial of a move; null if it would be allowed. A dry run. */
-export async function moveDenial(calls: SessionCalls, move: WantedMove, from?: Mode): Promise<Denial | null> {
+/** See `Session.why`. */
+export function stepDenial(calls: SessionCalls, call: StepCall): Denial | null {
+  const decision = decide(calls.context(), stepRequest(call));
+  return decision.ok ? null : decision.denial;
+}
+
+/** See `Session.wouldRefuse`. */
+export function enforcedDenial(calls: SessionCalls, call: StepCall): Denial | null {
+  const decision = decide(calls.context(), stepRequest(call));
+  return decision.ok ? (decision.plan.overridden?.denial ?? null) : decision.denial;
+}
+
+/** See `Session.whyMove`. */
+export async function moveDenial(calls: SessionCalls, move: SessionMove, from?: Mode): Promise<Denial | null> {
   const decision = await decideMove(calls, move, from);
   return decision.ok ? null : decision.denial;
 }
 
-/** The approval that this step, hop or mode change still needs, if it lacks nothing else; see `Session.wants`. */
+/** See `Session.wants`. */
 export async function wantedApproval(
   calls: SessionCalls,
-  move: WantedMove,
+  move: SessionMove,
   from?: Mode,
 ): Promise<ApprovalRequest | null> {
   const decision = await decideMove(calls, move, from);
@@ -34,7 +47,7 @@ export async function wantedApproval(
   return { ...subject, agent: calls.writer.state.facts.agent, hash };
 }
 
-async function decideMove(calls: SessionCalls, move: WantedMove, from?: Mode): Promise<ReturnType<typeof decide>> {
+async function decideMove(calls: SessionCalls, move: SessionMove, from?: Mode): Promise<ReturnType<typeof decide>> {
   await calls.idle;
   const request =
     'hop' in move

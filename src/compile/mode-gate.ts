@@ -1,7 +1,7 @@
 import type { Requirement } from '../gate/requirements/requirement.ts';
 import { transitionRequirements } from '../gate/requirements/edge-requirements.ts';
 import { effectsIn, modesOf } from '../spec/mode-way.ts';
-import type { GateSpec } from '../spec/types.ts';
+import type { ModeGateSpec } from '../spec/types.ts';
 import { guardedTransition, stateTags } from './guarded-transition.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
 
@@ -12,17 +12,17 @@ const BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
  * `reset` (the operator) and, with a time limit, `timeout` (the clock). The tags of a mode are its allowed effects.
  * Pure.
  */
-export function compileModeGate(gate: GateSpec): MachineJson {
+export function compileModeGate(modeGate: ModeGateSpec): MachineJson {
   const states: { [mode: string]: StateJson } = {};
-  for (const mode of modesOf(gate)) {
+  for (const mode of modesOf(modeGate)) {
     const on: { [event: string]: TransitionJson } = {};
-    for (const transition of gate.transitions.filter(({ from }) => from === mode))
+    for (const transition of modeGate.transitions.filter(({ from }) => from === mode))
       on[`to.${transition.to}`] = guardedTransition(mode, transition.to, transitionRequirements(transition));
-    on.reset = guardedTransition(mode, gate.reset, [BY_OPERATOR]);
-    if (gate.timeoutMinutes !== null)
-      on.timeout = guardedTransition(mode, gate.reset, [{ kind: 'principal', is: 'clock' }]);
-    const effects = effectsIn(gate, mode);
+    on.reset = guardedTransition(mode, modeGate.reset, [BY_OPERATOR]);
+    if (modeGate.timeoutMinutes !== null)
+      on.timeout = guardedTransition(mode, modeGate.reset, [{ kind: 'principal', is: 'clock' }]);
+    const effects = effectsIn(modeGate, mode);
     states[mode] = { description: `allows: ${effects.join(', ') || 'nothing'}`, ...stateTags(effects), on };
   }
-  return { id: 'mode-gate', initial: gate.initial, states };
+  return { id: 'mode-gate', initial: modeGate.initial, states };
 }

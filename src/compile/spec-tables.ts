@@ -27,13 +27,13 @@ const known = new WeakMap<SpecSet, SpecTables>();
 export const compileTables = (specs: SpecSet): SpecTables => getOrInsert(known, specs, () => tablesOf(specs));
 
 function tablesOf(specs: SpecSet): SpecTables {
-  const { modeGate: gate } = specs;
-  const modeGate = gate && memoise(() => checkedConfig(compileModeGate(gate)));
+  const { modeGate } = specs;
+  const modeTable = modeGate && memoise(() => checkedConfig(compileModeGate(modeGate)));
   const hopGraph = memoise(() => checkedConfig(compileHopGraph(specs)));
   return {
     specs,
     get modeGate() {
-      return modeGate ? modeGate() : null;
+      return modeTable ? modeTable() : null;
     },
     get hopGraph() {
       return hopGraph();

@@ -26,20 +26,21 @@ export interface ModePlan {
 export function decideMode(context: GateContext, request: ModeRequest): Decision<ModePlan> {
   const { specs, view } = context;
   if (view.closed) return makeDenial(context, 'session-closed', {});
-  const { modeGate: gate } = specs;
+  const { modeGate } = specs;
   const from = view.mode;
-  if (!gate || from === null) return makeDenial(context, 'mode-not-allowed', { mode: null, to: String(request.to) });
+  if (!modeGate || from === null)
+    return makeDenial(context, 'mode-not-allowed', { mode: null, to: String(request.to) });
   const { to } = request;
   const refuse = (why: string, way: ReturnType<typeof modeStepsTo> = {}) =>
     makeDenial(context, 'mode-not-allowed', { mode: from, to: String(to), why, ...way });
-  if (typeof to !== 'string' || !Object.hasOwn(gate.effects, to)) {
-    const suggestion = nearestName(String(to), modesOf(gate));
+  if (typeof to !== 'string' || !Object.hasOwn(modeGate.effects, to)) {
+    const suggestion = nearestName(String(to), modesOf(modeGate));
     return makeDenial(context, 'mode-not-allowed', { mode: from, to: String(to), unknown: true, suggestion });
   }
 
   if (request.by === 'clock' || request.reset) {
     const how = request.by === 'clock' ? 'timeout' : 'reset';
-    if (to !== gate.reset) return refuse(`a ${how} leads to ${gate.reset}`);
+    if (to !== modeGate.reset) return refuse(`a ${how} leads to ${modeGate.reset}`);
     if (how === 'reset' && request.by !== 'operator') return refuse('only the operator can reset');
     if (from === to) return refuse('it is already there');
     const facts = requirementFacts(specs, view, [], { by: request.by });
@@ -47,7 +48,7 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
   }
 
   if (from === to) return refuse('it is already there');
-  const transition = gate.transitions.find((candidate) => candidate.from === from && candidate.to === to);
+  const transition = modeGate.transitions.find((candidate) => candidate.from === from && candidate.to === to);
   if (!transition)
     return refuse(
       'the gate has no such transition',

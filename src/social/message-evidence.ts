@@ -4,7 +4,7 @@ import type { EntryDraft } from '../evidence/entry.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
 import { getPin } from '../session/pin.ts';
-import type { GateSpec, Json, Mode } from '../spec/types.ts';
+import type { ModeGateSpec, Json, Mode } from '../spec/types.ts';
 import {
   type PipelineMessage,
   type SocialOutcome,
@@ -41,16 +41,16 @@ export async function readMessageRecord(
 export const readDispatch = async (store: EvidenceStore, id: string): Promise<DispatchBody | null> =>
   (await readMessageRecord(store, 'dispatch', id)) as DispatchBody | null;
 
-export async function modeGateOf(store: EvidenceStore, session: string): Promise<GateSpec | null> {
+export async function modeGateOf(store: EvidenceStore, session: string): Promise<ModeGateSpec | null> {
   const found = (await store.sessions()).find(({ sessionId }) => sessionId === session);
   return found ? (await getPin(store, found.pin)).specs.modeGate : null;
 }
 
 /** The mode of a session: that of its last mode change. */
-export async function recordedModeOf(store: EvidenceStore, sessionId: string, gate: GateSpec): Promise<Mode> {
+export async function recordedModeOf(store: EvidenceStore, sessionId: string, modeGate: ModeGateSpec): Promise<Mode> {
   const { entries } = await store.query({ sessionId, tags: ['mode'], limit: 1 });
   const body = entries[0] && bodyOf(entries[0].entry.body);
-  return body?.event === 'mode' ? body.to : gate.initial;
+  return body?.event === 'mode' ? body.to : modeGate.initial;
 }
 
 /** Records a fact about a message, once for each id, as an ephemeral entry. */

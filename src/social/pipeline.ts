@@ -210,9 +210,9 @@ async function dispatch(at: PipelineMessage, services: SocialServices): Promise<
   const isAway = at.to.includes('@') && !at.to.startsWith('person:');
   const session = at.to.startsWith('session:') && !isAway ? at.to.slice('session:'.length) : null;
   if (session !== null) {
-    const gate = await modeGateOf(store, session);
-    at.mode = gate && (await recordedModeOf(store, session, gate));
-    const refused = refuseMessage(gate, at.mode, { asks, by: at.connection.principal });
+    const modeGate = await modeGateOf(store, session);
+    at.mode = modeGate && (await recordedModeOf(store, session, modeGate));
+    const refused = refuseMessage(modeGate, at.mode, { asks, by: at.connection.principal });
     if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
   } else {
     const refused = refuseMessage(null, null, { asks, by: at.connection.principal, isAway });

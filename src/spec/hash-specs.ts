@@ -9,9 +9,9 @@ const known = new WeakMap<object, string>();
 export const hashSpecs = (specs: Omit<SpecSet, 'hash'>): string => getOrInsert(known, specs, () => hashNew(specs));
 
 function hashNew(specs: Omit<SpecSet, 'hash'>): string {
-  const { modeGate: gate, tools, scopes, conditions, peripherals, edges, properties } = specs;
+  const { modeGate, tools, scopes, conditions, peripherals, edges, properties } = specs;
   const bytes = canonicalize({
-    gate,
+    gate: modeGate,
     tools,
     scopes,
     conditions,

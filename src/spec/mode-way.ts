@@ -1,5 +1,5 @@
 import { getOwn } from './names.ts';
-import type { GateSpec, Mode, SpecSet, ToolEffect } from './types.ts';
+import type { Mode, ModeGateSpec, SpecSet, ToolEffect } from './types.ts';
 
 /** One change of mode along the gate. */
 export interface ModeLeg {
@@ -8,7 +8,7 @@ export interface ModeLeg {
 }
 
 /** The modes of a gate: the initial one, then those that its transitions reach by distance, then the others. */
-export function modesOf({ initial, transitions, effects }: GateSpec): readonly Mode[] {
+export function modesOf({ initial, transitions, effects }: ModeGateSpec): readonly Mode[] {
   const known = Object.keys(effects).sort();
   const found = new Set([initial]);
   for (const from of found) for (const leg of transitions) if (leg.from === from) found.add(leg.to);
@@ -16,10 +16,12 @@ export function modesOf({ initial, transitions, effects }: GateSpec): readonly M
 }
 
 /** The mode that allows the most effects; among equals the first one. */
-export const widestMode = (gate: GateSpec): Mode =>
-  modesOf(gate).reduce((best, mode) => (effectsIn(gate, mode).length > effectsIn(gate, best).length ? mode : best));
+export const widestMode = (modeGate: ModeGateSpec): Mode =>
+  modesOf(modeGate).reduce((best, mode) =>
+    effectsIn(modeGate, mode).length > effectsIn(modeGate, best).length ? mode : best,
+  );
 
-export const effectsIn = ({ effects }: GateSpec, mode: Mode): readonly ToolEffect[] => getOwn(effects, mode) ?? [];
+export const effectsIn = ({ effects }: ModeGateSpec, mode: Mode): readonly ToolEffect[] => getOwn(effects, mode) ?? [];
 
 /** The shortest path of transitions from one mode to one that `wanted` accepts; null if there is none. */
 export function modeWay({ modeGate }: SpecSet, from: Mode, isGoal: (mode: Mode) => boolean): readonly ModeLeg[] | null {

@@ -213,7 +213,7 @@ export interface ModeTransition {
   readonly summary: boolean;
 }
 
-export interface GateSpec {
+export interface ModeGateSpec {
   readonly initial: Mode;
   readonly effects: { readonly [mode: Mode]: readonly ToolEffect[] };
   /** The peripherals that may be entered in a mode; null means any. */
@@ -221,7 +221,7 @@ export interface GateSpec {
   readonly transitions: readonly ModeTransition[];
   /** The mode that the operator's reset leads to, from any mode. */
   readonly reset: Mode;
-  /** Minutes without a step after which the clock returns the mode to {@link GateSpec.reset}; null means never. */
+  /** Minutes without a step after which the clock returns the mode to {@link ModeGateSpec.reset}; null means never. */
   readonly timeoutMinutes: number | null;
 }
 
@@ -271,7 +271,7 @@ export type Property = { readonly text: string } & (
 export interface SpecSet {
   readonly hash: string;
   /** null if there is no gate.yaml, and so no mode gate. */
-  readonly modeGate: GateSpec | null;
+  readonly modeGate: ModeGateSpec | null;
   readonly tools: { readonly [id: string]: ToolSpec };
   readonly scopes: { readonly [name: string]: ScopeRule };
   /** Entry conditions that the set defines itself, as CEL. `tests-passed` is built in. */

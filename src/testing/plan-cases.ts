@@ -47,22 +47,22 @@ export function planCases(pinned: AuditedPin, agent: string): TestPlan {
 /** The route to the mode that allows the most, with the fewest transitions. */
 function routeToWork(pinned: AuditedPin, opening: AuditState): ModelRoute<AuditState, Move> {
   const nothing: ModelRoute<AuditState, Move> = { moves: [], states: [opening] };
-  const { modeGate: gate } = pinned.specs;
-  if (!gate) return nothing;
-  const power = (mode: Mode | null) => (mode ? (gate.effects[mode]?.length ?? 0) : 0);
+  const { modeGate } = pinned.specs;
+  if (!modeGate) return nothing;
+  const power = (mode: Mode | null) => (mode ? (modeGate.effects[mode]?.length ?? 0) : 0);
   const routes = allStates(modeModel(pinned, opening), 10) ?? [nothing];
   return routes.toSorted((a, b) => power(b.states.at(-1)!.mode) - power(a.states.at(-1)!.mode))[0] ?? nothing;
 }
 
 function modeCases(pinned: AuditedPin, opening: AuditState): { cases: PlannedCase[]; reachable: Set<string> } {
-  const { modeGate: gate } = pinned.specs;
+  const { modeGate } = pinned.specs;
   const provoked: PlannedCase = {
     group: 'refusals',
     name: 'outside, before anything happened: everything forbidden is refused',
     moves: [],
     provoke: 'end',
   };
-  if (!gate) return { cases: [provoked], reachable: new Set() };
+  if (!modeGate) return { cases: [provoked], reachable: new Set() };
   const routes = shortestRoutes(modeModel(pinned, opening));
   const reachable = new Set(
     routes.flatMap(({ moves, states }) => moves.flatMap((move, i) => coveredBy(states[i]!, move))),
@@ -74,7 +74,7 @@ function modeCases(pinned: AuditedPin, opening: AuditState): { cases: PlannedCas
     const forges = movesFrom(pinned, at).filter((move) => move.asked.kind === 'mode' && onlyLacksApproval(at, move));
     return {
       group: 'modes',
-      name: `${gate.initial} ${name(route)}`,
+      name: `${modeGate.initial} ${name(route)}`,
       moves: route.moves,
       provoke: 'end',
       ...(forges.length === 0 ? {} : { forges }),

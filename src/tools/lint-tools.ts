@@ -19,8 +19,8 @@ type ToolWarning = Omit<SpecWarning, 'path'>;
 
 const MODES_PATH = 'modes.<mode>.effects of gate.yaml';
 
-function modeFinding({ id, effect }: ToolSpec, { modeGate: gate }: SpecSet): ToolWarning | null {
-  if (!gate || Object.values(gate.effects).some((effects) => effects.includes(effect))) return null;
+function modeFinding({ id, effect }: ToolSpec, { modeGate }: SpecSet): ToolWarning | null {
+  if (!modeGate || Object.values(modeGate.effects).some((effects) => effects.includes(effect))) return null;
   return {
     code: 'never-in-mode',
     message: `${id} is refused in every mode (mode-forbids): none allows the effect ${effect}`,

@@ -12,7 +12,7 @@ import { hasIntent } from '../../src/spec/policy/tool-effects.ts';
 import {
   ARGUMENT_ROLES,
   type ArgumentRole,
-  type GateSpec,
+  type ModeGateSpec,
   type Json,
   type ProjectConfig,
   type ScopeRule,
@@ -66,7 +66,7 @@ const gates: fc.Arbitrary<readonly ToolGate[]> = fc.oneof(
 const effect = pick<ToolEffect>(...TOOL_EFFECTS, 'act', 'simulate');
 const MODES = ['a', 'b', 'c'];
 
-const modeGate: fc.Arbitrary<GateSpec | null> = fc.option(
+const modeGate: fc.Arbitrary<ModeGateSpec | null> = fc.option(
   fc
     .record({
       effects: fc.tuple(

@@ -4,7 +4,7 @@ import type {
   EntrySource,
   Exit,
   GateRule,
-  GateSpec,
+  ModeGateSpec,
   Mode,
   ModeTransition,
   PeripheralSpec,
@@ -70,7 +70,7 @@ const admitting = (target: PeripheralSpec, from: string): readonly EntrySource[]
  * A spec set made by hand, with its edges derived as the design says: exit names the target, and the target admits the
  * source.
  */
-export function specSet(sketches: { readonly [id: string]: Sketch }, gate: GateSpec | null = null): SpecSet {
+export function specSet(sketches: { readonly [id: string]: Sketch }, gate: ModeGateSpec | null = null): SpecSet {
   const peripherals = Object.fromEntries(
     Object.entries(sketches).map(([id, sketch]) => [id, peripheralOf(id, sketch)]),
   );
@@ -108,7 +108,7 @@ const transition = (from: Mode, to: Mode, needs: Partial<ModeTransition> = {}): 
 });
 
 /** The mode gate of the design. */
-export const GATE: GateSpec = {
+export const GATE: ModeGateSpec = {
   initial: 'discuss',
   effects: { discuss: ['coordinate'], diagnose: ['observe', 'coordinate'], execute: ['observe', 'act', 'coordinate'] },
   peripherals: { discuss: null, diagnose: null, execute: null },

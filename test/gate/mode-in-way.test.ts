@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/gate/decide.ts';
 import { shortestWay } from '../../src/gate/ways/shortest-way.ts';
 import { effectsIn } from '../../src/spec/mode-way.ts';
-import type { GateSpec, Mode, SpecSet } from '../../src/spec/types.ts';
+import type { Mode, ModeGateSpec, SpecSet } from '../../src/spec/types.ts';
 import { contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
 const MODES = ['discuss', 'diagnose', 'execute'];
@@ -11,12 +11,12 @@ const PLACES = ['explore', 'edit', 'test', 'reflect'];
 const gateOf = (
   lists: readonly (readonly string[] | null)[],
   pairs: readonly (readonly [string, string])[],
-): GateSpec =>
+): ModeGateSpec =>
   ({
     ...fixtureSpecs.modeGate,
     transitions: pairs.map(([from, to]) => ({ from, to, approval: null, summary: false })),
     peripherals: Object.fromEntries(MODES.map((mode, index) => [mode, lists[index] ?? null])),
-  }) as GateSpec;
+  }) as ModeGateSpec;
 const template = fixtureSpecs.edges[0]!;
 
 /**

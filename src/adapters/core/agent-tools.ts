@@ -1,6 +1,6 @@
 import type { Session } from '../../session/session.ts';
 import { effectsIn, modesOf } from '../../spec/mode-way.ts';
-import type { GateSpec, Json, Mode, SpecSet, ToolEffect, ToolSpec } from '../../spec/types.ts';
+import type { ModeGateSpec, Json, Mode, SpecSet, ToolEffect, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool, InputSchema } from './agent-session.ts';
 
 const schema = (properties: { readonly [name: string]: Json }, required: readonly string[]): InputSchema => ({
@@ -35,16 +35,16 @@ const EFFECT_WORDS: { readonly [effect in ToolEffect]: string } = {
 };
 
 /** A mode in a few words, by the strongest of its effects and the approval that it needs. */
-function modeInWords(gate: GateSpec, mode: Mode): string {
-  const effects = effectsIn(gate, mode);
+function modeInWords(modeGate: ModeGateSpec, mode: Mode): string {
+  const effects = effectsIn(modeGate, mode);
   const strongest = (Object.keys(EFFECT_WORDS) as ToolEffect[]).find((effect) => effects.includes(effect));
-  const ways = gate.transitions.filter(({ to }) => to === mode);
+  const ways = modeGate.transitions.filter(({ to }) => to === mode);
   const approved = ways.length > 0 && ways.every(({ approval }) => approval !== null);
   return `${strongest ? EFFECT_WORDS[strongest] : 'no tools'}${approved ? '; the operator approves it' : ''}`;
 }
 
 /** The arguments that explain a mode change. */
-function modeTexts({ transitions }: GateSpec) {
+function modeTexts({ transitions }: ModeGateSpec) {
   const summed = [...new Set(transitions.flatMap(({ from, summary }) => (summary ? [from] : [])))].join(' or ');
   const approved = [...new Set(transitions.flatMap(({ to, approval }) => (approval ? [to] : [])))].join(' or ');
   return {
@@ -62,8 +62,8 @@ export function controlTools(specs: SpecSet): readonly AgentTool[] {
     inputSchema,
     effect: 'coordinate',
   });
-  const { modeGate: gate } = specs;
-  const modes = gate ? modesOf(gate) : [];
+  const { modeGate } = specs;
+  const modes = modeGate ? modesOf(modeGate) : [];
   const hop = control(
     'hop',
     'Leaves this peripheral for another (or enters the first one). "status" lists the possible hops.',
@@ -73,29 +73,29 @@ export function controlTools(specs: SpecSet): readonly AgentTool[] {
         exit: text('The exit to take; may be left out if only one exit leads there.'),
         reason: text('Why, in a sentence.'),
         fruit: { type: 'object', description: 'The stated fields of the fruit of this visit, such as summary.' },
-        ...(gate
+        ...(modeGate
           ? {
               mode: {
                 type: 'string',
                 enum: [...modes],
                 description: 'Change to this mode first, through the required modes and with their approvals.',
               },
-              ...modeTexts(gate),
+              ...modeTexts(modeGate),
             }
           : {}),
       },
       ['to', 'reason'],
     ),
   );
-  const mode = (gate: GateSpec) =>
+  const mode = (modeGate: ModeGateSpec) =>
     control(
       'mode',
-      `Changes the mode: ${modes.map((each) => `${each} (${modeInWords(gate, each)})`).join(', ')}.`,
+      `Changes the mode: ${modes.map((each) => `${each} (${modeInWords(modeGate, each)})`).join(', ')}.`,
       schema(
         {
           to: { type: 'string', enum: [...modes], description: 'The mode to change to.' },
           reason: text('Why.'),
-          ...modeTexts(gate),
+          ...modeTexts(modeGate),
         },
         ['to'],
       ),
@@ -110,7 +110,7 @@ export function controlTools(specs: SpecSet): readonly AgentTool[] {
     'Tells you if a tool call would be allowed here, or why not and what to do instead. Runs nothing.',
     schema({ tool: text('The tool.'), args: { type: 'object', description: 'Its arguments.' } }, ['tool']),
   );
-  return [hop, ...(gate ? [mode(gate)] : []), status, why];
+  return [hop, ...(modeGate ? [mode(modeGate)] : []), status, why];
 }
 
 export function presentTools(session: Session): readonly AgentTool[] {

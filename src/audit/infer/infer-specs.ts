@@ -3,7 +3,7 @@ import { hashSpecs } from '../../spec/hash-specs.ts';
 import { sourceName } from '../../spec/names.ts';
 import { isExclusion } from '../../spec/path-patterns.ts';
 import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
-import type { ContextRule, Edge, EntrySource, Exit, GateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import type { ContextRule, Edge, EntrySource, Exit, ModeGateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
 import { fitsPattern } from '../rules/commands/audited-branches.ts';
 import { coveringGlobs, pathCover } from './path-cover.ts';
@@ -59,8 +59,8 @@ export function inferSpecs(specs: SpecSet, usage: RecordedUsages): InferredSpecs
   const named = new Set(Object.values(peripherals).flatMap(({ entry }) => entry.conditions));
   const conditions = Object.fromEntries(Object.entries(specs.conditions).filter(([name]) => named.has(name)));
   const scopes = Object.fromEntries(Object.values(peripherals).map(({ id, scope }) => [id, scope.rule]));
-  const gate = specs.modeGate && tightenGate(specs.modeGate, usage, { ids, isWhole: whole.size > 0 }, slack);
-  const tight = { modeGate: gate, tools, scopes, conditions, peripherals, edges: deriveEdges(peripherals) };
+  const modeGate = specs.modeGate && tightenGate(specs.modeGate, usage, { ids, isWhole: whole.size > 0 }, slack);
+  const tight = { modeGate, tools, scopes, conditions, peripherals, edges: deriveEdges(peripherals) };
   const seen = Object.fromEntries([...used].map((id) => [id, recordedUse(usage.at(id))]));
   return { specs: { ...tight, hash: hashSpecs(tight) }, slack, seen };
 }
@@ -209,31 +209,31 @@ const takenFrom = (rule: ContextRule, ids: ReadonlySet<string>): ContextRule =>
  * @param isWhole true to keep also what no session used, because a way out needs calls that a smaller gate would forbid
  */
 function tightenGate(
-  gate: GateSpec,
+  modeGate: ModeGateSpec,
   usage: RecordedUsages,
   { ids, isWhole }: { readonly ids: ReadonlySet<string>; readonly isWhole: boolean },
   slack: UnusedPermission[],
-): GateSpec {
+): ModeGateSpec {
   const usedOr = (used: boolean, granted: string): boolean => {
     if (!used && !isWhole) slack.push({ peripheral: null, what: 'mode', granted });
     return used || isWhole;
   };
-  const transitions = gate.transitions.filter(({ from, to }) => {
+  const transitions = modeGate.transitions.filter(({ from, to }) => {
     const way = `${from} → ${to}`;
     return usedOr(usage.transitions.has(way), way);
   });
-  const reached = new Set([gate.initial, gate.reset]);
+  const reached = new Set([modeGate.initial, modeGate.reset]);
   for (const mode of reached) for (const { from, to } of transitions) if (from === mode) reached.add(to);
-  const modes = Object.entries(gate.effects).filter(([mode]) => usedOr(reached.has(mode), mode));
+  const modes = Object.entries(modeGate.effects).filter(([mode]) => usedOr(reached.has(mode), mode));
   const effects = modes.map(([mode, allowed]) => {
     const used = usage.effects.get(mode) ?? new Set();
     return [mode, allowed.filter((effect) => usedOr(used.has(effect), `${mode}: ${effect}`))] as const;
   });
   const places = modes
-    .map(([mode]) => [mode, gate.peripherals[mode]] as const)
+    .map(([mode]) => [mode, modeGate.peripherals[mode]] as const)
     .map(([mode, allowed]) => [mode, allowed?.filter((id) => ids.has(id)) ?? null] as const);
   return {
-    ...gate,
+    ...modeGate,
     transitions,
     effects: Object.fromEntries(effects),
     peripherals: Object.fromEntries(places),

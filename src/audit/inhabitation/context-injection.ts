@@ -115,8 +115,8 @@ export function mentions(text: string, name: string): boolean {
 const escapePattern = (part: string): string => part.replace(/[^\w]/g, '\\$&');
 
 function toolsIn(specs: SpecSet, peripheral: string, mode: string | null): readonly string[] {
-  const { modeGate: gate, tools } = specs;
-  const allowed = gate && mode !== null ? (gate.effects[mode] ?? []) : null;
+  const { modeGate, tools } = specs;
+  const allowed = modeGate && mode !== null ? (modeGate.effects[mode] ?? []) : null;
   return (specs.peripherals[peripheral]?.tools ?? []).filter((id) => {
     const effect = tools[id]?.effect;
     return effect !== undefined && (allowed === null || allowed.includes(effect));

@@ -229,10 +229,10 @@ export class AbstractSessions {
   }
 
   #modes(state: AbstractState): AbstractMove[] {
-    const { modeGate: gate } = this.#specs;
+    const { modeGate } = this.#specs;
     const { mode } = state;
-    if (!gate || mode === null) return [];
-    const along = gate.transitions
+    if (!modeGate || mode === null) return [];
+    const along = modeGate.transitions
       .filter(({ from }) => from === mode)
       .map(
         ({ to, approval }): AbstractMove => ({
@@ -243,9 +243,9 @@ export class AbstractSessions {
           to: { ...state, mode: to },
         }),
       );
-    if (mode === gate.reset) return along;
-    const reset = { name: `reset to ${gate.reset}`, kind: 'mode' as const, approved: false, conditions: [] };
-    return [...along, { ...reset, to: { ...state, mode: gate.reset } }];
+    if (mode === modeGate.reset) return along;
+    const reset = { name: `reset to ${modeGate.reset}`, kind: 'mode' as const, approved: false, conditions: [] };
+    return [...along, { ...reset, to: { ...state, mode: modeGate.reset } }];
   }
 }
 

@@ -4,24 +4,24 @@ import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
 
 /** A change of mode goes along a transition of the gate. A reset and a timeout lead to the reset mode only. */
 export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'mode'>): readonly RuleProblem[] {
-  const { modeGate: gate } = pinned.specs;
+  const { modeGate } = pinned.specs;
   const { to, by, reset = false } = request;
   const refused = (constraint: string, message: string) => problem('mode-not-allowed', 'mode', constraint, message);
-  if (!gate || mode === null) return [refused('no mode gate', `the mode was changed to ${to}`)];
-  const modes = Object.keys(gate.effects);
+  if (!modeGate || mode === null) return [refused('no mode gate', `the mode was changed to ${to}`)];
+  const modes = Object.keys(modeGate.effects);
   if (!modes.includes(to)) return [refused(`modes: ${modes.join(', ')}`, `${to} is not a mode`)];
   const found: RuleProblem[] = [];
   if (reset || by === 'clock') {
     const how = reset ? 'reset' : 'timeout';
-    if (to !== gate.reset) found.push(refused(`reset: ${gate.reset}`, `a ${how} led to ${to}`));
+    if (to !== modeGate.reset) found.push(refused(`reset: ${modeGate.reset}`, `a ${how} led to ${to}`));
     if (reset && by === 'agent') found.push(refused('a reset: by the operator', `it was made by the ${by}`));
     if (mode === to) found.push(refused('a change', `${mode} to ${to}`));
     return found;
   }
   if (mode === to) return [refused('a change', `${mode} to ${to}`)];
-  const transition = gate.transitions.find((one) => one.from === mode && one.to === to);
+  const transition = modeGate.transitions.find((one) => one.from === mode && one.to === to);
   if (!transition) {
-    const known = gate.transitions.map((one) => `${one.from} → ${one.to}`).join(', ');
+    const known = modeGate.transitions.map((one) => `${one.from} → ${one.to}`).join(', ');
     return [refused(`transitions: ${known}`, `${mode} → ${to}`)];
   }
   if (transition.summary && (request.summary ?? '').trim() === '')

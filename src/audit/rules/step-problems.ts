@@ -23,7 +23,7 @@ export function stepProblems(
   now: number,
 ): readonly RuleProblem[] {
   const { visit, mode } = state;
-  const { modeGate: gate, tools } = state.pinned.specs;
+  const { modeGate, tools } = state.pinned.specs;
   const about = { tool: id };
   if (!visit?.spec)
     return [
@@ -55,7 +55,7 @@ export function stepProblems(
     const message = 'a step after the time had run out';
     found.push(problem('limit-reached', 'limit', `limits: ${minutes} minutes`, message, about));
   }
-  const effects = gate && mode ? (getOwn(gate.effects, mode) ?? []) : null;
+  const effects = modeGate && mode ? (getOwn(modeGate.effects, mode) ?? []) : null;
   if (effects && !effects.includes(tool.effect)) {
     const constraint = `${mode}: ${effects.join(', ')}`;
     found.push(problem('mode-forbids', 'mode-effect', constraint, `${id} is a tool to ${tool.effect}`, about));

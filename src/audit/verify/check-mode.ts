@@ -8,16 +8,16 @@ import type { VisitContext } from './check-visits.ts';
 export function checkMode({ state, report, approvals, at }: VisitContext, body: ModeBody): void {
   const { from, to, how, by, summary } = body;
   const wrong = (constraint: string, message: string) => report.violation('mode', constraint, message);
-  const { modeGate: gate } = state.pinned.specs;
-  if (!gate) return;
+  const { modeGate } = state.pinned.specs;
+  if (!modeGate) return;
   if (state.mode !== null && from !== state.mode)
     wrong(`the mode is ${state.mode}`, `the recorded change starts from ${from}`);
   if ((how === 'timeout') !== (by === 'clock'))
     wrong('only the clock times out a mode, and does nothing else', `a ${how} is recorded as made by the ${by}`);
-  const { timeoutMinutes } = gate;
+  const { timeoutMinutes } = modeGate;
   if (how === 'timeout' && (timeoutMinutes === null || at - state.activeAt < timeoutMinutes * 60_000))
     wrong(`timeout-minutes: ${timeoutMinutes ?? 'none'}`, 'the mode timed out too early');
-  const transition = gate.transitions.find((one) => one.from === from && one.to === to);
+  const transition = modeGate.transitions.find((one) => one.from === from && one.to === to);
   approvals.use(body.approval, at, {
     action: { kind: 'mode', from, to },
     reason: body.reason ?? '',

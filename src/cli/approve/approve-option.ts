@@ -24,9 +24,9 @@ export const approvedNames = (word: string): readonly string[] =>
  *
  * @throws CliError `usage`
  */
-export function checkApproved(names: readonly string[], { peripherals, modeGate: gate, tools }: SpecSet): void {
+export function checkApproved(names: readonly string[], { peripherals, modeGate, tools }: SpecSet): void {
   const destinations = Object.keys(peripherals);
-  const modes = gate ? Object.keys(gate.effects) : [];
+  const modes = modeGate ? Object.keys(modeGate.effects) : [];
   // The repository's configuration decides whether an install needs an approval.
   const gated = Object.values(tools).filter(
     (tool) =>

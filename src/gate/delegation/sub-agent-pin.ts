@@ -1,6 +1,6 @@
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import { getOwn } from '../../spec/names.ts';
-import type { Delegate, GateSpec, Mode, PeripheralSpec, ProjectConfig, SpecSet } from '../../spec/types.ts';
+import type { Delegate, Mode, ModeGateSpec, PeripheralSpec, ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { effectiveScope } from '../decide-step.ts';
 import { commonScope } from './common-scope.ts';
 
@@ -77,7 +77,7 @@ const lesserLimit = (a: number | null, b: number | null): number | null =>
 const withoutScope = (scopes: ProjectConfig['scopes'], id: string): ProjectConfig['scopes'] =>
   Object.fromEntries(Object.entries(scopes).filter(([peripheral]) => peripheral !== id));
 
-function fixedAt(gate: GateSpec, mode: Mode): GateSpec {
-  const peripherals = Object.fromEntries(Object.keys(gate.effects).map((each) => [each, null]));
-  return { ...gate, initial: mode, reset: mode, transitions: [], timeoutMinutes: null, peripherals };
+function fixedAt(modeGate: ModeGateSpec, mode: Mode): ModeGateSpec {
+  const peripherals = Object.fromEntries(Object.keys(modeGate.effects).map((each) => [each, null]));
+  return { ...modeGate, initial: mode, reset: mode, transitions: [], timeoutMinutes: null, peripherals };
 }

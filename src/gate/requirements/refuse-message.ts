@@ -1,4 +1,4 @@
-import type { GateSpec, Mode, Principal, ToolEffect } from '../../spec/types.ts';
+import type { Mode, ModeGateSpec, Principal, ToolEffect } from '../../spec/types.ts';
 
 export interface MessageRefusal {
   readonly code: 'mode-forbids' | 'clock-asks-nothing';
@@ -14,7 +14,7 @@ export interface MessageRefusal {
  * @returns null if the message may be delivered
  */
 export function refuseMessage(
-  gate: GateSpec | null,
+  modeGate: ModeGateSpec | null,
   mode: Mode | null,
   { asks, by, isAway = false }: { readonly asks: ToolEffect; readonly by: Principal; readonly isAway?: boolean },
 ): MessageRefusal | null {
@@ -30,8 +30,8 @@ export function refuseMessage(
       message: `the message asks for an action (${asks}), and the mode of its recipient is known only on its own machine`,
       remedy: 'Send it from that machine, or say what you need without asking for the action.',
     };
-  if (!gate || mode === null || gate.effects[mode]?.includes(asks)) return null;
-  const modes = Object.keys(gate.effects).filter((each) => gate.effects[each]?.includes(asks));
+  if (!modeGate || mode === null || modeGate.effects[mode]?.includes(asks)) return null;
+  const modes = Object.keys(modeGate.effects).filter((each) => modeGate.effects[each]?.includes(asks));
   return {
     code: 'mode-forbids',
     message: `the message asks for an action (${asks}), and its recipient is in ${mode}`,

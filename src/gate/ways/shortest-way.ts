@@ -53,9 +53,9 @@ export function shortestWay(
 ): readonly WayLeg[] | null {
   const here = view.visit?.peripheral ?? null;
   if (targets.size === (here !== null && targets.has(here) ? 1 : 0)) return null;
-  const { modeGate: gate } = specs;
-  const legs = gate?.transitions ?? [];
-  const resets = gate && view.mode !== null ? resetLegs(gate) : [];
+  const { modeGate } = specs;
+  const legs = modeGate?.transitions ?? [];
+  const resets = modeGate && view.mode !== null ? resetLegs(modeGate) : [];
   const way = search(specs, view, targets, effect, legs);
   return way || resets.length === 0 ? way : search(specs, view, targets, effect, [...legs, ...resets]);
 }
@@ -75,7 +75,7 @@ function search(
 ): readonly WayLeg[] | null {
   const here = view.visit?.peripheral ?? null;
   const first = here === null ? startablePeripherals(specs, view) : [];
-  const { modeGate: gate } = specs;
+  const { modeGate } = specs;
   const known = new Map<State, readonly Move[]>();
   const movesFrom = (state: State): readonly Move[] => {
     return getOrInsert(known, state, () => movesOf(partsOf(state)));
@@ -97,13 +97,13 @@ function search(
   const isEnd = (state: State): boolean => {
     const { place, mode } = partsOf(state);
     if (place === null || place === here || !targets.has(place)) return false;
-    return effect === null || !gate || mode === null || effectsIn(gate, mode).includes(effect);
+    return effect === null || !modeGate || mode === null || effectsIn(modeGate, mode).includes(effect);
   };
   const stepOf = ({ by }: Move): Way['step'] => {
     if ('change' in by) return { change: modeStep(specs, by.change) };
     return { leg: 'edge' in by ? hopLeg(specs, view, by.edge) : startLeg(specs, by.start) };
   };
-  const begin = stateOf(here, gate ? view.mode : null);
+  const begin = stateOf(here, modeGate ? view.mode : null);
   let best = new Map<State, Way | null>([[begin, null]]);
   for (const level of levelsTo(begin, movesFrom, isEnd)) {
     const ways = [...best].flatMap(([state, before]) =>

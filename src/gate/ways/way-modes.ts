@@ -1,5 +1,5 @@
 import { type ModeLeg, modeWay } from '../../spec/mode-way.ts';
-import type { GateSpec, Mode, SpecSet } from '../../spec/types.ts';
+import type { Mode, ModeGateSpec, SpecSet } from '../../spec/types.ts';
 import type { ModeStep } from '../denial.ts';
 import { describeRequirement } from '../requirements/requirement.ts';
 import { transitionRequirements } from '../requirements/edge-requirements.ts';
@@ -12,7 +12,7 @@ export const OPERATOR_RESET = 'a reset by operator';
  * The operator's resets of the mode, as legs: from each mode without a transition to the reset's mode. A path contains
  * one only if no path exists without it, because an agent can make all other moves itself.
  */
-export const resetLegs = ({ effects, reset, transitions }: GateSpec): readonly ModeLeg[] =>
+export const resetLegs = ({ effects, reset, transitions }: ModeGateSpec): readonly ModeLeg[] =>
   Object.keys(effects)
     .filter((from) => from !== reset && !transitions.some((leg) => leg.from === from && leg.to === reset))
     .map((from) => ({ from, to: reset }));

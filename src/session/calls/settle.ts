@@ -61,22 +61,22 @@ async function recordExpiry(session: UnsettledSession): Promise<void> {
 
 async function recordModeTimeout(session: UnsettledSession, lastAt: number): Promise<void> {
   const { parts, writer } = session;
-  const { modeGate: gate } = parts.compiled.specs;
+  const { modeGate } = parts.compiled.specs;
   const { mode } = writer.state;
-  if (!gate || !mode || gate.timeoutMinutes === null || mode === gate.reset) return;
-  if (parts.clock.now() - lastAt < gate.timeoutMinutes * 60_000) return;
-  const decision = decide(session.context(), { kind: 'mode', to: gate.reset, by: 'clock' });
-  await session.endBackgroundForMode(gate.reset);
+  if (!modeGate || !mode || modeGate.timeoutMinutes === null || mode === modeGate.reset) return;
+  if (parts.clock.now() - lastAt < modeGate.timeoutMinutes * 60_000) return;
+  const decision = decide(session.context(), { kind: 'mode', to: modeGate.reset, by: 'clock' });
+  await session.endBackgroundForMode(modeGate.reset);
   if (!decision.ok) throw new Error(`the clock could not reset the mode: ${decision.denial.message}`);
   await writer.append([
     {
       event: 'mode',
       from: mode,
-      to: gate.reset,
+      to: modeGate.reset,
       how: 'timeout',
       by: 'clock',
       summary: null,
-      reason: `no entry for ${plural(gate.timeoutMinutes, 'minute')}`,
+      reason: `no entry for ${plural(modeGate.timeoutMinutes, 'minute')}`,
       exitCriteria: null,
       approval: null,
       facts: decision.plan.event.facts,

@@ -64,7 +64,7 @@ export function parseSpecSet(
       }),
     ),
   };
-  const gate = drafts.gate?.file ? resolveGate(drafts.gate.file, known.peripherals, drafts.gate.report) : null;
+  const modeGate = drafts.gate?.file ? resolveGate(drafts.gate.file, known.peripherals, drafts.gate.report) : null;
 
   const everywhere = drafts.tools.flatMap(({ file, report }) => resolveEverywhere(file, known, report));
   const reports: { [id: string]: IssueReport } = {};
@@ -105,7 +105,7 @@ export function parseSpecSet(
 
   if (issues.length > 0) return { ok: false, issues };
   const specs = {
-    modeGate: gate,
+    modeGate,
     tools,
     scopes,
     conditions,

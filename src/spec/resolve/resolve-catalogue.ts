@@ -11,7 +11,7 @@ import type { ScopesFile } from '../schema/scopes-file.ts';
 import type { ToolsFile } from '../schema/tools-file.ts';
 import {
   type FruitType,
-  type GateSpec,
+  type ModeGateSpec,
   type Json,
   OBSERVATIONS,
   type ScopeRule,
@@ -176,7 +176,7 @@ export function resolveGate(
   file: PartialParse<GateFile>,
   peripherals: ReadonlySet<string>,
   report: IssueReport,
-): GateSpec {
+): ModeGateSpec {
   const modes = Object.keys(file.modes ?? {});
   if (file.modes !== undefined && modes.length === 0) report(['modes'], 'names no modes', 'add the initial mode');
   const known = (path: IssuePath, mode: string | undefined) => {

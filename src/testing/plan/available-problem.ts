@@ -20,14 +20,14 @@ interface ExpectedActions {
 /** The actions available in a state, derived from place, mode and the status of the visit. Pure. */
 function expectedActions({ specs }: AuditedPin, { visit, visits, mode, closed }: AuditState): ExpectedActions {
   const spec = visit ? specs.peripherals[visit.peripheral] : undefined;
-  const { modeGate: gate } = specs;
-  const allowed = gate && mode ? (gate.effects[mode] ?? []) : null;
+  const { modeGate } = specs;
+  const allowed = modeGate && mode ? (modeGate.effects[mode] ?? []) : null;
   const startable = () => {
     const source = Object.keys(visits).length === 0 ? 'default' : 'session-close';
     return Object.values(specs.peripherals).filter(({ entry }) => entry.sources.some(({ kind }) => kind === source));
   };
-  const forward = gate && mode ? gate.transitions.filter(({ from }) => from === mode).map(({ to }) => to) : [];
-  const back = gate && mode && mode !== gate.reset && !forward.includes(gate.reset) ? [gate.reset] : [];
+  const forward = modeGate && mode ? modeGate.transitions.filter(({ from }) => from === mode).map(({ to }) => to) : [];
+  const back = modeGate && mode && mode !== modeGate.reset && !forward.includes(modeGate.reset) ? [modeGate.reset] : [];
   return {
     peripheral: visit?.peripheral ?? null,
     mode,

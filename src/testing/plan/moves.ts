@@ -120,21 +120,21 @@ const delegations = ({ delegates = [], agencies = [] }: PeripheralSpec): Move[] 
 const stop = (from: PeripheralSpec): Move => ({ name: 'stop', asked: { kind: 'stop', fruit: statedFruit(from) } });
 
 function modes({ specs }: AuditedPin, { mode }: AuditState): Move[] {
-  const { modeGate: gate } = specs;
-  if (!gate || mode === null) return [];
+  const { modeGate } = specs;
+  if (!modeGate || mode === null) return [];
   const to = (name: string): Move => ({
     name: `to.${name}`,
     asked: { kind: 'mode', to: name, by: 'agent', summary: 'the outcome', approves: true },
   });
   const reset: Move = {
     name: 'reset',
-    asked: { kind: 'mode', to: gate.reset, by: 'operator', reset: true, approves: true },
+    asked: { kind: 'mode', to: modeGate.reset, by: 'operator', reset: true, approves: true },
   };
   return [
-    ...modesOf(gate)
+    ...modesOf(modeGate)
       .filter((other) => other !== mode)
       .map(to),
-    ...(mode === gate.reset ? [] : [reset]),
+    ...(mode === modeGate.reset ? [] : [reset]),
   ];
 }
 

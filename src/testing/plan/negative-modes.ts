@@ -5,8 +5,8 @@ import { attemptMove, type Move } from './moves.ts';
 
 /** Mode changes that the gate lacks, or does not allow to this principal; without a gate, any mode change. */
 export function negativeModes({ specs }: AuditedPin, { mode }: AuditState): readonly Move[] {
-  const { modeGate: gate } = specs;
-  if (!gate || mode === null)
+  const { modeGate } = specs;
+  if (!modeGate || mode === null)
     return [
       attemptMove('a mode without a gate', { kind: 'mode', to: 'execute', by: 'agent', approves: true }),
       attemptMove('a reset without a gate', {
@@ -25,22 +25,24 @@ export function negativeModes({ specs }: AuditedPin, { mode }: AuditState): read
     approves: true,
     ...more,
   });
-  const away = gate.transitions.find(({ from }) => from === mode);
+  const away = modeGate.transitions.find(({ from }) => from === mode);
   return [
     attemptMove('a mode that does not exist', to('panic')),
     attemptMove('a reset to a mode that does not exist', to('panic', { reset: true, by: 'operator' })),
-    ...modesOf(gate)
-      .filter((target) => target === mode || !gate.transitions.some((one) => one.from === mode && one.to === target))
+    ...modesOf(modeGate)
+      .filter(
+        (target) => target === mode || !modeGate.transitions.some((one) => one.from === mode && one.to === target),
+      )
       .map((target) => attemptMove(`mode ${mode} → ${target}`, to(target))),
-    attemptMove('reset by the agent', to(gate.reset, { reset: true })),
-    ...modesOf(gate)
-      .filter((target) => target !== gate.reset)
+    attemptMove('reset by the agent', to(modeGate.reset, { reset: true })),
+    ...modesOf(modeGate)
+      .filter((target) => target !== modeGate.reset)
       .flatMap((target) => [
         attemptMove(`reset to ${target}`, to(target, { reset: true, by: 'operator' })),
         attemptMove(`mode ${target} by the clock`, to(target, { by: 'clock' })),
       ]),
-    ...(mode === gate.reset
-      ? [attemptMove('a reset in the mode that it leads to', to(gate.reset, { reset: true, by: 'operator' }))]
+    ...(mode === modeGate.reset
+      ? [attemptMove('a reset in the mode that it leads to', to(modeGate.reset, { reset: true, by: 'operator' }))]
       : []),
     ...(away?.summary ? [attemptMove(`mode ${away.to} without a summary`, to(away.to, { summary: ' ' }))] : []),
     ...(away?.approval ? [attemptMove(`mode ${away.to} without approval`, to(away.to, { approves: false }))] : []),

@@ -116,8 +116,8 @@ function steps({ step, act, stop }: Visit): VisitCase[] {
 
 function limits({ pinned, spec, step }: Visit): VisitCase[] {
   const { steps: most, minutes } = spec.limits;
-  const { modeGate: gate } = pinned.specs;
-  const idle = gate?.timeoutMinutes ?? null;
+  const { modeGate } = pinned.specs;
+  const idle = modeGate?.timeoutMinutes ?? null;
   return [
     ...(most === null || most > MAX_STEPS
       ? []

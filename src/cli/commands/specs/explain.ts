@@ -118,12 +118,12 @@ async function decidingPin(io: Io, root: string, { session, specs }: Options): P
   };
 }
 
-function modeOf({ modeGate: gate }: SpecSet, named: string | undefined): Mode | null {
-  if (named === undefined) return gate ? widestMode(gate) : null;
-  if (gate && Object.hasOwn(gate.effects, named)) return named;
+function modeOf({ modeGate }: SpecSet, named: string | undefined): Mode | null {
+  if (named === undefined) return modeGate ? widestMode(modeGate) : null;
+  if (modeGate && Object.hasOwn(modeGate.effects, named)) return named;
   throw usageError(
-    gate ? `there is no mode "${named}"` : 'this spec set has no mode gate',
-    gate ? `Modes: ${modesOf(gate).join(', ')}.` : 'Leave --mode out.',
+    modeGate ? `there is no mode "${named}"` : 'this spec set has no mode gate',
+    modeGate ? `Modes: ${modesOf(modeGate).join(', ')}.` : 'Leave --mode out.',
     'unknown-mode',
   );
 }

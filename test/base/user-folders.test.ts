@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { homeFolder, stateHome, xdgFolder } from '../../src/base/user-folders.ts';
-import { STATE_HOMES } from '../../src/tools/sandbox/mounts/layout.ts';
+import { stateHomes } from '../../src/tools/sandbox/mounts/layout.ts';
 
 const real = userInfo().homedir;
 
@@ -24,7 +24,7 @@ it.each([
   const before = process.env[name];
   process.env[name] = value;
   try {
-    expect(STATE_HOMES()).toContain(stateHome(process.env));
+    expect(stateHomes()).toContain(stateHome(process.env));
   } finally {
     if (before === undefined) delete process.env[name];
     else process.env[name] = before;

@@ -4,7 +4,7 @@ import { readIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findRepository, gitFileTarget, statedWorkTree } from '../git/repository.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
-import type { TreeScan } from '../sandbox/mounts/tree.ts';
+import type { TreeScan } from '../sandbox/mounts/scan-tree.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 
 /** The git repositories and `.git` files that a walk of the tree found. */

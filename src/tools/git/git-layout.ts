@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readIfAny } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
-import { formatOnly } from '../sandbox/mounts/git-format.ts';
+import { formatOnly } from '../sandbox/mounts/filter-git-config.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { GitLogin } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';

@@ -4,7 +4,7 @@ import type { CommandReach } from '../../spec/types.ts';
 import { credentialFile } from '../git/credentials/credential-file.ts';
 import { readOnly } from '../git/credentials/login.ts';
 import type { Mount } from '../sandbox/mount.ts';
-import { fromHome, PROXY } from '../sandbox/mounts/layout.ts';
+import { expandHome, PROXY } from '../sandbox/mounts/layout.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** Opens a tunnel through the proxy on its standard streams. */
@@ -43,7 +43,7 @@ export function sshThroughProxy(
     { kind: 'text-file', target: '/etc/ssh/ssh_config', text: `${lines.join('\n')}\n` },
   ];
   if (ssh === undefined) return { mounts: withConfig(settings), secrets: [] };
-  const places = { env: {}, reach: [root, ...config.toolchains.map(fromHome)] };
+  const places = { env: {}, reach: [root, ...config.toolchains.map(expandHome)] };
   const identity = credentialFile(places, `${key}.ssh.key`, ssh.key);
   if (isStop(identity)) return identity;
   const known = credentialFile(places, `${key}.ssh.known-hosts`, ssh.knownHosts);

@@ -14,7 +14,7 @@ export class BoundedOutput {
   readonly #tail: Buffer[] = [];
   #headSize = 0;
   #tailSize = 0;
-  /** All bytes seen so far. */
+  /** Number of bytes pushed so far. */
   total = 0;
 
   constructor(capBytes: number) {
@@ -61,8 +61,8 @@ export function boundText(text: string, capBytes: number): BoundedText {
 
 const isContinuation = (byte: number) => (byte & 0xc0) === 0x80;
 
-/** Length of the longest prefix that does not end inside a character. */
-function wholeCharacters(bytes: Buffer): number {
+/** Length of the longest prefix that does not end inside a UTF-8 character. */
+export function wholeCharacters(bytes: Buffer): number {
   let start = bytes.length - 1;
   while (start > bytes.length - 4 && start >= 0 && isContinuation(bytes[start]!)) start -= 1;
   if (start < 0) return bytes.length;

@@ -13,7 +13,7 @@ export class BoundedRun {
   readonly stderr: BoundedOutput;
   /** Settles when both output streams have ended. */
   readonly outputEnded: Promise<void>;
-  /** The reason for the kill; the first one counts. */
+  /** The reason for the first kill; null if the command was not killed. */
   killed: KillReason | null = null;
   readonly #since = performance.now();
   readonly #bounds: RunBounds;
@@ -63,7 +63,7 @@ export class BoundedRun {
 
   #collect(stream: Readable, into: BoundedOutput): Promise<void> {
     const { onOutput, outputBytes } = this.#bounds;
-    // More output kills the command. Below it, the command continues, and head and tail are kept.
+    // A command with more output is killed. With less, it continues, and the head and tail of its output are kept.
     const flood = Math.max(256 << 20, 16 * outputBytes);
     const decoder = new StringDecoder('utf8');
     stream.on('error', () => {});

@@ -1,7 +1,14 @@
 import { chmodSync, constants, copyFileSync, existsSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { quoteShell } from '../../base/text.ts';
-import { FD, fixedArguments, layoutArguments, OTHER, type OverlayMount, overlaysOf } from './mounts/bwrap-arguments.ts';
+import {
+  FD,
+  fixedArguments,
+  layoutArguments,
+  type OverlayMount,
+  overlaysOf,
+  SECOND_OVERLAY,
+} from './mounts/bwrap-arguments.ts';
 import { UNREAD_SECONDS } from './mounts/covers.ts';
 import { type LayoutLimits, PROXY, type SandboxLayout } from './mounts/layout.ts';
 import type { SupportFiles } from './mounts/support-files.ts';
@@ -34,7 +41,7 @@ echo ready
 run() {
   "$@" ${FD.go}<&0 <"$input" >"$folder/stdout" 2>"$folder/stderr" ${FD.seccomp}<"$filter" ${FD.status}>"$folder/status" ${FD.args}<"$folder/args"
 }
-# Skips what a command did not come to read.
+# Skips the lines that an earlier command did not read.
 next() {
   while read -r line; do
     case $line in "$1"*) return ;; esac
@@ -83,19 +90,19 @@ notice() {
 while :; do
   mount -t tmpfs -o "size=$bytes,mode=0755" hopgate "$base"
   prepare "$base" "$mode" "$owner"
-  [ -z "$other" ] || prepare "$base/${OTHER}" "$other_mode" "$other_owner"
+  [ -z "$other" ] || prepare "$base/${SECOND_OVERLAY}" "$other_mode" "$other_owner"
   mkdir "$base/outbox"
   [ -z "$owner" ] || chown "$owner" "$base/outbox"
   next /
   input=$line
   show "$base" "$root"
   notice "$base"
-  [ -z "$other" ] || show "$base/${OTHER}" "$other"
+  [ -z "$other" ] || show "$base/${SECOND_OVERLAY}" "$other"
   code=0
   run "$@" || code=$?
   echo "$code"
   next release
-  [ -z "$other" ] || umount "$base/${OTHER}/merged"
+  [ -z "$other" ] || umount "$base/${SECOND_OVERLAY}/merged"
   umount "$base/merged" "$base"
 done
 `;
@@ -120,7 +127,7 @@ export function commandShellArgv(
   const unshared = isOverlay ? ['unshare', '--mount', '--propagation', 'slave', ...mapsRoot, '--'] : [];
   const contained = [
     ...(isOverlay ? overlayParameters(host, overlays) : []),
-    ...(runAs ? dropTo(runAs) : []),
+    ...(runAs ? runAsArguments(runAs) : []),
     ...[host.bwrap, ...fixedArguments(layout, host.supportFiles)],
     ...(layout.proxy ? ['--ro-bind', nodeFor(host, runAs), NODE] : []),
     ...['--args', `${FD.args}`],
@@ -135,18 +142,18 @@ export function commandShellArgv(
 const isRoot = ({ self }: SandboxHost): boolean => self.uid === 0;
 
 function overlayParameters(host: SandboxHost, [tree, other]: readonly OverlayMount[]): string[] {
-  const looks = (source: string): [mode: string, owner: string] => {
+  const modeAndOwner = (source: string): [mode: string, owner: string] => {
     const { mode, uid, gid } = statSync(source);
     return [(mode & 0o777).toString(8), isRoot(host) ? `${uid}:${gid}` : ''];
   };
   return [
-    ...[tree!.source, host.supportFiles.overlayBase, `${tree!.bytes}`, ...looks(tree!.source)],
+    ...[tree!.source, host.supportFiles.overlayBase, `${tree!.bytes}`, ...modeAndOwner(tree!.source)],
     isRoot(host) ? '' : ',userxattr',
-    ...(other ? [other.source, ...looks(other.source)] : ['', '', '']),
+    ...(other ? [other.source, ...modeAndOwner(other.source)] : ['', '', '']),
   ];
 }
 
-const dropTo = ({ uid, gid }: HostIdentity) => [
+const runAsArguments = ({ uid, gid }: HostIdentity) => [
   ...['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--'],
 ];
 
@@ -182,8 +189,10 @@ function isOpenToAll(path: string): boolean {
 const RUN = 'HOPGATE_RUN';
 const variableName = (index: number): string => `HOPGATE_${index}`;
 
-/** In the units of POSIX `ulimit`; a limit above hopgate's own is lowered to it. */
-function limitsOf({ openFiles, fileBytes, processes }: LayoutLimits, cpuSeconds: number): string {
+/**
+ * Shell text that sets the limits with `ulimit`. A limit above the hard limit of hopgate's process is lowered to it.
+ */
+function limitScript({ openFiles, fileBytes, processes }: LayoutLimits, cpuSeconds: number): string {
   return [
     'at_most() { ulimit "$1" "$2" 2>/dev/null || ulimit "$1" "$(ulimit -H "$1")"; }',
     ...['ulimit -c 0', `at_most -n ${openFiles}`, `at_most -f ${Math.ceil(fileBytes / 512)}`],
@@ -257,7 +266,7 @@ export function commandMessage(
   const { values, set } = variablesOf(argv);
   const run = [
     `read -r go <&${FD.go} && exec ${FD.go}<&- || exit 125`,
-    `${limitsOf(layout.limits, cpuSeconds)} || exit 125`,
+    `${limitScript(layout.limits, cpuSeconds)} || exit 125`,
     set,
     ...(layout.proxy
       ? [

@@ -19,9 +19,11 @@ export interface CommandShells {
 
 const IDLE_MS = 5 * 60_000;
 const MAX_IDLE = 4;
-/** Commands per shell: earlier commands' page cache counts towards the group's memory until it is removed. */
+/**
+ * Maximum number of commands per shell, because their page cache counts as memory of the group as long as it exists.
+ */
 const MAX_RUNS = 500;
-/** Attempts to find the group empty: the kernel needs a moment to remove a sandbox's processes. */
+/** Number of checks that the group is empty, because the kernel needs a moment to remove a sandbox's processes. */
 const ATTEMPTS = 50;
 
 interface IdleShell {
@@ -49,12 +51,12 @@ export function makeCommandShells(host: SandboxHost, cgroups: Cgroups | null): C
     return shell;
   };
   const take = async (key: string, make: () => CommandShell): Promise<CommandShell> => {
-    const known = takeIdle((each) => each.key === key);
-    if (known?.isAlive && known.isReachable) {
-      known.keepsProcessAlive = true;
-      return known;
+    const idleShell = takeIdle((each) => each.key === key);
+    if (idleShell?.isAlive && idleShell.isReachable) {
+      idleShell.keepsProcessAlive = true;
+      return idleShell;
     }
-    if (known) void end(known);
+    if (idleShell) void end(idleShell);
     const shell = prepareSandbox(make);
     all.add(shell);
     try {

@@ -10,7 +10,7 @@ import { SandboxError } from './sandbox.ts';
 const ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
 
 const FIFOS = ['stdout', 'stderr', 'status'];
-const COMPLAINT = 2000;
+const MAX_STDERR = 2000;
 
 /** The streams and the end of one running command. */
 export interface RunningCommand {
@@ -33,9 +33,9 @@ export class CommandShell {
   readonly #exited: Promise<unknown>;
   readonly #ready: Promise<void>;
   #received = '';
-  #complaint = '';
+  #stderr = '';
   #failure: Error | null = null;
-  #answer: (line: string | null) => void = () => {};
+  #onLine: (line: string | null) => void = () => {};
   #isKilled = false;
   runs = 0;
 
@@ -58,14 +58,14 @@ export class CommandShell {
     });
     stdin!.on('error', () => {});
     stdout!.on('data', (chunk: Buffer) => this.#receive(chunk.toString('latin1')));
-    stderr!.on('data', (chunk: Buffer) => (this.#complaint = `${this.#complaint}${chunk}`.slice(-COMPLAINT)));
+    stderr!.on('data', (chunk: Buffer) => (this.#stderr = `${this.#stderr}${chunk}`.slice(-MAX_STDERR)));
     const isLimited = group && pid !== undefined ? group.join(pid) : Promise.resolve();
     this.#ready = Promise.all([isReady, isLimited]).then(([line]) => {
       if (line !== 'ready')
-        throw this.#failure ?? new SandboxError(`the sandbox could not be prepared: ${this.complaint}`);
+        throw this.#failure ?? new SandboxError(`the sandbox could not be prepared: ${this.stderr}`);
     });
     this.#ready.catch(() => {});
-    void this.#exited.then(() => this.#answer(null));
+    void this.#exited.then(() => this.#onLine(null));
   }
 
   /**
@@ -104,8 +104,8 @@ export class CommandShell {
       if (this.#failure) throw this.#failure;
       return line === null ? null : Number(line);
     });
-    const done = () => input?.destroy();
-    ended.then(done, done);
+    const closeInput = () => input?.destroy();
+    ended.then(closeInput, closeInput);
     // The first status report means that the sandbox's first process has started: the input is open for reading, so
     // closing our end loses nothing.
     status!.once('data', () => {
@@ -132,8 +132,8 @@ export class CommandShell {
   }
 
   /** The stderr of the shell itself; bubblewrap's is separate. */
-  get complaint(): string {
-    return this.#complaint.trim();
+  get stderr(): string {
+    return this.#stderr.trim();
   }
 
   /** Frees the overlay of the previous command. */
@@ -192,7 +192,7 @@ export class CommandShell {
 
   #nextLine(): Promise<string | null> {
     return new Promise((resolve) => {
-      this.#answer = resolve;
+      this.#onLine = resolve;
     });
   }
 
@@ -202,7 +202,7 @@ export class CommandShell {
     if (end === -1) return;
     const line = this.#received.slice(0, end);
     this.#received = this.#received.slice(end + 1);
-    this.#answer(line);
+    this.#onLine(line);
   }
 }
 

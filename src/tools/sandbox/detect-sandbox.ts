@@ -50,7 +50,7 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
   if (!mayAccess(bwrap, constants.X_OK))
     return unavailable(`${bwrap} cannot be executed`, `make it executable (chmod +x ${bwrap}) or ${adviseInstall()}`);
   try {
-    // Twice, because Ctrl-C ends a program that is being started, before it has a process group of its own.
+    // Tried twice: Ctrl-C ends a program that is being started and has no process group of its own yet.
     return await tryOut(bwrap).catch(() => tryOut(bwrap));
   } catch (error) {
     return unavailable(
@@ -64,8 +64,8 @@ const shared = new Map<boolean, Promise<Sandbox>>();
 
 /** The sandbox of this process, for all sessions. If it was unavailable, it is tested again. */
 export async function sharedSandbox(unsafe = false): Promise<Sandbox> {
-  const known = shared.get(unsafe);
-  if (known && (await known).availability.ok) return known;
+  const earlier = shared.get(unsafe);
+  if (earlier && (await earlier).availability.ok) return earlier;
   const found = detectSandbox({ unsafe });
   shared.set(unsafe, found);
   return found;
@@ -109,7 +109,9 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
   };
 }
 
-/** Asks in a process group of its own, because Ctrl-C in a terminal ends every program of hopgate's group. */
+/**
+ * Runs `bwrap --version` in its own process group, because Ctrl-C in a terminal ends every program of hopgate's group.
+ */
 async function versionOf(bwrap: string): Promise<string> {
   const env = { PATH: process.env['PATH'] ?? '' };
   const child = startProcess([bwrap, '--version'], { cwd: '/', env, stdio: ['ignore', 'pipe', 'ignore'] });
@@ -156,9 +158,9 @@ async function probeOverlay(
   const layout = withMounts(baseLayout('probe', { root: folder }), [
     { kind: 'overlay', source: folder, target: folder, bytes: 1 << 20 },
   ]);
-  let [seen, unixSockets] = [false, false];
+  let [wasWritten, unixSockets] = [false, false];
   const inspect: CommandOptions['inspect'] = async ({ upper, merged }) => {
-    seen = existsSync(join(upper, 'made')) && !existsSync(join(folder, 'made'));
+    wasWritten = existsSync(join(upper, 'made')) && !existsSync(join(folder, 'made'));
     unixSockets = (await connectError(join(merged, 'socket'))) === 'ECONNREFUSED';
   };
   const server = createServer((socket) => socket.destroy());
@@ -166,7 +168,7 @@ async function probeOverlay(
     await once(server.listen(join(folder, 'socket')), 'listening');
     const argv = ['bash', '-c', ': > made'];
     const { exit } = await runSandboxed(host, shells, null, layout, argv, { ...probeOptions(), inspect });
-    const overlay = exit === 0 && seen;
+    const overlay = exit === 0 && wasWritten;
     return { overlay, unixSockets: overlay && unixSockets };
   } catch {
     return { overlay: false, unixSockets: false };

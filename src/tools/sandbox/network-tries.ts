@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 
 /** Counts the tries of a sandbox to reach a network that it does not have. */
 export interface NetworkTries {
-  /** The number so far; the sandbox may have ended. */
+  /** The number of tries so far; also works after the sandbox has ended. */
   count(): number;
   close(): void;
 }
@@ -32,8 +32,8 @@ export function networkTries(pid: number): NetworkTries {
 
 /** The value of OutNoRoutes: in a table with a row of names (IPv4), or on a line of its own (IPv6). */
 function noRoutes(text: string): number {
-  const own = /^Ip6OutNoRoutes\s+(\d+)/m.exec(text);
-  if (own) return Number(own[1]);
+  const ipv6 = /^Ip6OutNoRoutes\s+(\d+)/m.exec(text);
+  if (ipv6) return Number(ipv6[1]);
   const [names = [], values = []] = text
     .split('\n')
     .filter((line) => line.startsWith('Ip: '))

@@ -6,7 +6,7 @@ import { PROXY } from './mounts/layout.ts';
 
 export interface ProbeTarget {
   /** A name for files that an attempt creates, unique for each layout. */
-  readonly mine: string;
+  readonly fileName: string;
   readonly root: string;
   readonly outside: string;
   readonly port: number;
@@ -27,9 +27,10 @@ interface Attempt extends AttemptAt<ProbeTarget> {
   readonly of?: readonly string[];
 }
 
-/** The number of processes to start; it exceeds the limit of a probed layout. */
-export const PROCESS_COUNT = 64;
-const BOMB = 300;
+/** The limit of a probed layout. */
+export const PROCESS_LIMIT = 64;
+/** The number of processes that an attempt starts; it exceeds the limit. */
+const STARTED_PROCESSES = 300;
 
 /**
  * Sends from one of a pair of sockets, which needs no `socket()`. The listener is a stream socket, so a wrong-type
@@ -57,12 +58,12 @@ const TOKENS = ['/etc/npmrc', '/usr/etc/npmrc', '/usr/local/etc/npmrc', '/etc/pi
 
 export const PROBE_ATTEMPTS: { readonly [name: string]: Attempt } = {
   'write to the tree': {
-    argv: ({ root, mine }) => nodeCommand(`fs.writeFileSync(${JSON.stringify(join(root, mine))}, 'x')`),
-    makes: ({ root, mine }) => [join(root, mine)],
+    argv: ({ root, fileName: mine }) => nodeCommand(`fs.writeFileSync(${JSON.stringify(join(root, mine))}, 'x')`),
+    makes: ({ root, fileName: mine }) => [join(root, mine)],
   },
   'write outside the tree': {
-    argv: ({ outside, mine }) => nodeCommand(`fs.writeFileSync(${JSON.stringify(join(outside, mine))}, 'x')`),
-    makes: ({ outside, mine }) => [join(outside, mine)],
+    argv: ({ outside, fileName: mine }) => nodeCommand(`fs.writeFileSync(${JSON.stringify(join(outside, mine))}, 'x')`),
+    makes: ({ outside, fileName: mine }) => [join(outside, mine)],
   },
   'read outside the tree': {
     argv: ({ outside }) => nodeCommand(`fs.readFileSync(${JSON.stringify(join(outside, 'secret'))})`),
@@ -89,14 +90,15 @@ export const PROBE_ATTEMPTS: { readonly [name: string]: Attempt } = {
     of: COMMANDS,
   },
   'plant a hook in a bare repository': {
-    argv: ({ root, mine }) =>
+    argv: ({ root, fileName: mine }) =>
       nodeCommand(`fs.writeFileSync(${JSON.stringify(join(root, 'mirror.git/hooks', mine))}, 'x')`),
     // In other layouts the write goes to an overlay that is discarded.
     of: ['read-only', 'edit'],
   },
   'plant a git hook': {
-    argv: ({ root, mine }) => nodeCommand(`fs.writeFileSync(${JSON.stringify(join(root, '.git/hooks', mine))}, 'x')`),
-    makes: ({ root, mine }) => [join(root, '.git/hooks', mine)],
+    argv: ({ root, fileName: mine }) =>
+      nodeCommand(`fs.writeFileSync(${JSON.stringify(join(root, '.git/hooks', mine))}, 'x')`),
+    makes: ({ root, fileName: mine }) => [join(root, '.git/hooks', mine)],
   },
   'read /etc/shadow': { argv: () => nodeCommand(`fs.readFileSync('/etc/shadow')`) },
   'see the keys of the host': {
@@ -108,7 +110,7 @@ export const PROBE_ATTEMPTS: { readonly [name: string]: Attempt } = {
   'read the tokens of package managers': {
     argv: () =>
       nodeCommand(
-        `const told = ${JSON.stringify(TOKENS)}.filter((path) => fs.existsSync(path) && fs.statSync(path).size > 0); if (told.length === 0) throw new Error('no file holds one')`,
+        `const full = ${JSON.stringify(TOKENS)}.filter((path) => fs.existsSync(path) && fs.statSync(path).size > 0); if (full.length === 0) throw new Error('no file holds one')`,
       ),
   },
   'list the home folder': {
@@ -157,7 +159,7 @@ export const PROBE_ATTEMPTS: { readonly [name: string]: Attempt } = {
     argv: () => [
       'sh',
       '-c',
-      `i=0; while [ $i -lt ${BOMB} ]; do sleep 60 & i=$((i+1)); done; [ "$(ls -d /proc/[0-9]* | wc -l)" -ge ${BOMB} ]`,
+      `i=0; while [ $i -lt ${STARTED_PROCESSES} ]; do sleep 60 & i=$((i+1)); done; [ "$(ls -d /proc/[0-9]* | wc -l)" -ge ${STARTED_PROCESSES} ]`,
     ],
   },
 };
@@ -190,6 +192,6 @@ const tunnelScript = (port: number) => `
 
 /** The entry of the home folder that contains hopgate's own Node. The sandbox creates only this entry. */
 function nodeUnderHome(): string | null {
-  const way = relative(homeFolder(process.env), realpathSync(process.execPath));
-  return way.startsWith('..') ? null : way.split(sep)[0]!;
+  const path = relative(homeFolder(process.env), realpathSync(process.execPath));
+  return path.startsWith('..') ? null : path.split(sep)[0]!;
 }

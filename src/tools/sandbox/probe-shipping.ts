@@ -21,7 +21,7 @@ const TOOL = { id: 'bash-git', purpose: '', effect: 'act', parameters: [], limit
 const isOwnChange = (path: string) => path === 'src/a';
 
 /** A repository with a remote, in which a session has changed `src/a`. */
-class Shop {
+class ProbeRepository {
   readonly root: string;
   readonly remote: string;
   readonly elsewhere: string;
@@ -58,7 +58,7 @@ class Shop {
 
   /** Approves the present tree as the tested one. */
   async approve(): Promise<void> {
-    const tree = await this.#now();
+    const tree = await this.#observe();
     if ('problem' in tree) throw new Error(tree.problem);
     this.#tree = tree;
   }
@@ -84,20 +84,20 @@ class Shop {
 
   /** Returns how the present tree differs from the approved one; null if it does not. */
   async mismatch(): Promise<string | null> {
-    return treeMismatch(this.#tree, await this.#now());
+    return treeMismatch(this.#tree, await this.#observe());
   }
 
   get #place() {
     return { root: this.root, config: CONFIG, unsafeNoSandbox: false };
   }
 
-  #now() {
+  #observe() {
     return observeTree(this.#sandbox, this.#place, new AbortController().signal, isOwnChange);
   }
 }
 
 /** Tries to ship. Returns the message that stopped the attempt, or null if it succeeded. */
-type Attempt = (shop: Shop) => Promise<string | null>;
+type Attempt = (shop: ProbeRepository) => Promise<string | null>;
 
 const refusal = (outcome: ToolOutcome): string | null =>
   outcome.status === 'failed' && outcome.code === 'not-what-was-approved' ? outcome.message : null;
@@ -145,7 +145,7 @@ export async function probeShipping(sandbox: Sandbox, folder: string): Promise<P
   const tries = Object.entries(ATTEMPTS).map(async ([name, attempt], at): Promise<ProbeResult> => {
     const layout = 'git-commit';
     try {
-      const why = await attempt(new Shop(sandbox, join(folder, `ship-${at}`)));
+      const why = await attempt(new ProbeRepository(sandbox, join(folder, `ship-${at}`)));
       return { layout, name, stopped: why !== null, detail: why ?? 'it got through' };
     } catch (error) {
       return { layout, name, stopped: false, detail: `it could not be tried: ${(error as Error).message}` };

@@ -21,9 +21,9 @@ import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { makeProxy } from '../proxy/filtering-proxy.ts';
 import { shellBackend } from '../shell/shell-backend.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
+import { scanTree } from './mounts/scan-tree.ts';
 import { editLayout, exploreLayout, readOnlyLayout, testLayout } from './mounts/tool-layouts.ts';
-import { scanTree } from './mounts/tree.ts';
-import { type AttemptAt, nodeCommand, PROBE_ATTEMPTS, PROCESS_COUNT, type ProbeTarget } from './probe-attempts.ts';
+import { type AttemptAt, nodeCommand, PROBE_ATTEMPTS, PROCESS_LIMIT, type ProbeTarget } from './probe-attempts.ts';
 import type { ProbeResult } from './probe-result.ts';
 import { probeShipping } from './probe-shipping.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
@@ -52,12 +52,12 @@ export async function probeSandbox(sandbox: Sandbox): Promise<ProbeResult[]> {
 async function tryAll(
   sandbox: Sandbox,
   layout: SandboxLayout,
-  target: Omit<ProbeTarget, 'mine'>,
+  target: Omit<ProbeTarget, 'fileName'>,
 ): Promise<ProbeResult[]> {
   const results: ProbeResult[] = [];
   for (const [name, attempt] of Object.entries(PROBE_ATTEMPTS))
     if (attempt.of === undefined || attempt.of.includes(layout.name)) {
-      const tried = await tryEscape(sandbox, layout, attempt, { ...target, mine: `escape-${layout.name}` });
+      const tried = await tryEscape(sandbox, layout, attempt, { ...target, fileName: `escape-${layout.name}` });
       results.push({ layout: layout.name, name, ...tried });
     }
   return results;
@@ -69,7 +69,7 @@ function layoutsFor(
   { overlay, unixSockets }: { readonly overlay: boolean; readonly unixSockets: boolean },
 ): SandboxLayout[] {
   const toolchains = ownNode();
-  const limits = { processes: PROCESS_COUNT };
+  const limits = { processes: PROCESS_LIMIT };
   const request = { root, masks: ['.env'], toolchains, limits, overlay, unixSockets };
   const gitDir = join(root, '.git');
   const repository = { root, gitDir, commonDir: gitDir };
@@ -90,7 +90,7 @@ function layoutsFor(
 }
 
 /** Creates the targets of the attempts: a repository, a sibling folder and two services. */
-async function makeTarget(folder: string): Promise<Omit<ProbeTarget, 'mine'> & { close(): void }> {
+async function makeTarget(folder: string): Promise<Omit<ProbeTarget, 'fileName'> & { close(): void }> {
   const [root, outside] = [join(folder, 'tree'), join(folder, 'outside')];
   for (const path of [join(root, '.git', 'hooks'), outside, join(folder, 'remote')])
     mkdirSync(path, { recursive: true });
@@ -178,7 +178,7 @@ async function tryHostileRepositories(sandbox: Sandbox, folder: string): Promise
 /** Some of the protected names; the last is another spelling of one. */
 const PLANTED = ['.hg/hgrc', '.jj/repo', '.envrc', '.devcontainer.json', '.vscode/tasks.json', 'src/.BASHRC'];
 
-function message(work: () => unknown): string | null {
+function errorMessage(work: () => unknown): string | null {
   try {
     work();
     return null;
@@ -225,7 +225,7 @@ async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult
   const planted = PLANTED.filter((path) => existsSync(join(root, path)));
   const wasTried = existsSync(join(root, 'allowed'));
   symlinkSync('/dev/zero', join(root, 'endless'));
-  const endless = message(() => readRegularFile(join(root, 'endless'), 1 << 20));
+  const endless = errorMessage(() => readRegularFile(join(root, 'endless'), 1 << 20));
   return [
     result('fill the disk by holes', blocks !== null && blocks < 1000, `a file of 64 MiB takes ${blocks} blocks`),
     result(

@@ -8,7 +8,7 @@ import { commandMessage, type HostIdentity, type SandboxHost } from './command-m
 import type { CommandShell } from './command-shell.ts';
 import type { CommandShells } from './command-shell-pool.ts';
 import { watchMemory } from './limits/memory-watch.ts';
-import { OTHER, overlaysOf } from './mounts/bwrap-arguments.ts';
+import { overlaysOf, SECOND_OVERLAY } from './mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { type NetworkTries, networkTries } from './network-tries.ts';
 import { type CommandOptions, type CommandResult, prepareSandbox, SandboxError } from './sandbox.ts';
@@ -44,36 +44,34 @@ async function supervise(
   const covers = overlays[0]?.covers ?? [];
   const proxy = layout.proxy ? acceptFor(shell, options) : null;
   const command = prepareSandbox(() => shell.run(message, options.stdin, layers, covers));
-  const child = new BoundedRun(command, options, () => shell.kill());
+  const boundedRun = new BoundedRun(command, options, () => shell.kill());
   const status = readStatus(command.status, !layout.network);
   const unwatch = host.limitsMemory ? () => {} : watchMemory(() => status.childPid, layout.limits.memoryBytes);
   try {
     // Read each stream to its end: the shell's next command writes into the same pipes.
-    const [code] = await Promise.all([command.ended, child.outputEnded, status.ended]);
-    child.settle();
+    const [code] = await Promise.all([command.ended, boundedRun.outputEnded, status.ended]);
+    boundedRun.settle();
     unwatch();
-    if (status.childPid !== null) await processGone(status.childPid);
-    if (overlays.length > 0 && options.inspect && child.killed === null && status.exit !== null) {
+    if (status.childPid !== null) await waitUntilGone(status.childPid);
+    if (overlays.length > 0 && options.inspect && boundedRun.killed === null && status.exit !== null) {
       const base = `/proc/${shell.process.pid}/root${host.supportFiles.overlayBase}`;
       const writes = (place: string) => ({ upper: `${place}/upper`, merged: `${place}/merged` });
-      const other = overlays.length > 1 ? writes(`${base}/${OTHER}`) : null;
+      const other = overlays.length > 1 ? writes(`${base}/${SECOND_OVERLAY}`) : null;
       await options.inspect({ ...writes(base), outbox: `${base}/outbox`, other }, status.exit);
     }
-    const report = child.report();
-    if (child.killed === null && (status.exit === null || proxy?.isReady === false))
-      throw new SandboxError(
-        `the sandbox could not be set up (exit ${code}): ${report.stderr.trim() || shell.complaint}`,
-      );
+    const report = boundedRun.report();
+    if (boundedRun.killed === null && (status.exit === null || proxy?.isReady === false))
+      throw new SandboxError(`the sandbox could not be set up (exit ${code}): ${report.stderr.trim() || shell.stderr}`);
     return {
       ...report,
-      exit: child.killed ? null : status.exit,
-      signal: child.killed ? 'SIGKILL' : null,
+      exit: boundedRun.killed ? null : status.exit,
+      signal: boundedRun.killed ? 'SIGKILL' : null,
       networkTries: status.tries?.count() ?? 0,
     };
   } finally {
     unwatch();
     status.tries?.close();
-    child.settle();
+    boundedRun.settle();
     proxy?.close();
   }
 }
@@ -114,7 +112,7 @@ function acceptFor(
 interface Status {
   childPid: number | null;
   exit: number | null;
-  /** True in a sandbox with a network of its own. */
+  /** The counters of the sandbox's own network; null if it shares the host's, and until its first process starts. */
   tries: NetworkTries | null;
   /** Settles when nothing more can be reported. */
   readonly ended: Promise<void>;
@@ -146,7 +144,7 @@ function readStatus(stream: Readable, isOwnNetwork: boolean): Status {
  * Waits for the first process of a pid namespace. It exits (or stays a zombie that is not reaped) only after all other
  * processes of the namespace.
  */
-async function processGone(pid: number): Promise<void> {
+async function waitUntilGone(pid: number): Promise<void> {
   for (let attempt = 0; startOf(pid) !== null; attempt += 1) {
     if (attempt > 2000) throw new SandboxError(`process ${pid} of the sandbox does not exit`);
     await sleep(attempt < 20 ? 1 : 5);

@@ -24,20 +24,20 @@ export async function runUnsandboxed(
   });
   const { stdin, stdout: out, stderr: err } = started;
   const exited = waitForExit(started);
-  const child = new BoundedRun({ stdout: out!, stderr: err! }, options, () => killGroup(started));
+  const boundedRun = new BoundedRun({ stdout: out!, stderr: err! }, options, () => killGroup(started));
   stdin?.on('error', () => {}).end(options.stdin);
   try {
     const { code, signal } = await exited;
-    child.settle();
+    boundedRun.settle();
     // Kill background processes that the command left.
     killGroup(started);
-    await Promise.race([child.outputEnded, sleep(SURVIVOR_GRACE_MS, undefined, { ref: false })]);
+    await Promise.race([boundedRun.outputEnded, sleep(SURVIVOR_GRACE_MS, undefined, { ref: false })]);
     out!.destroy();
     err!.destroy();
-    return { ...child.report(), exit: code, signal };
+    return { ...boundedRun.report(), exit: code, signal };
   } catch (error) {
     throw new SandboxError(`cannot start ${argv[0]}: ${(error as Error).message}`, { cause: error });
   } finally {
-    child.settle();
+    boundedRun.settle();
   }
 }

@@ -14,7 +14,7 @@ export interface CommandResult {
   readonly timedOut: boolean;
   /** True if the caller's signal ended the command. */
   readonly aborted: boolean;
-  /** Killed because its output exceeded the flood limit. */
+  /** True if the command was killed because its output exceeded the flood limit. */
   readonly flooded: boolean;
   /** Wall time. */
   readonly seconds: number;
@@ -65,7 +65,7 @@ export type SandboxAvailability =
     }
   | { readonly ok: false; readonly reason: string; readonly remedy: string };
 
-/** The sandbox itself failed, not the command in it. */
+/** Thrown if the sandbox itself failed, not the command in it. */
 export class SandboxError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(`[tools/sandbox] ${message}`, options);

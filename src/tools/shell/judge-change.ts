@@ -7,7 +7,7 @@ import { mayHoldWritable, OUTSIDE_WRITE_PATHS, writePathReason } from '../../gat
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { isInstructionFile } from '../instruction-imports.ts';
 import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
-import { isWithinOneOf } from '../sandbox/mounts/tree.ts';
+import { isWithinOneOf } from '../sandbox/mounts/scan-tree.ts';
 import { JOURNAL_PREFIX } from './change-journal.ts';
 import type { Change } from './overlay-changes.ts';
 

@@ -2,8 +2,8 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileStamp } from '../sandbox/mounts/certificates.ts';
 import type { SandboxLayout } from '../sandbox/mounts/layout.ts';
-import { type FolderSeen, folderStamp } from '../sandbox/mounts/read-folder.ts';
-import { isWithinOneOf, scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
+import { type FolderState, folderStamp } from '../sandbox/mounts/read-folder.ts';
+import { isWithinOneOf, scanTree, type TreeScan } from '../sandbox/mounts/scan-tree.ts';
 
 /** A masked file appeared or was replaced while a command ran. It was not covered, so the command may have read it. */
 export class LateMaskedFileError extends Error {
@@ -37,7 +37,7 @@ export function watchCoveredFiles({ root, masks, scan }: CoveredFiles, { mounts 
     if (changed) throw new LateMaskedFileError(changed.path, 'was replaced');
     const rewritten = scan.certificates.find(({ path, stamp }) => fileStamp(join(root, path)) !== stamp);
     if (rewritten) throw new LateMaskedFileError(rewritten.path, 'was replaced');
-    const isSame = ({ path, stamp }: FolderSeen) => stamp !== null && stamp === folderStamp(join(root, path));
+    const isSame = ({ path, stamp }: FolderState) => stamp !== null && stamp === folderStamp(join(root, path));
     if (scan.folders.every(isSame)) return;
     const isCovered = isWithinOneOf(new Set([...scan.maskedFiles, ...scan.maskedFolders]));
     const now = scanTree(root, masks);

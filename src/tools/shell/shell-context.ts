@@ -14,14 +14,14 @@ import { overlaysOf } from '../sandbox/mounts/bwrap-arguments.ts';
 import { readCovers } from '../sandbox/mounts/covers.ts';
 import {
   DEFAULT_LIMITS,
-  fromHome,
+  expandHome,
   type LayoutLimits,
   SANDBOX_HOME,
   type SandboxLayout,
-  STATE_HOMES,
+  stateHomes,
 } from '../sandbox/mounts/layout.ts';
+import { scanTree, type TreeScan } from '../sandbox/mounts/scan-tree.ts';
 import type { TreeRequest } from '../sandbox/mounts/tool-layouts.ts';
-import { scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandOptions, CommandResult, OverlayWrites, Sandbox } from '../sandbox/sandbox.ts';
 import { isStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
@@ -205,8 +205,8 @@ export function programsOf(
   const commands = [...test, ...install, ...Object.values(deploy)].flatMap(({ run: [program = '', sub] }) =>
     /^[a-z][\w-]*$/.test(sub ?? '') && !program.includes('/') ? [program, `${program}-${sub}`] : [program],
   );
-  const toolchains = config.toolchains.map(fromHome);
-  return operatorPrograms({ root, names: [...programs, ...commands], toolchains, masks, env, state: STATE_HOMES() });
+  const toolchains = config.toolchains.map(expandHome);
+  return operatorPrograms({ root, names: [...programs, ...commands], toolchains, masks, env, state: stateHomes() });
 }
 
 /** A refusal if commands can be contained but overlays cannot be mounted; for tools that need one. */

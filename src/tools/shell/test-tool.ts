@@ -8,7 +8,7 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { cacheMounts } from '../programs/cache-mounts.ts';
 import { boundText } from '../sandbox/bounded-output.ts';
-import { type LayoutLimits, STATE_HOMES, withMounts } from '../sandbox/mounts/layout.ts';
+import { type LayoutLimits, stateHomes, withMounts } from '../sandbox/mounts/layout.ts';
 import { testLayout } from '../sandbox/mounts/tool-layouts.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { compareCount } from '../test-report/compare-counts.ts';
@@ -68,7 +68,7 @@ function fieldsOfRun(
 ): { readonly [key: string]: Json } {
   const { verdict, report, reportProblem, remedy } = judgeRun(config.report, result, junit, changed);
   const now = verdict === 'pass' && report !== null && !narrowed ? report.passed : null;
-  const before = now === null ? null : compareCount(STATE_HOMES()[0]!, envelope.root, argv.join(' '), sessionId, now);
+  const before = now === null ? null : compareCount(stateHomes()[0]!, envelope.root, argv.join(' '), sessionId, now);
   return {
     command: [...argv],
     narrowed,

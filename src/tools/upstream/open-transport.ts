@@ -8,7 +8,6 @@ export interface ServerTransport {
   readonly transport: Transport;
   /** The reason of an unexpected end, and the program's last line; null if unknown. */
   last(): { readonly why: string | null; readonly line: string | null };
-  readonly pid: () => number | null;
   /** True if an error of a call means that the server is gone. */
   lost(error: unknown): boolean;
   close(): Promise<void>;
@@ -32,7 +31,6 @@ function programLine(
   return {
     transport,
     last: () => ({ why: transport.why, line: transport.lastLine }),
-    pid: () => transport.pid,
     lost: () => false,
     close: () => transport.close(),
   };
@@ -53,7 +51,6 @@ async function httpLine({
   return {
     transport,
     last: () => ({ why: null, line: null }),
-    pid: () => null,
     lost: (error) =>
       error instanceof SdkHttpError ? error.status === 404 || error.status >= 500 : error instanceof TypeError,
     async close() {

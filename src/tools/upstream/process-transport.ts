@@ -44,11 +44,6 @@ export class ProcessTransport implements Transport {
     return this.#words.line()?.replace(/^setpriv: failed to execute /, 'cannot run ') ?? null;
   }
 
-  /** The id of the server's process, which is also that of its process group. */
-  get pid(): number | null {
-    return this.#group?.child.pid ?? null;
-  }
-
   async start(): Promise<void> {
     const group = new ProcessGroup(this.#program.command, this.#program);
     this.#group = group;

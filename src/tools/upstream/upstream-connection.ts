@@ -44,11 +44,6 @@ export class UpstreamDown extends Error {
   override readonly name = 'UpstreamDown';
 }
 
-export type ConnectionStatus =
-  | { readonly state: 'idle' }
-  | { readonly state: 'up'; readonly pid: number | null }
-  | { readonly state: 'down'; readonly message: string };
-
 /**
  * The connection to one MCP server. It opens at first use and reopens at the next use after its end, but not before a
  * delay that grows with each failure. No timer runs. hopgate declares no client capabilities: the server cannot ask for
@@ -76,11 +71,6 @@ export class UpstreamConnection {
   /** Removes this server's secrets from a text. */
   clean(text: string): string {
     return this.#clean(text);
-  }
-
-  get standing(): ConnectionStatus {
-    if (this.#up) return { state: 'up', pid: this.#up.line.pid() };
-    return this.#down ? { state: 'down', message: this.#downMessage(this.#down) } : { state: 'idle' };
   }
 
   /**

@@ -17,8 +17,8 @@ import { detectSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
 import type { Mount } from '../../../src/tools/sandbox/mount.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';
+import { scanTree } from '../../../src/tools/sandbox/mounts/scan-tree.ts';
 import { readOnlyLayout, testLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
-import { scanTree } from '../../../src/tools/sandbox/mounts/tree.ts';
 import type { CommandOptions, Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 
 let sandbox: Sandbox;

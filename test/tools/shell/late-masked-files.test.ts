@@ -2,9 +2,9 @@ import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
 import * as readFolder from '../../../src/tools/sandbox/mounts/read-folder.ts';
-import { scanTree } from '../../../src/tools/sandbox/mounts/tree.ts';
+import { scanTree } from '../../../src/tools/sandbox/mounts/scan-tree.ts';
+import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
 import { watchCoveredFiles } from '../../../src/tools/shell/late-masked-files.ts';
 import { scratch } from './support.ts';
 

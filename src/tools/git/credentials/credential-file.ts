@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { isWithin } from '../../../base/paths.ts';
 import type { Env } from '../../../base/user-folders.ts';
-import { fromHome } from '../../sandbox/mounts/layout.ts';
+import { expandHome } from '../../sandbox/mounts/layout.ts';
 import { failed, type ToolStop } from '../../workspace/tool-stop.ts';
 
 export interface CredentialContext {
@@ -18,7 +18,7 @@ export function credentialFile(
 ): { readonly path: string } | ToolStop {
   let path: string;
   try {
-    path = realpathSync(fromHome(stated));
+    path = realpathSync(expandHome(stated));
     if (!lstatSync(path).isFile())
       return failed('no-credential', `${key}: ${stated} is not a file; ask the operator to correct it.`);
   } catch (cause) {

@@ -3,7 +3,7 @@ import { valueOr } from '../../../base/value-or.ts';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
 import type { GitConfig, GitCredential } from '../../../spec/types.ts';
 import { upstreamProxy } from '../../proxy/upstream-proxy.ts';
-import { fromHome } from '../../sandbox/mounts/layout.ts';
+import { expandHome } from '../../sandbox/mounts/layout.ts';
 import { failed, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import type { Repository } from '../repository.ts';
 import { type CredentialContext, credentialFile } from './credential-file.ts';
@@ -21,7 +21,7 @@ export async function findLogin(
   target: NetworkTarget,
 ): Promise<GitLogin | ToolStop> {
   const toolchains = call.envelope.config.toolchains
-    .map(fromHome)
+    .map(expandHome)
     .flatMap((folder) => (existsSync(folder) ? [realpathSync(folder)] : []));
   const places: CredentialContext = {
     env: process.env,

@@ -9,7 +9,7 @@ const INTERVAL_MS = 200;
  * a cgroup. A kernel limit for each process would also count reserved addresses, of which sanitizers need terabytes,
  * and would not apply to all processes together.
  *
- * @param first the first process of the sandbox; null until it has started
+ * @param first returns the id of the sandbox's first process; null until it has started
  * @returns a function that ends the watch
  */
 export function watchMemory(first: () => number | null, bytes: number): () => void {
@@ -23,7 +23,7 @@ export function watchMemory(first: () => number | null, bytes: number): () => vo
 
 /**
  * The processes of a sandbox: those of the namespace of its first process. Reading a namespace needs a right over the
- * process, which root in a container may lack; then the first process and its descendants, which are the same.
+ * process, which root in a container may lack; the descendants of the first process are then used, which are the same.
  */
 function membersOf(init: string): readonly string[] {
   const namespace = namespaceOf(init);

@@ -18,7 +18,7 @@ const PROC_COVERED = ['sys', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'mtrr', 'sysrq-
 const SHARED_MEMORY_BYTES = 64 << 20;
 
 /** The folder of the second overlay, in the folder of the first. */
-export const OTHER = 'other';
+export const SECOND_OVERLAY = 'other';
 
 export type OverlayMount = Extract<Mount, { kind: 'overlay' }>;
 
@@ -26,16 +26,13 @@ export type OverlayMount = Extract<Mount, { kind: 'overlay' }>;
 export const overlaysOf = ({ mounts, root }: Pick<SandboxLayout, 'mounts' | 'root'>): readonly OverlayMount[] =>
   mounts
     .filter((mount): mount is OverlayMount => mount.kind === 'overlay')
-    .sort((one, two) => Number(two.target === root) - Number(one.target === root));
-
-/** The layout fields that change the fixed arguments. */
-export type Networking = Pick<SandboxLayout, 'network'>;
+    .sort((a, b) => Number(b.target === root) - Number(a.target === root));
 
 /**
  * The arguments that contain the command, the same for every command. Later arguments can only add paths that the
  * command sees.
  */
-export function fixedArguments({ network }: Networking, supportFiles: SupportFiles): string[] {
+export function fixedArguments({ network }: Pick<SandboxLayout, 'network'>, supportFiles: SupportFiles): string[] {
   return [
     ...NAMESPACES.map((name) => `--unshare-${name}`),
     ...(network ? [] : ['--unshare-net']),
@@ -133,5 +130,5 @@ function mountArguments(mount: Mount, overlays: readonly OverlayMount[], support
 function mergedPath([tree, other]: readonly OverlayMount[], target: string, { overlayBase }: SupportFiles): string {
   const isOther = other !== undefined && !isWithin(tree!.target, target);
   const { target: top } = isOther ? other : tree!;
-  return join(overlayBase, isOther ? OTHER : '', 'merged', relative(top, target));
+  return join(overlayBase, isOther ? SECOND_OVERLAY : '', 'merged', relative(top, target));
 }

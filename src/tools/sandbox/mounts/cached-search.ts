@@ -4,7 +4,7 @@ import { getOrInsert } from '../../../base/get-or-insert.ts';
 import { isGitCredential } from '../../../gate/scope/masks.ts';
 import { isConfiguredGitFolder, isGitFolder, isGitOwnFolder, isObjectStore } from '../../git-paths.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
-import { type FolderSeen, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
+import { type FolderState, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 
 interface Hit {
   /** Relative to the base of the search. */
@@ -13,9 +13,9 @@ interface Hit {
 }
 
 /**
- * The kind of names in a folder. In `objects`, the folder belongs to a repository that is already known. In `refs` and
- * `logs`, names are branch names (`secrets/a`, `config`). No branch begins with a dot, so only names that do count as
- * masked.
+ * The kind of names in a folder. `objects`: a folder of git's objects, whose repository is already found. `branches`:
+ * git's `refs` or `logs`, where names are branch names (`secrets/a`, `config`). No branch begins with a dot, so there
+ * only names with a dot at the beginning count as masked.
  */
 type Names = 'paths' | 'objects' | 'branches';
 
@@ -34,13 +34,13 @@ interface Listing {
   readonly hasGitFile: boolean;
 }
 
-/** Findings of a search, with paths relative to its base. */
-export interface SearchFindings {
+/** The result of a search, with paths relative to its base. */
+export interface SearchResult {
   readonly hits: readonly Hit[];
   readonly repositories: readonly string[];
   readonly stores: readonly string[];
   readonly gitFiles: readonly string[];
-  readonly folders: readonly FolderSeen[];
+  readonly folders: readonly FolderState[];
 }
 
 /** Folders of a git folder whose names do not count as paths. */
@@ -59,7 +59,7 @@ export function cachedFolder(path: string, name: string, inGit: boolean): Cached
 
 type IsMasked = (path: string, entry?: Dirent) => boolean;
 
-const known = new WeakMap<readonly string[], Map<string, Listing>>();
+const listingsByMasks = new WeakMap<readonly string[], Map<string, Listing>>();
 
 /**
  * The masked paths and the repositories in a cached folder. A folder in it is read again only if its state differs.
@@ -70,20 +70,20 @@ export function searchCached(
   base: string,
   start: CachedFolder,
   masks: readonly string[],
-  masked: IsMasked,
-): SearchFindings {
-  const listings = getOrInsert(known, masks, () => new Map<string, Listing>());
+  isMasked: IsMasked,
+): SearchResult {
+  const listings = getOrInsert(listingsByMasks, masks, () => new Map<string, Listing>());
   const found = {
     hits: [] as Hit[],
     repositories: [] as string[],
     stores: [] as string[],
     gitFiles: [] as string[],
-    folders: [] as FolderSeen[],
+    folders: [] as FolderState[],
   };
   const open = [start];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     const { path } = folder;
-    const listing = list(base, folder, masked, listings);
+    const listing = listFolder(base, folder, isMasked, listings);
     found.folders.push({ path, stamp: listing.stamp });
     found.hits.push(...listing.hits);
     if (listing.kind === 'repository') found.repositories.push(path);
@@ -96,7 +96,7 @@ export function searchCached(
 
 const under = (folder: string, name: string): string => (folder === '' ? name : `${folder}/${name}`);
 
-function list(
+function listFolder(
   base: string,
   { path: folder, names }: CachedFolder,
   masked: IsMasked,

@@ -12,11 +12,11 @@ const MAX_BYTES = 2 << 20;
 const BLOCK = /-----BEGIN ([^-]+)-----[\s\S]*?-----END \1-----/g;
 
 /** Verdicts by path, with the state of the file. */
-const judged = new Map<string, { readonly stamp: string; readonly isPublic: boolean }>();
+const verdicts = new Map<string, { readonly stamp: string; readonly isPublic: boolean }>();
 
 /**
- * Returns a test of masked paths (root-relative). A file is a certificate if only the default mask `*.pem` matches it,
- * and each of its blocks is one. It is not secret, so commands see it. Masks of the operator always hold.
+ * Returns a test of masked paths (root-relative): true if the file holds only certificates, and only the default mask
+ * `*.pem` matches it. Such a file is not secret, so commands see it. Masks of the operator always hold.
  */
 export function certificateTest(root: string, masks: readonly string[]): (path: string) => boolean {
   if (!DEFAULT_MASKS.every((mask) => masks.includes(mask))) return () => false;
@@ -36,10 +36,10 @@ export function fileStamp(place: string): string {
 
 function holdsOnlyCertificates(place: string): boolean {
   const stamp = fileStamp(place);
-  const known = judged.get(place);
-  if (known?.stamp === stamp) return known.isPublic;
+  const cached = verdicts.get(place);
+  if (cached?.stamp === stamp) return cached.isPublic;
   const isPublic = areCertificates(place);
-  judged.set(place, { stamp, isPublic });
+  verdicts.set(place, { stamp, isPublic });
   return isPublic;
 }
 

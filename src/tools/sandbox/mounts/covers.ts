@@ -10,16 +10,16 @@ export const UNREAD_SECONDS = 1;
 const MAX_COVERS = 100;
 
 /**
- * The empty covers of masked files whose reading is detected: first those outside of `node_modules`.
+ * The empty covers of masked files for which a read is detected. Those outside of `node_modules` come first.
  *
  * @param root absolute path of the repository
  */
-export function noticedCovers(root: string, covers: readonly LayerFile[]): readonly string[] {
+export function watchedCovers(root: string, covers: readonly LayerFile[]): readonly string[] {
   const paths = covers.flatMap(({ path, text }) => (text.length === 0 && !isOfGit(path) ? [path] : []));
-  const [own, others] = [false, true].map((is) =>
-    paths.filter((path) => path.split('/').includes('node_modules') === is),
-  );
-  return [...own!, ...others!].slice(0, MAX_COVERS).filter((path) => keepsMode(dirname(join(root, path))));
+  const isPackage = (path: string) => path.split('/').includes('node_modules');
+  return [...paths.filter((path) => !isPackage(path)), ...paths.filter(isPackage)]
+    .slice(0, MAX_COVERS)
+    .filter((path) => keepsMode(dirname(join(root, path))));
 }
 
 /**
@@ -37,19 +37,19 @@ export function readCovers(
     return getOrInsert(
       folders,
       path,
-      () => isFolder(dirname(path)) && lookAt(join(upper, path))?.isDirectory() === true,
+      () => isFolder(dirname(path)) && lstatIfAny(join(upper, path))?.isDirectory() === true,
     );
   };
   return new Map(
     covers.flatMap((path): [string, boolean][] => {
-      const now = isFolder(dirname(path)) ? lookAt(join(upper, path)) : undefined;
-      const isOurs = now?.size === 0 && now.mtimeMs === lookAt(join(layer!, path))?.mtimeMs;
+      const now = isFolder(dirname(path)) ? lstatIfAny(join(upper, path)) : undefined;
+      const isOurs = now?.size === 0 && now.mtimeMs === lstatIfAny(join(layer!, path))?.mtimeMs;
       return isOurs ? [[path, now.atimeMs > UNREAD_SECONDS * 1000]] : [];
     }),
   );
 }
 
-const lookAt = (path: string) => lstatSync(path, { throwIfNoEntry: false });
+const lstatIfAny = (path: string) => lstatSync(path, { throwIfNoEntry: false });
 const isOfGit = (path: string): boolean => path.split('/').includes('.git');
 
 /** False if the layer shows the folder with another mode, because its copy would then look like a change. */

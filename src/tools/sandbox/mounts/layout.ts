@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { realpathIfAny } from '../../../base/files.ts';
+import { isWithin } from '../../../base/paths.ts';
 import { splitWords } from '../../../base/text.ts';
 import { homeFolder, stateHome } from '../../../base/user-folders.ts';
 import { toolchainSecrets } from '../host-secrets.ts';
@@ -135,25 +136,23 @@ export function withMounts(layout: SandboxLayout, mounts: readonly Mount[]): San
 }
 
 /** The folders with hopgate's evidence, the operator's token and the socket. No sandbox may show any of them. */
-export const STATE_HOMES = (): readonly string[] => {
+export const stateHomes = (): readonly string[] => {
   const { XDG_RUNTIME_DIR } = process.env;
   const homes = [stateHome(process.env), ...(XDG_RUNTIME_DIR ? [join(XDG_RUNTIME_DIR, 'hopgate')] : [])];
   return homes.map((home) => realpathIfAny(home) ?? join(realpathIfAny(dirname(home)) ?? dirname(home), 'hopgate'));
 };
 
-const isBeneath = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
-
-/** A path of hopgate.yaml that may begin with `~/`. */
-export const fromHome = (path: string): string => path.replace(/^~(?=\/)/, homeFolder(process.env));
+/** The absolute path for a path of hopgate.yaml that may begin with `~/`; other paths stay as they are. */
+export const expandHome = (path: string): string => path.replace(/^~(?=\/)/, homeFolder(process.env));
 
 /** @throws LayoutError if a folder named in hopgate.yaml does not exist, or is too wide to be shown */
 export function checkFolder(key: string, stated: string): string {
-  const folder = fromHome(stated);
+  const folder = expandHome(stated);
   if (!isAbsolute(folder)) throw new LayoutError(`${key}: "${folder}" is not an absolute path`);
   if (!existsSync(folder)) throw new LayoutError(`${key}: "${folder}" does not exist; correct it in hopgate.yaml`);
   const real = realpathSync(folder);
   if (TOO_WIDE.includes(real)) throw new LayoutError(`${key}: "${folder}" is too wide; name a more specific folder`);
-  if (STATE_HOMES().some((state) => isBeneath(real, state) || isBeneath(state, real)))
+  if (stateHomes().some((state) => isWithin(state, real) || isWithin(real, state)))
     throw new LayoutError(`${key}: "${folder}" holds hopgate's own state; name a different folder`);
   return folder;
 }

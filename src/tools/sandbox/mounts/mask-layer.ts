@@ -34,22 +34,22 @@ const KEPT_MS = 24 * 3_600_000;
  */
 export function maskLayer(root: string, files: readonly LayerFile[]): string {
   const folders = new Map<string, Stats>();
-  const note = (path: string): void => {
+  const addFolder = (path: string): void => {
     if (folders.has(path)) return;
-    if (path !== '') note(parentOf(path));
+    if (path !== '') addFolder(parentOf(path));
     folders.set(path, lstatSync(join(root, path)));
   };
   try {
-    for (const { path } of files) note(parentOf(path));
-    const looks = [...folders].map(([path, { mode, uid, gid }]) => [path, mode, uid, gid]);
+    for (const { path } of files) addFolder(parentOf(path));
+    const attributes = [...folders].map(([path, { mode, uid, gid }]) => [path, mode, uid, gid]);
     const contents = files.map(({ path, text, mode }) => [path, mode ?? null, hash('sha256', text, 'hex')]);
-    const key = hash('sha256', JSON.stringify([looks, contents]), 'hex');
-    const made = layers.get(root) ?? [];
-    const known = made.find((layer) => layer.key === key);
+    const key = hash('sha256', JSON.stringify([attributes, contents]), 'hex');
+    const existing = layers.get(root) ?? [];
+    const reusable = existing.find((layer) => layer.key === key);
     // A cleaner of temporary files may have removed parts of it.
-    if (known && known.stamp === stampOf(known.folder, folders.keys())) {
-      known.usedAt = Date.now();
-      return known.folder;
+    if (reusable && reusable.stamp === stampOf(reusable.folder, folders.keys())) {
+      reusable.usedAt = Date.now();
+      return reusable.folder;
     }
     const folder = hiddenFolder();
     try {
@@ -59,9 +59,9 @@ export function maskLayer(root: string, files: readonly LayerFile[]): string {
       throw error;
     }
     const isOld = ({ usedAt }: Layer) => usedAt < Date.now() - KEPT_MS;
-    for (const { folder: old } of made.filter(isOld)) rmSync(old, { recursive: true, force: true });
+    for (const { folder: old } of existing.filter(isOld)) rmSync(old, { recursive: true, force: true });
     const layer = { key, folder, stamp: stampOf(folder, folders.keys()), usedAt: Date.now() };
-    layers.set(root, [...made.filter((each) => each !== known && !isOld(each)), layer]);
+    layers.set(root, [...existing.filter((each) => each !== reusable && !isOld(each)), layer]);
     return folder;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
@@ -76,10 +76,10 @@ function build(folder: string, root: string, folders: ReadonlyMap<string, Stats>
   const { uid, gid } = lstatSync(root);
   for (const { path, text, mode = 0o444 } of files) {
     writeFileSync(join(folder, path), text, { mode });
-    own(join(folder, path), { uid, gid });
+    setOwner(join(folder, path), { uid, gid });
   }
   for (const [path, stats] of [...folders].reverse()) {
-    own(join(folder, path), stats);
+    setOwner(join(folder, path), stats);
     // The mode lets hopgate remove the folder. In an overlay, the owner of the folder could change its mode anyway.
     chmodSync(join(folder, path), (stats.mode & 0o7777) | (process.getuid!() === 0 ? 0 : 0o700));
   }
@@ -92,6 +92,6 @@ function stampOf(folder: string, paths: Iterable<string>): string {
 
 const parentOf = (path: string): string => (path.includes('/') ? dirname(path) : '');
 
-function own(path: string, { uid, gid }: Pick<Stats, 'uid' | 'gid'>): void {
+function setOwner(path: string, { uid, gid }: Pick<Stats, 'uid' | 'gid'>): void {
   if (process.getuid!() === 0) chownSync(path, uid, gid);
 }

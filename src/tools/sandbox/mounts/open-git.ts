@@ -6,7 +6,7 @@ import type { Mount } from '../mount.ts';
 import type { LayerFile } from './mask-layer.ts';
 import { readFolder } from './read-folder.ts';
 
-/** The place of a repository's real objects in a sandbox in which git writes new objects to memory. */
+/** The path of a repository's existing objects in a sandbox in which git writes new objects to memory. */
 const objectsPlace = (at: number): string => `/var/git-objects${at === 0 ? '' : `-${at}`}`;
 /** Maximum size of the objects that a command may write there. */
 const OBJECTS_BYTES = 256 << 20;
@@ -59,8 +59,8 @@ export const gitFoldersIn = (
 
 /**
  * Makes the git folders of a repository writable in an overlay. All that a command writes there is discarded with the
- * overlay. Masked objects stay hidden: git writes new objects to a folder in memory, and reads the others from the view
- * at another place.
+ * overlay. Masked objects stay hidden: git writes new objects to a folder in memory, and reads existing ones from a
+ * copy without the masked ones at {@link objectsPlace}.
  *
  * @param top the folder that the overlay shows; the git folders are in it
  * @param objects mounts that cover the objects of masked files
@@ -82,16 +82,16 @@ export function openGit(
     return isFile && !isWithin(place, mount.target) ? [mount.target] : [];
   });
   const others = objects.filter(({ target }) => !covers.includes(target));
-  const isView = others.some(({ kind, target }) => kind === 'read-only' && target === place);
+  const isCopied = others.some(({ kind, target }) => kind === 'read-only' && target === place);
   return {
     sealed,
     layer: covers.map((path) => ({ path: relative(top, path), text: '', mode: 0o644 })),
-    objects: isView
+    objects: isCopied
       ? [
           { kind: 'scratch', target: place, bytes: OBJECTS_BYTES },
           { kind: 'text-file', target: join(place, 'info/alternates'), text: `${objectsPlace(at)}\n` },
           ...others.map((mount) =>
-            mount.kind === 'read-only' ? { ...mount, target: moved(mount.target, place, objectsPlace(at)) } : mount,
+            mount.kind === 'read-only' ? { ...mount, target: movePath(mount.target, place, objectsPlace(at)) } : mount,
           ),
         ]
       : others,
@@ -107,5 +107,5 @@ function otherWorkTrees(gitDir: string, commonDir: string): string[] {
     .filter((path) => path !== gitDir);
 }
 
-const moved = (target: string, place: string, to: string): string =>
+const movePath = (target: string, place: string, to: string): string =>
   target === place || target.startsWith(`${place}/`) ? to + target.slice(place.length) : target;

@@ -34,7 +34,7 @@ export function isUnlistable(path: string): boolean {
 }
 
 /** A folder, and its state before its entries were read. */
-export interface FolderSeen {
+export interface FolderState {
   readonly path: string;
   /** The folder's state, different after each change of its entries; null if the next change might leave it equal. */
   readonly stamp: bigint | null;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { linkIfAny } from '../../../base/files.ts';
 import { atExit } from '../at-exit.ts';
 
-/** The identity includes the pid namespace, because a pid of another namespace means nothing here. */
+/** Names of these folders include the pid namespace, because a pid of another namespace means nothing here. */
 const PREFIX = `hopgate-sandbox-${/\d+/.exec(linkIfAny('/proc/self/ns/pid') ?? '')?.[0] ?? '0'}-`;
 
 /** Retries, because a launcher that was killed a moment ago may still add its pipes to a folder during the removal. */

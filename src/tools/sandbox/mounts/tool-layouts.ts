@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { isWithin } from '../../../base/paths.ts';
 import type { Mount } from '../mount.ts';
 import { type BaseRequest, baseLayout, type SandboxLayout, withMounts } from './layout.ts';
+import { maskMounts, maskOverlay, openOuterGit, outerGitMounts } from './mask-mounts.ts';
 import { modulesOf, openGit, ownGits } from './open-git.ts';
-import { maskMounts, maskOverlay, openOuterGit, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
+import { scanTree, type TreeScan } from './scan-tree.ts';
 
 export interface TreeRequest extends BaseRequest {
   /** Patterns of files that no command may see. */
@@ -36,7 +37,7 @@ export function readOnlyLayout(request: TreeRequest): SandboxLayout {
   const { root, unixSockets = false } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const isLayered =
-    request.overlay === true && (scan.maskedFiles.length > MAX_MOUNTED || (unixSockets && isPlain(root)));
+    request.overlay === true && (scan.maskedFiles.length > MAX_MOUNTED || (unixSockets && isShownByOverlay(root)));
   const { layer, mounts } = isLayered ? maskOverlay(root, scan) : { layer: {}, mounts: maskMounts(root, scan) };
   const base = treeLayout('read-only', { ...request, scan }, [
     isLayered
@@ -54,7 +55,7 @@ export function readOnlyLayout(request: TreeRequest): SandboxLayout {
 const UNDER_OVERLAYS = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1];
 
 /** True if an overlay shows all of a folder: its file system is local, and no other is mounted inside. */
-function isPlain(folder: string): boolean {
+function isShownByOverlay(folder: string): boolean {
   if (!UNDER_OVERLAYS.includes(statfsSync(folder).type >>> 0)) return false;
   const points = readFileSync('/proc/self/mountinfo', 'utf8').trim().split('\n');
   // The kernel escapes blanks and similar characters as octal numbers.
@@ -100,7 +101,9 @@ export function editLayout(request: TreeRequest, name: 'edit' | 'explore' = 'edi
   const sealedGit = opened.flatMap((one) => one.sealed);
   const [first] = scan.outer;
   const outer =
-    first && isPlain(first.folder) ? openOuterGit(first, { root, scan }, OVERLAY_BYTES, request.objects ?? []) : null;
+    first && isShownByOverlay(first.folder)
+      ? openOuterGit(first, { root, scan }, OVERLAY_BYTES, request.objects ?? [])
+      : null;
   const { layer, mounts } = maskOverlay(
     root,
     scan,
@@ -125,7 +128,7 @@ export function editLayout(request: TreeRequest, name: 'edit' | 'explore' = 'edi
  * is discarded. Where an overlay cannot show the whole tree, the tree is read-only.
  */
 export const exploreLayout = (request: TreeRequest): SandboxLayout =>
-  request.overlay && isPlain(request.root) ? editLayout(request, 'explore') : readOnlyLayout(request);
+  request.overlay && isShownByOverlay(request.root) ? editLayout(request, 'explore') : readOnlyLayout(request);
 
 /** The tree on a throwaway overlay, so that builds and tests can write anywhere; `.git` is read-only. */
 export function testLayout(request: TreeRequest): SandboxLayout {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { formatOnly, withoutCredentials } from '../../../src/tools/sandbox/mounts/git-format.ts';
+import { formatOnly, withoutCredentials } from '../../../src/tools/sandbox/mounts/filter-git-config.ts';
 
 it('the shown git configuration contains only what git needs to read the repository', () => {
   const config = `[core]

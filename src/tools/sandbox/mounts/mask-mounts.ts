@@ -1,0 +1,133 @@
+import { join, relative } from 'node:path';
+import { readIfAny } from '../../../base/files.ts';
+import { isWithin } from '../../../base/paths.ts';
+import { gitFileTarget } from '../../git/repository.ts';
+import { assumeUnchanged } from '../../git-objects/git-index.ts';
+import type { Mount } from '../mount.ts';
+import type { OverlayMount } from './bwrap-arguments.ts';
+import { watchedCovers } from './covers.ts';
+import { withoutCredentials } from './filter-git-config.ts';
+import { type LayerFile, maskLayer } from './mask-layer.ts';
+import { openGit } from './open-git.ts';
+import type { OuterGit, TreeScan } from './scan-tree.ts';
+
+/** Mounts that cover the masked paths of a scan; they must follow the mount of the tree. */
+export function maskMounts(root: string, scan: TreeScan): Mount[] {
+  const indexes = indexMounts(root, scan).filter(({ target }) => isWithin(root, target));
+  return [...folderMounts(root, scan), ...scan.maskedFiles.map((path) => coverMount(join(root, path))), ...indexes];
+}
+
+const folderMounts = (root: string, { maskedFolders }: TreeScan): Mount[] =>
+  maskedFolders.map((path) => ({ kind: 'empty-folder', target: join(root, path) }));
+
+/** The mounts of {@link maskMounts} for an overlay. Its layer covers the files and adds the files in `more`. */
+export function maskOverlay(
+  root: string,
+  scan: TreeScan,
+  more: readonly LayerFile[] = [],
+): { readonly layer: Pick<OverlayMount, 'layer' | 'covers'>; readonly mounts: readonly Mount[] } {
+  const covers = scan.maskedFiles.map((path): LayerFile => ({ path, text: coverText(join(root, path)) }));
+  const indexes = maskedIndexes(root, scan).filter(({ path }) => isWithin(root, path));
+  const files = [
+    ...covers,
+    ...more.filter(({ path }) => !scan.maskedFiles.includes(path)),
+    ...indexes.map(({ path, text }) => ({ path: relative(root, path), text, mode: 0o644 })),
+  ];
+  return {
+    layer: files.length > 0 ? { layer: maskLayer(root, files), covers: watchedCovers(root, covers) } : {},
+    mounts: folderMounts(root, scan),
+  };
+}
+
+/**
+ * Copies of the indexes of repositories whose work trees are in the root and that track covered files. In a copy, git
+ * assumes these files to be unchanged.
+ */
+function maskedIndexes(root: string, scan: TreeScan): { readonly path: string; readonly text: Buffer }[] {
+  const covered = [...scan.maskedFiles, ...scan.maskedFolders];
+  const [own] = scan.outer;
+  const trees = [
+    ...(own ? [{ tree: '', gitDir: own.repository.gitDir }] : []),
+    ...scan.repositories.flatMap((path) =>
+      path === '.git' || path.endsWith('/.git') ? [{ tree: path.slice(0, -5), gitDir: join(root, path) }] : [],
+    ),
+    ...scan.gitFiles.flatMap((path) => {
+      const gitDir = gitFileTarget(join(root, path));
+      return gitDir === null ? [] : [{ tree: path.slice(0, -5), gitDir }];
+    }),
+  ];
+  const indexes = trees.flatMap(({ tree, gitDir }) => {
+    const path = join(gitDir, 'index');
+    const inTree = covered.flatMap((each) =>
+      tree === '' ? [each] : each.startsWith(`${tree}/`) ? [each.slice(tree.length + 1)] : [],
+    );
+    const text = assumeUnchanged(path, inTree);
+    return text === null ? [] : [{ path, text }];
+  });
+  return [...new Map(indexes.map((index) => [index.path, index])).values()];
+}
+
+/**
+ * The text of a masked file in a sandbox: empty, or for a git configuration the settings without credentials, because
+ * git needs these.
+ */
+const coverText = (path: string): string =>
+  /\/config(?:\.worktree)?$/.test(path) ? withoutCredentials(readIfAny(path)) : '';
+
+function coverMount(target: string): Mount {
+  const text = coverText(target);
+  return text === '' ? { kind: 'empty-file', target } : { kind: 'text-file', target, text };
+}
+
+/**
+ * Mounts for the repository of a linked work tree or submodule. It is outside of the root, so it is mounted in
+ * addition, read-only, without its credentials. Empty if the root contains its own repository.
+ */
+export const outerGitMounts = (root: string, scan: TreeScan): Mount[] =>
+  scan.outer.flatMap(({ folder, hits }): Mount[] => [
+    { kind: 'read-only', source: folder, target: folder },
+    ...hits.map(({ path, entry }): Mount => {
+      const target = join(folder, path);
+      return entry.isDirectory() ? { kind: 'empty-folder', target } : coverMount(target);
+    }),
+    ...indexMounts(root, scan).filter(({ target }) => isWithin(folder, target)),
+  ]);
+
+/** Mounts that cover the indexes, if no layer of an overlay does. */
+const indexMounts = (root: string, scan: TreeScan): Mount[] =>
+  maskedIndexes(root, scan).map(({ path, text }) => ({ kind: 'text-file', target: path, text, isOpen: true }));
+
+/**
+ * Mounts the repository of a linked work tree or submodule as an overlay, in which git may write.
+ *
+ * @param bytes maximum size of what a command writes
+ * @param objects mounts that cover the objects of masked files
+ */
+export function openOuterGit(
+  { folder, repository, hits }: OuterGit,
+  { root, scan }: { readonly root: string; readonly scan: TreeScan },
+  bytes: number,
+  objects: readonly Mount[],
+): { readonly mounts: readonly Mount[]; readonly objects: readonly Mount[] } {
+  const { sealed, layer, objects: opened } = openGit(folder, repository, objects);
+  const indexes = maskedIndexes(root, scan).filter(({ path }) => isWithin(folder, path));
+  const [folders, covered] = [true, false].map((isFolder) =>
+    hits.filter((hit) => hit.entry.isDirectory() === isFolder),
+  );
+  const files = new Map(
+    [
+      ...layer,
+      ...indexes.map(({ path, text }) => ({ path: relative(folder, path), text, mode: 0o644 })),
+      ...covered!.map(({ path }) => ({ path, text: coverText(join(folder, path)) })),
+    ].map((file): [string, LayerFile] => [file.path, file]),
+  );
+  const covers = files.size > 0 ? { layer: maskLayer(folder, [...files.values()]) } : {};
+  return {
+    objects: opened,
+    mounts: [
+      { kind: 'overlay', source: folder, target: folder, bytes, ...covers },
+      ...sealed,
+      ...folders!.map(({ path }): Mount => ({ kind: 'empty-folder', target: join(folder, path) })),
+    ],
+  };
+}

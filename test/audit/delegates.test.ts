@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { widerThan } from '../../src/audit/delegation/wider-than.ts';
-import { examineSpecs } from '../../src/audit/properties/prove.ts';
+import { extraPermissions } from '../../src/audit/delegation/extra-permissions.ts';
+import { examineSpecs } from '../../src/audit/properties/prove-properties.ts';
 import { isWritablePath } from '../../src/audit/rules/audited-path.ts';
 import { subAgentPin } from '../../src/gate/delegation/sub-agent-pin.ts';
 import { writePathReason } from '../../src/gate/scope/write-paths.ts';
@@ -120,7 +120,8 @@ describe('a sub-agent within its parent’s peripheral', () => {
         const parent = { specs, config, mode: null, peripheral: 'here' };
         const pin = subAgentPin(parent, { to: 'there', within: 'parent' });
         const only = pin.specs.peripherals['there']!;
-        for (const outer of [here, there]) expect(widerThan([only, pin], [outer, { specs, config }])).toEqual([]);
+        for (const outer of [here, there])
+          expect(extraPermissions([only, pin], [outer, { specs, config }])).toEqual([]);
         const write = only.scope.rule.write;
         for (const outer of [here, there]) {
           const may = outer.scope.rule.write.length > 0 ? (config.scopes[outer.id] ?? outer.scope.rule.write) : [];

@@ -6,7 +6,7 @@ import { inferSpecs } from '../../src/audit/infer/infer-specs.ts';
 import { coveringGlobs, pathCover } from '../../src/audit/infer/path-cover.ts';
 import { printSpecs } from '../../src/audit/infer/print-specs.ts';
 import { addUsage, RecordedUsages } from '../../src/audit/infer/usage.ts';
-import { proveProperties } from '../../src/audit/properties/prove.ts';
+import { proveProperties } from '../../src/audit/properties/prove-properties.ts';
 import { isWithinPaths } from '../../src/audit/rules/audited-path.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { examineSpecs, proveProperties } from '../../src/audit/properties/prove.ts';
+import { examineSpecs, proveProperties } from '../../src/audit/properties/prove-properties.ts';
 import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
@@ -55,7 +55,7 @@ describe('the check of the built-in properties', () => {
         ),
         ...place('home', `${HOME}entry: [from-one]\nexit: { again: one }\n`),
       });
-    const shut = 'one ─on→ home is shut (the gate "fruit.n > 3 && fruit.n < 3" cannot hold)';
+    const shut = 'one ─on→ home never opens (the gate "fruit.n > 3 && fruit.n < 3" cannot hold)';
     expect(broken(specs('fruit.n > 3 && fruit.n < 3')).map(({ message }) => message)).toEqual([
       `no session can reach home: ${shut}`,
       `from one no hops lead to home: ${shut}`,
@@ -125,7 +125,7 @@ describe('the check of agents, modes and conditions', () => {
       ...place('three', `${LOOK}agents: [bob]\nentry: [from-two]\nexit: { on: one }\n`),
     });
     expect(broken(specs).map(({ message }) => message)).toContain(
-      'no session can reach three: two ─on→ three is shut (the agent may not enter three)',
+      'no session can reach three: two ─on→ three never opens (the agent may not enter three)',
     );
     // A dead end for bob, and none for ann.
     expect(broken(specs).find(({ property }) => property === 'way-back')?.path).toEqual(['as agent bob', 'start one']);
@@ -140,7 +140,7 @@ describe('the check of agents, modes and conditions', () => {
       ...place('two', `${LOOK}entry: [from-one, tests-passed]\nexit: { on: one }\n`),
     });
     expect(broken(specs)[0]?.message).toBe(
-      'no session can reach two: one ─fail→ two is shut (always result is not fail, or the condition "tests-passed" cannot hold)',
+      'no session can reach two: one ─fail→ two never opens (always result is not fail, or the condition "tests-passed" cannot hold)',
     );
     expect(notes(specs)).toEqual([
       'dead-exit: pass never opens one: the rule "visit.steps > 3 && visit.steps < 2" of pass cannot hold',
@@ -547,7 +547,7 @@ it('the proofs, notes and reasons agree with a search over every agent, mode, co
       }
       for (const message of lost) {
         for (const [, from, exit, to, reason] of message.matchAll(
-          /([a-d]) ─(\S+)→ ([a-d]) is shut \((.*?)\)(?=, |$)/g,
+          /([a-d]) ─(\S+)→ ([a-d]) never opens \((.*?)\)(?=, |$)/g,
         )) {
           const way = draft.ways.find((one) => one.from === from && exitOf(one) === exit && one.to === to)!;
           if (!places.has(from!)) expect(reason).toBe(`no session reaches ${from}`);

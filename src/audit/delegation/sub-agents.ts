@@ -5,7 +5,7 @@ import type { AuditedPin } from '../rules/audit-state.ts';
 import { sameJson } from '../rules/compare-json.ts';
 import { readBody } from '../rules/read-body.ts';
 import type { Gap, Violation } from '../verify/audit-verdict.ts';
-import { widerThan } from './wider-than.ts';
+import { extraPermissions } from './extra-permissions.ts';
 
 /** Another session of the same store: its pin and its entries. */
 export interface OtherSession {
@@ -29,8 +29,8 @@ interface RecordedBody<Body> {
 }
 
 /**
- * Compares a session with those of its sub-agents, and with the one that started it: each delegation and the opening of
- * its session name each other, and the sub-agent's pin grants no more than the delegation says.
+ * Compares a session with the sessions of its sub-agents, and with the session that started it. Each delegation and the
+ * opening of its session must name each other. The sub-agent's pin may grant no more than the delegation says.
  */
 export class SubAgents {
   readonly #pinned: AuditedPin;
@@ -60,16 +60,16 @@ export class SubAgents {
   async #judgeParent({ entry, body }: RecordedBody<SessionOpenBody>, find: FindSession, found: FoundSession) {
     const { parent, delegation } = body;
     if (delegation === undefined) return;
-    const above = parent === undefined ? null : await find(parent);
-    if (above === null) {
+    const parentSession = parent === undefined ? null : await find(parent);
+    if (parentSession === null) {
       found.gaps.push(gap(entry, `the session that started this one is not available: ${parent ?? 'none'}`));
       return;
     }
-    for await (const { entry: other } of above.entries) {
+    for await (const { entry: other } of parentSession.entries) {
       if (other.id !== delegation) continue;
-      const known = readBody(other.body);
-      if (known?.event === 'delegation' && known.session === entry.sessionId) {
-        judgePin(entry, known, other.mode, { parent: above.pinned, child: this.#pinned }, found);
+      const recorded = readBody(other.body);
+      if (recorded?.event === 'delegation' && recorded.session === entry.sessionId) {
+        judgePin(entry, recorded, other.mode, { parent: parentSession.pinned, child: this.#pinned }, found);
         return;
       }
     }
@@ -130,7 +130,7 @@ function judgePin(
   for (const id of within === 'own' ? [to] : [from, to]) {
     const outer = getOwn(parent.specs.peripherals, id);
     if (!outer) continue;
-    const more = widerThan([only, child], [outer, parent]);
+    const more = extraPermissions([only, child], [outer, parent]);
     if (more.length > 0) wrong(`within ${id}`, `the sub-agent has more: ${more.join('; ')}`);
   }
 }

@@ -10,15 +10,17 @@ import { coveringGlobs, pathCover } from './path-cover.ts';
 import { PeripheralUsage, type RecordedUsages } from './usage.ts';
 import { needsOperator, wayBack } from './way-back.ts';
 
-/** A grant of a spec that no session used. */
+/** A permission of a spec that no session used. */
 export interface UnusedPermission {
-  /** null if the grant belongs to the whole spec set. */
+  /** null if the permission belongs to the whole spec set. */
   readonly peripheral: string | null;
   readonly what: 'peripheral' | 'tool' | 'write' | 'read' | 'command' | 'url' | 'resource' | 'exit' | 'entry' | 'mode';
   readonly granted: string;
 }
 
-/** Usage in a peripheral that a spec cannot express: the files read, the commands run, the hosts contacted. */
+/**
+ * The recorded use of a peripheral, for a person: its number of visits, and globs and names that a spec cannot express.
+ */
 export interface RecordedUse {
   readonly visits: number;
   readonly reads: readonly string[];
@@ -28,16 +30,16 @@ export interface RecordedUse {
 }
 
 export interface InferredSpecs {
-  /** The tightest spec set, in the terms of the given one, that admits the recorded actions. */
+  /** The tightest spec set that admits the recorded actions, in the terms of the original set. */
   readonly specs: SpecSet;
   readonly slack: readonly UnusedPermission[];
   readonly seen: { readonly [peripheral: string]: RecordedUse };
 }
 
 /**
- * Infers the tightest spec set that admits the recorded actions of sessions. It only removes grants from `specs`;
- * conditions, gates and fruits stay unchanged. A way out of each peripheral stays ({@link wayBack}), with peripherals
- * that no session used, because without it `check` would report a dead end.
+ * Infers the tightest spec set that admits the recorded actions of sessions. It only removes permissions from `specs`;
+ * conditions, gates and fruits stay unchanged. The edges of {@link wayBack} stay too, even to peripherals that no
+ * session used, because without them `hopgate check` would report a dead end.
  */
 export function inferSpecs(specs: SpecSet, usage: RecordedUsages): InferredSpecs {
   const slack: UnusedPermission[] = [];
@@ -100,11 +102,12 @@ function tighten(
   const unused: ReportUnused = (what, granted) => {
     slack.push({ peripheral: spec.id, what, granted });
   };
-  const ways = () => ({
+  const entryAndExits = () => ({
     entry: { ...spec.entry, sources: sourcesUsed(spec, used ?? new PeripheralUsage(), into, unused) },
     exits: exitsUsed(spec, used ?? new PeripheralUsage(), back, unused),
   });
-  if (!used || whole.has(spec.id)) return { ...spec, ...within, scope: { ...spec.scope, name: spec.id }, ...ways() };
+  if (!used || whole.has(spec.id))
+    return { ...spec, ...within, scope: { ...spec.scope, name: spec.id }, ...entryAndExits() };
   const tools = spec.tools.filter((tool) => used.tools.has(tool));
   for (const tool of spec.tools) if (!used.tools.has(tool)) unused('tool', tool);
   const { rule } = spec.scope;
@@ -139,12 +142,12 @@ function tighten(
     tools,
     scope,
     limits,
-    ...ways(),
+    ...entryAndExits(),
     ...within,
   };
 }
 
-/** Tools whose command is optional: without it, a default runs. */
+/** Tools whose command argument is optional. A call without it runs a configured command. */
 const RUNNERS = ['bash-test'];
 
 type ReportUnused = (what: UnusedPermission['what'], granted: string) => void;
@@ -206,7 +209,7 @@ const takenFrom = (rule: ContextRule, ids: ReadonlySet<string>): ContextRule =>
   rule.source.kind === 'fruit' && !ids.has(rule.source.peripheral) ? { ...rule, source: { kind: 'inherit' } } : rule;
 
 /**
- * @param isWhole true to keep also what no session used, because a way out needs calls that a smaller gate would forbid
+ * @param isWhole true to keep everything, because the way back needs calls that a tighter mode gate would forbid
  */
 function tightenGate(
   modeGate: ModeGateSpec,
@@ -214,20 +217,20 @@ function tightenGate(
   { ids, isWhole }: { readonly ids: ReadonlySet<string>; readonly isWhole: boolean },
   slack: UnusedPermission[],
 ): ModeGateSpec {
-  const usedOr = (used: boolean, granted: string): boolean => {
+  const keepUsed = (used: boolean, granted: string): boolean => {
     if (!used && !isWhole) slack.push({ peripheral: null, what: 'mode', granted });
     return used || isWhole;
   };
   const transitions = modeGate.transitions.filter(({ from, to }) => {
     const way = `${from} → ${to}`;
-    return usedOr(usage.transitions.has(way), way);
+    return keepUsed(usage.transitions.has(way), way);
   });
   const reached = new Set([modeGate.initial, modeGate.reset]);
   for (const mode of reached) for (const { from, to } of transitions) if (from === mode) reached.add(to);
-  const modes = Object.entries(modeGate.effects).filter(([mode]) => usedOr(reached.has(mode), mode));
+  const modes = Object.entries(modeGate.effects).filter(([mode]) => keepUsed(reached.has(mode), mode));
   const effects = modes.map(([mode, allowed]) => {
     const used = usage.effects.get(mode) ?? new Set();
-    return [mode, allowed.filter((effect) => usedOr(used.has(effect), `${mode}: ${effect}`))] as const;
+    return [mode, allowed.filter((effect) => keepUsed(used.has(effect), `${mode}: ${effect}`))] as const;
   });
   const places = modes
     .map(([mode]) => [mode, modeGate.peripherals[mode]] as const)

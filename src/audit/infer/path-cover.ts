@@ -1,11 +1,11 @@
-/** Maximum length of a readable list; above it, folders replace the files in them. */
+/** Maximum length of a readable list; in a longer list, folders replace their files. */
 const MAX_PATHS = 8;
 
 const parentFolder = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '');
 
 /**
- * The smallest readable list of folders (`src/`) and files that covers all paths: files while they are few, then the
- * folders with the most of them.
+ * A list of at most `most` files and folders (`src/`) that covers all paths. If there are too many, the folders of the
+ * deepest paths replace them.
  * @example pathCover(['src/a.ts', 'src/b/c.ts', 'docs/x.md']) // ['docs/x.md', 'src/a.ts', 'src/b/c.ts']
  */
 export function pathCover(paths: Iterable<string>, most = MAX_PATHS): readonly string[] {
@@ -27,7 +27,7 @@ export function pathCover(paths: Iterable<string>, most = MAX_PATHS): readonly s
 
 const withoutSlash = (place: string): string => place.replace(/\/$/, '');
 
-/** Globs that cover all paths, grouped by folder and extension if several share them. */
+/** Globs that cover all paths. If there are many, one glob covers all files of a top folder with the same extension. */
 export function coveringGlobs(paths: Iterable<string>): readonly string[] {
   const all = [...new Set(paths)];
   if (all.length <= MAX_PATHS) return all.sort();

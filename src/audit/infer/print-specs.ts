@@ -14,7 +14,7 @@ import type {
 
 type Plain = { [key: string]: Json };
 
-/** A spec set as a person writes it: the text of each file by its name. Scopes are named after their peripherals. */
+/** A spec set as YAML: the text of each file by its name. Each scope gets the name of its peripheral. */
 export function printSpecs(specs: SpecSet): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   const put = (name: string, value: Plain) => files.set(name, stringify(value, { lineWidth: 140 }));

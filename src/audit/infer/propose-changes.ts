@@ -1,9 +1,10 @@
 import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
 import type { Par } from '../../evidence/patterns/par.ts';
+import { readProblem } from '../../evidence/patterns/review-problems.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 
-/** A change of one peripheral, and the recurring problem that it answers. */
+/** A change of one peripheral, the recurring problem that it solves, and the number of reviews with that problem. */
 export interface ProposedChange {
   readonly peripheral: string;
   readonly change: string;
@@ -19,18 +20,19 @@ export interface Proposal {
   readonly specs: SpecSet;
 }
 
-/** The factor by which a passed time limit is raised. */
-const RAISE = 2;
+/** The factor by which a time limit that passed is raised. */
+const RAISE_FACTOR = 2;
 
 /** For each tool, the peripherals in which it was refused, according to the evidence of the reviewed sessions. */
 export type RefusedIn = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * Changes of a spec set that answer the problems of at least `least` reviews: a longer time limit, and a tool that only
- * observes. A refused tool that acts is left to the author, because refusing it may be the purpose of the spec. Pure.
+ * Proposes changes of a spec set for problems that at least `least` reviews report: a longer time limit, or one more
+ * tool that only observes. A refused tool that acts is left to the author, because refusing it may be the purpose of
+ * the spec. Pure.
  *
- * @param refusedIn where each tool was refused, which reviews do not say; without it, the peripherals that the reviews
- * visited count
+ * @param refusedIn where each tool was refused, because reviews do not say it; for other tools, the peripherals that
+ *   all reviews with the problem visited
  */
 export function proposeChanges(
   specs: SpecSet,
@@ -41,35 +43,36 @@ export function proposeChanges(
   const changed = new Map<string, PeripheralSpec>();
   const changes: ProposedChange[] = [];
   const open: Proposal['open'][number][] = [];
-  const now = (id: string): PeripheralSpec | undefined => changed.get(id) ?? specs.peripherals[id];
+  const specNow = (id: string): PeripheralSpec | undefined => changed.get(id) ?? specs.peripherals[id];
   for (const { text, reviews } of aggregatePars(pars).wrong) {
     if (reviews < least) continue;
-    const leave = (why: string) => open.push({ problem: text, reviews, why });
+    const leaveOpen = (why: string) => open.push({ problem: text, reviews, why });
     const apply = (spec: PeripheralSpec, change: string): void => {
       changed.set(spec.id, spec);
       changes.push({ peripheral: spec.id, change, because: text, reviews });
     };
-    const [, late] = /^time limit of (.+) passed$/.exec(text) ?? [];
-    const [, tool] = /^denied: tool-not-allowed \((.+)\)$/.exec(text) ?? [];
-    if (late !== undefined) {
-      const spec = now(late);
-      if (!spec || spec.limits.minutes === null) leave(`${late} has no time limit in the present specs`);
+    const { late, refused: tool } = readProblem(text);
+    if (late !== null) {
+      const spec = specNow(late);
+      if (!spec || spec.limits.minutes === null) leaveOpen(`${late} has no time limit in the present specs`);
       else {
-        const minutes = spec.limits.minutes * RAISE;
+        const minutes = spec.limits.minutes * RAISE_FACTOR;
         apply({ ...spec, limits: { ...spec.limits, minutes } }, `limits.minutes: ${spec.limits.minutes} → ${minutes}`);
       }
-    } else if (tool !== undefined) {
+    } else if (tool !== null) {
       const effect = specs.tools[tool]?.effect;
       const places = [...(refusedIn.get(tool) ?? placesOf(pars, text))];
-      const visited = places.filter((id) => now(id) && !now(id)!.tools.includes(tool));
-      if (effect === undefined) leave(`the catalogue has no tool "${tool}"`);
-      else if (effect !== 'observe') leave(`${tool} changes something (${effect}): only its author should allow it`);
-      else if (visited.length !== 1) leave(`the reviews name no single peripheral: ${visited.join(', ') || 'none'}`);
+      const visited = places.filter((id) => specNow(id) && !specNow(id)!.tools.includes(tool));
+      if (effect === undefined) leaveOpen(`the catalogue has no tool "${tool}"`);
+      else if (effect !== 'observe')
+        leaveOpen(`${tool} changes something (${effect}): only its author should allow it`);
+      else if (visited.length !== 1)
+        leaveOpen(`the reviews name no single peripheral: ${visited.join(', ') || 'none'}`);
       else {
-        const spec = now(visited[0]!)!;
+        const spec = specNow(visited[0]!)!;
         apply({ ...spec, tools: [...spec.tools, tool] }, `tools: + ${tool}`);
       }
-    } else leave('no rule turns this problem into a change');
+    } else leaveOpen('no rule turns this problem into a change');
   }
   if (changed.size === 0) return { changes, open, specs };
   const { hash: _, ...rest } = specs;

@@ -13,17 +13,17 @@ export class PeripheralUsage {
   visits = 0;
   mostSteps = 0;
   readonly agents = new Set<string>();
-  readonly tools = new Map<string, number>();
+  readonly tools = new Set<string>();
   readonly reads = new Set<string>();
   readonly writes = new Set<string>();
   readonly commands = new Set<string>();
   readonly hosts = new Set<string>();
   readonly resources = new Set<string>();
-  /** `exit → to`, how often. */
-  readonly exits = new Map<string, number>();
+  /** The hops out of it, as `exit → to`. */
+  readonly exits = new Set<string>();
   /** The peripherals from which hops entered it. A start counts as null, because it comes from no peripheral. */
   readonly from = new Set<string | null>();
-  readonly entered = { first: false, later: false, byOperator: false, byAgent: false };
+  readonly entered = { first: false, later: false, byOperator: false };
 }
 
 /** The actions of sessions, whatever their specs allowed. Denied calls do not count. */
@@ -65,7 +65,7 @@ export async function addUsage(
         here.agents.add(agent);
         here.from.add(from);
         if (from === null) here.entered[visited ? 'later' : 'first'] = true;
-        here.entered[body.by === 'operator' ? 'byOperator' : 'byAgent'] = true;
+        if (body.by === 'operator') here.entered.byOperator = true;
         visited = true;
         steps = 0;
         break;
@@ -73,7 +73,7 @@ export async function addUsage(
       case 'intent': {
         const tool = specs.tools[body.tool];
         if (!here) break;
-        here.tools.set(body.tool, (here.tools.get(body.tool) ?? 0) + 1);
+        here.tools.add(body.tool);
         if (tool && mode) usage.effects.set(mode, (usage.effects.get(mode) ?? new Set()).add(tool.effect));
         for (const { name, role } of tool?.parameters ?? []) addArgument(here, role, root, body.args[name]);
         addCommand(here, tool, body.args);
@@ -93,13 +93,10 @@ export async function addUsage(
         here = null;
         from = null;
         break;
-      case 'hop': {
-        const way = `${body.exit} → ${body.to}`;
-        const { exits } = usage.at(body.from);
-        exits.set(way, (exits.get(way) ?? 0) + 1);
+      case 'hop':
+        usage.at(body.from).exits.add(`${body.exit} → ${body.to}`);
         from = body.from;
         break;
-      }
       case 'mode':
         if (body.how === 'transition') usage.transitions.add(`${body.from} → ${body.to}`);
         break;
@@ -134,7 +131,7 @@ function addArgument(here: PeripheralUsage, role: ArgumentRole, root: string, va
   }
 }
 
-/** Adds a command: its words in the order of the parameters. */
+/** Adds the command of a call: the words of its arguments, in the order of the parameters. */
 function addCommand(here: PeripheralUsage, tool: ToolSpec | undefined, args: Fields): void {
   const values = (tool?.parameters ?? [])
     .filter(({ role }) => ROLE_FACTS[role].runsCommands)

@@ -3,27 +3,34 @@ import type { Edge, SpecSet } from '../../spec/types.ts';
 import { reviewsSession } from '../rules/audited-observations.ts';
 
 /**
- * The edges that a spec set needs so that each used peripheral can be left. They form the paths with the fewest
- * requirements to a peripheral that reviews the session: to a used one if there is one. In a set without a review, one
- * hop to any other peripheral is enough. `whole`: the peripherals that can be left only by exits with requirements.
- * They need all their exits and tools, because a failed test run opens another exit than a passed one.
+ * The edges that a spec set needs so that each used peripheral can be left: the cheapest paths to a used peripheral
+ * that reviews the session, or to an unused one if no used one does. In a set without a review, one hop to any other
+ * peripheral is enough.
+ *
+ * `whole`: the peripherals that can be left only by exits with requirements. They need all their exits and tools,
+ * because a failed test run opens another exit than a passed one.
  */
 export function wayBack(
   specs: SpecSet,
   used: ReadonlySet<string>,
 ): { readonly edges: readonly Edge[]; readonly whole: ReadonlySet<string> } {
-  const homes = Object.values(specs.peripherals).flatMap((spec) => (reviewsSession(spec) ? [spec.id] : []));
-  const visited = homes.filter((id) => used.has(id));
-  const nearest = visited.length > 0 ? visited : homes;
+  const reviewing = Object.values(specs.peripherals).flatMap((spec) => (reviewsSession(spec) ? [spec.id] : []));
+  const visited = reviewing.filter((id) => used.has(id));
+  const nearest = visited.length > 0 ? visited : reviewing;
   const edges = new Set<Edge>();
   const whole = new Set<string>();
   const places = new Set(used);
   for (const place of places) {
     if (nearest.includes(place)) continue;
-    const way = shortest(specs, place, (to) => (homes.length === 0 ? to !== place : nearest.includes(to)), used);
-    const isBound = way.some((edge) => edge.from === place && costOf(edge) > MAX_PLAIN);
+    const path = cheapestPath(
+      specs,
+      place,
+      (to) => (reviewing.length === 0 ? to !== place : nearest.includes(to)),
+      used,
+    );
+    const isBound = path.some((edge) => edge.from === place && costOf(edge) > MAX_PLAIN);
     if (isBound) whole.add(place);
-    for (const edge of isBound ? [...way, ...edgesFrom(specs, place)] : way) {
+    for (const edge of isBound ? [...path, ...edgesFrom(specs, place)] : path) {
       edges.add(edge);
       places.add(edge.to);
     }
@@ -32,7 +39,7 @@ export function wayBack(
 }
 
 /** The edges of the cheapest path from a peripheral to an end; empty if there is no path. */
-function shortest(
+function cheapestPath(
   specs: SpecSet,
   from: string,
   isEnd: (place: string) => boolean,
@@ -44,13 +51,13 @@ function shortest(
   const open = new Set([from]);
   while (open.size > 0) {
     const place = [...open].reduce((a, b) => (costs.get(b)!.cost < costs.get(a)!.cost ? b : a));
-    const { cost, way } = costs.get(place)!;
-    if (place !== from && isEnd(place)) return way;
+    const { cost, way: path } = costs.get(place)!;
+    if (place !== from && isEnd(place)) return path;
     open.delete(place);
     for (const edge of edgesFrom(specs, place)) {
       const next = cost + costOf(edge) + (used.has(edge.to) ? 0 : 0.5);
       if (next >= (costs.get(edge.to)?.cost ?? Number.POSITIVE_INFINITY)) continue;
-      costs.set(edge.to, { cost: next, way: [...way, edge] });
+      costs.set(edge.to, { cost: next, way: [...path, edge] });
       open.add(edge.to);
     }
   }

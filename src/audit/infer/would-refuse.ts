@@ -26,7 +26,7 @@ export interface RefusedGroup {
  * peripheral first.
  */
 export interface FittingSettings {
-  /** By peripheral: its present write paths and the paths that were written. Only the peripherals that need more. */
+  /** By peripheral: its present write paths, and the paths written outside of them. Other peripherals are left out. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };
   /** Hosts that were fetched and are not allowed. */
   readonly hosts: readonly string[];
@@ -38,12 +38,12 @@ interface Group {
   readonly sessions: Set<string>;
 }
 
-/** Sums up the calls of sessions that only observed. Feed it session by session. */
+/** Sums up the calls of observe-only sessions. Call `add` once for each session. */
 export class WouldRefuseReport {
   readonly #groups = new Map<string, Group>();
   readonly #writes = new Map<string, Set<string>>();
   readonly #hosts = new Set<string>();
-  /** The sessions that only observed, and all their calls. */
+  /** The number of observe-only sessions, and of their calls. */
   observed = 0;
   calls = 0;
 
@@ -56,12 +56,12 @@ export class WouldRefuseReport {
       const body = bodyOf(entry.body);
       if (body?.event === 'outcome') {
         if (running && body.effects !== 'unobserved')
-          for (const effect of body.effects) if (isFileChange(effect)) this.#wrote(running.home, effect.path);
+          for (const effect of body.effects) if (isFileChange(effect)) this.#addWrite(running.home, effect.path);
         running = null;
       }
       if (body?.event === 'denial' && body.enforced === false) {
         this.calls += 1;
-        this.#count(sessionId, entry.peripheral, textOf(body.request['tool']) ?? '', body);
+        this.#addRefusal(sessionId, entry.peripheral, textOf(body.request['tool']) ?? '', body);
       }
       if (body?.event !== 'step' && body?.event !== 'intent') continue;
       this.calls += 1;
@@ -70,11 +70,11 @@ export class WouldRefuseReport {
       if (body.event === 'intent') running = { tool, home };
       if (!wouldRefuse) continue;
       for (const host of hostsOf(specs, tool, args)) this.#hosts.add(host);
-      this.#count(sessionId, entry.peripheral, tool, wouldRefuse);
+      this.#addRefusal(sessionId, entry.peripheral, tool, wouldRefuse);
     }
   }
 
-  #count(sessionId: string, at: string | null, tool: string, refusal: WouldRefuse): void {
+  #addRefusal(sessionId: string, at: string | null, tool: string, refusal: WouldRefuse): void {
     const { code, message, remedy } = refusal;
     const last = { peripheral: at ?? '', tool, code, message, remedy };
     const key = JSON.stringify([last.peripheral, tool, code]);
@@ -82,9 +82,9 @@ export class WouldRefuseReport {
     this.#groups.set(key, { last, calls: calls + 1, sessions: sessions.add(sessionId) });
   }
 
-  #wrote(peripheral: string, path: string): void {
-    const known = this.#writes.get(peripheral) ?? new Set();
-    this.#writes.set(peripheral, known.add(path));
+  #addWrite(peripheral: string, path: string): void {
+    const paths = this.#writes.get(peripheral) ?? new Set();
+    this.#writes.set(peripheral, paths.add(path));
   }
 
   /** The refusals that enforcement would have given, the most frequent first. */

@@ -3,10 +3,10 @@ import { type Body, bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 
-/** One action on the session, as its evidence records it: one call may leave several entries. */
+/** One action on the session, as its evidence records it. One call may add several entries. */
 export interface Act {
   readonly seq: number;
-  /** The ids of the entries that it left. */
+  /** The ids of its entries. */
   readonly entries: readonly string[];
   readonly kind: 'step' | 'hop' | 'start' | 'stop' | 'mode' | 'close';
   readonly by: string;
@@ -20,7 +20,7 @@ export interface Act {
   readonly left: string | null;
 }
 
-/** The acts of a session, in order. Events of the clock, and entries that only accompany an act, are not acts. */
+/** The acts of a session, in order. Events of the clock are not acts, nor are entries that only accompany an act. */
 export function actsOf(entries: readonly Entry[]): readonly Act[] {
   const acts: Act[] = [];
   for (const [index, entry] of entries.entries()) {

@@ -1,15 +1,15 @@
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
-import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './inhabitation-checks.ts';
+import { type DemandFailure, type DemandVerdict, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
 import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
-/** Always available. `stop`: a sub-agent ends. */
+/** The calls that are always available. `stop` is for sub-agents. */
 const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
 
 /** P-3: each call has its entry, each entry its call, and a successful call names a tool of the latest list. */
-export function confinement({ transcript, calls, acts, alignment }: SessionTimeline): CheckResult {
-  if (calls.length === 0 && acts.length === 0) return inapplicableCheck('P-3', 'nothing was done');
-  const findings: InhabitationFinding[] = [
-    ...alignment.unheard.map(({ item }) => ({
+export function confinement({ transcript, calls, acts, alignment }: SessionTimeline): DemandVerdict {
+  if (calls.length === 0 && acts.length === 0) return inapplicableDemand('P-3', 'nothing was done');
+  const failures: DemandFailure[] = [
+    ...alignment.unrecorded.map(({ item }) => ({
       item: item.n,
       seq: null,
       reason: `the call of ${item.tool} left no evidence`,
@@ -20,25 +20,25 @@ export function confinement({ transcript, calls, acts, alignment }: SessionTimel
       reason: `${nameOfAct(act)} is in the evidence, but the agent made no such call`,
     })),
   ];
-  const offers = new Offers();
+  const offered = new OfferedTools();
   const byId = new Map(calls.map((call) => [call.item.callId, call]));
   for (const item of transcript.items) {
-    offers.read(item);
+    offered.read(item);
     if (item.kind !== 'call') continue;
     const result = byId.get(item.callId)?.result;
-    const went = item.outside || result?.status === 'ok' || result?.status === 'failed';
-    if (went && !offers.includes(item.tool))
-      findings.push({
+    const hasRun = item.outside || result?.status === 'ok' || result?.status === 'failed';
+    if (hasRun && !offered.includes(item.tool))
+      failures.push({
         item: item.n,
         seq: null,
         reason: `${item.tool} was used, but had not been offered to the agent`,
       });
   }
-  return judgedCheck('P-3', findings);
+  return judgedDemand('P-3', failures);
 }
 
 /** The tools presented so far: the latest list. */
-class Offers {
+class OfferedTools {
   #tools: readonly string[] | null = null;
 
   read(item: TranscriptItem): void {

@@ -3,25 +3,25 @@ import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isBlobReference, sameJson } from '../rules/compare-json.ts';
 import type { Act } from './acts.ts';
-import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './inhabitation-checks.ts';
+import { type DemandFailure, type DemandVerdict, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 type EnteredContext = NonNullable<Act['entered']>;
 
 /**
- * P-2: the first delivery on each entry states the agent's place, the context it sees, the tools it has, and its exits.
- * All four must match the spec and the session's state, both as data and in the text that the agent read.
+ * P-2: the first text that the agent gets on entering a peripheral states its place, context, tools and exits. All four
+ * must match the spec and the session's state, both as data and in the text.
  */
-export function contextInjection(timeline: SessionTimeline): CheckResult {
+export function contextInjection(timeline: SessionTimeline): DemandVerdict {
   const entries = timeline.acts.filter(({ entered }) => entered !== null);
-  if (entries.length === 0) return inapplicableCheck('P-2', 'the session entered no peripheral');
-  return judgedCheck(
+  if (entries.length === 0) return inapplicableDemand('P-2', 'the session entered no peripheral');
+  return judgedDemand(
     'P-2',
     entries.flatMap((act) => judgeEntry(timeline, act, act.entered as EnteredContext)),
   );
 }
 
-function judgeEntry(timeline: SessionTimeline, act: Act, entered: EnteredContext): readonly InhabitationFinding[] {
+function judgeEntry(timeline: SessionTimeline, act: Act, entered: EnteredContext): readonly DemandFailure[] {
   const item = firstDelivered(timeline, act);
   const at = { item: item?.n ?? null, seq: act.seq };
   if (item === null)

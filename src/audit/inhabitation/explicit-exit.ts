@@ -1,19 +1,19 @@
-import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './inhabitation-checks.ts';
+import { type DemandFailure, type DemandVerdict, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /**
- * P-4: leaving is an act: a validated hop or stop, requested by the agent or the operator. No visit ended in another
- * way, and the session was not closed in the middle of one. The last visit of an open session is not judged.
+ * P-4: each visit ended by an act, a validated hop or stop that the agent or the operator requested. The session was
+ * not closed during a visit. The last visit of an open session is not judged.
  */
-export function explicitExit({ acts, alignment, stillIn }: SessionTimeline): CheckResult {
+export function explicitExit({ acts, alignment, stillIn }: SessionTimeline): DemandVerdict {
   if (!acts.some(({ entered }) => entered !== null))
-    return inapplicableCheck('P-4', 'the session entered no peripheral');
-  const findings: InhabitationFinding[] = [];
+    return inapplicableDemand('P-4', 'the session entered no peripheral');
+  const failures: DemandFailure[] = [];
   for (const act of acts)
     if (act.left !== null && alignment.uncalled.includes(act))
-      findings.push({ item: null, seq: act.seq, reason: `${act.left} was left for the agent, not by it` });
+      failures.push({ item: null, seq: act.seq, reason: `the agent did not request to leave ${act.left}` });
   const last = acts.at(-1);
   if (stillIn !== null && last?.kind === 'close')
-    findings.push({ item: null, seq: last.seq, reason: `the session was closed inside ${stillIn}; no exit was taken` });
-  return judgedCheck('P-4', findings);
+    failures.push({ item: null, seq: last.seq, reason: `the session was closed inside ${stillIn}; no exit was taken` });
+  return judgedDemand('P-4', failures);
 }

@@ -1,8 +1,8 @@
 import type { TranscriptItem } from '../../evidence/transcript.ts';
-import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './inhabitation-checks.ts';
+import { type DemandFailure, type DemandVerdict, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
-/** The only possible source of each kind of item. */
+/** The only possible source of an item, by its kind. Other kinds may have any source. */
 const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
   opened: 'hopgate',
   offered: 'hopgate',
@@ -15,13 +15,13 @@ const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
 };
 
 /**
- * P-6: inputs and actions of the agent are one stream in the order of arrival. Each item names its source, none is
- * missing, none precedes the item that it follows from, and each result answers one earlier call.
+ * P-6: the agent's inputs and actions form one stream in the order of arrival. Each item names its source, no number is
+ * missing, no item is earlier than the one before it, and each result belongs to one earlier call.
  */
-export function interleavedStreams({ transcript }: SessionTimeline): CheckResult {
+export function interleavedStreams({ transcript }: SessionTimeline): DemandVerdict {
   const { items, problems } = transcript;
-  if (items.length === 0 && problems.length === 0) return inapplicableCheck('P-6', 'there is no transcript');
-  const findings: InhabitationFinding[] = problems.map(({ line, message }) => ({
+  if (items.length === 0 && problems.length === 0) return inapplicableDemand('P-6', 'there is no transcript');
+  const failures: DemandFailure[] = problems.map(({ line, message }) => ({
     item: null,
     seq: null,
     reason: `line ${line} is not an item: ${message}`,
@@ -29,22 +29,22 @@ export function interleavedStreams({ transcript }: SessionTimeline): CheckResult
   const open = new Set<string>();
   let time = Number.NEGATIVE_INFINITY;
   for (const [index, item] of items.entries()) {
-    const say = (reason: string): number => findings.push({ item: item.n, seq: null, reason });
+    const fail = (reason: string): number => failures.push({ item: item.n, seq: null, reason });
     const expected = (items[index - 1]?.n ?? -1) + 1;
-    if (item.n !== expected) say(`item ${expected} was expected here`);
-    if (Date.parse(item.at) < time) say('it is earlier than the item before it');
+    if (item.n !== expected) fail(`item ${expected} was expected here`);
+    if (Date.parse(item.at) < time) fail('it is earlier than the item before it');
     time = Math.max(time, Date.parse(item.at));
-    if (item.source.trim() === '' || item.channel.trim() === '') say('its source is unknown');
+    if (item.source.trim() === '' || item.channel.trim() === '') fail('its source is unknown');
     const source = SOURCE[item.kind];
     if (source !== undefined && item.source !== source)
-      say(`${item.kind} came from ${item.source}, not from ${source}`);
+      fail(`${item.kind} came from ${item.source}, not from ${source}`);
     if (item.kind === 'heard' && item.source === 'agent')
-      say("the agent's own words came back to it as the words of another");
+      fail("the agent's own words came back to it as the words of another");
     if (item.kind === 'call') {
-      if (open.has(item.callId)) say(`call ${item.callId} was made twice`);
+      if (open.has(item.callId)) fail(`call ${item.callId} was made twice`);
       open.add(item.callId);
     }
-    if (item.kind === 'result' && !open.delete(item.callId)) say(`it answers no call that is open: ${item.callId}`);
+    if (item.kind === 'result' && !open.delete(item.callId)) fail(`it answers no call that is open: ${item.callId}`);
   }
-  return judgedCheck('P-6', findings);
+  return judgedDemand('P-6', failures);
 }

@@ -4,21 +4,21 @@ import type { SpecSet } from '../../spec/types.ts';
 import { confinement } from './confinement.ts';
 import { contextInjection } from './context-injection.ts';
 import { explicitExit } from './explicit-exit.ts';
+import type { DemandVerdict } from './inhabitation-demands.ts';
 import { interleavedStreams } from './interleaved-streams.ts';
-import type { CheckResult } from './inhabitation-checks.ts';
 import { timelineOf } from './session-timeline.ts';
 import { situatedVoice } from './situated-voice.ts';
 import { worldReplacement } from './world-replacement.ts';
 
 /**
- * Checks whether the session was inhabited: P-1 to P-6 over the agent's transcript, the session's pinned spec and its
- * evidence. A program that drives a session from outside can obey every rule of the spec and still fails here.
+ * Judges demands P-1 to P-6 over the agent's transcript, the session's pinned spec and its evidence. A program that
+ * drives a session from outside can obey every rule of the spec and still fails a demand.
  */
 export function judgeInhabitation(
   transcript: Transcript,
   specs: SpecSet,
   entries: readonly Entry[],
-): readonly CheckResult[] {
+): readonly DemandVerdict[] {
   const timeline = timelineOf(transcript, specs, entries);
   return [
     worldReplacement(timeline),

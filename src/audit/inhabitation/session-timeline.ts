@@ -2,9 +2,9 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { type Act, actsOf } from './acts.ts';
-import { type AlignedCall, type Alignment, alignCalls, callsOf } from './align.ts';
+import { type AlignedCall, type Alignment, alignCalls, callsOf } from './align-calls.ts';
 
-/** The inputs of the checks: the agent's transcript and the recorded acts of one session. */
+/** The inputs of the demands: the agent's transcript and the recorded acts of one session. */
 export interface SessionTimeline {
   readonly sessionId: string;
   readonly specs: SpecSet;
@@ -35,6 +35,6 @@ export function timelineOf(transcript: Transcript, specs: SpecSet, entries: read
   };
 }
 
-/** Names an act in a finding: its kind and its tool or destination. */
+/** Names an act in a message: its kind and its tool or destination. */
 export const nameOfAct = ({ kind, what, refused }: Act): string =>
   `${refused ? 'a refused ' : ''}${kind} ${what}`.trim();

@@ -2,20 +2,20 @@ import { plural } from '../../base/text.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 import { mentions } from './context-injection.ts';
-import { type CheckResult, inapplicableCheck, PHENOMENOLOGY } from './inhabitation-checks.ts';
+import { DEMANDS, type DemandVerdict, inapplicableDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
-/** The transcript counts as inhabited above this score. */
+/** P-5 holds if the score is above this number. */
 export const INHABITED_SCORE = 0.5;
 
 const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|let's)\b/i;
 
 /**
- * P-5, a heuristic for English. Half of the score: the agent moves by names that only the spec defines. A quarter each:
- * it speaks in the first person; it speaks of this place, its tools, exits and modes.
+ * P-5, a heuristic for English texts. Half of the score is given for a hop or change of mode by the agent. A quarter is
+ * the share of its texts in the first person; a quarter is the share that names its place, tools, exits or modes.
  */
-export function situatedVoice({ specs, transcript, calls, acts }: SessionTimeline): CheckResult {
-  if (acts.length === 0 && calls.length === 0) return inapplicableCheck('P-5', 'nothing was done');
+export function situatedVoice({ specs, transcript, calls, acts }: SessionTimeline): DemandVerdict {
+  if (acts.length === 0 && calls.length === 0) return inapplicableDemand('P-5', 'nothing was done');
   const moves = calls.filter(({ item }) => item.tool === 'hop' || item.tool === 'mode');
   const reasons = moves.flatMap(({ item }) => {
     const { reason, summary } = fieldsOf(item.input);
@@ -39,7 +39,7 @@ export function situatedVoice({ specs, transcript, calls, acts }: SessionTimelin
       : `${plural(words.length, 'utterance')}: ${percent(voice)} in the first person, ${percent(situated)} of this world; ${moved ? 'it moved by its exits' : 'it never moved'}`;
   return {
     id: 'P-5',
-    title: PHENOMENOLOGY['P-5'],
+    title: DEMANDS['P-5'],
     verdict: holds ? 'holds' : 'fails',
     findings: holds ? [] : [{ item: null, seq: null, reason }],
     score,
@@ -48,7 +48,7 @@ export function situatedVoice({ specs, transcript, calls, acts }: SessionTimelin
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** The names of a spec set: its own, and those of tools, which are common elsewhere too. */
+/** The names that a spec set defines, and the names of its tools. */
 function namesOf(specs: SpecSet): { readonly own: readonly string[]; readonly tools: readonly string[] } {
   const peripherals = Object.values(specs.peripherals);
   const exits = peripherals.flatMap((peripheral) => peripheral.exits.map(({ name }) => name));

@@ -13,7 +13,7 @@ export interface AbstractState {
   readonly agent: string;
   readonly place: string | null;
   readonly mode: Mode | null;
-  /** A peripheral was visited before. */
+  /** True if the session has visited a peripheral. */
   readonly begun: boolean;
   /** The last result of each remembered testing peripheral for the current code; absent if none. */
   readonly results: { readonly [peripheral: string]: string };
@@ -27,8 +27,8 @@ export interface AbstractState {
 export const ANY_OTHER = '';
 
 /**
- * The agents that a spec set treats differently: one for each set of peripherals, or, if a rule reads the name, each
- * name in a list or in such a rule.
+ * Agents that a spec set may treat differently. If a rule reads the agent's name: each name in a rule or a list of
+ * agents. Otherwise one agent for each set of peripherals that agents may enter.
  */
 export function agentsIn({ peripherals, edges, conditions }: SpecSet): readonly string[] {
   const lists = Object.values(peripherals).flatMap(({ agents }) => (agents === null ? [] : [agents]));
@@ -42,7 +42,7 @@ export function agentsIn({ peripherals, edges, conditions }: SpecSet): readonly 
   return [...new Map(names.map((name) => [rights(name), name])).values()];
 }
 
-/** One possible move and its requirements. `hop`: along an edge, by the agent, with everything but the approval met. */
+/** A possible move and the state after it. Its requirements are met, except an approval (`approved`). */
 export interface AbstractMove {
   readonly name: string;
   readonly kind: 'start' | 'hop' | 'mode' | 'step' | 'stop';
@@ -51,7 +51,7 @@ export interface AbstractMove {
   readonly to: AbstractState;
 }
 
-/** The starts of sub-agents from a peripheral, as edges; none to a peripheral that admits nobody from there. */
+/** The starts of sub-agents from a peripheral, as edges. Peripherals that admit nobody from it are left out. */
 export const delegationEdges = ({ peripherals }: SpecSet, from: string): readonly Edge[] =>
   (getOwn(peripherals, from)?.delegates ?? []).flatMap(({ to }) => {
     const edge = delegationEdge(peripherals, from, to);
@@ -138,7 +138,7 @@ export class AbstractSessions {
     });
   }
 
-  /** The starts of sub-agents from a state, as hops into their peripherals; the session itself stays in place. */
+  /** The starts of sub-agents from a state, as hops into their peripherals, although the session itself stays. */
   delegations(state: AbstractState): readonly AbstractMove[] {
     return state.place === null ? [] : this.#along(state, delegationEdges(this.#specs, state.place));
   }
@@ -157,9 +157,7 @@ export class AbstractSessions {
     });
   }
 
-  /**
-   * The requirements that block an edge at its source for every requester, also with an approval; empty if it is open.
-   */
+  /** Yields each requirement that blocks an edge in a state, whoever requests the hop and even with an approval. */
   *obstacles(state: AbstractState, { implies, when, conditions, gates, exit, to }: Edge): Generator<string, void> {
     if (implies && this.#tests(state.place!, implies.field) && state.seen !== implies.value)
       yield `${implies.field} is not ${implies.value}`;

@@ -3,7 +3,7 @@ import { getOwn } from '../../spec/names.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { type CelValues, celText, celTree, celValue } from '../rules/audited-cel.ts';
 
-/** The known facts at the moment at which a rule is evaluated; the rest may be anything. */
+/** The known facts at the moment at which a rule is evaluated. All other facts may have any value. */
 export interface KnownFacts {
   /** null represents every agent that no list of agents and no rule names. */
   readonly agent: string | null;
@@ -14,15 +14,15 @@ export interface KnownFacts {
 
 /** Limit of combinations to try; a rule with more counts as satisfiable. */
 const MAX_COMBINATIONS = 20_000;
-/** A value that equals no value that a rule names. */
+/** Stands for all values that a rule does not name. */
 const OTHER = Symbol('another value');
 /** The value of a fact that is absent: a comparison with it is neither true nor false. */
 const ABSENT = Symbol('absent');
 
 /**
- * True if a rule can hold. Each comparison of a term with a fixed value is tried with all values of the term at which
- * its comparisons change; terms and any other part of a rule count as independent of each other. So a rule that can
- * hold is never called unsatisfiable, and the answer is exact if the rule compares facts with fixed values.
+ * True if a rule can hold. Each term that is compared with fixed values is tried with all values at which one of its
+ * comparisons changes. Terms count as independent of each other, and so does any other part of a rule. So a rule that
+ * can hold is never called unsatisfiable. The result is exact if the rule only compares facts with fixed values.
  */
 export function canHold(specs: SpecSet, cel: string, known: KnownFacts): boolean {
   const rule = celTree(cel);
@@ -214,9 +214,7 @@ const isNumber = (value: unknown): value is Numeric => typeof value === 'number'
 const wholeNumbers = (values: readonly unknown[]): readonly Numeric[] =>
   values.filter(isNumber).filter((value) => typeof value === 'bigint' || Number.isInteger(value));
 
-/**
- * Returns these values. For numbers and texts, also returns a value before, between and after them, where one exists.
- */
+/** The values, and for numbers and texts also a value before, between and after them, where one exists. */
 function neighbourValues(named: readonly unknown[]): readonly unknown[] {
   const numbers = named
     .filter(isNumber)
@@ -235,7 +233,7 @@ function neighbourValues(named: readonly unknown[]): readonly unknown[] {
   return [...new Set([...named, ...numbers, ...between, ...texts, ...(texts.length > 0 ? [''] : [])])];
 }
 
-/** The answer of a comparison; null if there is none, as between a number and a text. */
+/** The result of a comparison; null if it has none, as between a number and a text. */
 function compare(a: unknown, operator: string, b: unknown): boolean | null {
   if (a === ABSENT || b === ABSENT) return null;
   if (operator === 'in') return Array.isArray(b) ? b.some((value) => isSame(a, value)) : null;

@@ -28,7 +28,7 @@ export const keyOf = (state: AbstractState): string =>
     Object.entries(state.results).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   ]);
 
-/** The names of the moves to a node, followed by one more move if given; before them the agent, if its name matters. */
+/** The names of the moves to a node, and of `last` if present. They begin with the agent, if its name matters. */
 export const pathTo = (node: SpaceNode, last?: AbstractMove): readonly string[] => {
   const { agent } = node.state;
   const names: string[] = last ? [last.name] : [];
@@ -36,22 +36,25 @@ export const pathTo = (node: SpaceNode, last?: AbstractMove): readonly string[] 
   return [...(agent === ANY_OTHER ? [] : [`as agent ${agent}`]), ...names.toReversed()];
 };
 
-/** Returns the reachable states, remembering the last results of these peripherals. */
+/** Returns the state space that remembers the last test results of these peripherals. */
 export type SpaceFor = (peripherals: readonly string[]) => StateSpace;
 
-/** Limit of states with results that no property mentions: each testing peripheral multiplies them by four. */
-const REMEMBERED = 20_000;
+/**
+ * Estimated number of states up to which all test results are remembered; each testing peripheral multiplies it by
+ * four.
+ */
+const MAX_STATES = 20_000;
 
-/** Returns the spaces of a spec set; each is explored once. */
+/** Returns a function that gives the state spaces of a spec set, and explores each space once. */
 export function spacesOf(specs: SpecSet): SpaceFor {
   const testing = Object.values(specs.peripherals).filter((spec) => testTools(specs, spec).length > 0);
-  const affordable = agentsIn(specs).length * specs.edges.length * 4 ** testing.length <= REMEMBERED;
+  const affordable = agentsIn(specs).length * specs.edges.length * 4 ** testing.length <= MAX_STATES;
   const always = affordable ? testing.map(({ id }) => id) : [];
-  const known = new Map<string, StateSpace>();
+  const spaces = new Map<string, StateSpace>();
   return (peripherals) => {
     const remembered = new Set([...always, ...peripherals].sort());
     const key = [...remembered].join(' ');
-    return getOrInsert(known, key, () => new StateSpace(specs, remembered));
+    return getOrInsert(spaces, key, () => new StateSpace(specs, remembered));
   };
 }
 
@@ -77,13 +80,13 @@ export class StateSpace {
     return this.#sessions.delegations(state);
   }
 
-  /** The states reachable by moves that `may` allows. */
-  explore(may: (state: AbstractState, move: AbstractMove) => boolean): readonly SpaceNode[] {
+  /** The states that are reachable by moves that `allows` accepts. */
+  explore(allows: (state: AbstractState, move: AbstractMove) => boolean): readonly SpaceNode[] {
     const nodes: SpaceNode[] = this.#sessions.initial().map((state) => ({ state, before: null, move: null }));
     const seen = new Set(nodes.map(({ state }) => keyOf(state)));
     for (const node of nodes) {
       for (const move of this.moves(node.state)) {
-        if (!may(node.state, move)) continue;
+        if (!allows(node.state, move)) continue;
         const key = keyOf(move.to);
         if (seen.has(key)) continue;
         seen.add(key);
@@ -94,8 +97,8 @@ export class StateSpace {
   }
 
   /**
-   * Returns the reason why an edge can never be taken; null if it can. The reason is what blocks it in every state at
-   * its source; if no single requirement does, the requirements that never hold together.
+   * Returns the reason why an edge can never be taken; null if it can. The reason is a requirement that fails in every
+   * state at the edge's source or, if there is none, the requirements that never hold together.
    */
   blockedBy(edge: Edge): string | null {
     this.#byPlace ??= Map.groupBy(this.nodes, ({ state }) => state.place);
@@ -112,7 +115,7 @@ export class StateSpace {
     return everywhere?.[0] ?? `always ${[...met].join(', or ')}`;
   }
 
-  /** The first node from which no hops, steps and mode changes lead to a state that `wanted` accepts. */
+  /** The first node from which no hops, steps and mode changes lead to a state that `isGoal` accepts; null if none. */
   firstUnableToReach(isGoal: (state: AbstractState) => boolean): SpaceNode | null {
     const into = new Map<string, string[]>();
     const good: string[] = [];

@@ -15,9 +15,7 @@ import { addStep, addUpTo, isFileChange, noObservations, trustedReport } from '.
 import { type Fields, fieldsOf, textOf } from './compare-json.ts';
 import { noRuns } from './test-runs.ts';
 
-/**
- * Fields that a context or a fruit sets only if they are empty: the session's identity, and the list of changed files.
- */
+/** Backpack fields that a context or a fruit sets only if they are empty: the identity, and the changed files. */
 const LASTING = [...IDENTITY_FIELDS, 'changed-files'];
 
 function packBackpack(backpack: Fields, more: Fields): Fields {
@@ -25,7 +23,7 @@ function packBackpack(backpack: Fields, more: Fields): Fields {
   return { ...backpack, ...more, ...Object.fromEntries(lasting) };
 }
 
-/** The fields of a fruit that have a value. */
+/** The fields of a fruit that are not null. */
 export const fieldsWithValue = (fruit: Fields): Fields =>
   Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
 
@@ -33,9 +31,9 @@ export const fieldsWithValue = (fruit: Fields): Fields =>
 export type EntryChange = Pick<Entry, 'sessionId' | 'peripheral' | 'tags'>;
 
 /**
- * The state after one more entry. It changes `state` itself, so that a log of any length needs little memory.
+ * Applies an entry to a state. It changes `state` itself, so that a log of any length needs little memory.
  *
- * @param body null if it cannot be read, `erased` if it is gone: then the head still says enough to follow the session
+ * @param body null if it cannot be read; `erased` if it was erased, so that only the entry's head is known
  * @param at epoch milliseconds
  */
 export function apply(state: AuditState, entry: EntryChange, body: Body | 'erased' | null, at: number): void {
@@ -54,7 +52,7 @@ export function apply(state: AuditState, entry: EntryChange, body: Body | 'erase
   if (event !== 'expired') state.activeAt = state.lastAt;
 }
 
-/** Takes the mode from the head of the entry after an erased mode change. */
+/** Takes the mode from an entry's head if it is unknown, which it is after an erased change of mode. */
 export function recallMode(state: AuditState, { mode }: Pick<Entry, 'mode'>): void {
   if (state.mode === null && state.pinned.specs.modeGate) state.mode = mode;
 }
@@ -199,7 +197,7 @@ function dropResults(state: AuditState): void {
   state.checks = new Set();
 }
 
-/** Session state goes to the backpack; a check counts by its last value. */
+/** Adds the fields that a backend reported: session state to the backpack, and checks by their last value. */
 function countReported(state: AuditState, { observed = {}, state: kept = {} }: StepBody | OutcomeBody): void {
   if (Object.keys(kept).length > 0) state.backpack = { ...state.backpack, ...kept };
   const fields = Object.values(reportedFields(state.pinned.specs).checks).filter((each) =>
@@ -218,7 +216,7 @@ const appendPaths = (list: Json | undefined, more: readonly string[]): Json => [
   ...new Set([...(Array.isArray(list) ? list : []), ...more]),
 ];
 
-/** Events are tags of their entries, so they remain if a body is erased. */
+/** Applies an entry whose body was erased, by its event, which is also one of its tags. */
 function applyErased(state: AuditState, { tags, peripheral }: EntryChange): void {
   state.history = 'erased';
   const { visit } = state;

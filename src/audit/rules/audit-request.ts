@@ -2,8 +2,8 @@ import type { Json, Principal } from '../../spec/types.ts';
 import type { Fields } from './compare-json.ts';
 
 /**
- * A request to a session. `approves`: true if the approval that it may need is given. `apart`: the names of the
- * arguments that its evidence stores as blobs.
+ * A request to a session. `approves`: true if an approval for it exists. `apart`: the names of the arguments that its
+ * evidence stores as blobs.
  */
 export type AuditRequest =
   | { readonly kind: 'start'; readonly peripheral: string; readonly by: Principal; readonly context?: Fields }

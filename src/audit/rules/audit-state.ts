@@ -55,7 +55,7 @@ export interface AuditState {
   history: 'complete' | 'erased';
   /** Epoch milliseconds of the last entry. */
   lastAt: number;
-  /** The time of the last entry, without entries of passed deadlines: measures how long the mode was idle. */
+  /** Epoch milliseconds of the last entry that is not a passed deadline; the mode is idle since then. */
   activeAt: number;
   /** null without a mode gate, and after an erased change of mode. */
   mode: Mode | null;
@@ -65,7 +65,7 @@ export interface AuditState {
   denials: number;
   /** Successful steps since the last review. */
   successes: number;
-  /** Successful steps before the review that was just recorded: the hop after it was decided by this number. */
+  /** Successful steps before a review; set only between the review and its hop, which was decided by this number. */
   successesBeforeReview: number | null;
   /** The step whose intent is recorded and whose outcome is not. */
   pending: { readonly tool: string; readonly args: Fields } | null;
@@ -124,7 +124,7 @@ export const beginState = (pinned: AuditedPin, known: Partial<AuditState> = {}):
   ...known,
 });
 
-/** A copy that {@link apply} may change, for planners. */
+/** A copy that {@link apply} may change without changing the original. */
 export const copyState = (state: AuditState): AuditState => ({
   ...state,
   visit: state.visit && { ...state.visit, observations: copyObservations(state.visit.observations) },

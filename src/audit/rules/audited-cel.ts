@@ -50,7 +50,7 @@ export function celTree(rule: string): ASTNode | null {
 
 export const celText: (node: ASTNode) => string = serialize;
 
-/** Whole numbers are ints in CEL; a dash in a name is written `_`. */
+/** Converts a value for CEL: whole numbers become ints, and a dash in a name becomes `_`. */
 function asCel(value: Json): unknown {
   if (Array.isArray(value)) return value.map(asCel);
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;

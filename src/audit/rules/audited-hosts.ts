@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
-import { type GitReason, invalidReason, outOfScopeReason } from './commands/audited-git.ts';
+import { invalidReason, outOfScopeReason, type RefusalReason } from './commands/audited-git.ts';
 
 /**
  * The reason why an address does not lead to an allowed host; null if it does. `docs.example.com` allows itself,
  * `*.example.com` every subdomain, and only `example.com:8443` a port other than the usual one.
  */
-export function addressReason(address: unknown, allowed: readonly string[]): GitReason | null {
+export function addressReason(address: unknown, allowed: readonly string[]): RefusalReason | null {
   if (typeof address !== 'string' || address.length > 4096 || /[\u0000-\u0020\u007f-\u00a0\\]/.test(address))
     return invalidReason('it is not an address');
   const url = URL.parse(address);

@@ -12,12 +12,12 @@ export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGES.incl
 
 /** True if the peripheral reviews the session: its fruit holds a PAR. */
 export function reviewsSession(spec: PeripheralSpec): boolean {
-  let known = reviewing.get(spec);
-  if (known === undefined) {
-    known = Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par');
-    reviewing.set(spec, known);
+  let reviews = reviewing.get(spec);
+  if (reviews === undefined) {
+    reviews = Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par');
+    reviewing.set(spec, reviews);
   }
-  return known;
+  return reviews;
 }
 
 const reviewing = new WeakMap<PeripheralSpec, boolean>();
@@ -86,7 +86,7 @@ export function trustedReport(scope: ScopeRule, { tools }: SpecSet, tool: string
   return takesCommand(getOwn(tools, tool)) ? command : null;
 }
 
-/** Counts a step's result. `tests` are those of the code after the step's own changes. */
+/** Adds a step's result to a visit's observations, and its test runs to `tests`, the runs of the present code. */
 export function addStep(
   { observations, scope }: { readonly observations: AuditedObservations; readonly scope: ScopeRule },
   specs: SpecSet,

@@ -3,7 +3,7 @@ import { isExclusion, relativePathProblem } from '../../spec/path-patterns.ts';
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 import { isMaskedPath } from './protected-paths.ts';
 
-/** The place that a path leads to: relative to the root, or outside. `isPath`: false if no file system takes it. */
+/** The place that a path leads to: relative to the root, or outside. `isPath`: false if no file system accepts it. */
 export type AuditedPath =
   | { readonly inside: true; readonly path: string }
   | { readonly inside: false; readonly isPath: boolean; readonly why: string };
@@ -27,7 +27,7 @@ export function auditedPath(root: string, path: unknown): AuditedPath {
   return place;
 }
 
-// Cached, because sessions name the same paths often. The result depends only on the root and the path.
+// A cache, because sessions name the same paths often. The result depends only on the root and the path.
 const MAX_REMEMBERED = 4096;
 let remembered: { root: string; places: Map<string, AuditedPath> } = { root: '', places: new Map() };
 
@@ -48,15 +48,15 @@ function walk(root: string, path: string): AuditedPath {
     : { inside: false, isPath: true, why: 'it leads out of the root' };
 }
 
-/** True if a root-relative path is one of the granted places, or within one, compared name by name. */
+/** True if a root-relative path is one of `places`, or within one of them. */
 export function isWithinPaths(path: string, places: readonly string[]): boolean {
   const names = split(path);
   return places.some((place) => split(place).every((name, index) => names[index] === name));
 }
 
 /**
- * True if write paths grant a root-relative path: one of them is the path or matches it or a folder above it, and no
- * exclusion (`!dist/`) hides it as a mask would.
+ * True if the write paths of a scope grant a root-relative path. One of them must match the path or a folder above it,
+ * and no exclusion (`!dist/`) may match it as a mask would.
  */
 export function isWritablePath(path: string, write: readonly string[]): boolean {
   let grants = granting.get(write);
@@ -68,7 +68,7 @@ export function isWritablePath(path: string, write: readonly string[]): boolean 
     granting.set(write, grants);
   }
   const { tests, excluded } = grants;
-  // Every list of masks also hides git's credentials, so they are judged separately from the scope.
+  // An empty list is left out, because every list of masks also hides git's credentials.
   return tests.some((test) => test(split(path))) && !(excluded.length > 0 && isMaskedPath(path, excluded));
 }
 

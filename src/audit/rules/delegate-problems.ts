@@ -9,7 +9,7 @@ import { type JudgedState, judgedNow } from './judged-state.ts';
 import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
 import { fruitNow, noPeripheral } from './visit-problems.ts';
 
-/** A start of a sub-agent: the present peripheral delegates to the target, whose entry and gates hold as for a hop. */
+/** The problems of starting a sub-agent. The present peripheral must name the target, which admits it like a hop. */
 export function delegateProblems(state: AuditState, request: RequestOf<'delegate'>): readonly RuleProblem[] {
   const { pinned, visit } = state;
   const { to, by } = request;
@@ -35,7 +35,9 @@ export function delegateProblems(state: AuditState, request: RequestOf<'delegate
   return found;
 }
 
-/** A run of the agency: its peripheral is named here, and tools that are on need `own` and a mode that acts. */
+/**
+ * The problems of a run of the agency. With tools (`acts`) it also needs `within: own` and a mode that allows `act`.
+ */
 function agencyProblems(
   { mode, pinned }: AuditState,
   { id, agencies = [] }: PeripheralSpec,
@@ -55,7 +57,7 @@ function agencyProblems(
   return found;
 }
 
-/** The context that a sub-agent's visit begins with, and the required fields that have no value. */
+/** The context of a sub-agent's visit at its start, and the required fields without a value. */
 export function delegatedContext(
   state: AuditState,
   here: PeripheralSpec,

@@ -8,7 +8,7 @@ import type { Fields } from './compare-json.ts';
 import { atNaturalClose, conditionHolds, type JudgedState, ruleHolds, wasVisited } from './judged-state.ts';
 import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
 
-/** Judges the mode and the peripheral's entry: the requester, the source and the conditions. */
+/** Adds the problems of entering a peripheral: the mode, the agent, the sources and the conditions of its entry. */
 export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, found: RuleProblem[]): void {
   const { state, by, visit } = judged;
   const { id, agents, entry } = target;
@@ -60,7 +60,7 @@ function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
 
 const gatesByTarget = new WeakMap<object, ReadonlyMap<string, readonly { in: string; rule: GateRule }[]>>();
 
-/** A gate on a destination binds every hop to it. Those of the peripheral that is left come first. */
+/** All gates on a destination. Each binds every hop to it; the gates of the peripheral `from` come first. */
 export function gatesOn({ specs: { peripherals } }: AuditedPin, from: string, to: string): readonly GateRule[] {
   let all = gatesByTarget.get(peripherals);
   if (!all) {
@@ -76,18 +76,18 @@ export function gatesOn({ specs: { peripherals } }: AuditedPin, from: string, to
 }
 
 export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, found: RuleProblem[]): void {
-  const shut = (message: string) =>
+  const fail = (message: string) =>
     found.push(problem('condition-failed', 'gate', `gates: ${to}: ${JSON.stringify(gate)}`, message, NEEDS_HISTORY));
   switch (gate.kind) {
     case 'approval':
       return;
     case 'when':
-      if (!ruleHolds(judged, gate.cel)) shut('the rule did not hold');
+      if (!ruleHolds(judged, gate.cel)) fail('the rule did not hold');
       return;
     case 'pattern': {
       const status = getOwn(judged.state.patterns, gate.pattern);
       const open = gate.is === 'held' ? status === 'held' : status !== undefined;
-      if (!open) shut(`the outcome of the pattern is ${status ?? 'nothing'}`);
+      if (!open) fail(`the outcome of the pattern is ${status ?? 'nothing'}`);
       return;
     }
     default:
@@ -102,8 +102,8 @@ export function withoutState({ specs }: AuditedPin, fields: Fields): Fields {
 }
 
 /**
- * The context that a visit begins with, and the fields that nothing fills. `fields` is the caller's part; `latest` has
- * the fruit of the visit that is left, which takes the place of older ones.
+ * The context of a visit at its start, and the required fields without a value. `fields` are the caller's; `latest` has
+ * the fruit of the visit that ends, which replaces an older fruit.
  */
 export function contextFor(
   target: PeripheralSpec,

@@ -5,7 +5,7 @@ import { type AuditState, type LeftVisit, testsOf } from './audit-state.ts';
 import { celHolds } from './audited-cel.ts';
 import type { Fields } from './compare-json.ts';
 
-/** The state that a request is judged by, and its principal. For a hop: the state before the stop of the visit. */
+/** The state by which a request is judged, and its principal. A hop is judged by the state before the stop. */
 export interface JudgedState extends LeftVisit {
   readonly state: AuditState;
   readonly by: Principal;

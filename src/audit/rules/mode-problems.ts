@@ -2,7 +2,7 @@ import type { RequestOf } from './audit-request.ts';
 import type { AuditState } from './audit-state.ts';
 import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
 
-/** A change of mode goes along a transition of the gate. A reset and a timeout lead to the reset mode only. */
+/** The problems of a change of mode: it must follow a transition of the mode gate, or lead to the reset mode. */
 export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'mode'>): readonly RuleProblem[] {
   const { modeGate } = pinned.specs;
   const { to, by, reset = false } = request;
@@ -21,8 +21,8 @@ export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'m
   if (mode === to) return [refused('a change', `${mode} to ${to}`)];
   const transition = modeGate.transitions.find((one) => one.from === mode && one.to === to);
   if (!transition) {
-    const known = modeGate.transitions.map((one) => `${one.from} → ${one.to}`).join(', ');
-    return [refused(`transitions: ${known}`, `${mode} → ${to}`)];
+    const listed = modeGate.transitions.map((one) => `${one.from} → ${one.to}`).join(', ');
+    return [refused(`transitions: ${listed}`, `${mode} → ${to}`)];
   }
   if (transition.summary && (request.summary ?? '').trim() === '')
     found.push(problem('summary-required', 'mode', `${mode} → ${to}: a summary`, 'there is none'));

@@ -8,7 +8,7 @@ const asLetters = (text: string): string =>
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
     .toLowerCase();
 
-/** A name as the most lenient file system reads it: no case, trailing dots, blanks or streams. */
+/** A name as the most lenient file system reads it: without case, trailing dots, trailing blanks and streams. */
 function asRead(name: string): string {
   const bare = asLetters(name).split(':')[0]!;
   const trimmed = /[^. ]/.test(bare) ? bare.replace(/[. ]+$/, '') : bare;
@@ -64,20 +64,20 @@ function maskTest(masks: readonly string[]): Test {
   const judged = new Map<string, boolean>();
   return (path) => {
     if (path === '') return false;
-    let known = judged.get(path);
-    if (known === undefined) {
+    let isHidden = judged.get(path);
+    if (isHidden === undefined) {
       if (judged.size >= REMEMBERED) judged.clear();
-      known = judge(path);
-      judged.set(path, known);
+      isHidden = judge(path);
+      judged.set(path, isHidden);
     }
-    return known;
+    return isHidden;
   };
 }
 
 /** Size of the cache: sessions read the same files often. */
 const REMEMBERED = 4096;
 
-/** The names that a name may be a backup of, up to a backup of a backup, and the name itself. */
+/** The name itself, and the names of which it may be a backup, or a backup of a backup. */
 function copiedFrom(name: string): readonly string[] {
   const strip = (copy: string): string[] =>
     BACKUP_MARKS.flatMap(([before, after]) => {
@@ -89,8 +89,9 @@ function copiedFrom(name: string): readonly string[] {
 }
 
 /**
- * True for a file in which git keeps the tokens of its remotes. @param names the path's names as a file system reads
- * them
+ * True for a file in which git keeps the tokens of its remotes.
+ *
+ * @param names the path's names, as {@link asRead} returns them
  */
 function holdsGitCredentials(names: readonly string[]): boolean {
   const last = names.at(-1)!;

@@ -2,35 +2,35 @@ import { type Body, bodyOf } from '../../evidence/bodies.ts';
 import { type Json, PRINCIPALS } from '../../spec/types.ts';
 import { type Fields, fieldsOf } from './compare-json.ts';
 
-type Check = (value: Json | undefined) => boolean;
+type FieldTest = (value: Json | undefined) => boolean;
 
-const text: Check = (value) => typeof value === 'string';
-const textOrNull: Check = (value) => value === null || typeof value === 'string';
-const number: Check = (value) => typeof value === 'number';
-const numberOrNull: Check = (value) => value === null || typeof value === 'number';
-const fields: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
-const objectWith = (checks: { readonly [name: string]: Check }): Check => {
-  const pairs = Object.entries(checks);
-  return (value) => fields(value) && pairs.every(([name, check]) => check((value as Fields)[name]));
+const text: FieldTest = (value) => typeof value === 'string';
+const textOrNull: FieldTest = (value) => value === null || typeof value === 'string';
+const number: FieldTest = (value) => typeof value === 'number';
+const numberOrNull: FieldTest = (value) => value === null || typeof value === 'number';
+const fields: FieldTest = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+const objectWith = (tests: { readonly [name: string]: FieldTest }): FieldTest => {
+  const pairs = Object.entries(tests);
+  return (value) => fields(value) && pairs.every(([name, test]) => test((value as Fields)[name]));
 };
 const optional =
-  (check: Check): Check =>
+  (test: FieldTest): FieldTest =>
   (value) =>
-    value === undefined || check(value);
+    value === undefined || test(value);
 const outcome = objectWith({ status: text });
-const effects: Check = (value) =>
+const effects: FieldTest = (value) =>
   value === 'unobserved' ||
   (Array.isArray(value) && value.every((one) => text(fieldsOf(one)['path']) && text(fieldsOf(one)['op'])));
 const reported = { observed: optional(fields), state: optional(fields) };
 const oneOf =
-  (words: readonly string[]): Check =>
+  (words: readonly string[]): FieldTest =>
   (value) =>
     typeof value === 'string' && words.includes(value);
 const by = oneOf(PRINCIPALS);
-const wouldRefuse: Check = (value) => value === undefined || objectWith({ code: text })(value);
+const wouldRefuse: FieldTest = (value) => value === undefined || objectWith({ code: text })(value);
 const call = { tool: text, args: fields, wouldRefuse };
 
-const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: Check } } = {
+const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: FieldTest } } = {
   'session-open': { agent: text, root: text, specHash: text, parent: optional(text), delegation: optional(text) },
   start: { peripheral: text, by, context: fields, deadline: numberOrNull },
   step: { ...call, outcome, effects, ...reported },
@@ -77,14 +77,14 @@ const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: C
   'session-closed': { by },
 };
 
-const CHECKS = new Map(Object.entries(SHAPES).map(([event, shape]) => [event, Object.entries(shape)]));
+const FIELD_TESTS = new Map(Object.entries(SHAPES).map(([event, shape]) => [event, Object.entries(shape)]));
 
 /** Reads a body that another program may have written or changed. Returns null if the audit cannot judge it. */
 export function readBody(value: Json): Body | null {
   const body = bodyOf(value);
-  return body && CHECKS.get(body.event)?.every(([field, check]) => check((value as Fields)[field])) ? body : null;
+  return body && FIELD_TESTS.get(body.event)?.every(([field, test]) => test((value as Fields)[field])) ? body : null;
 }
 
 /** The field for which a body cannot be judged; null if not even its event is known. */
 export const wrongField = (value: Json): string | null =>
-  CHECKS.get(bodyOf(value)?.event ?? '')?.find(([field, check]) => !check((value as Fields)[field]))?.[0] ?? null;
+  FIELD_TESTS.get(bodyOf(value)?.event ?? '')?.find(([field, test]) => !test((value as Fields)[field]))?.[0] ?? null;

@@ -75,14 +75,15 @@ export interface RuleProblem {
   readonly needsHistory?: true;
 }
 
-type About = Pick<RuleProblem, 'tool' | 'argument' | 'needsHistory'>;
+/** The call that a problem is about, and whether its verdict rests on earlier entries. */
+export type ProblemDetails = Pick<RuleProblem, 'tool' | 'argument' | 'needsHistory'>;
 
 export const problem = (
   code: RuleProblem['code'],
   rule: Rule,
   constraint: string,
   message: string,
-  about: About = {},
+  about: ProblemDetails = {},
 ): RuleProblem => ({ code, rule, constraint, message, ...about });
 
-export const NEEDS_HISTORY: About = { needsHistory: true };
+export const NEEDS_HISTORY: ProblemDetails = { needsHistory: true };

@@ -16,7 +16,7 @@ import { judgedNow, ruleHolds } from './judged-state.ts';
 import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
 import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
 
-/** A tool call: the peripheral's tools, limits, mode, arguments, and the scope's grant for each argument's role. */
+/** The problems of a tool call: its tool, limits, mode and arguments, and the scope's rule for each argument's role. */
 export function stepProblems(
   state: AuditState,
   { tool: id, args, approves = false, apart = [] }: RequestOf<'step'>,
@@ -77,7 +77,7 @@ export function stepProblems(
     if (named[parameter.name] !== undefined || facts.absentMeansRoot)
       addReachProblems(state, visit, id, parameter, named[parameter.name], found);
   }
-  // hopgate's own command tools run commands also where a spec declares none.
+  // hopgate's own command tools run a command even if their spec declares no parameter for one.
   if (!commands) addCommandProblem(state, visit, tool, named, null, found);
   const lent = tool.parameters.filter(({ role }) => role === 'agency').map(({ name }) => named[name]);
   const lends = visit.scope.agency?.some(({ to, within }) => within === 'own' && lent.includes(to));
@@ -119,15 +119,15 @@ function argumentsByName({ parameters }: ToolSpec, args: Json): Fields | null {
 }
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
-const checks = new WeakMap<object, ValidateFunction>();
+const validators = new WeakMap<object, ValidateFunction>();
 
 function fitsSchema(schema: ToolParameter['schema'], value: Json): boolean {
-  let check = checks.get(schema);
-  if (!check) {
-    check = ajv.compile(schema);
-    checks.set(schema, check);
+  let validate = validators.get(schema);
+  if (!validate) {
+    validate = ajv.compile(schema);
+    validators.set(schema, validate);
   }
-  return check(value) as boolean;
+  return validate(value) as boolean;
 }
 
 function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly string[], found: RuleProblem[]): void {
@@ -147,7 +147,7 @@ function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly strin
 const argumentProblem = ({ id }: ToolSpec, argument: string, constraint: string, message: string): RuleProblem =>
   problem('invalid-action', 'argument', constraint, message, { tool: id, argument });
 
-/** The scope's rule for the arguments that form a command; they are judged together, as the first of them. */
+/** Judges the arguments that form a command together, and reports a problem for the first of them (`argument`). */
 function addCommandProblem(
   { pinned: { config }, root, unsafeNoSandbox }: AuditState,
   { scope, message: due }: AuditedVisit,
@@ -165,7 +165,7 @@ function addCommandProblem(
   );
 }
 
-/** The scope's rule for an argument's role. */
+/** Judges an argument by the scope's rule for its role. */
 function addReachProblems(
   state: AuditState,
   visit: AuditedVisit,

@@ -76,26 +76,26 @@ export const noRuns = (): TestRuns => ({ commands: new Map(), required: new Set(
 
 export const copyRuns = (runs: TestRuns): TestRuns => ({
   ...runs,
-  commands: new Map([...runs.commands].map(([command, known]) => [command, { ...known }])),
+  commands: new Map([...runs.commands].map(([command, before]) => [command, { ...before }])),
   required: new Set(runs.required),
 });
 
 /** Adds a run. @returns true if another run of its command had the opposite verdict */
 export function addRun(runs: TestRuns, run: AuditedRun): boolean {
   const { command, narrowed, verdict, others } = run;
-  const known = runs.commands.get(command) ?? { last: run, lastFull: null, passed: false, failed: false };
-  known.last = run;
-  if (!narrowed) known.lastFull = verdict;
-  known.passed ||= verdict === 'pass';
-  known.failed ||= verdict === 'fail';
-  runs.commands.set(command, known);
+  const before = runs.commands.get(command) ?? { last: run, lastFull: null, passed: false, failed: false };
+  before.last = run;
+  if (!narrowed) before.lastFull = verdict;
+  before.passed ||= verdict === 'pass';
+  before.failed ||= verdict === 'fail';
+  runs.commands.set(command, before);
   for (const other of others) runs.required.add(other);
   runs.count += 1;
   if (verdict === 'fail') runs.failed += 1;
-  return known.passed && known.failed;
+  return before.passed && before.failed;
 }
 
-/** True if the last full run of each command passed, including commands that must pass and may have no run. */
+/** True if the last full run of each command passed, including the required commands, which must have such a run. */
 export const allRunsPassed = ({ commands, required }: TestRuns): boolean =>
   [...commands.values()].every(({ lastFull }) => lastFull === null || lastFull === 'pass') &&
   [...required].every((command) => commands.get(command)?.lastFull === 'pass');

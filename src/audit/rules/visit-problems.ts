@@ -16,9 +16,7 @@ import {
 import { type JudgedState, judgedNow, ruleHolds } from './judged-state.ts';
 import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
 
-/**
- * A start while the session is in no peripheral: no visit is under way, and the target's entry and context allow it.
- */
+/** The problems of a start: it must not be within a visit, and the target's entry and context must allow it. */
 export function startProblems(state: AuditState, request: RequestOf<'start'>): readonly RuleProblem[] {
   const { peripheral, by, context = {} } = request;
   const { visit, pinned } = state;
@@ -37,7 +35,7 @@ export function startProblems(state: AuditState, request: RequestOf<'start'>): r
 export const noPeripheral = (id: string): RuleProblem =>
   problem('hop-not-allowed', 'edge', 'the target must be a peripheral of the spec set', `there is no peripheral ${id}`);
 
-/** A stop ends a visit with a fruit of the spec's shape. Nothing else can forbid it. */
+/** The problems of a stop. Only a missing visit and an invalid fruit can forbid it. */
 export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOf<'stop'>): readonly RuleProblem[] {
   if (!visit?.spec)
     return [
@@ -81,7 +79,7 @@ function addFruitProblems(
 export const fruitNow = ({ visit }: AuditState, stated: Fields): Fields =>
   visit?.spec ? { ...stated, ...auditedFruit(visit.spec, visit.observations) } : stated;
 
-/** A hop: the exit opens the target and holds, the target admits, gates, context and approval are there. */
+/** The problems of a hop: its fruit, the edge, the exit's rule, the target's entry, the gates, context and approval. */
 export function hopProblems(state: AuditState, request: RequestOf<'hop'>): readonly RuleProblem[] {
   const { pinned, leaving } = state;
   const { to, by, fruit = {} } = request;
@@ -112,8 +110,9 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
 }
 
 /**
- * The exit must open the target, and the target's entry must admit hops from the source at all. @returns the exit that
- * is taken, if known
+ * Checks that the exit opens the target, and that the target's entry admits hops from the source.
+ *
+ * @returns the exit of the hop; undefined if there is none
  */
 function addEdgeProblems(
   judged: JudgedState,
@@ -145,8 +144,8 @@ function addEdgeProblems(
 }
 
 /**
- * The exit that a hop takes if it names none: of the exits whose requirements hold now (of all, if none do), the one
- * that the reason names, then `user-request` for the operator, then `hop-<target>`, then the only one.
+ * The exit that a hop takes if it names none: of the exits whose requirements hold (of all, if none do), the exit that
+ * the reason names; otherwise `user-request` for the operator; otherwise `hop-<target>`; otherwise the only exit.
  */
 function impliedExit(judged: JudgedState, opening: readonly Exit[], request: RequestOf<'hop'>): Exit | undefined {
   const open = opening.filter((exit) => {

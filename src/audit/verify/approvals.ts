@@ -14,14 +14,14 @@ export interface ApprovedRequest {
   readonly view: { readonly [title: string]: Json | undefined };
 }
 
-/** The approvals of a session: each must be complete, of this session, and used once, by the next entry. */
+/** Judges the approvals of a session: each must be for this session, and used once, by the next entry. */
 export class Approvals {
   readonly #report: AuditReport;
   readonly #usedNonces = new Set<string>();
   readonly #usedIds = new Set<string>();
-  /** The approval on record that the next entry must use. */
+  /** The recorded approval that the next entry must use; null if there is none. */
   #waiting: ApprovalBody | null = null;
-  /** The approval that the last hop used. */
+  /** The approval that the last hop used; null if it used none. */
   ofHop: ApprovalBody | null = null;
 
   constructor(report: AuditReport) {
@@ -62,11 +62,13 @@ export class Approvals {
   }
 
   /**
-   * Judges the use of an approval by a hop or a change of mode. A title of the view that the entries do not show is a
-   * violation, except the context of a hop, which the next start shows (see {@link checkContext}), and the lock files
-   * of an install, which only the gate compares with the tree.
+   * Compares an approval with the action that used it. The approval's view may have no title that the entries lack. Two
+   * titles are exceptions: the next start shows the context of a hop (see {@link checkContext}), and only the gate
+   * compares the lock files of an install with the tree.
    *
-   * @param id the approval that the entry names
+   * @param id the approval that the entry names; null if it names none
+   * @param at epoch milliseconds
+   * @returns the approval; null if the entry names none, or another one than the recorded approval
    */
   use(id: string | null, at: number, done: ApprovedRequest): ApprovalBody | null {
     const approved = this.#waiting;

@@ -1,11 +1,9 @@
 import type { Entry } from '../../evidence/entry.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import type { Rule, RuleProblem } from '../rules/rule-problem.ts';
+import type { ProblemDetails, Rule } from '../rules/rule-problem.ts';
 import { type Gap, MAX_LISTED, type Violation } from './audit-verdict.ts';
 
-type About = Pick<RuleProblem, 'tool' | 'argument' | 'needsHistory'>;
-
-/** Collects violations and gaps of the entry that is being read. */
+/** Collects the violations and gaps of a session, each with the entry that is being read. */
 export class AuditReport {
   readonly violations: Violation[] = [];
   readonly gaps: Gap[] = [];
@@ -25,7 +23,7 @@ export class AuditReport {
     this.#history = history;
   }
 
-  violation(rule: Rule, constraint: string, message: string, { needsHistory, ...about }: About = {}): void {
+  violation(rule: Rule, constraint: string, message: string, { needsHistory, ...about }: ProblemDetails = {}): void {
     if (needsHistory && this.#history === 'erased') {
       this.gap('erased', `cannot be judged after an erased body: ${message}`, about.tool);
       return;

@@ -8,7 +8,7 @@ export interface Violation {
   readonly argument?: string;
   /** The spec's requirement, in its own terms: `tools: read, bash-test`. */
   readonly constraint: string;
-  /** The content of the entry that breaks the requirement. */
+  /** The part of the entry that breaks the requirement, in words. */
   readonly message: string;
 }
 
@@ -44,10 +44,10 @@ export interface Counts {
   readonly gaps: number;
 }
 
-/** `ok`: nothing contradicts the spec. Clean is more: `ok`, no gaps, and enforced. */
+/** `ok`: nothing contradicts the spec. A session is clean if it is `ok`, has no gaps, and enforced its spec. */
 export interface AuditVerdict {
   readonly ok: boolean;
-  /** Present if the session only observed: calls that the spec refuses ran. It is never clean. */
+  /** Set for an observe-only session, in which refused calls ran. Such a session is never clean. */
   readonly observed?: true;
   readonly violations: readonly Violation[];
   readonly gaps: readonly Gap[];

@@ -12,7 +12,7 @@ import { checkEffects, checkReport, unconfirmedRelease } from './check-effects.t
 import type { VisitContext } from './check-visits.ts';
 import { isObserveOnlySession, openState } from './observe-only-session.ts';
 
-/** Judges a tool call: acting tools, and no others, have an intent. */
+/** Checks a tool call: an acting tool must have an intent, and another tool must not. */
 export function checkCall(at: VisitContext, body: StepBody | IntentBody): void {
   const { state, report } = at;
   const { event, tool: id } = body;
@@ -24,10 +24,7 @@ export function checkCall(at: VisitContext, body: StepBody | IntentBody): void {
   if (event === 'step') checkResult(at, body);
 }
 
-/**
- * Compares an approval with what it had to show: a call's arguments; for an install, its command, hosts and scripts,
- * but not its files.
- */
+/** Compares the approval of a call with its arguments; for an install, with its command, hosts and scripts. */
 export function checkCallApproval({ state, approvals, at }: VisitContext, { tool, args, approval }: IntentBody): void {
   if (approval === undefined) {
     approvals.drop();
@@ -57,7 +54,7 @@ export function checkCallApproval({ state, approvals, at }: VisitContext, { tool
   });
 }
 
-/** Judges an outcome: it belongs to the intent before it. */
+/** Checks an outcome: it must belong to the intent before it. */
 export function checkOutcome(at: VisitContext, body: OutcomeBody): void {
   const { state, report } = at;
   const { pending } = state;
@@ -91,5 +88,5 @@ function checkResult({ state, report, shipping }: VisitContext, body: StepBody |
     if (wrong) report.violation('condition', test, wrong, { tool: id });
   }
   if (state.visit?.scope.command === 'deploy' && outcome.status === 'ok')
-    shipping.ship(id, fieldsOf(outcome.result), state.pinned);
+    shipping.checkShipped(id, fieldsOf(outcome.result), state.pinned);
 }

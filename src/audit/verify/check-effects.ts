@@ -8,7 +8,7 @@ import { fieldsOf, hasFruitType, showValue, textOf } from '../rules/compare-json
 import { forbiddenResource, readProblem, scopeInWords, writeProblem } from '../rules/step-problems.ts';
 import type { AuditReport } from './audit-report.ts';
 
-/** Judges the observed effects of a step, independent of its own report. */
+/** Checks the observed effects of a step against the scope, independent of the arguments and result of the step. */
 export function checkEffects(
   state: AuditState,
   visit: AuditedVisit,
@@ -65,7 +65,7 @@ function otherProblem(
   }
 }
 
-/** A reported commit or push that no observed effect confirms: a gap, because nobody saw it. */
+/** Describes a reported commit or push that no observed effect confirms; null if there is none. */
 export function unconfirmedRelease(outcome: OutcomeRecord, effects: readonly EffectRecord[]): string | null {
   if (outcome.status !== 'ok') return null;
   const result = fieldsOf(outcome.result);
@@ -78,7 +78,7 @@ export function unconfirmedRelease(outcome: OutcomeRecord, effects: readonly Eff
   return null;
 }
 
-/** Judges the fields that a backend reported: the tool declares each, with its type. */
+/** Checks the fields that a backend reported: the tool must declare each field, with its type. */
 export function checkReport(
   tool: ToolSpec | undefined,
   { observed = {}, state = {} }: Reported,

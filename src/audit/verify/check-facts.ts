@@ -4,7 +4,7 @@ import { atNaturalClose, conditionHolds, type JudgedState, ruleHolds, wasVisited
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
-/** The conditions, rules, approval and summary of a decision, which the facts of its entry must contain. */
+/** The conditions, rules, approval and summary that decided a request. The facts of its entry must contain them. */
 interface DecidedFacts {
   readonly conditions?: readonly string[];
   readonly when?: readonly string[];
@@ -12,7 +12,7 @@ interface DecidedFacts {
   readonly summary?: string | null;
 }
 
-/** The facts that an entry must hold if it is judged by this state. */
+/** The facts that an entry must record for a request that is judged by this state. */
 function factsOf(
   judged: JudgedState,
   { conditions = [], when = [], approved = false, summary = null }: DecidedFacts,
@@ -34,7 +34,7 @@ function factsOf(
   };
 }
 
-/** The facts in an entry are claims: each must equal the value that the earlier entries give. */
+/** Compares the facts that an entry claims with the facts that follow from the earlier entries. */
 export function checkFacts(
   claimed: Fields | null,
   judged: JudgedState,

@@ -28,7 +28,7 @@ function typeFor(event: Body['event'], peripheral: PeripheralSpec | undefined): 
   }
 }
 
-/** The author is the requester; for a tool call it is the agent. */
+/** The required author of an entry: who made the request; for a tool call, the agent. */
 function authorFor(body: Body, agent: string): string {
   switch (body.event) {
     case 'session-open':
@@ -53,7 +53,7 @@ function authorFor(body: Body, agent: string): string {
   }
 }
 
-/** The tags of an entry: its place, its role in a discipline, its kind of call, its event, and `unsandboxed`. */
+/** The required tags of an entry: its peripheral, role in a discipline, kind of tool, event, and lack of a sandbox. */
 function tagsFor(state: AuditState, peripheral: string | null, body: Body): readonly string[] {
   const { specs } = state.pinned;
   const called = body.event === 'step' || body.event === 'outcome' ? getOwn(TOOL_TAGS, body.tool) : undefined;
@@ -69,7 +69,11 @@ function tagsFor(state: AuditState, peripheral: string | null, body: Body): read
   ];
 }
 
-/** Judges the head of an entry: place, mode, claim, subject, tags, type, author and the entry that it replies to. */
+/**
+ * Checks the head of an entry: place, mode, claim, subject, tags, type, author and the entry that it replies to.
+ *
+ * @param parent the id of the entry that it must reply to; null if it must reply to none
+ */
 export function checkForm(
   state: AuditState,
   entry: Entry,

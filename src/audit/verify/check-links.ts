@@ -5,9 +5,10 @@ import type { ChainHead, StoredEntry } from '../../evidence/entry.ts';
 const sha256 = (text: string): string => hash('sha256', text);
 
 /**
- * Checks one link of a chain on the stored bytes. Only for entries that were read from a store, so that `entry` matches
- * the bytes; see `verifyChain` for pairs from elsewhere.
- * @returns null if it links to `last` and nothing was changed
+ * Checks one link of a chain on the stored bytes. It trusts that `entry` matches these bytes, as a store guarantees;
+ * use `verifyChain` for entries from elsewhere.
+ *
+ * @returns null if the entry follows `last` and nothing was changed
  */
 export function checkLinks(last: ChainHead, { entry, head, body }: StoredEntry): readonly ChainProblem[] | null {
   const { seq, id, prev } = entry;

@@ -18,16 +18,16 @@ export interface VisitContext {
   readonly report: AuditReport;
   readonly approvals: Approvals;
   readonly shipping: Shipping;
-  /** The entry's time, in milliseconds. */
+  /** The entry's time, in epoch milliseconds. */
   readonly at: number;
 }
 
-/** Compares a start with its hop, the limits, the sources of the context and the facts. */
+/** Checks a start against its hop, the time limit, the sources of its context, and its facts. */
 export function checkStart({ state, report, approvals, shipping, at }: VisitContext, body: StartBody): void {
   const { arriving, sessionId, fruits } = state;
   const { peripheral, by, deadline, context } = body;
   const target = getOwn(state.pinned.specs.peripherals, peripheral);
-  shipping.enter(state, peripheral, arriving ? arriving.hop.tree : body.tree);
+  shipping.checkEntry(state, peripheral, arriving ? arriving.hop.tree : body.tree);
   if (arriving && (arriving.hop.to !== peripheral || arriving.hop.by !== by)) {
     const message = `${peripheral} was started by the ${by}`;
     report.violation('lifecycle', `the hop leads to ${arriving.hop.to}`, message);
@@ -55,7 +55,10 @@ export function checkStart({ state, report, approvals, shipping, at }: VisitCont
   checkFacts(body.facts, judged, { conditions: target.entry.conditions }, report);
 }
 
-/** Checks that a recorded fruit holds every observed field with its type. Values are judged as in a request. */
+/**
+ * Checks a stop: its peripheral, its background commands, and that the fruit has every observed field with its type.
+ * The problems of the stop's request cover the values.
+ */
 export function checkStop({ state, report, approvals }: VisitContext, body: StopBody): void {
   const { peripheral, fruit, exit, ended = [] } = body;
   const { visit } = state;
@@ -79,9 +82,9 @@ export function checkStop({ state, report, approvals }: VisitContext, body: Stop
 }
 
 /**
- * Compares a hop with the stop before it, its approval, its reframe and its facts.
+ * Checks a hop against the stop before it, its approval, its reframe and its facts.
  *
- * @param shownBy the last entry of the visit's own line
+ * @param shownBy the id of the last entry of the visit before the stop; a reframe must name it
  */
 export function checkHop({ state, report, approvals, at }: VisitContext, body: HopBody, shownBy: string | null): void {
   const { leaving } = state;
@@ -130,7 +133,7 @@ export function checkHop({ state, report, approvals, at }: VisitContext, body: H
   );
 }
 
-/** Checks that a hop back because of a failed expectation says so, and that no other hop does. */
+/** Checks that a hop back because of a failed expectation records a reframe, and that no other hop does. */
 function checkReframe(
   { pinned, visits, leaving }: AuditState,
   report: AuditReport,

@@ -10,8 +10,8 @@ import type { AuditReport } from './audit-report.ts';
 const TOLERANCE_MS = 1000;
 
 /**
- * Judges what a session's evidence says about messages (order, identity, receipts, answers), about runs of the agency
- * (each reply belongs to the run of its call), and about the time of waiting for both.
+ * Checks a session's messages (order, identity, receipts, answers), its runs of the agency (each reply belongs to the
+ * run of its call), and the recorded times of waiting for both.
  */
 export class Correspondence {
   readonly #report: AuditReport;
@@ -48,7 +48,7 @@ export class Correspondence {
     this.#wait('a call of agency-run', body, at, state);
   }
 
-  /** The entry before a wait was written when the wait began; the wait's own entry, when it ended. */
+  /** Checks a wait, which cannot be longer than the time between its entry and the entry before it. */
   #wait(what: string, body: StepBody | OutcomeBody, at: number, { lastAt, pinned }: AuditState): void {
     const waited = waitingTimeMs(pinned.specs.tools, body);
     if (waited > at - lastAt + TOLERANCE_MS)

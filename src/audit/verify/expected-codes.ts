@@ -1,6 +1,6 @@
 import type { DenialBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
-import { type Json, PRINCIPALS, type Principal } from '../../spec/types.ts';
+import { PRINCIPALS, type Principal } from '../../spec/types.ts';
 import type { AuditRequest } from '../rules/audit-request.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { reviewsSession } from '../rules/audited-observations.ts';
@@ -10,20 +10,20 @@ import { problems } from '../rules/problems.ts';
 import { PROBLEM_CODES } from '../rules/rule-problem.ts';
 import { isObserveOnlySession, openState } from './observe-only-session.ts';
 
-/** The codes with which a tool itself may refuse a call that the spec allows. */
+/** Codes with which a tool itself may refuse a call that the spec allows. */
 const OF_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
 
 /**
- * The codes with which the spec refuses a request, if the recorded code is not among them. null if the refusal was
- * right, or if facts outside of the evidence decided it: a tool, a missing backend, the sandbox, the approver, the
- * working tree, or the parent session.
+ * The codes with which the spec refuses a recorded request; empty if it allows the request. null if the recorded code
+ * is one of them, or if facts outside of the evidence decided the refusal: a tool, a missing backend, the sandbox, the
+ * approver, the working tree, or the parent session.
  *
  * @param at epoch milliseconds of the entry
  */
 export function expectedCodes(state: AuditState, body: DenialBody, at: number): readonly string[] | null {
-  const { code, request: asked, enforced } = body;
+  const { code, request: recorded, enforced } = body;
   if (!PROBLEM_CODES.some((one) => one === code) || state.hasParent || isUnserved(body)) return null;
-  const request = requestIn(asked);
+  const request = requestIn(recorded);
   if (request === null || restsOnTree(state, request, code) || restsOnReview(state, request, code)) return null;
   const judged =
     isObserveOnlySession(state) && enforced !== false && request.kind === 'step'
@@ -48,7 +48,7 @@ function requestIn(recorded: Fields): AuditRequest | null {
     case 'start':
       return { kind: 'start', peripheral: text('peripheral'), by, ...fields('context') };
     case 'step':
-      return { kind: 'step', tool: text('tool'), args: (recorded['args'] ?? null) as Json };
+      return { kind: 'step', tool: text('tool'), args: recorded['args'] ?? null };
     case 'hop': {
       const exit = textOf(recorded['exit']);
       const named = exit === null ? {} : { exit };
@@ -76,8 +76,7 @@ function requestIn(recorded: Fields): AuditRequest | null {
 }
 
 /**
- * True for an invalid fruit of a visit that reviews the session: it was judged with the review, which only a stop
- * records.
+ * True for an invalid fruit of a reviewing peripheral, because it was judged with a review that is not recorded yet.
  */
 const restsOnReview = ({ visit }: AuditState, { kind }: AuditRequest, code: string): boolean =>
   (kind === 'hop' || kind === 'stop') &&
@@ -85,7 +84,7 @@ const restsOnReview = ({ visit }: AuditState, { kind }: AuditRequest, code: stri
   visit?.spec !== undefined &&
   reviewsSession(visit.spec);
 
-/** True if somebody else's change of the files may have decided a refusal. */
+/** True if a change of the files outside of the session may have decided a refusal. */
 function restsOnTree({ pinned, visit }: AuditState, request: AuditRequest, code: string): boolean {
   if (code !== 'condition-failed' || !('to' in request || request.kind === 'start')) return false;
   const id = 'to' in request ? request.to : request.peripheral;

@@ -5,31 +5,33 @@ import type { AuditState } from '../rules/audit-state.ts';
 import { trustedReport } from '../rules/audited-observations.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
 import { type Fields, fieldsOf, listOf, sameJson, showValue } from '../rules/compare-json.ts';
-import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
+import { NEEDS_HISTORY, type ProblemDetails } from '../rules/rule-problem.ts';
 import { testRunsIn } from '../rules/test-runs.ts';
 import type { AuditReport } from './audit-report.ts';
 
 interface AuditedGrant extends Pick<GrantBody, 'action' | 'bound' | 'limits'> {
   used: number;
-  /** A description of the entry that ended the grant before its limits were reached. */
+  /** The reason why the grant ended before its limits were reached; null if it did not. */
   ended: string | null;
 }
 
-/** The grants of a session. An approval under one must be of its action, within its limits, before its end. */
+/**
+ * Judges the grants of a session: an approval under a grant must be of its action, within its limits, before its end.
+ */
 export class Grants {
   readonly #report: AuditReport;
   readonly #grants = new Map<string, AuditedGrant>();
-  /** The grant whose first approval must be the next entry. */
+  /** The id of the grant whose first approval must be the next entry; null if there is none. */
   #unapproved: string | null = null;
-  /** True if the effects of a step were not observed. */
-  #blind = false;
+  /** True if a step may have changed files without observed effects. */
+  #hasUnobservedChange = false;
 
   constructor(report: AuditReport) {
     this.#report = report;
   }
 
-  /** Tracks the beginnings and ends of grants. Call it before the entry changes the state. */
-  notice(body: Body, state: AuditState): void {
+  /** Adds an entry that may begin or end a grant. `state` is the state before the entry. */
+  add(body: Body, state: AuditState): void {
     if (this.#unapproved !== null && body.event !== 'approval') {
       this.#violation(
         'the first approval under a grant must follow it',
@@ -52,19 +54,20 @@ export class Grants {
       }
       case 'step':
       case 'outcome':
-        this.#noticeResult(body, state);
+        this.#addResult(body, state);
     }
   }
 
-  #noticeResult(body: Extract<Body, { event: 'step' | 'outcome' }>, { visit, pinned }: AuditState): void {
+  #addResult(body: Extract<Body, { event: 'step' | 'outcome' }>, { visit, pinned }: AuditState): void {
     const report = visit && trustedReport(visit.scope, pinned.specs, body.tool);
-    if (body.event === 'outcome' && body.effects === 'unobserved' && report !== 'deploy') this.#blind = true;
+    if (body.event === 'outcome' && body.effects === 'unobserved' && report !== 'deploy')
+      this.#hasUnobservedChange = true;
     if (report !== 'test' || body.outcome.status !== 'ok') return;
     if (testRunsIn(fieldsOf(body.outcome.result)).some(({ verdict }) => verdict !== 'pass'))
       for (const grant of this.#grants.values()) if (grant.limits.testsPass) grant.ended ??= 'a test run did not pass';
   }
 
-  /** Judges an approval that names a grant, or should. */
+  /** Judges an approval, which names a grant if it was given under one. */
   use({ record, request }: ApprovalBody, at: number, { changes }: AuditState): void {
     const unapproved = this.#unapproved;
     this.#unapproved = null;
@@ -102,7 +105,7 @@ export class Grants {
   }
 
   #checkFiles(id: string, granted: readonly string[], view: Fields, changed: readonly string[]): void {
-    if (this.#blind)
+    if (this.#hasUnobservedChange)
       this.#violation(
         'a grant that limits files needs observed changes',
         `grant ${id} was used after a change that was not observed`,
@@ -113,28 +116,28 @@ export class Grants {
         this.#violation(`files: ${granted.join(' ')}`, `grant ${id} was used after a change of ${path}`, NEEDS_HISTORY);
   }
 
-  /** The parts of the request that the person saw and that later requests must repeat unchanged. */
+  /** Checks the parts of the request that the person saw, and that later requests must repeat unchanged. */
   #checkBound(id: string, bound: Fields, action: Fields, view: Fields): void {
     const kind = action['kind'];
-    const differ = (part: string, was: Json | undefined, is: Json | undefined) => {
+    const compare = (part: string, was: Json | undefined, is: Json | undefined) => {
       if (!sameJson(was, is))
         this.#violation(`${part} granted: ${showValue(was)}`, `${part} approved under ${id}: ${showValue(is)}`);
     };
-    if (kind === 'step' || kind === 'delegate') differ('call', bound['shown'], view);
+    if (kind === 'step' || kind === 'delegate') compare('call', bound['shown'], view);
     if (kind !== 'hop') return;
     const ships = view[APPROVAL_VIEW.ships];
     const place = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
     const placed = Object.fromEntries(place.map((name) => [name, fieldsOf(ships)[name] ?? null]));
-    differ('destination', bound['place'], ships === undefined ? undefined : placed);
+    compare('destination', bound['place'], ships === undefined ? undefined : placed);
     const seen = fieldsOf(bound['findings']);
     for (const [path, finding] of Object.entries(fieldsOf(view[APPROVAL_VIEW.findings])))
-      differ(`finding in ${path}`, seen[path], finding);
+      compare(`finding in ${path}`, seen[path], finding);
     const tests = listOf(bound['tests']);
     for (const path of listOf(view[APPROVAL_VIEW.testFiles]))
-      if (!tests.includes(path)) differ('changed test file', undefined, path);
+      if (!tests.includes(path)) compare('changed test file', undefined, path);
   }
 
-  #violation(constraint: string, message: string, about: Parameters<AuditReport['violation']>[3] = {}): void {
+  #violation(constraint: string, message: string, about: ProblemDetails = {}): void {
     this.#report.violation('approval', constraint, message, about);
   }
 }

@@ -4,7 +4,7 @@ import { getOwn } from '../../spec/names.ts';
 import type { AuditRequest, RequestOf } from '../rules/audit-request.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 
-/** The request that an entry is the answer to; null if it records something else. */
+/** The request whose success an entry records; null if it records something else. */
 export function impliedRequest(state: AuditState, body: Body): AuditRequest | null {
   const { arriving, leaving } = state;
   switch (body.event) {

@@ -9,7 +9,7 @@ import { problem, type RuleProblem } from '../rules/rule-problem.ts';
 /** True if the session only observes: refused calls run, and their entries hold the refusal. */
 export const isObserveOnlySession = ({ pinned }: AuditState): boolean => pinned.config.enforce === false;
 
-/** A refusal on record in a session that enforced its spec. */
+/** The problem of a call that ran although it was refused, in a session that enforces its spec. */
 export const REFUSED_AND_RUN = problem(
   'tool-not-allowed',
   'pin',
@@ -17,13 +17,13 @@ export const REFUSED_AND_RUN = problem(
   'the entry records a refusal, but the call was carried out',
 );
 
-/** Compares the recorded refusal of a call with the refusal that the spec requires. */
+/** The problem of a call in an observe-only session whose recorded refusal is not the one that the spec requires. */
 export const wrongAnswerProblem = (recorded = 'no refusal', due = 'no refusal'): RuleProblem =>
   problem('tool-not-allowed', 'facts', `by the spec the answer is ${due}`, `the entry records ${recorded}`);
 
 /**
- * The state for judging a call that was refused and ran all the same: only masks, protected names and the form of the
- * arguments count.
+ * The state for judging a call that ran although it was refused. Only masks, protected names and the form of the
+ * arguments still limit it.
  */
 export function openState(state: AuditState, tool: string, args: Json = {}): AuditState {
   const { pinned, visit } = state;
@@ -57,7 +57,7 @@ function openScope(tool: string, { command }: ScopeRule): ScopeRule {
   };
 }
 
-/** The named hosts of a call's addresses; numeric addresses stay forbidden. */
+/** The hosts that a call's addresses name. IP addresses are left out, so they stay forbidden. */
 function hostsIn(tool: ToolSpec | undefined, args: Json): readonly string[] {
   const addresses = (tool?.parameters ?? [])
     .filter(({ role }) => ROLE_FACTS[role].namesHost)

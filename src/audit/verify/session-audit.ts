@@ -36,8 +36,8 @@ type BodyOf<Event extends Body['event']> = Extract<Body, { event: Event }>;
 
 /**
  * The round trip over one session, entry by entry. An entry that implies a request is judged by the {@link problems} of
- * that request; the rest of the class compares what the entry claims with the entries before it. Feed it in order;
- * memory stays flat.
+ * that request. The other checks compare the claims of an entry with the entries before it. Add the entries in order.
+ * Memory does not grow with their number.
  */
 export class SessionAudit {
   readonly #report = new AuditReport();
@@ -104,7 +104,7 @@ export class SessionAudit {
     };
   }
 
-  /** Checks the id and time of an entry, and that the session is open: all are known even if its body was erased. */
+  /** Checks what is known even if the body was erased: the entry's session and time, and that the session is open. */
   #checkHead(entry: Entry, body: Body | null, at: number): void {
     const { sessionId, lastAt, closed } = this.#state;
     const report = this.#report;
@@ -206,7 +206,7 @@ export class SessionAudit {
     const report = this.#report;
     const refused = this.#refusedByTool;
     this.#refusedByTool = null;
-    this.#grants.notice(body, state);
+    this.#grants.add(body, state);
     this.#correspondence.add(body, at, state);
     switch (body.event) {
       case 'session-open':
@@ -286,7 +286,7 @@ export class SessionAudit {
     }
   }
 
-  /** `refused`: the outcome directly before, if the tool itself refused an allowed call; the denial repeats it. */
+  /** `refused`: the refusal in the outcome directly before, if the tool itself refused an allowed call. */
   #checkDenial(body: BodyOf<'denial'>, at: number, refused: ToolsRefusal | null): void {
     const tool = body.request['tool'];
     if (refused !== null && refused.tool === tool && refused.code === body.code) return;

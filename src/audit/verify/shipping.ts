@@ -8,12 +8,12 @@ import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /**
- * Checks the trees of a session. A hop or start must depend on the tested tree, and the shipped tree must be the one
- * that this tree names.
+ * Checks the trees of a session. A hop or start that requires passed tests must name the tested tree. The shipped tree
+ * must be the tree that the hop or start names for shipping.
  */
 export class Shipping {
   readonly #report: AuditReport;
-  /** The tree that this visit may ship; null if its entry did not depend on a tree. */
+  /** The tree that the hop or start of the visit named; null if it named none. */
   #tree: Fields | null = null;
 
   constructor(report: AuditReport) {
@@ -21,7 +21,7 @@ export class Shipping {
   }
 
   /** Judges the tree of a hop or start to a peripheral. */
-  enter(state: AuditState, to: string, tree: Fields | undefined): void {
+  checkEntry(state: AuditState, to: string, tree: Fields | undefined): void {
     this.#tree = tree ?? null;
     const conditions = getOwn(state.pinned.specs.peripherals, to)?.entry.conditions ?? [];
     if (!tree || !conditions.includes(TESTS_PASSED) || textOf(tree['id']) === state.tested) return;
@@ -30,7 +30,7 @@ export class Shipping {
   }
 
   /** Judges the shipped tree that a tool reports. */
-  ship(tool: string, result: Fields, { config: { git } }: AuditedPin): void {
+  checkShipped(tool: string, result: Fields, { config: { git } }: AuditedPin): void {
     const branch = textOf(result['branch']);
     if (
       tool === 'bash-git' &&
@@ -45,12 +45,17 @@ export class Shipping {
         { tool },
       );
     if (!this.#tree) return;
-    const due = textOf(fieldsOf(this.#tree['ships'])['id']);
+    const shippedId = textOf(fieldsOf(this.#tree['ships'])['id']);
     for (const did of ['committed', 'pushed'])
-      if (result[did] === true && textOf(result['tree']) !== due)
-        this.#report.violation('shipped', `the tree ${showValue(due)}`, `${did} was ${showValue(result['tree'])}`, {
-          tool,
-        });
+      if (result[did] === true && textOf(result['tree']) !== shippedId)
+        this.#report.violation(
+          'shipped',
+          `the tree ${showValue(shippedId)}`,
+          `${did} was ${showValue(result['tree'])}`,
+          {
+            tool,
+          },
+        );
   }
 }
 

@@ -4,13 +4,15 @@ import { disciplineOf, patternStatusAfter } from '../../evidence/patterns/discip
 import type { AuditState } from '../rules/audit-state.ts';
 import { wasVisited } from '../rules/judged-state.ts';
 
-const ADVANCES: readonly string[] = ['step', 'intent', 'outcome', 'interrupted', 'par', 'start'];
+const ADVANCING_EVENTS: readonly string[] = ['step', 'intent', 'outcome', 'interrupted', 'par', 'start'];
 
 /** The ids that later entries must reply to. */
 export class VerifiedThread {
   #openedId = '';
   #lastId: string | null = null;
-  /** The last entry of the visit, without replies to a selection and conclusions. The next step replies to it. */
+  /**
+   * The entry that the next step must reply to: the visit's last one, except replies to a selection and conclusions.
+   */
   #headId: string | null = null;
   #pendingId: string | null = null;
   /** The entry that last selected each pattern. */
@@ -20,7 +22,7 @@ export class VerifiedThread {
     return this.#lastId;
   }
 
-  /** The head of the visit's own line of entries; after its stop, the entry before it. */
+  /** The id of the last entry in the visit's own line; after its stop, of the entry before the stop. */
   get headId(): string | null {
     return this.#headId;
   }
@@ -63,7 +65,7 @@ export class VerifiedThread {
     if (event === 'intent') this.#pendingId = id;
     if (event === 'outcome' || event === 'interrupted') this.#pendingId = null;
     const aside = event === 'step' && (inReplyTo !== this.#headId || claim === 'conclusion');
-    if (event !== null && ADVANCES.includes(event) && !aside) this.#headId = id;
+    if (event !== null && ADVANCING_EVENTS.includes(event) && !aside) this.#headId = id;
     if (body?.event !== 'step' && body?.event !== 'outcome') return;
     const pattern = patternStatusAfter(body.tool, body.outcome);
     if (pattern?.selects) this.#selections.set(pattern.pattern, id);

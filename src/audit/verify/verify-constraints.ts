@@ -3,10 +3,10 @@ import type { AuditVerdict } from './audit-verdict.ts';
 import { addEvidence, type EvidenceItem, SessionAudit } from './session-audit.ts';
 
 /**
- * The round trip (the ← operator): compares a session's evidence and its observed effects with the spec it is pinned
- * to. A second judgement, from the spec's meaning; nothing of the gate is used. Streams; bad evidence never throws.
+ * The round trip (the ← operator): compares a session's evidence and its observed effects with its pinned spec. It is a
+ * second judgement, which uses nothing of the gate. It streams the entries, and bad evidence never makes it throw.
  *
- * It judges the contents of the entries. See `verifyChain` and seals for their integrity.
+ * It judges the contents of the entries. `verifyChain` and seals verify their integrity.
  *
  * @example
  * const { ok, violations, gaps } = await verifyConstraints({ specs, config }, store.entries(sessionId));

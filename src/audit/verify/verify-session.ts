@@ -19,11 +19,11 @@ import { SessionAudit } from './session-audit.ts';
 export interface VerifyOptions {
   /** A seal that was stored elsewhere, and the key that must have signed it (PEM). */
   readonly seal?: { readonly seal: Seal; readonly publicKey: string };
-  /** Reads a blob, to check that it exists and is unchanged. */
+  /** Reads a blob. If present, each blob must exist and be unchanged. */
   readonly getBlob?: (hash: string) => Promise<Uint8Array | null>;
   /** Finds a session that this one delegated to or was started by; without it they are not compared. */
   readonly find?: FindSession;
-  /** Called from time to time with the number of entries read. */
+  /** Called with the number of entries read, after every 10,000 entries. */
   readonly progress?: (entries: number) => void;
 }
 
@@ -33,7 +33,7 @@ export interface SessionVerdict {
   readonly ok: boolean;
   /** Damage of the log itself: entries changed, missing, doubled, out of order; blobs changed. */
   readonly chain: readonly ChainProblem[];
-  /** The difference between the log and its seal; null if there is none, or no seal was given. */
+  /** The reason why the log does not match its seal; null if it does, or without a seal. */
   readonly seal: string | null;
   readonly audit: AuditVerdict;
   /** Findings about the changes that no rule forbids but a person must know; absent if there are none. */
@@ -43,9 +43,9 @@ export interface SessionVerdict {
   readonly shipments: readonly Shipment[];
 }
 
-const EVERY = 10_000;
+const PROGRESS_INTERVAL = 10_000;
 
-/** All checks of `hopgate verify` for one session, in one pass and flat memory: integrity, and conformance. */
+/** Verifies the integrity and conformance of one session, in one pass, with memory that does not grow with the log. */
 export async function verifySession(
   sessionId: string,
   pinned: AuditedPin,
@@ -72,18 +72,18 @@ export async function verifySession(
       sealed?.add(entry);
       head = { seq: entry.seq, hash: entry.hash };
       if (getBlob) for (const blob of blobsOf(entry, pinned)) await checkBlob(blob, stored, getBlob, chain);
-      if (progress && entry.seq % EVERY === EVERY - 1) progress(entry.seq + 1);
+      if (progress && entry.seq % PROGRESS_INTERVAL === PROGRESS_INTERVAL - 1) progress(entry.seq + 1);
     }
   } catch (error) {
     chain.push(unreadableEntryProblem(head, error));
   }
-  const verdict = find ? withMore(audit.verdict(), await subAgents.judge(find)) : audit.verdict();
-  const broken = seal && sealed ? sealed.problem(sessionId, seal.publicKey) : null;
+  const verdict = find ? addViolations(audit.verdict(), await subAgents.judge(find)) : audit.verdict();
+  const sealBreach = seal && sealed ? sealed.problem(sessionId, seal.publicKey) : null;
   return {
     sessionId,
-    ok: chain.length === 0 && broken === null && verdict.ok,
+    ok: chain.length === 0 && sealBreach === null && verdict.ok,
     chain,
-    seal: broken,
+    seal: sealBreach,
     audit: verdict,
     ...(findings.list().length > 0 ? { findings: findings.list() } : {}),
     head,
@@ -91,8 +91,8 @@ export async function verifySession(
   };
 }
 
-/** Adds findings about other sessions to a verdict. */
-const withMore = (
+/** Adds the violations and gaps that the comparison with other sessions found to a verdict. */
+const addViolations = (
   { ok, violations, gaps, counts, ...rest }: AuditVerdict,
   more: Pick<AuditVerdict, 'violations' | 'gaps'>,
 ): AuditVerdict => ({

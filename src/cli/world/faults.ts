@@ -1,10 +1,10 @@
-import type { PhenomenologyId } from '../../audit/inhabitation/inhabitation-checks.ts';
+import type { DemandId } from '../../audit/inhabitation/inhabitation-demands.ts';
 import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
 import type { PlayedStory } from './run-story.ts';
 
 /** A faulty transcript: a played one, changed so that it breaks one demand. */
 export interface Fault {
-  readonly breaks: PhenomenologyId;
+  readonly breaks: DemandId;
   readonly what: string;
   readonly change: (played: PlayedStory) => Pick<PlayedStory, 'transcript' | 'entries'>;
 }

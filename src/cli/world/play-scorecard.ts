@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { DEMANDS, type DemandId, type DemandVerdict } from '../../audit/inhabitation/inhabitation-demands.ts';
 import { judgeInhabitation } from '../../audit/inhabitation/judge-inhabitation.ts';
-import { type CheckResult, PHENOMENOLOGY, type PhenomenologyId } from '../../audit/inhabitation/inhabitation-checks.ts';
 import { excerpt } from '../../base/text.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
 import { heading, type Io, paint, print, printJson } from '../io.ts';
@@ -27,11 +27,11 @@ export interface ScorecardOptions {
 }
 
 interface FaultyLife {
-  readonly id: PhenomenologyId;
+  readonly id: DemandId;
   /** The connection whose transcript was changed. */
   readonly over: string;
   readonly what: string;
-  readonly verdict: CheckResult['verdict'];
+  readonly verdict: DemandVerdict['verdict'];
   readonly reason: string;
 }
 
@@ -51,7 +51,7 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
     writeFileSync(join(folder, `${name.replaceAll(/\W+/g, '-')}.jsonl`), lines.join(''));
   };
   try {
-    const lives: { name: string; won: boolean; judged: readonly CheckResult[] }[] = [];
+    const lives: { name: string; won: boolean; judged: readonly DemandVerdict[] }[] = [];
     const faults: FaultyLife[] = [];
     for (const { name, ...wires } of WIRES) {
       const life = await runStory({ root, env, seed, joe: 'script', printLine: () => {}, ...wires });
@@ -77,16 +77,16 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
 
 function printScorecard(
   io: Io,
-  lives: readonly { readonly name: string; readonly judged: readonly CheckResult[] }[],
+  lives: readonly { readonly name: string; readonly judged: readonly DemandVerdict[] }[],
   faults: readonly FaultyLife[],
 ): void {
-  const ids = Object.keys(PHENOMENOLOGY) as PhenomenologyId[];
+  const ids = Object.keys(DEMANDS) as DemandId[];
   const word = (verdict: string): string =>
     paint(io, verdict === 'holds' ? 'green' : verdict === 'fails' ? 'red' : 'dim', verdict);
   print(io, heading(io, 'An agent in the house, over each connection'));
   const rows = ids.map((id) => [
     id,
-    PHENOMENOLOGY[id],
+    DEMANDS[id],
     ...lives.map(({ judged }) => word(judged.find((one) => one.id === id)!.verdict)),
   ]);
   printTable(io, ['', 'demand', ...lives.map(({ name }) => name)], rows);

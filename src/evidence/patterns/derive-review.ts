@@ -6,6 +6,7 @@ import type { Entry } from '../entry.ts';
 import { inferPatterns, type RecordedEntry } from './infer-patterns.ts';
 import { type LearningCycle, learningCycles } from './learning-cycles.ts';
 import { errorsOf, type Par, type PatternUse, type PredictionError } from './par.ts';
+import { refusalText, timeLimitText } from './review-problems.ts';
 
 /**
  * Builds a post-action review from a session's evidence since its last review. The agent's own words are added to the
@@ -106,13 +107,13 @@ function couldImprove(recent: readonly RecordedEntry[], cycles: readonly Learnin
   return countItems([
     ...entriesOf(recent, 'denial').map(({ body }) => {
       const { tool } = body.about;
-      return `denied: ${body.code}${typeof tool === 'string' ? ` (${tool})` : ''}`;
+      return refusalText(body.code, typeof tool === 'string' ? tool : null);
     }),
     ...results(recent).flatMap(({ body: { tool, outcome } }) =>
       outcome.status === 'failed' ? [`failed: ${tool}, ${outcome.code}`] : [],
     ),
     ...entriesOf(recent, 'interrupted').map(({ body }) => `interrupted: ${body.tool}, its outcome is unknown`),
-    ...entriesOf(recent, 'expired').map(({ body }) => `time limit of ${body.peripheral} passed`),
+    ...entriesOf(recent, 'expired').map(({ body }) => timeLimitText(body.peripheral)),
     ...entriesOf(recent, 'stop').flatMap(({ body: { peripheral, fruit } }) =>
       fruit['result'] === 'flaky' ? [`${peripheral}: a test run was flaky`] : [],
     ),

@@ -200,7 +200,7 @@ describe('P-4 (explicit exit) fails', () => {
     const end = await ending(({ session }) => must(session.stop('the script is over')));
     expect(end).toMatchObject({
       verdict: 'fails',
-      findings: [{ reason: 'reflect was left for the agent, not by it' }],
+      findings: [{ reason: 'the agent did not request to leave reflect' }],
     });
   });
   it('never if the operator ends the visit', async () => {

@@ -1,6 +1,6 @@
 import type { GitConfig } from '../../../spec/types.ts';
 
-/** True if one of the configured branches, which may contain `*` and `**`, is this one. */
+/** True if the branch is a configured one. The configuration may have patterns with `*` and `**`. */
 export function isConfiguredBranch(branch: string, { branch: stated }: Pick<GitConfig, 'branch'>): boolean {
   const all = typeof stated === 'string' ? [stated] : stated;
   return !branch.split('/').includes('') && all.some((pattern) => fitsPattern(pattern, branch));

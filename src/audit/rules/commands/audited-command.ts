@@ -2,10 +2,10 @@ import { getOwn } from '../../../spec/names.ts';
 import { ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../../spec/policy/command-tools.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../../spec/types.ts';
-import { type GitReason, gitArgumentsReason, gitReason, invalidReason, outOfScopeReason } from './audited-git.ts';
+import { gitArgumentsReason, gitReason, invalidReason, outOfScopeReason, type RefusalReason } from './audited-git.ts';
 import { argumentWords } from './audited-words.ts';
 
-const MARK = '{args}';
+const ARGS_PLACEHOLDER = '{args}';
 
 /** The configured test command that the words form; `narrowed` if arguments were added. */
 export function configuredTest(
@@ -13,8 +13,8 @@ export function configuredTest(
   tests: ProjectConfig['test'],
 ): { readonly narrowed: boolean } | null {
   for (const { run } of tests) {
-    const at = run.indexOf(MARK);
-    const plain = run.filter((word) => word !== MARK);
+    const at = run.indexOf(ARGS_PLACEHOLDER);
+    const plain = run.filter((word) => word !== ARGS_PLACEHOLDER);
     if (isCommand(words, plain) || isCommand(words, wholeTest(run))) return { narrowed: false };
     if (at < 0 || words.length < plain.length) continue;
     const tail = plain.slice(at);
@@ -25,9 +25,9 @@ export function configuredTest(
   return null;
 }
 
-/** A configured test command without arguments. A `--` that only separates arguments is removed too. */
+/** The words of a configured test command without arguments, and without a `--` that only separates them. */
 export const wholeTest = (run: readonly string[]): readonly string[] =>
-  run.filter((word, index) => word !== MARK && !(word === '--' && run[index + 1] === MARK));
+  run.filter((word, index) => word !== ARGS_PLACEHOLDER && !(word === '--' && run[index + 1] === ARGS_PLACEHOLDER));
 
 const isCommand = (words: readonly string[], command: readonly string[]): boolean =>
   words.length === command.length && command.every((word, i) => word === words[i]);
@@ -44,10 +44,8 @@ export interface AuditedCommand {
   readonly message: string | null;
 }
 
-/**
- * The reason why a scope forbids a command, judged by the commands in the configuration; null if it allows the command.
- */
-export function commandReason(call: AuditedCommand): GitReason | null {
+/** The reason why the scope and the configured commands forbid a call's command; null if they allow it. */
+export function commandReason(call: AuditedCommand): RefusalReason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;
   const all = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands).map(({ name }) => name);
@@ -58,7 +56,7 @@ export function commandReason(call: AuditedCommand): GitReason | null {
   if (command === 'none') return outOfScopeReason('this scope runs no commands');
   if (!listed) return ownReason(call, present, all.length > 1);
   if (!listed.runsIn.includes(command)) return outOfScopeReason(`it runs only where the scope ${listed.needs}`);
-  // The argument that the tool reads, whatever its spec declares.
+  // The argument that the tool itself reads, even if the spec declares others.
   const value = args[listed.argument];
   switch (listed.runs) {
     case 'a shell':
@@ -80,7 +78,7 @@ export function commandReason(call: AuditedCommand): GitReason | null {
  * A tool of the user. One argument is the command line; several are the words after the program at the end of the
  * tool's name.
  */
-function ownReason(call: AuditedCommand, names: readonly string[], hasProgram: boolean): GitReason | null {
+function ownReason(call: AuditedCommand, names: readonly string[], hasProgram: boolean): RefusalReason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;
   if (command === 'read-only' || command === 'contained')
@@ -92,8 +90,8 @@ function ownReason(call: AuditedCommand, names: readonly string[], hasProgram: b
   return words[0] === 'git' ? gitReason(words.slice(1), { ...call, command }) : deployReason(words, config);
 }
 
-/** The upstream's server itself must contain the effects of its commands. */
-function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand): GitReason | null {
+/** A command of an upstream tool is allowed only if the upstream's server contains the effects of its commands. */
+function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand): RefusalReason | null {
   const server = config.upstream?.[tool.upstream?.server ?? ''];
   const isContained = (server?.contained ?? false) || unsafeNoSandbox;
   const mayRun = scope.command === 'contained' || scope.command === 'read-only';
@@ -103,7 +101,7 @@ function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand
 /** The maximum length of an argument that the kernel accepts, in bytes. */
 const MAX_BYTES = 131_071;
 
-function lineReason(value: Json | undefined): GitReason | null {
+function lineReason(value: Json | undefined): RefusalReason | null {
   const parts = Array.isArray(value) ? value : [value];
   const fits = parts.every(
     (part) =>
@@ -112,7 +110,7 @@ function lineReason(value: Json | undefined): GitReason | null {
   return fits && parts.some((part) => String(part).trim() !== '') ? null : invalidReason('it is not a command line');
 }
 
-function testReason(command: Json | undefined, { test }: ProjectConfig): GitReason | null {
+function testReason(command: Json | undefined, { test }: ProjectConfig): RefusalReason | null {
   if (test.length === 0) return invalidReason('no test command is configured');
   if (command === undefined) return null;
   const words = argumentWords(command);
@@ -120,7 +118,7 @@ function testReason(command: Json | undefined, { test }: ProjectConfig): GitReas
   return configuredTest(words, test) ? null : outOfScopeReason('it is not one of the configured test commands');
 }
 
-function installReason(command: Json | undefined, { install = [] }: ProjectConfig): GitReason | null {
+function installReason(command: Json | undefined, { install = [] }: ProjectConfig): RefusalReason | null {
   if (command === undefined)
     return install.length === 1 ? null : outOfScopeReason('it is not one of the configured install commands');
   if (install.length === 0) return outOfScopeReason('no install command is configured');
@@ -131,7 +129,7 @@ function installReason(command: Json | undefined, { install = [] }: ProjectConfi
     : outOfScopeReason('it is not one of the configured install commands');
 }
 
-function deployReason(command: Json | undefined, { deploy }: ProjectConfig): GitReason | null {
+function deployReason(command: Json | undefined, { deploy }: ProjectConfig): RefusalReason | null {
   const [name, ...more] = Array.isArray(command) ? command : [command];
   if (more.length === 0 && typeof name === 'string' && Object.hasOwn(deploy, name)) return null;
   const words = argumentWords(command);

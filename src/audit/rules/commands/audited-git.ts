@@ -6,14 +6,14 @@ import { isMaskedPath } from '../protected-paths.ts';
 import { isConfiguredBranch } from './audited-branches.ts';
 import { auditedWords } from './audited-words.ts';
 
-/** The reason why a command or an address is not granted, with the code of the denial. */
-export interface GitReason {
+/** The reason why a command or an address is refused, with the code of the denial. */
+export interface RefusalReason {
   readonly code: 'invalid-action' | 'out-of-scope';
   readonly why: string;
 }
 
-export const invalidReason = (why: string): GitReason => ({ code: 'invalid-action', why });
-export const outOfScopeReason = (why: string): GitReason => ({ code: 'out-of-scope', why });
+export const invalidReason = (why: string): RefusalReason => ({ code: 'invalid-action', why });
+export const outOfScopeReason = (why: string): RefusalReason => ({ code: 'out-of-scope', why });
 
 export interface GitLimits {
   readonly command: ScopeRule['command'];
@@ -32,12 +32,16 @@ interface GitCall {
 }
 
 /** Judges `{ sub, args }`; either may hold several words. */
-export function gitArgumentsReason(sub: Json | undefined, args: Json | undefined, reach: GitLimits): GitReason | null {
+export function gitArgumentsReason(
+  sub: Json | undefined,
+  args: Json | undefined,
+  limits: GitLimits,
+): RefusalReason | null {
   const head = typeof sub === 'string' ? auditedWords(sub) : null;
   const tail = wordsAfter(args);
   if (head === null || tail === null) return invalidReason('it is not one plain git command');
   const words = [...head, ...tail];
-  return gitReason(words[0] === 'git' ? words.slice(1) : words, reach);
+  return gitReason(words[0] === 'git' ? words.slice(1) : words, limits);
 }
 
 function wordsAfter(args: Json | undefined): readonly string[] | null {
@@ -47,22 +51,22 @@ function wordsAfter(args: Json | undefined): readonly string[] | null {
 }
 
 /** The reason why a scope does not grant the words of a git command, judged by their text; null if it does. */
-export function gitReason(words: readonly string[], reach: GitLimits): GitReason | null {
+export function gitReason(words: readonly string[], limits: GitLimits): RefusalReason | null {
   const call = readCall(words);
   if (call === null) return invalidReason(`git ${words.join(' ')} is not among the commands and options for agents`);
   const { sub, operands, paths } = call;
   const changes = ['add', 'restore', 'switch', 'checkout', 'commit', 'push'].includes(sub);
-  if ((changes || (sub === 'branch' && operands.length > 0)) && reach.command !== 'deploy')
+  if ((changes || (sub === 'branch' && operands.length > 0)) && limits.command !== 'deploy')
     return outOfScopeReason(`git ${sub} ships, and the scope does not`);
   const all = [...operands, ...paths];
   if (sub === 'commit')
-    return all.length === 0 ? messageReason(call, reach) : invalidReason('git commit takes no paths');
-  if (sub === 'push') return pushReason(all, reach);
-  if (BRANCH_COMMANDS.includes(sub)) return branchReason(call, reach);
+    return all.length === 0 ? messageReason(call, limits) : invalidReason('git commit takes no paths');
+  if (sub === 'push') return pushReason(all, limits);
+  if (BRANCH_COMMANDS.includes(sub)) return branchReason(call, limits);
   if (sub === 'rev-parse') return all.every(isRevision) ? null : invalidReason('it names no commit');
   if (sub === 'add' && all.length === 0 && !call.options.has('all') && !call.options.has('update'))
     return invalidReason('git add needs paths');
-  return pathsReason(['add', 'restore', 'status'].includes(sub) ? all : paths, reach);
+  return pathsReason(['add', 'restore', 'status'].includes(sub) ? all : paths, limits);
 }
 
 function readCall([sub = '', ...rest]: readonly string[]): GitCall | null {
@@ -79,14 +83,14 @@ function readCall([sub = '', ...rest]: readonly string[]): GitCall | null {
   return { sub, options, operands, paths: [] };
 }
 
-/** Reads `--name`, `--name=value`, `-n value`, `-nvalue`, `-ab` or `-5`; false if the table does not have it. */
+/** Reads an option: `--name`, `--name=value`, `-n value`, `-nvalue`, `-ab` or `-5`; false if it is not in the table. */
 function takeOption(table: SubCommand, word: string, rest: string[], options: Map<string, string[]>): boolean {
   if (table.digits !== undefined && /^-\d{1,9}$/.test(word)) return options.set(table.digits, [word.slice(1)]).size > 0;
   if (word.startsWith('--')) {
     const [name = ''] = word.slice(2).split('=', 1);
-    const known = table.options.find(({ long }) => long === name);
+    const option = table.options.find(({ long }) => long === name);
     const value = word.length > name.length + 2 ? word.slice(name.length + 3) : null;
-    return known !== undefined && takeOptions(known, name, value, rest, options);
+    return option !== undefined && takeOptions(option, name, value, rest, options);
   }
   for (let at = 1; at < word.length; at++) {
     const known = table.options.find(({ short }) => short === word[at]);
@@ -119,9 +123,9 @@ function isRevision(word: string): boolean {
 }
 
 /** If the context contains a commit message, the commit must use it; otherwise the message is free. */
-function messageReason({ options }: GitCall, { message: due }: GitLimits): GitReason | null {
+function messageReason({ options }: GitCall, { message: required }: GitLimits): RefusalReason | null {
   const message = options.get('message');
-  if (message === undefined) return due === null ? invalidReason('git commit needs a message') : null;
+  if (message === undefined) return required === null ? invalidReason('git commit needs a message') : null;
   const lines = (text: string) => text.split('\n').map((line) => line.replace(/[ \t\r]+$/, ''));
   // Normalises a message as git does: it joins paragraphs and drops blank lines at both ends.
   const plain = (text: string) =>
@@ -130,22 +134,25 @@ function messageReason({ options }: GitCall, { message: due }: GitLimits): GitRe
       .replace(/\n{3,}/g, '\n\n')
       .replace(/^\n+/, '')
       .replace(/\n+$/, '');
-  if (due === null || plain(message.join('\n\n')) === plain(due)) return null;
-  return invalidReason(`the commit message is not ${due}`);
+  if (required === null || plain(message.join('\n\n')) === plain(required)) return null;
+  return invalidReason(`the commit message is not ${required}`);
 }
 
-function pushReason(words: readonly string[], { config: { git } }: GitLimits): GitReason | null {
+function pushReason(words: readonly string[], { config: { git } }: GitLimits): RefusalReason | null {
   if (git === null) return outOfScopeReason('no remote is configured to push to');
   if (words.length > 2) return invalidReason('a push takes a remote and a branch');
   const [remote = git.remote, branch = 'HEAD'] = words;
-  // A push without a branch is judged later, by the branch that its result names.
+  // A push without a branch is judged at its result, which names the branch.
   const may = remote === git.remote && (branch === 'HEAD' || isConfiguredBranch(branch, git));
   if (may && isRevision(remote) && isRevision(branch)) return null;
   return outOfScopeReason(`it pushes ${branch} to ${remote}, not ${[git.branch].flat().join(' or ')} to ${git.remote}`);
 }
 
 /** A branch that is created or switched to must be a configured one. */
-function branchReason({ sub, options, operands, paths }: GitCall, { config: { git } }: GitLimits): GitReason | null {
+function branchReason(
+  { sub, options, operands, paths }: GitCall,
+  { config: { git } }: GitLimits,
+): RefusalReason | null {
   if (paths.length > 0) return invalidReason(`git ${sub} takes no paths`);
   const stated = (options.get('create') ?? options.get('b'))?.[0];
   const words = stated === undefined || sub === 'branch' ? operands : [stated, ...operands];
@@ -156,7 +163,7 @@ function branchReason({ sub, options, operands, paths }: GitCall, { config: { gi
   return may ? null : outOfScopeReason(`${branch} is not a configured branch`);
 }
 
-function pathsReason(words: readonly string[], { root, config: { mask } }: GitLimits): GitReason | null {
+function pathsReason(words: readonly string[], { root, config: { mask } }: GitLimits): RefusalReason | null {
   for (const word of words) {
     const place = auditedPath(root, word);
     if (!place.inside) return place.isPath ? outOfScopeReason(place.why) : invalidReason(place.why);

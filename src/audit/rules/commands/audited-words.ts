@@ -41,9 +41,9 @@ export function auditedWords(text: string): readonly string[] | null {
 
 function readWord(line: string, from: number): ReadWord | null {
   let [value, bare, at] = ['', '', from];
-  const add = (text: string, shown = PROTECTED) => {
+  const add = (text: string, bareText = PROTECTED) => {
     value += text;
-    bare += shown;
+    bare += bareText;
   };
   for (; at < line.length && !' \t\n'.includes(line[at]!); at++) {
     const char = line[at]!;
@@ -66,7 +66,7 @@ function readWord(line: string, from: number): ReadWord | null {
   return { value, bare, end: at };
 }
 
-/** True if a shell takes an unquoted word unchanged. `first`: the first word of the line, if this word is another. */
+/** True if a shell does not change an unquoted word. `first`: the first word of the line; null if this is the first. */
 function isPlain(bare: string, first: string | null): boolean {
   if (bare.startsWith('#') || bare.startsWith('~') || /=(?:.*:)?~/s.test(bare)) return false;
   if (/\{.*(?:,|\.\.).*\}/s.test(bare)) return false;

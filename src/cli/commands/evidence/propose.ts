@@ -1,5 +1,5 @@
 import { type Proposal, proposeChanges, type RefusedIn } from '../../../audit/infer/propose-changes.ts';
-import { type Proof, proveProperties } from '../../../audit/properties/prove.ts';
+import { type Proof, proveProperties } from '../../../audit/properties/prove-properties.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import type { Par } from '../../../evidence/patterns/par.ts';
 import type { EvidenceStore, SessionSummary } from '../../../ports/evidence-store.ts';

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { examineSpecs, type Proof } from '../../../audit/properties/prove.ts';
+import { examineSpecs, type Proof } from '../../../audit/properties/prove-properties.ts';
 import { isWithin } from '../../../base/paths.ts';
 import { escapeInvisible, plural, shellWord } from '../../../base/text.ts';
 import { defaultBackends } from '../../../default-backends.ts';

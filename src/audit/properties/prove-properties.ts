@@ -57,21 +57,21 @@ function proveReachable(specs: SpecSet, space: StateSpace): Proof[] {
       );
 }
 
-const SHOWN = 3;
+const MAX_LISTED_EDGES = 3;
 
-/** Describes the edges to these places that can never be taken, with reasons; empty if there are none. */
+/** Describes the edges to `places` that can never be taken, with reasons; empty if there are none. */
 function blockedEdges({ edges }: SpecSet, space: StateSpace, places: readonly string[]): string {
   const blocked = edges.flatMap((edge) => {
     const why = places.includes(edge.to) ? space.blockedBy(edge) : null;
-    return why === null ? [] : [`${edge.from} ─${edge.exit}→ ${edge.to} is shut (${why})`];
+    return why === null ? [] : [`${edge.from} ─${edge.exit}→ ${edge.to} never opens (${why})`];
   });
-  const more = blocked.length > SHOWN ? `, and ${blocked.length - SHOWN} more` : '';
-  return `${blocked.slice(0, SHOWN).join(', ')}${more}`;
+  const more = blocked.length > MAX_LISTED_EDGES ? `, and ${blocked.length - MAX_LISTED_EDGES} more` : '';
+  return `${blocked.slice(0, MAX_LISTED_EDGES).join(', ')}${more}`;
 }
 
 /**
- * Proves that a reflecting peripheral stays reachable from everywhere; without one, that every place can be left. It
- * holds for a single peripheral, because there is no other to hop to.
+ * Proves that a reflecting peripheral stays reachable from everywhere. In a spec set without a reflecting peripheral,
+ * proves that every peripheral can be left. A set of one peripheral passes, because it has no hops.
  */
 function proveWayBack(specs: SpecSet, space: StateSpace): Proof[] {
   const peripherals = Object.values(specs.peripherals);
@@ -199,11 +199,11 @@ function proveNeverEnter(spaceFor: SpaceFor, property: Extract<Property, { kind:
       : (kind === 'hop' || kind === 'start') && to.place === target.peripheral && state.place !== undefined;
   for (const atom of without) {
     const space = spaceFor(atom.kind === 'result' ? [atom.peripheral] : []);
-    // A required visit: only paths that never reach the peripheral can break it.
+    // Only a path that avoids the required peripheral can break the property.
     const nodes = atom.kind === 'visited' ? space.explore((_, { to }) => to.place !== atom.peripheral) : space.nodes;
     for (const node of nodes) {
       for (const move of [...space.moves(node.state), ...space.delegations(node.state)]) {
-        if (!enters(node.state, move) || holds(atom, node.state, move)) continue;
+        if (!enters(node.state, move) || atomHolds(atom, node.state, move)) continue;
         return failed(text, `${placeName(target)} can be entered without ${atomName(atom)}`, pathTo(node, move));
       }
     }
@@ -211,7 +211,7 @@ function proveNeverEnter(spaceFor: SpaceFor, property: Extract<Property, { kind:
   return succeeded(text);
 }
 
-function holds(atom: PropertyAtom, state: AbstractState, move: AbstractMove): boolean {
+function atomHolds(atom: PropertyAtom, state: AbstractState, move: AbstractMove): boolean {
   switch (atom.kind) {
     case 'approval':
       return move.approved;

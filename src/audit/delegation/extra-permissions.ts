@@ -1,0 +1,58 @@
+import { isExclusion } from '../../spec/path-patterns.ts';
+import type { PeripheralSpec, ScopeRule } from '../../spec/types.ts';
+import { type AuditedPin, scopeOf } from '../rules/audit-state.ts';
+import { isWithinPaths } from '../rules/audited-path.ts';
+import { sameJson } from '../rules/compare-json.ts';
+
+const READS: readonly ScopeRule['read'][] = ['root', 'session-log', 'none'];
+/** By kind of command: all kinds that a scope of this kind grants. */
+const COMMANDS: { readonly [command in ScopeRule['command']]: readonly ScopeRule['command'][] } = {
+  none: ['none'],
+  test: ['none', 'test'],
+  'read-only': ['none', 'test', 'read-only'],
+  contained: ['none', 'test', 'read-only', 'contained'],
+  deploy: ['none', 'deploy'],
+};
+
+/**
+ * Describes the parts of a sub-agent's peripheral (`inner`) that grant more than a peripheral of its parent (`outer`);
+ * empty if none does. A glob counts as granted only by the same glob, or by a folder that contains it.
+ */
+export function extraPermissions(
+  [inner, innerPin]: readonly [PeripheralSpec, AuditedPin],
+  [outer, outerPin]: readonly [PeripheralSpec, AuditedPin],
+): readonly string[] {
+  const tools = inner.tools.filter((tool) => !outer.tools.includes(tool));
+  const [innerScope, outerScope] = [scopeOf(inner, innerPin.config), scopeOf(outer, outerPin.config)];
+  const writes = extraPatterns(innerScope.write, outerScope.write);
+  const resources = extraPatterns(innerScope.resource ?? [], outerScope.resource ?? []);
+  const { steps, minutes } = inner.limits;
+  const exceeds = (limit: number | null, most: number | null) => most !== null && (limit === null || limit > most);
+  const ungated = inner.tools.filter((tool) => {
+    const demanded = outer.calls?.[tool] ?? [];
+    return demanded.some((gate) => !inner.calls?.[tool]?.some((own) => sameJson({ ...own }, { ...gate })));
+  });
+  return [
+    ...(tools.length > 0 ? [`tools ${tools.join(', ')}`] : []),
+    ...(READS.indexOf(innerScope.read) < READS.indexOf(outerScope.read) ? [`read: ${innerScope.read}`] : []),
+    ...(writes.length > 0 ? [`write: ${writes.join(', ')}`] : []),
+    ...(COMMANDS[outerScope.command].includes(innerScope.command) ? [] : [`command: ${innerScope.command}`]),
+    ...(innerScope.url === 'none' || outerScope.url === innerScope.url ? [] : [`url: ${innerScope.url}`]),
+    ...(resources.length > 0 ? [`resource: ${resources.join(', ')}`] : []),
+    ...(exceeds(steps, outer.limits.steps) ? ['limits: steps'] : []),
+    ...(exceeds(minutes, outer.limits.minutes) ? ['limits: minutes'] : []),
+    ...(ungated.length > 0 ? [`calls without the parent's rules: ${ungated.join(', ')}`] : []),
+  ];
+}
+
+/**
+ * The patterns of `inner` that `outer` does not grant, and the exclusions of `outer` that `inner` lacks; empty if
+ * `inner` grants no more than `outer`.
+ */
+function extraPatterns(inner: readonly string[], outer: readonly string[]): readonly string[] {
+  const granting = inner.filter((pattern) => !isExclusion(pattern));
+  if (granting.length === 0) return [];
+  const plain = outer.filter((pattern) => !isExclusion(pattern) && !/[*?[{(]/.test(pattern));
+  const more = granting.filter((pattern) => !outer.includes(pattern) && !isWithinPaths(pattern, plain));
+  return [...more, ...outer.filter((pattern) => isExclusion(pattern) && !inner.includes(pattern))];
+}

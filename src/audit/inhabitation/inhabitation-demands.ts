@@ -1,0 +1,46 @@
+/** The demands of inhabitation, by id. */
+export const DEMANDS = {
+  'P-1': 'world replacement',
+  'P-2': 'context injection',
+  'P-3': 'confinement',
+  'P-4': 'explicit exit',
+  'P-5': 'evidence of inhabitation',
+  'P-6': 'interleaved streams',
+} as const;
+export type DemandId = keyof typeof DEMANDS;
+
+/** A reason why a demand fails, and the item of the transcript or the entry of the evidence that shows it. */
+export interface DemandFailure {
+  /** The number of the item; null if no item shows it. */
+  readonly item: number | null;
+  /** The entry's `seq`; null if no entry shows it. */
+  readonly seq: number | null;
+  readonly reason: string;
+}
+
+export interface DemandVerdict {
+  readonly id: DemandId;
+  readonly title: string;
+  readonly verdict: 'holds' | 'fails' | 'not-applicable';
+  /** The reasons why the demand fails, at most {@link MAX_FAILURES}, or why it does not apply. */
+  readonly findings: readonly DemandFailure[];
+  /** The score of P-5, from 0 to 1. */
+  readonly score?: number;
+}
+
+const MAX_FAILURES = 100;
+
+/** The verdict on a demand, which holds if there are no failures. */
+export const judgedDemand = (id: DemandId, failures: readonly DemandFailure[]): DemandVerdict => ({
+  id,
+  title: DEMANDS[id],
+  verdict: failures.length === 0 ? 'holds' : 'fails',
+  findings: failures.slice(0, MAX_FAILURES),
+});
+
+export const inapplicableDemand = (id: DemandId, reason: string): DemandVerdict => ({
+  id,
+  title: DEMANDS[id],
+  verdict: 'not-applicable',
+  findings: [{ item: null, seq: null, reason }],
+});

@@ -48,11 +48,11 @@ export interface AiSdkSettings {
 }
 
 /**
- * Puts an agent of the AI SDK into a session: its tools are the session's, and what the model sees of them changes with
- * every hop.
+ * Puts an agent of the AI SDK into a session: its tools are the session's, and the model sees those that are available
+ * after each hop.
  *
- * A refusal is a tool result that the model reads as an error, with its remedy; a broken world (an error thrown by the
- * session) ends the run.
+ * A refusal is a tool result that the model reads as an error, with its remedy. An error that the session throws ends
+ * the run.
  *
  * @param options.by the name recorded for approvals through `toolApproval`
  * @example
@@ -61,22 +61,22 @@ export interface AiSdkSettings {
 export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Promise<AiSdkSettings> {
   const catalogue = await session.allTools();
   // The prompt of the first step contains the new messages; it replaces these instructions.
-  const atFirst = await session.prompt({ messages: false });
-  const ours = new Set(catalogue.map(({ name }) => name));
-  let broken: { readonly error: unknown } | null = null;
-  /** The calls for which no approval was requested when their step began. */
-  const unasked = new Set<string>();
+  const firstPrompt = await session.prompt({ messages: false });
+  const sessionTools = new Set(catalogue.map(({ name }) => name));
+  let failure: { readonly error: unknown } | null = null;
+  /** The ids of calls that needed no approval when their step began. */
+  const withoutRequest = new Set<string>();
 
-  const answer = async (call: AgentCall): Promise<AgentAnswer> => {
+  const callSession = async (call: AgentCall): Promise<AgentAnswer> => {
     try {
       return await session.call(call);
     } catch (error) {
-      broken = { error };
+      failure = { error };
       throw error;
     }
   };
 
-  const carryOut = async (
+  const execute = async (
     name: string,
     input: unknown,
     options: ToolExecutionOptions<unknown>,
@@ -84,16 +84,17 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
     const { abortSignal, messages, toolCallId } = options;
     const call = { name, input, ...(abortSignal ? { signal: abortSignal } : {}) };
     const request = approvedRequest(messages, toolCallId);
-    if (!request) return unasked.delete(toolCallId) ? repeatInOwnTurn(await answer(call)) : answer(call);
+    if (!request)
+      return withoutRequest.delete(toolCallId) ? repeatInOwnTurn(await callSession(call)) : callSession(call);
     const hash = hashIn(request.reason) ?? (await session.wants(call))?.hash;
-    return answer(hash === undefined ? call : { ...call, approved: { hash, by } });
+    return callSession(hash === undefined ? call : { ...call, approved: { hash, by } });
   };
 
   const toolOf = ({ name, description, inputSchema }: AgentTool): ToolSet[string] =>
     tool({
       description,
       inputSchema: jsonSchema<unknown>(inputSchema as Parameters<typeof jsonSchema>[0]),
-      execute: (input: unknown, options: ToolExecutionOptions<unknown>) => carryOut(name, input, options),
+      execute: (input: unknown, options: ToolExecutionOptions<unknown>) => execute(name, input, options),
       toModelOutput: ({ output: { status, text } }: { output: AgentAnswer }) =>
         status === 'ok' ? { type: 'text', value: text } : { type: 'error-text', value: text },
     });
@@ -101,20 +102,20 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
   return {
     tools: Object.fromEntries(catalogue.map((each) => [each.name, toolOf(each)])),
     toolCallConcurrency: 1,
-    instructions: atFirst,
+    instructions: firstPrompt,
     async prepareStep({ model, stepNumber, initialMessages, initialInstructions }) {
-      if (broken) {
-        const { error } = broken;
-        broken = null;
+      if (failure) {
+        const { error } = failure;
+        failure = null;
         throw error;
       }
       if (stepNumber === 0)
         for (const { toolName: name, input } of refusedCalls(initialMessages))
-          if (ours.has(name)) await session.call({ name, input, approved: null }); // only recorded: the SDK answers the call
+          if (sessionTools.has(name)) await session.call({ name, input, approved: null }); // only recorded: the SDK answers the call
       const now = new Set((await session.tools()).map(({ name }) => name));
       return {
-        model: showOnly(model, (name) => !ours.has(name) || now.has(name)),
-        instructions: withPrompt(initialInstructions, atFirst, await session.prompt()),
+        model: showOnly(model, (name) => !sessionTools.has(name) || now.has(name)),
+        instructions: withPrompt(initialInstructions, firstPrompt, await session.prompt()),
       };
     },
     toolApproval: Object.fromEntries(
@@ -125,17 +126,17 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
           async (input: unknown, { toolCallId }: { readonly toolCallId: string }): Promise<ToolApprovalStatus> => {
             const request = await session.wants({ name, input });
             if (request) return { type: 'user-approval', reason: approvalQuestion(request) };
-            unasked.add(toolCallId);
+            withoutRequest.add(toolCallId);
             return undefined;
           },
         ]),
     ),
     async repairToolCall({ toolCall: { toolName, input }, error }) {
       // The SDK answers calls of a session tool that the program hides (`activeTools`), and of the program's own tools.
-      if (NoSuchToolError.isInstance(error) === ours.has(toolName)) return null;
-      // The SDK answers it with this error, because no other call can replace it: the name is not a tool, or the
-      // arguments are not JSON.
-      throw new Error((await answer({ name: toolName, input: parseJson(input, input) })).text);
+      if (NoSuchToolError.isInstance(error) === sessionTools.has(toolName)) return null;
+      // The SDK answers the call with this error: its name is not a tool, or its arguments are not JSON, so no other
+      // call can replace it.
+      throw new Error((await callSession({ name: toolName, input: parseJson(input, input) })).text);
     },
   };
 }
@@ -145,7 +146,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
  * without the remedy, without evidence, and wrongly if an earlier call of the same step has just made the tool
  * available.
  */
-function showOnly(model: LanguageModel, shown: (name: string) => boolean): LanguageModel {
+function showOnly(model: LanguageModel, isShown: (name: string) => boolean): LanguageModel {
   const resolved =
     typeof model === 'string' ? (globalThis.AI_SDK_DEFAULT_PROVIDER ?? gateway).languageModel(model) : model;
   return wrapLanguageModel({
@@ -153,7 +154,7 @@ function showOnly(model: LanguageModel, shown: (name: string) => boolean): Langu
     middleware: {
       specificationVersion: 'v4',
       transformParams: async ({ params }) =>
-        params.tools ? { ...params, tools: params.tools.filter(({ name }) => shown(name)) } : params,
+        params.tools ? { ...params, tools: params.tools.filter(({ name }) => isShown(name)) } : params,
     },
   });
 }

@@ -20,7 +20,7 @@ export interface ClaudeAgentOptions {
   readonly approve?: (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
   /** Instructions that come before the session's own. */
   readonly append?: string;
-  /** Called with an error that the session threw (a broken world). The run then ends; the SDK itself throws nothing. */
+  /** Called with an error that the session threw. The run then ends; the SDK itself throws nothing. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -38,7 +38,7 @@ const ANSWER = 'StructuredOutput';
 /**
  * Options that put an agent of the Claude Agent SDK into a session: none of the program's own tools, none of its
  * settings files, the session's tools from a server in this process, and hooks that refuse every other call, with the
- * remedy. A hook that fails blocks the call. After a broken world (an error thrown by the session) the run ends.
+ * remedy. A hook that fails blocks the call. An error that the session throws ends the run.
  *
  * @example
  * const options = await claudeAgentOptions(agentSession(session), { approve: ({ action }) => action.to === 'execute'
@@ -50,9 +50,9 @@ export async function claudeAgentOptions(
   session: AgentSession,
   { approve, append, onError }: ClaudeAgentOptions = {},
 ): Promise<GatedOptions> {
-  const broken: unknown[] = [];
+  const errors: unknown[] = [];
   const guarded = withQuestions(session, approve, (error) => {
-    broken.push(error);
+    errors.push(error);
     onError?.(error);
   });
   const host = new McpHost({ session: guarded, version: manifest.version, elicit: false });
@@ -60,16 +60,16 @@ export async function claudeAgentOptions(
     name === ANSWER || (name.startsWith(OURS) && source === 'sdk') ? null : (await guarded.call({ name, input })).text;
 
   // This text is part of every request, so it has no new messages; they come with the first prompt.
-  const atFirst = await session.prompt({ messages: false });
-  let lastPrompt = atFirst;
-  const whereItIs: HookCallback = async (input) => {
+  const firstPrompt = await session.prompt({ messages: false });
+  let lastPrompt = firstPrompt;
+  const describeChange: HookCallback = async (input) => {
     const { hook_event_name: hookEventName } = input;
     if (hookEventName !== 'SessionStart' && hookEventName !== 'UserPromptSubmit') return {};
     const now = await session.prompt();
-    const forgotten = hookEventName === 'SessionStart' && input.source !== 'startup';
-    const before = hookEventName === 'SessionStart' ? atFirst : lastPrompt;
+    const isForgotten = hookEventName === 'SessionStart' && input.source !== 'startup';
+    const before = hookEventName === 'SessionStart' ? firstPrompt : lastPrompt;
     lastPrompt = now;
-    return now === before && !forgotten ? {} : { hookSpecificOutput: { hookEventName, additionalContext: now } };
+    return now === before && !isForgotten ? {} : { hookSpecificOutput: { hookEventName, additionalContext: now } };
   };
   const decide: HookCallback = async (input) => {
     if (input.hook_event_name !== 'PreToolUse') return {};
@@ -80,8 +80,8 @@ export async function claudeAgentOptions(
         : ({ permissionDecision: 'deny', permissionDecisionReason: reason } as const);
     return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } };
   };
-  const endIfBroken: HookCallback = async (): Promise<SyncHookJSONOutput> => {
-    const [error] = broken.splice(0);
+  const endAfterError: HookCallback = async (): Promise<SyncHookJSONOutput> => {
+    const [error] = errors.splice(0);
     return error === undefined ? {} : { continue: false, stopReason: `hopgate: ${error}` };
   };
 
@@ -91,10 +91,10 @@ export async function claudeAgentOptions(
     strictMcpConfig: true,
     mcpServers: { [SERVER]: inProcess(host) },
     hooks: {
-      SessionStart: hookMatchers(whereItIs),
-      UserPromptSubmit: hookMatchers(whereItIs),
+      SessionStart: hookMatchers(describeChange),
+      UserPromptSubmit: hookMatchers(describeChange),
       PreToolUse: hookMatchers(decide),
-      PostToolBatch: hookMatchers(endIfBroken),
+      PostToolBatch: hookMatchers(endAfterError),
     },
     async canUseTool(name, input, { mcpServer }) {
       const message = await refusal(name, input, mcpServer?.source);
@@ -103,7 +103,7 @@ export async function claudeAgentOptions(
     systemPrompt: {
       type: 'preset',
       preset: 'claude_code',
-      append: [...(append === undefined ? [] : [append]), atFirst].join('\n\n'),
+      append: [...(append === undefined ? [] : [append]), firstPrompt].join('\n\n'),
     },
   };
 }

@@ -11,7 +11,7 @@ export { agentSession } from './core/local-agent-session.ts';
 export interface LangChainOptions {
   /** The name recorded for approvals through interrupts. Default: operator. */
   readonly by?: string;
-  /** false: asks the session's own approver, without an interrupt. Default: true, which needs a checkpointer. */
+  /** Requests approvals by interrupts, which need a checkpointer; otherwise by the session's approver. Default: true. */
   readonly interrupt?: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface ApprovalInterrupt {
   readonly approval: ApprovalRequest;
 }
 
-/** Resumes the graph: `new Command({ resume: { decisions: [{ type: 'approve' }] } })`. Other values refuse. */
+/** Resumes the graph: `new Command({ resume: { decisions: [{ type: 'approve' }] } })`. Any other value refuses. */
 export interface ApprovalResume {
   readonly decisions: readonly [{ readonly type: 'approve' | 'reject' }];
 }
@@ -35,8 +35,8 @@ const State = z.object({ hopgateWanted: z.record(z.string(), z.custom<ApprovalRe
 
 /**
  * Middleware that puts a LangChain agent into a session: it adds the tools, shows the model those available now,
- * describes its situation, and decides every call. A refusal is a tool message with status `error` and the remedy; a
- * broken world (an error thrown by the session) ends the run.
+ * describes its situation, and decides every call. A refusal is a tool message with status `error` and the remedy.
+ * An error that the session throws ends the run.
  *
  * @example
  * const agent = createAgent({ model, middleware: [await langChain(agentSession(session))], checkpointer });
@@ -46,7 +46,7 @@ export async function langChain(
   { by = 'operator', interrupt = true }: LangChainOptions = {},
 ): Promise<AgentMiddleware> {
   const catalogue = await session.allTools();
-  const ours = new Set<unknown>(catalogue.map(({ name }) => name));
+  const sessionTools = new Set<unknown>(catalogue.map(({ name }) => name));
 
   return createMiddleware({
     name: 'hopgate',
@@ -63,32 +63,32 @@ export async function langChain(
       const { systemMessage, tools } = request;
       const answer = await handler({
         ...request,
-        tools: tools.filter(({ name }) => !ours.has(name) || now.has(name)),
+        tools: tools.filter(({ name }) => !sessionTools.has(name) || now.has(name)),
         systemMessage: systemMessage.concat(`${systemMessage.text === '' ? '' : '\n\n'}${await session.prompt()}`),
       });
       return AIMessage.isInstance(answer) ? withUnreadCalls(answer) : answer;
     },
     async afterModel({ messages }) {
       const calls = (interrupt && (messages.at(-1) as { tool_calls?: ToolCall[] } | undefined)?.tool_calls) || [];
-      const wanted: { [id: string]: ApprovalRequest } = {};
+      const requests: { [id: string]: ApprovalRequest } = {};
       for (const { id, name, args } of calls) {
         const request = await session.wants({ name, input: args });
-        if (request && id !== undefined) wanted[id] = request;
+        if (request && id !== undefined) requests[id] = request;
       }
-      return { hopgateWanted: wanted };
+      return { hopgateWanted: requests };
     },
     async wrapToolCall(request, handler) {
       const { toolCall, runtime, state } = request;
       const { name, args, id = '' } = toolCall;
-      if (request.tool && !ours.has(name)) return handler(request);
+      if (request.tool && !sessionTools.has(name)) return handler(request);
       const call: AgentCall = { name, input: args, ...(runtime.signal ? { signal: runtime.signal } : {}) };
-      const wanted = state.hopgateWanted[id];
-      if (!wanted)
-        return message(toolCall, interrupt ? repeatInOwnTurn(await session.call(call)) : await session.call(call));
-      const decision = runtime.interrupt?.(approvalInterrupt(toolCall, wanted));
-      return message(
+      const approval = state.hopgateWanted[id];
+      if (!approval)
+        return toolMessage(toolCall, interrupt ? repeatInOwnTurn(await session.call(call)) : await session.call(call));
+      const decision = runtime.interrupt?.(approvalInterrupt(toolCall, approval));
+      return toolMessage(
         toolCall,
-        await session.call({ ...call, approved: approves(decision) ? { hash: wanted.hash, by } : null }),
+        await session.call({ ...call, approved: approves(decision) ? { hash: approval.hash, by } : null }),
       );
     },
   });
@@ -114,7 +114,7 @@ function withUnreadCalls(answer: AIMessage): AIMessage {
   return answer;
 }
 
-const message = ({ id = '', name }: ToolCall, answer: AgentAnswer): ToolMessage =>
+const toolMessage = ({ id = '', name }: ToolCall, answer: AgentAnswer): ToolMessage =>
   new ToolMessage({
     content: answer.text,
     tool_call_id: id,

@@ -52,9 +52,9 @@ export class AcpSession {
   readonly #parts: Parts;
   readonly #session: AgentSession;
   #innerOptions: SessionConfigOption[] = [];
-  /** The place that was last sent to the editor, so that each change is sent once. */
-  #known = '';
-  #knownMode: string | null = null;
+  /** The options and the mode last sent to the editor, so that each change is sent once. */
+  #sentOptions = '';
+  #sentMode: string | null = null;
   #sending: Promise<void> = Promise.resolve();
 
   constructor(parts: Parts) {
@@ -91,7 +91,7 @@ export class AcpSession {
   async hop(to: string, by: 'mode' | 'option'): Promise<void> {
     const { peripheral } = await this.#session.status();
     if (to !== peripheral) await this.#move('hop', to);
-    if (by === 'mode') this.#knownMode = to;
+    if (by === 'mode') this.#sentMode = to;
     await this.#sendPlace();
   }
 
@@ -106,7 +106,8 @@ export class AcpSession {
         sessionId: this.innerId,
       });
       this.#innerOptions = innerOptions(answer.configOptions);
-    } else throw RequestError.invalidParams({ configId }, `there is no option ${configId}`);
+    } else
+      throw RequestError.invalidParams({ configId }, `there is no option ${configId}; session/new lists the options`);
     await this.#sendPlace();
     return { configOptions: (await this.#place()).configOptions };
   }
@@ -117,7 +118,7 @@ export class AcpSession {
    */
   async forward(update: SessionUpdate): Promise<void> {
     if (update.sessionUpdate === 'current_mode_update') return;
-    if (update.sessionUpdate === 'user_message_chunk') return this.#repeat(update);
+    if (update.sessionUpdate === 'user_message_chunk') return this.#forwardPrompt(update);
     if (update.sessionUpdate === 'config_option_update') {
       this.#innerOptions = innerOptions(update.configOptions);
       return this.#sendPlace();
@@ -127,7 +128,7 @@ export class AcpSession {
   }
 
   /** Shows the person an earlier prompt of theirs, without the situation that hopgate had added to it. */
-  async #repeat(update: Extract<SessionUpdate, { sessionUpdate: 'user_message_chunk' }>): Promise<void> {
+  async #forwardPrompt(update: Extract<SessionUpdate, { sessionUpdate: 'user_message_chunk' }>): Promise<void> {
     const { content } = update;
     if (content.type !== 'text') return this.#notify(update);
     const text = withoutSituation(content.text);
@@ -165,8 +166,8 @@ export class AcpSession {
   async #place() {
     const { modes, configOptions } = await acpPlace(this.#session);
     const place = { modes, configOptions: [...configOptions, ...this.#innerOptions] };
-    this.#known = JSON.stringify(place.configOptions);
-    this.#knownMode = modes?.currentModeId ?? null;
+    this.#sentOptions = JSON.stringify(place.configOptions);
+    this.#sentMode = modes?.currentModeId ?? null;
     return place;
   }
 
@@ -178,11 +179,11 @@ export class AcpSession {
   }
 
   async #sendChange(): Promise<void> {
-    const [known, knownMode] = [this.#known, this.#knownMode];
+    const [sentOptions, sentMode] = [this.#sentOptions, this.#sentMode];
     const { modes, configOptions } = await this.#place();
-    if (modes && modes.currentModeId !== knownMode)
+    if (modes && modes.currentModeId !== sentMode)
       await this.#notify({ sessionUpdate: 'current_mode_update', currentModeId: modes.currentModeId });
-    if (this.#known !== known) await this.#notify({ sessionUpdate: 'config_option_update', configOptions });
+    if (this.#sentOptions !== sentOptions) await this.#notify({ sessionUpdate: 'config_option_update', configOptions });
   }
 
   #notify(update: SessionUpdate): Promise<void> {

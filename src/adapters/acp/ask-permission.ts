@@ -12,10 +12,10 @@ export async function askPermission(
   editor: AgentContext,
   sessionId: string,
   request: ApprovalRequest,
-  shown: Partial<QuestionOptions>,
+  options: Partial<QuestionOptions>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const text = approvalQuestion(request, shown);
+  const text = approvalQuestion(request, options);
   const { outcome } = await editor.request(
     'session/request_permission',
     {

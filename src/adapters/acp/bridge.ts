@@ -48,7 +48,7 @@ export interface AcpOptions {
    * Opens a session of hopgate and its MCP server.
    *
    * @param editor where to ask for approvals
-   * @param session the id of a session to continue; left out: a new one
+   * @param session the id of a session to continue; without it, a new session is opened
    */
   readonly open: (editor: AgentContext, session?: string) => Promise<OpenedSession>;
   readonly conversations: AcpConversations;
@@ -57,8 +57,8 @@ export interface AcpOptions {
 }
 
 /**
- * Connects an editor with an inner agent, as an ACP agent to the one and an ACP client to the other. The inner agent
- * gets hopgate's MCP server; its requests for files and terminals become calls of the session. Resolves when one of the
+ * Connects an editor with an inner agent: it is an ACP agent for the editor and an ACP client for the inner agent. The
+ * inner agent gets hopgate's MCP server; its requests for files and terminals become calls of the session. Resolves when one of the
  * connections has ended.
  */
 export const bridgeAcp = (options: AcpOptions): Promise<void> => new Bridge(options).serve();
@@ -68,8 +68,8 @@ class Bridge {
   /** The conversations by session id, which is the id that the editor knows. */
   readonly #sessions = new Map<string, AcpSession>();
   #inner!: ClientConnection;
-  /** Abilities of the inner agent. */
-  #can = { http: false, load: false, resume: false, list: false, close: false };
+  /** The inner agent's optional capabilities that the bridge uses. */
+  #innerCan = { http: false, load: false, resume: false, list: false, close: false };
 
   constructor(options: AcpOptions) {
     this.#options = options;
@@ -117,21 +117,23 @@ class Bridge {
       .onNotification('session/update', ({ params }) => this.#update(params))
       .onRequest('session/request_permission', async ({ params }) => {
         const { server } = this.#options;
-        if (!isOwnCall(params, server)) await this.#find(params.sessionId).showRefused(params.toolCall);
+        if (!isOwnCall(params, server)) await this.#sessionOfInner(params.sessionId).showRefused(params.toolCall);
         return answerPermission(params, server);
       })
-      .onRequest('fs/read_text_file', ({ params }) => this.#find(params.sessionId).gated.read(params))
-      .onRequest('fs/write_text_file', ({ params }) => this.#find(params.sessionId).gated.write(params))
-      .onRequest('terminal/create', ({ params }) => this.#find(params.sessionId).gated.createTerminal(params))
+      .onRequest('fs/read_text_file', ({ params }) => this.#sessionOfInner(params.sessionId).gated.read(params))
+      .onRequest('fs/write_text_file', ({ params }) => this.#sessionOfInner(params.sessionId).gated.write(params))
+      .onRequest('terminal/create', ({ params }) => this.#sessionOfInner(params.sessionId).gated.createTerminal(params))
       .onRequest('terminal/output', ({ params }) =>
-        this.#find(params.sessionId).gated.terminalOutput(params.terminalId),
+        this.#sessionOfInner(params.sessionId).gated.terminalOutput(params.terminalId),
       )
       .onRequest('terminal/wait_for_exit', ({ params }) =>
-        this.#find(params.sessionId).gated.waitForTerminal(params.terminalId),
+        this.#sessionOfInner(params.sessionId).gated.waitForTerminal(params.terminalId),
       )
-      .onRequest('terminal/kill', ({ params }) => this.#find(params.sessionId).gated.killTerminal(params.terminalId))
+      .onRequest('terminal/kill', ({ params }) =>
+        this.#sessionOfInner(params.sessionId).gated.killTerminal(params.terminalId),
+      )
       .onRequest('terminal/release', ({ params }) =>
-        this.#find(params.sessionId).gated.releaseTerminal(params.terminalId),
+        this.#sessionOfInner(params.sessionId).gated.releaseTerminal(params.terminalId),
       );
   }
 
@@ -144,14 +146,14 @@ class Bridge {
     });
     const { promptCapabilities, mcpCapabilities, loadSession, sessionCapabilities } =
       initialized.agentCapabilities ?? {};
-    this.#can = {
+    this.#innerCan = {
       http: mcpCapabilities?.http === true,
       load: loadSession === true,
       resume: isThere(sessionCapabilities?.resume),
       list: isThere(sessionCapabilities?.list),
       close: isThere(sessionCapabilities?.close),
     };
-    const { load, resume } = this.#can;
+    const { load, resume } = this.#innerCan;
     return {
       protocolVersion: PROTOCOL_VERSION,
       agentCapabilities: {
@@ -210,13 +212,15 @@ class Bridge {
 
   /** The conversations that can be continued, with the titles that the inner agent gives them. */
   async #list(cwd: string | null | undefined): Promise<ListSessionsResponse> {
-    const stored = (await this.#options.conversations.list()).filter((one) => !cwd || one.cwd === cwd);
+    const stored = (await this.#options.conversations.list()).filter(
+      (conversation) => !cwd || conversation.cwd === cwd,
+    );
     // Without this ability of the inner agent, the conversations have no titles.
-    const theirs = this.#can.list
+    const listed = this.#innerCan.list
       ? await this.#inner.agent.request('session/list', cwd ? { cwd } : {}).catch(() => ({ sessions: [] }))
       : { sessions: [] };
     const titles = new Map(
-      theirs.sessions.map(({ sessionId, title }) => [sessionId, title && withoutSituation(title)]),
+      listed.sessions.map(({ sessionId, title }) => [sessionId, title && withoutSituation(title)]),
     );
     return {
       sessions: stored.map(({ session, inner, cwd, updatedAt, name }) => ({
@@ -240,7 +244,7 @@ class Bridge {
         { cwd, root },
         `${cwd} is outside of ${root}; start the agent with "hopgate acp --root ${cwd} -- …"`,
       );
-    if (!this.#can.http)
+    if (!this.#innerCan.http)
       throw RequestError.invalidParams(
         undefined,
         'the inner agent cannot use MCP servers over HTTP, so hopgate cannot give it tools; use another agent',
@@ -282,7 +286,7 @@ class Bridge {
   async #close(session: AcpSession): Promise<void> {
     const { agent } = this.#inner;
     await agent.notify('session/cancel', { sessionId: session.innerId });
-    if (this.#can.close) await agent.request('session/close', { sessionId: session.innerId });
+    if (this.#innerCan.close) await agent.request('session/close', { sessionId: session.innerId });
     this.#sessions.delete(session.id);
     await session.close();
   }
@@ -298,7 +302,7 @@ class Bridge {
     throw RequestError.invalidParams({ sessionId: id }, `there is no session ${id}`);
   }
 
-  #find(innerId: string): AcpSession {
+  #sessionOfInner(innerId: string): AcpSession {
     const found = [...this.#sessions.values()].find((session) => session.innerId === innerId);
     if (found) return found;
     throw RequestError.invalidParams({ sessionId: innerId }, `there is no session ${innerId}`);

@@ -14,7 +14,7 @@ import { isWithin } from '../../base/paths.ts';
 import { shellWord } from '../../base/text.ts';
 import type { AgentAnswer, AgentSession } from '../core/agent-session.ts';
 
-/** The tools for a command of a terminal, in the order of preference. */
+/** The tools that run a terminal's command, in the order of preference. */
 const SHELLS = ['bash', 'bash-readonly', 'bash-test'];
 
 interface Terminal {
@@ -39,13 +39,13 @@ export class GatedRequests {
     let [content, offset] = ['', Math.max(line ?? 1, 1)];
     const end = offset + (limit ?? Number.MAX_SAFE_INTEGER - offset);
     while (offset < end) {
-      const input = { path: this.#named(path), offset, ...(limit ? { limit: end - offset } : {}) };
+      const input = { path: this.#pathForTool(path), offset, ...(limit ? { limit: end - offset } : {}) };
       const { data, text } = await this.#call('read', input);
       const { text: part, to, lines, truncated } = isObject(data) ? data : {};
       if (typeof part !== 'string' || typeof to !== 'number' || typeof lines !== 'number')
         throw RequestError.internalError(undefined, text);
       if (truncated === true && !part.endsWith('\n'))
-        throw RequestError.invalidParams({ path }, `line ${to} of ${path} is longer than one call of read can give`);
+        throw RequestError.invalidParams({ path }, `line ${to} of ${path} is too long for one call of read`);
       content += part;
       if (truncated !== true) break;
       offset = to + 1;
@@ -54,7 +54,7 @@ export class GatedRequests {
   }
 
   async write({ path, content }: WriteTextFileRequest): Promise<Record<string, never>> {
-    await this.#call('write', { path: this.#named(path), content });
+    await this.#call('write', { path: this.#pathForTool(path), content });
     return {};
   }
 
@@ -108,7 +108,7 @@ export class GatedRequests {
     throw RequestError.invalidParams({ terminalId: id }, `there is no terminal ${id}`);
   }
 
-  #named(path: string): string {
+  #pathForTool(path: string): string {
     return isWithin(this.#root, path) ? relative(this.#root, path) || '.' : path;
   }
 
@@ -127,8 +127,7 @@ export class GatedRequests {
  * @param server the name of hopgate's MCP server, which no repository knows
  */
 export function answerPermission(request: RequestPermissionRequest, server: string): RequestPermissionResponse {
-  const isOurs = namesOf(request.toolCall).some((name) => isToolOf(server, name));
-  const preferredKinds = isOurs ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];
+  const preferredKinds = isOwnCall(request, server) ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];
   const option = preferredKinds.map((kind) => request.options.find((each) => each.kind === kind)).find(Boolean);
   return { outcome: option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' } };
 }

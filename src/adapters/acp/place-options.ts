@@ -6,8 +6,8 @@ export const PERIPHERAL_OPTION = 'hopgate-peripheral';
 export const MODE_OPTION = 'hopgate-mode';
 
 /**
- * The place of a session (its peripheral and mode) in ACP's terms: its peripherals as v1 modes and as an option, its
- * mode as another option.
+ * The place of a session (its peripheral and mode) in ACP's terms: the peripheral is both an ACP v1 mode and an option,
+ * and the session's mode is a second option.
  */
 export interface Place {
   readonly modes: SessionModeState | null;
@@ -17,12 +17,14 @@ export interface Place {
 /** The current place, and the places that can be entered from it. */
 export async function acpPlace(session: AgentSession): Promise<Place> {
   const { peripheral, mode, available } = await session.status();
-  const needing = ({ needs }: { readonly needs: readonly string[] }): { description?: string } =>
+  const describeNeeds = ({ needs }: { readonly needs: readonly string[] }): { description?: string } =>
     needs.length === 0 ? {} : { description: `needs ${needs.join(' and ')}` };
-  const ways = new Map(available.hops.map((way) => [way.to, { name: way.to, ...needing(way) }]));
-  if (peripheral !== null) ways.set(peripheral, { name: peripheral });
-  const places = [...ways].sort(([one], [other]) => (one < other ? -1 : 1));
-  const gates = available.modes.filter(({ to }) => to !== mode).map((way) => ({ name: way.to, ...needing(way) }));
+  const choices = new Map(available.hops.map((way) => [way.to, { name: way.to, ...describeNeeds(way) }]));
+  if (peripheral !== null) choices.set(peripheral, { name: peripheral });
+  const places = [...choices].sort(([a], [b]) => (a < b ? -1 : 1));
+  const modeChoices = available.modes
+    .filter(({ to }) => to !== mode)
+    .map((way) => ({ name: way.to, ...describeNeeds(way) }));
   return {
     modes:
       peripheral === null
@@ -40,7 +42,7 @@ export async function acpPlace(session: AgentSession): Promise<Place> {
               places.map(([, shown]) => shown),
             ),
           ]),
-      ...(mode === null ? [] : [select(MODE_OPTION, 'Mode gate', 'hopgate', mode, [{ name: mode }, ...gates])]),
+      ...(mode === null ? [] : [select(MODE_OPTION, 'Mode gate', 'hopgate', mode, [{ name: mode }, ...modeChoices])]),
     ],
   };
 }

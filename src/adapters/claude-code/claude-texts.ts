@@ -13,20 +13,20 @@ export function describeClaudeRefusal(
   lines.push(
     isSubAgent
       ? 'You are a sub-agent: you can neither hop nor change the mode. Report this to the agent that started you.'
-      : `${first ? `It begins with: ${ourName('hop')}(${JSON.stringify(first)}). ` : ''}hopgate's own tools are called ${ourName('…')} here: ${ourName('hop')}, ${ourName('mode')}, ${ourName('status')}.`,
+      : `${first ? `First call: ${ourName('hop')}(${JSON.stringify(first)}). ` : ''}hopgate's own tools are called ${ourName('…')} here: ${ourName('hop')}, ${ourName('mode')}, ${ourName('status')}.`,
   );
   return lines.join('\n');
 }
 
-/** The refusal of a client's tool that is disabled here because a hopgate tool does the same. */
+/** The refusal of a client's tool whose calls only a hopgate tool carries out here. */
 export const refuseClientTool = (
   tool: string,
   ours: { readonly tool: string; readonly args: unknown },
   ourName: ClaudeToolName,
 ): string =>
-  `hopgate: ${tool} does not run here directly.\nWhat to do: call ${ourName(ours.tool)} with ${JSON.stringify(ours.args)}.`;
+  `hopgate: ${tool} does not run directly here.\nWhat to do: call ${ourName(ours.tool)} with ${JSON.stringify(ours.args)}.`;
 
-/** The refusal of a hopgate tool that Claude Code also has itself. */
+/** The refusal of a hopgate tool for which Claude Code has an equivalent tool of its own. */
 export const refuseOursForNative = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
   `hopgate: ${tool} is ${native.tool} here, so that the user's own rules apply to it.\nWhat to do: call ${native.tool} with ${JSON.stringify(native.input)}.`;
 
@@ -44,10 +44,10 @@ export const refuseClaudeSubAgent = (tool: string): string =>
 export function explainClaudeTools(isSubAgent: boolean, ourName: ClaudeToolName): string {
   return [
     'In Claude Code, call Read, Edit, Write and Bash for the tools read, edit, write and bash of this peripheral; each call is checked.',
-    'Bash runs in a sandbox, from the root: no network, masked files are empty, only changes within the scope are kept, nothing runs on after the call. Run the configured test, git and deploy commands with it too.',
+    'Bash runs in a sandbox, from the root: no network, masked files are empty, only changes within the scope are kept, every process ends with the call. Run the configured test, git and deploy commands with it too.',
     isSubAgent
       ? `The other tools are ${ourName('…')}. You are a sub-agent: you cannot hop or change the mode.`
-      : `The other tools are ${ourName('hop')}, and likewise mode, status, why and what else is listed above; a tool search finds them. A refusal says what to do instead: do that.`,
+      : `The other tools are ${ourName('hop')}, and likewise mode, status, why and what else is listed above; a tool search finds them. A refusal says what to do instead; do it.`,
   ].join('\n');
 }
 

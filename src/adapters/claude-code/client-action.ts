@@ -44,10 +44,13 @@ function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields
 
 const LOOKS_ALIKE = "is of another MCP server that has the name of hopgate's";
 
-/** The outside effect that a harmless tool name hides in this version; completes "the tool …". null if none. */
+/**
+ * The reason to refuse a call of a tool that is harmless with other arguments; completes "the tool …". null if there is
+ * none.
+ */
 function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | null {
   if ((tool === 'Agent' || tool === 'Task') && input['isolation'] !== undefined)
-    return 'would start an agent in another place, where nothing of this session holds; leave isolation out';
+    return 'would start an agent in another working tree, outside of this session; leave isolation out';
   if (tool === 'SendMessage' && input['to'] !== 'main')
     return 'reaches agents that are not in this session; start a sub-agent with Agent instead';
   return null;

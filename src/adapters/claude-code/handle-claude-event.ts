@@ -35,20 +35,23 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
       ...agentTypeOf(event),
       root: rootOf(event, env),
     });
-    const noticed = await notice({ event, record, host, env });
-    const reply = await answer({ event, record: noticed, host, env });
+    const noticed = await recordMissingHooks({ event, record, host, env });
+    const reply = await handleEvent({ event, record: noticed, host, env });
     const at = { event, record: noticed, host, env };
-    const finished = await finish(at, await withMessages(at, await withNews(at, reply)));
+    const finished = await renderWithWarning(at, await withMessages(at, await withNews(at, reply)));
     const shown = reply.kind === 'context' ? reply.shown : undefined;
     if (shown === undefined) return finished;
-    return { ...finished, given: async () => (await import('./describe-situation.ts')).recordShownPlace(at, shown) };
+    return {
+      ...finished,
+      onDelivered: async () => (await import('./describe-situation.ts')).recordShownPlace(at, shown),
+    };
   } catch (error) {
     const call = event.name === 'PreToolUse' ? toolEvent(event) : null;
     if (record && call) {
       const { toolUseId: id, tool, input } = call;
       host.recordTranscript(record, toolCall({ id, tool, input, channel: tool }), toolFault(id, error));
     }
-    return fault(event, error);
+    return answerAfterError(event, error);
   }
 }
 
@@ -56,7 +59,7 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
  * Passes the event to its handler. The handlers of tool calls are imported statically, because every call waits for
  * them; the others are imported when their event arrives.
  */
-async function answer(at: HookCall): Promise<HookReply> {
+async function handleEvent(at: HookCall): Promise<HookReply> {
   const { event } = at;
   switch (event.name) {
     case 'PreToolUse':
@@ -70,12 +73,12 @@ async function answer(at: HookCall): Promise<HookReply> {
       await recordHookEvent(at, event.name, {
         ...at.record.notes,
         announced: true,
-        ...(await ownTranscript(event, at.record)),
+        ...(await transcriptNotes(event, at.record)),
       });
       return (await import('./describe-situation.ts')).addSituation(at);
     case 'UserPromptSubmit': {
-      const shown = await at.host.instructionProblem(at.record, 'claude-code');
-      if (shown) return { kind: 'deny', why: `hopgate: ${shown.message}.\nWhat to do: ${shown.remedy}` };
+      const problem = await at.host.instructionProblem(at.record, 'claude-code');
+      if (problem) return { kind: 'deny', why: `hopgate: ${problem.message}.\nWhat to do: ${problem.remedy}` };
       const { turnBegins } = await import('../core/unreviewed-work.ts');
       const turn = await at.host.withSession(at.record, turnBegins);
       const record = await recordHookEvent(at, event.name, { ...at.record.notes, ...turn });
@@ -98,44 +101,48 @@ async function answer(at: HookCall): Promise<HookReply> {
   }
 }
 
-/** Records the transcript file and its current length; the messages before it belong to an earlier conversation. */
-async function ownTranscript(
+/** The notes with the transcript file and its current length: messages before it belong to an earlier conversation. */
+async function transcriptNotes(
   { fields }: ClaudeHookEvent,
   { notes }: ConversationRecord,
 ): Promise<ConversationRecord['notes']> {
   const transcript = textOf(fields['transcript_path']);
   if (transcript === null || notes['transcript'] === transcript) return {};
-  const { readOwnTranscript } = await import('./own-transcript.ts');
-  return { transcript, heard: readOwnTranscript(transcript).end };
+  const { readClaudeTranscript } = await import('./claude-transcript.ts');
+  return { transcript, heard: readClaudeTranscript(transcript).end };
 }
 
-/** The longest wait for Claude Code to write its answer to its transcript, and the polling interval, in ms. */
-const [WRITTEN_IN, LOOK_EACH] = [600, 30];
+/** Maximum wait for Claude Code to write the end of a call to its transcript, and the polling interval, in ms. */
+const [TRANSCRIPT_WAIT_MS, TRANSCRIPT_POLL_MS] = [600, 30];
 
 /**
- * Records the calls that hopgate allowed and that did not run to their end: the user or the user's rules refused them,
- * or the user interrupted them. No hook reports this; Claude Code's own transcript does.
+ * Records the allowed calls that did not run to their end: the user, or the user's rules, refused or interrupted them.
+ * No hook reports this; Claude Code's own transcript does.
  */
-async function settleBrokenOff(at: HookCall): Promise<ConversationRecord> {
+async function concludeUnfinishedCalls(at: HookCall): Promise<ConversationRecord> {
   const { event } = at;
   const path = textOf(event.fields['transcript_path']);
   const openIds = mayHaveEnded(event, at.record).flatMap(({ toolUseId }) => toolUseId ?? []);
   if (openIds.length === 0 || path === null) return at.record;
-  const { endedCalls, subAgentTranscript } = await import('./own-transcript.ts');
+  const { endedCalls, subAgentTranscript } = await import('./claude-transcript.ts');
   const file = event.agentId === null ? path : subAgentTranscript(path, event.conversation, event.agentId);
   if (!existsSync(file)) return at.record;
   // A call may still be running while the user types the next prompt.
   const isOver = event.name !== 'UserPromptSubmit';
   let ended = endedCalls(file);
-  for (let waited = 0; isOver && waited < WRITTEN_IN && !openIds.every((id) => ended.has(id)); waited += LOOK_EACH) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EACH));
+  for (
+    let waited = 0;
+    isOver && waited < TRANSCRIPT_WAIT_MS && !openIds.every((id) => ended.has(id));
+    waited += TRANSCRIPT_POLL_MS
+  ) {
+    await new Promise((resolve) => setTimeout(resolve, TRANSCRIPT_POLL_MS));
     ended = endedCalls(file);
   }
   let { record } = at;
   for (const toolUseId of openIds) {
     const end = ended.get(toolUseId) ?? (isOver ? INTERRUPTED : null);
     if (end === null || end.ran) continue;
-    await concludeBrokenOff({ ...at, record }, toolUseId, `Claude Code did not run it: ${end.text}`);
+    await concludeUnfinishedCall({ ...at, record }, toolUseId, `Claude Code did not run it: ${end.text}`);
     record = await recordHookEvent({ ...at, record, event: { ...event, toolUseId } }, HOOK_EVENT.refused);
   }
   return record;
@@ -143,7 +150,7 @@ async function settleBrokenOff(at: HookCall): Promise<ConversationRecord> {
 
 const INTERRUPTED = { ran: false, text: 'it was interrupted' };
 
-async function concludeBrokenOff({ host, record }: HookCall, toolUseId: string, message: string): Promise<void> {
+async function concludeUnfinishedCall({ host, record }: HookCall, toolUseId: string, message: string): Promise<void> {
   const stored = (await host.takeForCall(record, toolUseId)) as unknown as StoredCall | null;
   if (stored === null) return;
   const { ticket, input } = stored;
@@ -162,9 +169,9 @@ async function concludeBrokenOff({ host, record }: HookCall, toolUseId: string, 
   );
 }
 
-/** Records in the conversation's record that hooks are missing before this event. */
-async function notice(before: HookCall): Promise<ConversationRecord> {
-  const at = { ...before, record: await settleBrokenOff(before) };
+/** Records the hooks that are missing before this event. */
+async function recordMissingHooks(before: HookCall): Promise<ConversationRecord> {
+  const at = { ...before, record: await concludeUnfinishedCalls(before) };
   const { event, record } = at;
   const missing = missingHooksBefore(event, record);
   if (!missing) return record;
@@ -172,22 +179,22 @@ async function notice(before: HookCall): Promise<ConversationRecord> {
   let noticed = await recordHookEvent({ ...at, event: { ...event, toolUseId: null } }, 'missing hook noticed', notes);
   for (const { toolUseId } of missing.calls) {
     const missing = { ...at, record: noticed, event: { ...event, toolUseId } };
-    await giveUp(missing);
+    await recordLostResult(missing);
     noticed = await recordHookEvent(missing, HOOK_EVENT.missing);
   }
   return noticed;
 }
 
 /** Records in the transcript that the result of a native call will never arrive. */
-async function giveUp({ event: { toolUseId }, record, host }: HookCall): Promise<void> {
+async function recordLostResult({ event: { toolUseId }, record, host }: HookCall): Promise<void> {
   if (toolUseId === null) return;
   const stored = (await host.takeForCall(record, toolUseId)) as unknown as StoredCall | null;
   if (stored?.ticket)
     host.recordTranscript(record, toolResult(toolUseId, { status: 'error', text: 'no hook reported its end' }));
 }
 
-/** Events whose reply can contain text for the model even if nothing else is to be reported. */
-const CARRY = ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart'];
+/** Events whose reply can contain text for the model even if the handler has nothing to report. */
+const EVENTS_WITH_TEXT = ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart'];
 
 /** Adds new messages to the refusal of a call, because no PostToolUse event follows a refused call. */
 async function withMessages({ event, record, host }: HookCall, reply: HookReply): Promise<HookReply> {
@@ -196,12 +203,13 @@ async function withMessages({ event, record, host }: HookCall, reply: HookReply)
   return messages === null ? reply : { ...reply, why: `${reply.why}\n${messages}` };
 }
 
-/** Adds news about the operator's acts to a reply that the model reads, also before it stops. */
+/** Adds a report of the operator's acts to a reply that the model reads, also to one that lets it stop. */
 async function withNews(at: HookCall, reply: HookReply): Promise<HookReply> {
   const { event, host } = at;
   const record = await host.conversation(at.record.conversation);
   const stops = event.name === 'Stop' && event.fields['stop_hook_active'] !== true;
-  const carries = reply.kind !== 'remark' && (reply.kind !== 'nothing' || stops || CARRY.includes(event.name));
+  const carries =
+    reply.kind !== 'remark' && (reply.kind !== 'nothing' || stops || EVENTS_WITH_TEXT.includes(event.name));
   const news = carries ? await operatorNews(host, record) : null;
   if (news === null) return reply;
   await recordHookEvent({ ...at, record, event: { ...event, toolUseId: null } }, 'operator acts reported', {
@@ -221,8 +229,8 @@ async function withNews(at: HookCall, reply: HookReply): Promise<HookReply> {
   }
 }
 
-/** Renders the reply, with a pending warning for the person at the client if the reply can carry a message. */
-async function finish(at: HookCall, reply: HookReply): Promise<HookAnswer> {
+/** Renders the reply, with the pending warning about missing hooks if the reply can carry a message to the user. */
+async function renderWithWarning(at: HookCall, reply: HookReply): Promise<HookAnswer> {
   const unshown = textOf(at.record.notes['unshown']);
   if (unshown === null || reply.kind === 'deny') return renderReply(reply, null);
   const record = await at.host.conversation(at.record.conversation); // includes the notes that the handler added
@@ -232,10 +240,10 @@ async function finish(at: HookCall, reply: HookReply): Promise<HookAnswer> {
 }
 
 /**
- * The reply if a handler failed: a refusal. During a Stop hook it is only a message, because an agent that cannot stop
- * would run forever.
+ * The reply after an error in a handler: a refusal. If a Stop hook has already kept the agent from stopping, it is only
+ * a message, because an agent that can never stop would run forever.
  */
-function fault(event: ClaudeHookEvent, error: unknown): HookAnswer {
+function answerAfterError(event: ClaudeHookEvent, error: unknown): HookAnswer {
   const why = errorText(error);
   if (event.fields['stop_hook_active'] === true)
     return renderReply(NO_REPLY, `hopgate could not answer ${event.name}: ${why}`);
@@ -255,6 +263,6 @@ function rootOf({ fields }: ClaudeHookEvent, env: Env): string {
   const named = textOf(env['HOPGATE_SESSION']) === null ? null : textOf(env['HOPGATE_ROOT']);
   if (named !== null) return realpathSync(named);
   const folder = textOf(env['CLAUDE_PROJECT_DIR']) ?? textOf(fields['cwd']);
-  if (folder === null) throw new Error('the event does not say which folder it is about');
+  if (folder === null) throw new Error('the event names no working folder');
   return repositoryOf(realpathSync(folder));
 }

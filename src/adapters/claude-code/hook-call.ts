@@ -3,7 +3,7 @@ import type { Env } from '../../base/user-folders.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
 import { assistantMessage } from '../core/transcript/transcript-items.ts';
 import type { ClaudeHookEvent } from './claude-event.ts';
-import { readOwnTranscript } from './own-transcript.ts';
+import { readClaudeTranscript } from './claude-transcript.ts';
 
 /** The arguments of a handler: the event, the record of its conversation, and the services. */
 export interface HookCall<E extends ClaudeHookEvent = ClaudeHookEvent> {
@@ -41,11 +41,11 @@ export const recordHookEvent = async (
  *
  * @returns the notes to store
  */
-export function recordWords({ host, record, event }: HookCall): ConversationRecord['notes'] {
+export function recordAgentMessages({ host, record, event }: HookCall): ConversationRecord['notes'] {
   const last = textOf(event.fields['last_assistant_message']);
   const file = textOf(event.fields[event.name === 'SubagentStop' ? 'agent_transcript_path' : 'transcript_path']);
   const { heard: readUntil } = record.notes;
-  const { texts: words, end } = readOwnTranscript(file ?? '', typeof readUntil === 'number' ? readUntil : 0);
+  const { texts: words, end } = readClaudeTranscript(file ?? '', typeof readUntil === 'number' ? readUntil : 0);
   const all = last === null || words.at(-1) === last ? words : [...words, last];
   if (all.length > 0) host.recordTranscript(record, ...all.map(assistantMessage));
   return { ...record.notes, heard: end };

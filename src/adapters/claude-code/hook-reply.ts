@@ -16,7 +16,7 @@ export type HookReply =
       readonly decision?: 'allow' | 'ask';
       readonly why?: string;
     }
-  /** The model reads `text`. `shown` is the place that the text describes, to remember what the model knows. */
+  /** The model reads `text`. `shown` identifies the place that the text describes; it is recorded after delivery. */
   | { readonly kind: 'context'; readonly event: string; readonly text: string; readonly shown?: string }
   /** The agent must not stop yet; it reads why. */
   | { readonly kind: 'go-on'; readonly why: string }
@@ -48,7 +48,7 @@ export function renderReply(reply: HookReply, notice: string | null): HookAnswer
 export const refuseCall = (why: string): HookAnswer => ({
   exit: 2,
   stdout: '',
-  stderr: why.trim() === '' ? 'hopgate refused this and could not say why' : why,
+  stderr: why.trim() === '' ? 'hopgate refused this without a reason; ask the operator to run "hopgate doctor"' : why,
 });
 
 function bodyOf(reply: Exclude<HookReply, { kind: 'deny' }>): Fields {

@@ -5,17 +5,17 @@ import type { NativeOutcome } from '../../session/native/native-ticket.ts';
 import type { Json } from '../../spec/types.ts';
 
 /** Length to which each text of a result is cut, in characters. */
-const KEPT = 200_000;
+const MAX_TEXT = 200_000;
 
 /** The client's result of a call, in the same shape as the result of the corresponding hopgate tool. */
 export function nativeResult(tool: string, response: unknown, root: string): NativeOutcome {
   const fields = fieldsOf(response as Json);
-  const path = (name: string) => shownPath(root, textOf(fields[name]));
+  const path = (name: string) => relativePath(root, textOf(fields[name]));
   switch (tool) {
     case 'read': {
       const file = fieldsOf(fields['file']);
       return okOutcomeOf({
-        path: shownPath(root, textOf(file['filePath'])),
+        path: relativePath(root, textOf(file['filePath'])),
         content: boundedText(textOf(file['content'])),
         from: numberOf(file['startLine']),
         lines: numberOf(file['totalLines']),
@@ -54,23 +54,27 @@ function okOutcomeOf(result: { readonly [name: string]: Json | undefined }): Nat
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
 const boundedText = (text: string | null): string | null =>
-  text === null || text.length <= KEPT ? text : `${text.slice(0, KEPT).toWellFormed()}… (${text.length} characters)`;
+  text === null || text.length <= MAX_TEXT
+    ? text
+    : `${text.slice(0, MAX_TEXT).toWellFormed()}… (${text.length} characters)`;
 
-function shownPath(root: string, path: string | null): string | null {
+function relativePath(root: string, path: string | null): string | null {
   if (path === null) return null;
   return isWithin(root, path) ? relative(root, path) : path;
 }
 
 const paths = (names: unknown, root: string): Json[] =>
-  Array.isArray(names) ? names.flatMap((name) => shownPath(root, textOf(name)) ?? []) : [];
+  Array.isArray(names) ? names.flatMap((name) => relativePath(root, textOf(name)) ?? []) : [];
 
 function matchesOf(fields: { readonly [name: string]: Json }, root: string): Json[] {
   const lines = (textOf(fields['content']) ?? '').split('\n');
-  const inContent = lines.flatMap((line) => {
+  const matches = lines.flatMap((line) => {
     const [, path, number, text] = /^(.+?):(\d+):(.*)$/.exec(line) ?? [];
-    return path === undefined ? [] : [{ path: shownPath(root, path), line: Number(number), text: text ?? '' } as Json];
+    return path === undefined
+      ? []
+      : [{ path: relativePath(root, path), line: Number(number), text: text ?? '' } as Json];
   });
-  return inContent.length > 0 ? inContent : paths(fields['filenames'], root).map((path) => ({ path }) as Json);
+  return matches.length > 0 ? matches : paths(fields['filenames'], root).map((path) => ({ path }) as Json);
 }
 
 function replacements(fields: { readonly [name: string]: Json }): number {

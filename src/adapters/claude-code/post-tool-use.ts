@@ -10,7 +10,7 @@ import { addWarning } from './missing-hooks.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
 import { takeCall, wasChanged } from './stored-call.ts';
 
-/** PostToolUse and PostToolUseFailure: records the result of a native call in the evidence, and names its findings. */
+/** PostToolUse and PostToolUseFailure: records the result of a native call, and reports its findings to the model. */
 export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookReply> {
   const { host, record, event } = at;
   const call = await takeCall(at);
@@ -29,7 +29,7 @@ export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookRe
   const hookEvent = event.name === 'PostToolUseFailure' ? HOOK_EVENT.failed : HOOK_EVENT.done;
   if (!changed) {
     const record = await recordHookEvent(at, hookEvent);
-    if (event.name === 'PostToolUse' && SHOWS.some((tool) => event.tool === claudeToolName(host)(tool)))
+    if (event.name === 'PostToolUse' && SITUATION_TOOLS.some((tool) => event.tool === claudeToolName(host)(tool)))
       await (await import('./describe-situation.ts')).recordDescribedSituation({ ...at, record });
     const messages = await host.withSession(record, turnMessages);
     const text = [findings, messages].filter((each) => each !== null).join('\n');
@@ -44,7 +44,7 @@ export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookRe
 }
 
 /** hopgate's tools whose answers describe the situation to the model. */
-const SHOWS = ['hop', 'mode', 'status'];
+const SITUATION_TOOLS = ['hop', 'mode', 'status'];
 
 const outcomeOf = ({ event, record }: HookCall<ClaudeToolEvent>, tool: string): NativeOutcome =>
   event.name === 'PostToolUseFailure'

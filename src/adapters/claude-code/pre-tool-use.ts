@@ -34,26 +34,29 @@ export async function preToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookRep
   const action = await at.host.withSession(at.record, async (session) =>
     toClientAction(at.event, session, claudePluginServer(at.host.server)),
   );
-  const { reply, acts, items } = await decideAction(at, action);
+  const { reply, isMutating, items } = await decideAction(at, action);
   at.host.recordTranscript(at.record, ...items);
-  await recordHookEvent(at, reply.kind !== 'allow' ? HOOK_EVENT.denied : acts ? HOOK_EVENT.acting : HOOK_EVENT.allowed);
+  await recordHookEvent(
+    at,
+    reply.kind !== 'allow' ? HOOK_EVENT.denied : isMutating ? HOOK_EVENT.acting : HOOK_EVENT.allowed,
+  );
   return reply;
 }
 
 interface Decided {
   readonly reply: HookReply;
   /** True if the client itself runs the call and the call changes something. */
-  readonly acts: boolean;
+  readonly isMutating: boolean;
   /** The items for the transcript. hopgate's MCP server records the calls that it runs. */
   readonly items: readonly Item[];
 }
 
-/** For calls that hopgate runs: the client's user rules do not apply, and hopgate itself asks a person. */
-const GRANTED = { decision: 'allow' } as const;
+/** Allows a call that hopgate runs without a question of Claude Code: hopgate itself asks a person if necessary. */
+const WITHOUT_QUESTION = { decision: 'allow' } as const;
 
 const allow = (items: readonly Item[], instead: Omit<Extract<HookReply, { kind: 'allow' }>, 'kind'> = {}): Decided => ({
   reply: { kind: 'allow', ...instead },
-  acts: false,
+  isMutating: false,
   items,
 });
 
@@ -61,7 +64,7 @@ const allow = (items: readonly Item[], instead: Omit<Extract<HookReply, { kind: 
 function refuse({ event }: HookCall<ClaudeToolEvent>, why: string): Decided {
   const { toolUseId: id, tool, input } = event;
   const items = [toolCall({ id, tool, input, channel: tool }), toolResult(id, { status: 'refused', text: why })];
-  return { reply: { kind: 'deny', why }, acts: false, items };
+  return { reply: { kind: 'deny', why }, isMutating: false, items };
 }
 
 async function decideRefused(
@@ -77,7 +80,7 @@ async function decideRefused(
     text: why,
     evidence: idsOf(evidence),
   });
-  return { reply: { kind: 'deny', why }, acts: false, items: [calledAs(at, call), refusal] };
+  return { reply: { kind: 'deny', why }, isMutating: false, items: [calledAs(at, call), refusal] };
 }
 
 /** The client's call in hopgate's terms: tool and arguments under their names in the spec. */
@@ -94,10 +97,10 @@ async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction)
     }
     case 'hop':
     case 'mode':
-      return isSubAgent(at) ? refuse(at, refuseClaudeSubAgent(action.kind)) : allow([], GRANTED);
+      return isSubAgent(at) ? refuse(at, refuseClaudeSubAgent(action.kind)) : allow([], WITHOUT_QUESTION);
     case 'ask':
       at.host.expectSubAgentCall(at.record, { tool: action.control, args: action.input });
-      return allow([], GRANTED);
+      return allow([], WITHOUT_QUESTION);
     case 'inner': {
       const why = tool === 'Skill' ? await at.host.skillProblem(at.record, skillOf(input)) : null;
       if (why !== null) return refuse(at, refuseSkill(skillOf(input), why));
@@ -131,7 +134,7 @@ function decideStep(at: HookCall<ClaudeToolEvent>, step: ActionStep): Promise<De
     case 'native':
       return decideNative(at, step);
     case 'contained':
-      return at.event.tool === 'Bash' ? decideShell(at, step) : throughHopgate(at, step);
+      return at.event.tool === 'Bash' ? decideShell(at, step) : refuseForOurTool(at, step);
     case 'ours':
       return decideOurTool(at, step);
     default:
@@ -153,7 +156,7 @@ async function decideNative(at: HookCall<ClaudeToolEvent>, { tool, args }: Call)
   const admitted = await host.withSession(record, (session) => session.admit(call));
   if (!admitted.ok) return decideRefused(at, call, admitted);
   await storeCall(at, { ticket: admitted.ticket, input: event.input });
-  return { ...allow([calledAs(at, call)]), acts: admitted.ticket.intent !== null };
+  return { ...allow([calledAs(at, call)]), isMutating: admitted.ticket.intent !== null };
 }
 
 /**
@@ -164,8 +167,10 @@ async function decideNative(at: HookCall<ClaudeToolEvent>, { tool, args }: Call)
 async function decideShell(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
   const { host, record, event } = at;
   const wantsBackground = event.input['run_in_background'] === true;
-  const later = wantsBackground ? await host.withSession(record, async (session) => inBackground(session, call)) : null;
-  const { tool, args } = later ?? call;
+  const background = wantsBackground
+    ? await host.withSession(record, async (session) => backgroundCall(session, call))
+    : null;
+  const { tool, args } = background ?? call;
   // Only hopgate's own tool can ask a person while the call waits.
   const request = await host.withSession(record, (session) => session.wants({ step: call }));
   const isApproved = request !== null && !isSubAgent(at) && host.isApproved(record, request);
@@ -176,10 +181,10 @@ async function decideShell(at: HookCall<ClaudeToolEvent>, call: Call): Promise<D
   const runCommand = await host.commandFor(record, { tool, args, callId: event.toolUseId });
   const command = `${runCommand}; exit;\n${textOf(event.input['command']) ?? ''}`;
   const timeout = Math.min(MAX_COMMAND, seconds + 20) * 1000;
-  const when: { readonly [name: string]: Json } = later ? { run_in_background: true } : { timeout };
+  const when: { readonly [name: string]: Json } = background ? { run_in_background: true } : { timeout };
   const input = { command, description: event.input['description'] ?? 'Run in hopgate', ...when };
   await storeCall(at, { ticket: null, input });
-  const notice = later
+  const notice = background
     ? { text: explainBackground(claudeToolName(host)) }
     : wantsBackground
       ? { text: RAN_IN_FOREGROUND }
@@ -192,8 +197,8 @@ const skillOf = (input: ClaudeToolEvent['input']) => ({
   args: textOf(input['args']) ?? '',
 });
 
-/** The call that runs a plain command in the background; null for other commands, and where no tool does that. */
-function inBackground({ specs, state }: Session, { tool, args }: Call): Call | null {
+/** The call that runs a plain command in the background; null for other commands, and if no tool here does that. */
+function backgroundCall({ specs, state }: Session, { tool, args }: Call): Call | null {
   const here = specs.peripherals[state.peripheral ?? '']?.tools ?? [];
   const isPlain = tool === 'bash' || tool === 'bash-readonly';
   const command = textOf(args['command']);
@@ -202,8 +207,8 @@ function inBackground({ specs, state }: Session, { tool, args }: Call): Call | n
     : null;
 }
 
-/** Refuses a client's tool that only hopgate's own tool replaces. */
-async function throughHopgate(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
+/** Refuses a call of a client's tool that only a hopgate tool carries out here. */
+async function refuseForOurTool(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
   const denied = await dryRun(at, call);
   return denied
     ? decideRefused(at, call, denied)
@@ -217,25 +222,29 @@ async function throughHopgate(at: HookCall<ClaudeToolEvent>, call: Call): Promis
  */
 async function decideOurTool(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const { host, record, event } = at;
-  const { native, looks } = await host.withSession(record, async (session) => ({
+  const { native, isReadOnly } = await host.withSession(record, async (session) => ({
     native: (await session.wants({ step: { tool, args } })) ? null : nativeCall(session, { tool, args }),
-    looks: session.specs.tools[tool]?.effect === 'observe',
+    isReadOnly: session.specs.tools[tool]?.effect === 'observe',
   }));
   const denied = native || isSubAgent(at) ? await dryRun(at, { tool, args }) : null;
   if (denied) return decideRefused(at, { tool, args }, denied);
   if (native) return refuse(at, refuseOursForNative(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
-  const ruled = RULED[tool];
-  if (ruled && hasUserRules(ruled, record.conversation.root, at.env))
+  const ruledBy = RULES_BY_TOOL[tool];
+  if (ruledBy && hasUserRules(ruledBy, record.conversation.root, at.env))
     return allow([], {
       decision: 'ask',
-      why: `asks, because there are rules on ${ruled}, and Claude Code cannot apply them to ${tool}`,
+      why: `asks, because there are rules on ${ruledBy}, and Claude Code cannot apply them to ${tool}`,
     });
-  return allow([], looks && tool !== 'web-fetch' ? GRANTED : {});
+  return allow([], isReadOnly && tool !== 'web-fetch' ? WITHOUT_QUESTION : {});
 }
 
-/** hopgate's tools without an equivalent in Claude Code, and the tool there whose user rules apply to them. */
-const RULED: { readonly [tool: string]: 'Read' | 'WebFetch' } = { glob: 'Read', grep: 'Read', 'web-fetch': 'WebFetch' };
+/** hopgate's tools without an equivalent in Claude Code, and the tool of Claude Code whose user rules apply to them. */
+const RULES_BY_TOOL: { readonly [tool: string]: 'Read' | 'WebFetch' } = {
+  glob: 'Read',
+  grep: 'Read',
+  'web-fetch': 'WebFetch',
+};
 
 /** Refuses a tool that no scope can limit. */
 async function refuseUnmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Promise<Decided> {

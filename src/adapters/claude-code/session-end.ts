@@ -1,11 +1,11 @@
 import { idsOf, sessionReleased, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
-import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
+import { type HookCall, recordHookEvent, recordAgentMessages } from './hook-call.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /** SubagentStop: closes the sub-agent's session. */
 export async function subagentStop(at: HookCall): Promise<HookReply> {
   const { host, record, event } = at;
-  await recordHookEvent(at, event.name, recordWords(at));
+  await recordHookEvent(at, event.name, recordAgentMessages(at));
   if (record.parent === null) return NO_REPLY;
   await host.withSession(record, async (session) => {
     if (session.state.closed) return;

@@ -4,13 +4,13 @@ import { userMessage } from '../core/transcript/transcript-items.ts';
 import { acknowledgeShown } from '../core/turn-messages.ts';
 import { unreviewedWork } from '../core/unreviewed-work.ts';
 import { type ClaudeToolName, claudeToolName } from './claude-tool-name.ts';
-import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
+import { type HookCall, recordHookEvent, recordAgentMessages } from './hook-call.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
-/** Stop: asks an agent whose turn leaves work unreviewed, once per conversation, to take the exit or to review it. */
+/** Stop: asks an agent that leaves work unreviewed, once per conversation, to review it. */
 export async function stop(at: HookCall): Promise<HookReply> {
   const { host, record, event } = at;
-  const notes = recordWords(at);
+  const notes = recordAgentMessages(at);
   await host.withSession(record, (session) => acknowledgeShown(session));
   const mayAsk = event.fields['stop_hook_active'] !== true && record.notes['asked'] !== true;
   const why = mayAsk

@@ -8,7 +8,7 @@ import type { CodexHookEvent } from './codex-event.ts';
 type AfterTool = Extract<CodexHookEvent, { hook_event_name: 'PostToolUse' }>;
 
 /** Length to which Codex's text about a call is cut, in characters. */
-const SHOWN = 2000;
+const MAX_TEXT = 2000;
 
 /** Records the result of an allowed call. Returns the text about its findings for the model, or null. */
 export async function afterTool(
@@ -29,7 +29,7 @@ export async function afterTool(
 /** The outcome of a call. Codex reports a patch as a text that begins with an exit code. */
 function outcomeOf(response: unknown): NativeOutcome {
   if (typeof response !== 'string') return { status: 'ok', result: { by: 'codex' } };
-  const output = response.slice(0, SHOWN);
+  const output = response.slice(0, MAX_TEXT);
   const exit = /^Exit code: (-?\d+)/.exec(response)?.[1];
   if (exit === undefined || exit === '0') return { status: 'ok', result: { by: 'codex', said: output } };
   return { status: 'failed', code: 'client-failed', message: output };

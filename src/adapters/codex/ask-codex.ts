@@ -50,7 +50,7 @@ export function askCodex({ codex, cwd, env, overrides = [], waitMs = 20_000 }: C
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     let stderr = '';
-    let about = { version: '', codexHome: '' };
+    let program = { version: '', codexHome: '' };
     const end = (finish: () => void) => {
       clearTimeout(timer);
       child.kill();
@@ -60,14 +60,14 @@ export function askCodex({ codex, cwd, env, overrides = [], waitMs = 20_000 }: C
     const timer = setTimeout(() => fail(`no answer in ${waitMs} ms`), waitMs);
     const send = (message: object) => child.stdin.write(`${JSON.stringify(message)}\n`);
     child.once('error', ({ message }) => fail(message));
-    child.once('close', (code) => fail(`it ended with ${code}: ${stderr.trim().slice(-500) || 'no word'}`));
+    child.once('close', (code) => fail(`it ended with ${code}: ${stderr.trim().slice(-500) || 'it printed no error'}`));
     child.stdin.on('error', () => {});
     child.stderr.on('data', (chunk) => (stderr += chunk));
     createInterface({ input: child.stdout }).on('line', (line) => {
-      const { id, result, error } = read(line);
+      const { id, result, error } = parseMessage(line);
       if (error) fail(JSON.stringify(error).slice(0, 500));
       else if (id === 1) {
-        about = {
+        program = {
           version: /\/(\d+\.\d+\.\d+)/.exec(String(result?.['userAgent']))?.[1] ?? '',
           codexHome: String(result?.['codexHome']),
         };
@@ -77,9 +77,9 @@ export function askCodex({ codex, cwd, env, overrides = [], waitMs = 20_000 }: C
         const [here] = (result?.['data'] ?? []) as { hooks: ListedHook[]; warnings: string[]; errors: unknown[] }[];
         if (here)
           end(() =>
-            resolve({ ...about, hooks: here.hooks, problems: [...here.warnings, ...here.errors.map(wordsOf)] }),
+            resolve({ ...program, hooks: here.hooks, problems: [...here.warnings, ...here.errors.map(wordsOf)] }),
           );
-        else fail('an answer without data');
+        else fail('its answer has no data');
       }
     });
     send({ id: 1, method: 'initialize', params: { clientInfo: { name: 'hopgate', title: 'hopgate', version: '0' } } });
@@ -98,4 +98,4 @@ interface Message {
   readonly error?: unknown;
 }
 
-const read = (line: string): Message => (parseJson(line) ?? {}) as Message;
+const parseMessage = (line: string): Message => (parseJson(line) ?? {}) as Message;

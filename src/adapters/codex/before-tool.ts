@@ -26,7 +26,7 @@ import {
 } from './codex-texts.ts';
 import { codexTool } from './codex-tool.ts';
 
-/** null if the call may run; otherwise the text for the model. */
+/** The refusal's text for the model; null if the call may run. */
 export type HookVerdict = string | null;
 
 interface ToolEventContext {
@@ -63,7 +63,7 @@ export async function beforeTool(
     case 'unmapped':
       return refuseUnmapped(at, action.why);
     case 'steps':
-      return aboutSteps(at, action.steps);
+      return decideSteps(at, action.steps);
     default:
       return action satisfies never;
   }
@@ -94,8 +94,8 @@ function refuse({ event, host, record }: ToolEventContext, why: string): string 
   return why;
 }
 
-/** The gate's refusal, as text for the model. */
-async function refusedBy(
+/** Records a refusal by the gate in the transcript. Returns its text for the model. */
+async function recordRefusal(
   at: ToolEventContext,
   call: ToolCallOfOurs,
   { denial, evidence }: Refused,
@@ -127,7 +127,7 @@ async function refuseUnmapped(at: ToolEventContext, why: string | null): Promise
     available: session.available(),
   }));
   if (!refused) return refuse(at, refuseUnknownTool(tool, why, available, codexToolName(at.host)));
-  return refusedBy(
+  return recordRefusal(
     at,
     { tool, args: {} },
     refused,
@@ -135,7 +135,7 @@ async function refuseUnmapped(at: ToolEventContext, why: string | null): Promise
   );
 }
 
-async function aboutSteps(at: ToolEventContext, steps: readonly ActionStep[]): Promise<HookVerdict> {
+async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): Promise<HookVerdict> {
   const [first, ...more] = steps;
   if (!first) return null;
   // The MCP server decides and records the main agent's calls.
@@ -143,7 +143,7 @@ async function aboutSteps(at: ToolEventContext, steps: readonly ActionStep[]): P
   // The gate decides first: advice on how to make a forbidden call would be useless.
   for (const step of steps) {
     const refused = await dryRun(at, step);
-    if (refused) return refusedBy(at, step, refused);
+    if (refused) return recordRefusal(at, step, refused);
   }
   if (first.how === 'ours') {
     at.host.expectSubAgentCall(at.record, { tool: first.tool, args: first.args });
@@ -182,7 +182,7 @@ async function letRun(at: ToolEventContext, { tool, args, byOurs }: ActionStep):
   if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only')
     return refuse(at, refuseWrite(byOurs ?? [{ tool, args }], codexToolName(host)));
   const admitted = await host.withSession(record, (session) => session.admit({ tool, args }));
-  if (!admitted.ok) return refusedBy(at, { tool, args }, admitted);
+  if (!admitted.ok) return recordRefusal(at, { tool, args }, admitted);
   await host.storeForCall(record, ticketKey(event.tool_use_id), admitted.ticket as unknown as Json);
   host.recordTranscript(record, calledAs(at, { tool, args }));
   return null;

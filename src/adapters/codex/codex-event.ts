@@ -4,11 +4,14 @@ import type { Env } from '../../base/user-folders.ts';
 import { repositoryOf } from '../../project/repository-root.ts';
 import type { Conversation } from '../core/hook-context.ts';
 
-const Tool = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };
+const ToolFields = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };
 
-const StderrTail = { last_assistant_message: z.string().nullish(), agent_transcript_path: z.string().nullish() };
+const AgentMessageFields = {
+  last_assistant_message: z.string().nullish(),
+  agent_transcript_path: z.string().nullish(),
+};
 
-const Common = z.object({
+const CommonFields = z.object({
   session_id: z.string().min(1),
   cwd: z.string().min(1),
   agent_id: z.string().min(1).optional(),
@@ -17,13 +20,17 @@ const Common = z.object({
 
 /** The fields of Codex's hook events that hopgate reads. Codex may add fields. */
 const Event = z.discriminatedUnion('hook_event_name', [
-  Common.extend({ hook_event_name: z.literal('SessionStart'), source: z.string().optional() }),
-  Common.extend({ hook_event_name: z.literal('UserPromptSubmit'), prompt: z.string().optional() }),
-  Common.extend({ hook_event_name: z.literal('PreToolUse'), ...Tool }),
-  Common.extend({ hook_event_name: z.literal('PostToolUse'), ...Tool, tool_response: z.unknown() }),
-  Common.extend({ hook_event_name: z.literal('SubagentStart') }),
-  Common.extend({ hook_event_name: z.literal('SubagentStop'), ...StderrTail }),
-  Common.extend({ hook_event_name: z.literal('Stop'), stop_hook_active: z.boolean().optional(), ...StderrTail }),
+  CommonFields.extend({ hook_event_name: z.literal('SessionStart'), source: z.string().optional() }),
+  CommonFields.extend({ hook_event_name: z.literal('UserPromptSubmit'), prompt: z.string().optional() }),
+  CommonFields.extend({ hook_event_name: z.literal('PreToolUse'), ...ToolFields }),
+  CommonFields.extend({ hook_event_name: z.literal('PostToolUse'), ...ToolFields, tool_response: z.unknown() }),
+  CommonFields.extend({ hook_event_name: z.literal('SubagentStart') }),
+  CommonFields.extend({ hook_event_name: z.literal('SubagentStop'), ...AgentMessageFields }),
+  CommonFields.extend({
+    hook_event_name: z.literal('Stop'),
+    stop_hook_active: z.boolean().optional(),
+    ...AgentMessageFields,
+  }),
 ]);
 export type CodexHookEvent = z.output<typeof Event>;
 export type CodexToolEvent = Extract<CodexHookEvent, { tool_name: string }>;

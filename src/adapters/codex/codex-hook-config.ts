@@ -13,7 +13,7 @@ export const CODEX_EVENTS = [
 ] as const;
 export type CodexEvent = (typeof CODEX_EVENTS)[number];
 
-/** After this, Codex aborts a hook and continues as if it had allowed. hopgate's hook answers much earlier. */
+/** Seconds after which Codex aborts a hook and takes this for an allow. hopgate's hook answers much earlier. */
 const TIMEOUT_SECONDS = 60;
 
 export interface HookGroup {

@@ -16,27 +16,27 @@ const list = (tools: readonly string[], ourName: CodexToolName): string => tools
 /** The text of a refusal by the gate, for a model in Codex. */
 export function describeCodexRefusal(denial: Denial, first: object | null, ourName: CodexToolName): string {
   const lines = denialLines('', denial);
-  if (first) lines.push(`It begins with: ${ourName('hop')}(${JSON.stringify(first)}).`);
+  if (first) lines.push(`First call: ${ourName('hop')}(${JSON.stringify(first)}).`);
   lines.push(`Open now: ${list(denial.available.tools, ourName)}; to move: ${list(['hop', 'mode'], ourName)}.`);
   return lines.join('\n');
 }
 
-/** The refusal of a call that only hopgate's own tools carry out here, with the equivalent calls. */
+/** The refusal of a call that only hopgate's tools carry out here; it names the equivalent calls. */
 export const refuseForOurs = (calls: readonly ToolCallOfOurs[], ourName: CodexToolName): string =>
   `Codex does not run this directly here: hopgate runs it in the sandbox and records the result.\nWhat to do: call ${spellCalls(calls, ourName)}.`;
 
-/** Refuses a patch with several changes: Codex changes one file per call, so that the result is recorded. */
+/** Refuses a patch of several files, or one that moves or deletes: only a change of one file can be recorded. */
 export const refuseSeveralChanges = (calls: readonly ToolCallOfOurs[], ourName: CodexToolName): string =>
   `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spellCalls(calls, ourName)}` : ''}.`;
 
 /** Arguments longer than this many characters are not repeated to the model. */
-const SHOWN = 400;
+const MAX_ARGUMENTS = 400;
 
 function spellCalls(calls: readonly ToolCallOfOurs[], ourName: CodexToolName): string {
   return calls
     .map(({ tool, args }) => {
       const text = JSON.stringify(args);
-      return `${ourName(tool)}${text.length > SHOWN ? '' : ` with ${text}`}`;
+      return `${ourName(tool)}${text.length > MAX_ARGUMENTS ? '' : ` with ${text}`}`;
     })
     .join(', then ');
 }
@@ -59,10 +59,10 @@ export const refuseCodexSubAgent = (tool: string, ourName: CodexToolName): strin
 export const explainCodexTools = (server: string): string =>
   `These are tools of the MCP server "${server}". Codex's own shell is refused, even if other instructions mention it; run commands with the tools above. apply_patch works only if edit and write are open, for one file at a time.`;
 
-/** The question that is asked once, when the model would end its turn with work that nobody has reviewed. */
+/** The question to a model that ends its turn with unreviewed work. It is asked once per conversation. */
 export function askToReview({ peripheral, hop }: UnreviewedWork, ourName: CodexToolName): string {
-  const close = hop
+  const howToEnd = hop
     ? `call ${ourName('hop')} with ${JSON.stringify(hop)}, and say there what was learned (the PAR)`
     : `leave ${peripheral ?? 'here'} by one of its exits (${ourName('status')} lists them)`;
-  return `Nobody has reviewed the work of this session, which is in "${peripheral ?? 'no peripheral'}". If it is done, ${close}. If it is not, or if the person must answer first, say so and stop; you are not asked again.`;
+  return `Nobody has reviewed the work of this session, which is in "${peripheral ?? 'no peripheral'}". If it is done, ${howToEnd}. If it is not, or if the person must answer first, say so and stop; you are not asked again.`;
 }

@@ -42,7 +42,7 @@ export interface ThreadSettings {
   readonly onOptions?: (options: CodexThreadOptions) => void;
 }
 
-/** A Codex thread whose sandbox follows its session from turn to turn. */
+/** A Codex thread whose sandbox is adapted to its session's peripheral before each turn. */
 export interface PeripheralThread<T extends CodexThreadLike> {
   /** null until the first turn has begun. */
   readonly id: string | null;
@@ -81,8 +81,8 @@ export function codexThread<T extends CodexThreadLike>(
     const byProfile = typeof codex === 'function';
     const sdk = byProfile ? codex([...sandboxOverrides(options, root)]) : codex;
     const started = { ...further, ...sdkOptions(options, root, byProfile) } as never;
-    const known = threadId();
-    thread = known === null ? sdk.startThread(started) : sdk.resumeThread(known, started);
+    const earlierId = threadId();
+    thread = earlierId === null ? sdk.startThread(started) : sdk.resumeThread(earlierId, started);
     last = now;
     return thread;
   };

@@ -9,7 +9,7 @@ const INNER: ReadonlySet<string> = new Set(['sleep', 'request_user_input_async']
 
 /** A tool of Codex, read from its name in a hook event. */
 export interface CodexTool {
-  /** The name as the tables list it: without a namespace; a hopgate tool is spelled as in the spec. */
+  /** The name without its namespace. A hopgate tool is spelled as in the spec. */
   readonly name: string;
   /** True if the tool has no effect on the world. */
   readonly inner: boolean;
@@ -17,7 +17,7 @@ export interface CodexTool {
 
 /**
  * Reads a hook's `tool_name`. The namespace is removed only if the rest names a tool of Codex, so that no other tool
- * passes for one.
+ * is taken for one.
  *
  * @param tools the tool ids of the spec set
  */

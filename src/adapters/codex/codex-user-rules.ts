@@ -42,7 +42,7 @@ export async function judgeByUserRules(
             decision: 'prompt' as const,
             why: 'Codex can apply your rules only to one command of plain words, without pipes, lists and expansions',
           }
-        : await check(codex(), files, words);
+        : await checkByCodex(codex(), files, words);
     return ruled?.decision === 'prompt' && folders.some(neverAsks) ? { ...ruled, decision: 'forbidden' } : ruled;
   } catch (error) {
     const why = `Codex cannot apply your rules: ${excerpt(errorText(error), 300)}`;
@@ -50,7 +50,11 @@ export async function judgeByUserRules(
   }
 }
 
-async function check(codex: string, files: readonly string[], words: readonly string[]): Promise<CommandRuling | null> {
+async function checkByCodex(
+  codex: string,
+  files: readonly string[],
+  words: readonly string[],
+): Promise<CommandRuling | null> {
   const rules = files.flatMap((file) => ['--rules', file]);
   const args = ['execpolicy', 'check', '--resolve-host-executables', ...rules, '--', ...words];
   const { stdout } = await promisify(execFile)(codex, args, { timeout: WAIT_MS });
@@ -65,18 +69,18 @@ async function check(codex: string, files: readonly string[], words: readonly st
   return { decision, why: reasons.join('; ') || `your rules say ${decision}` };
 }
 
-/** The rule files. `isOpen`: every rule only allows, in the form in which Codex itself writes rules. */
+/** The rule files. `allowsAll` is true if each line is an allow rule in the form that Codex itself writes. */
 function rulesIn(folders: readonly string[]): { readonly files: readonly string[]; readonly isOpen: boolean } {
   const files = folders.flatMap((folder) =>
     (unlessMissing(() => readdirSync(join(folder, 'rules'))) ?? [])
       .filter((name) => name.endsWith('.rules'))
       .map((name) => join(folder, 'rules', name)),
   );
-  const isOpen = files.every((file) => readFileSync(file, 'utf8').split('\n').every(isAllow));
-  return { files, isOpen };
+  const allowsAll = files.every((file) => readFileSync(file, 'utf8').split('\n').every(isAllowRule));
+  return { files, isOpen: allowsAll };
 }
 
-const isAllow = (line: string): boolean =>
+const isAllowRule = (line: string): boolean =>
   /^\s*(#.*)?$/.test(line) || /^prefix_rule\(pattern=\[[^()]*\], decision="allow"\)\s*$/.test(line);
 
 /** True if Codex's configuration turns the questions of its rules into refusals. */

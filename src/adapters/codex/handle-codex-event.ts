@@ -11,9 +11,9 @@ import { beforeTool } from './before-tool.ts';
 import { type CodexHookEvent, conversationOf, readCodexEvent } from './codex-event.ts';
 import { askToReview, codexToolName, explainCodexTools } from './codex-texts.ts';
 
-const SILENCE: HookAnswer = { exit: 0, stdout: '', stderr: '' };
+const NO_OUTPUT: HookAnswer = { exit: 0, stdout: '', stderr: '' };
 
-/** Exit 2 and a reason: the only form of a refusal that Codex cannot misread. */
+/** A refusal as exit 2 and a reason, which Codex obeys even if it could not read JSON. */
 const refuse = (reason: string): HookAnswer => ({ exit: 2, stdout: '', stderr: `${reason.trim() || 'refused'}\n` });
 
 /**
@@ -26,55 +26,55 @@ const refuse = (reason: string): HookAnswer => ({ exit: 2, stdout: '', stderr: `
 export async function handleCodexEvent(event: unknown, host: HookContext, env: Env): Promise<HookAnswer> {
   try {
     const read = readCodexEvent(event);
-    return await withNews(read, host, env, await answer(read, host, env));
+    return await withNews(read, host, env, await handleEvent(read, host, env));
   } catch (error) {
     // If a second attempt to stop were refused, the agent would never stop.
-    if (isStopping(event)) return SILENCE;
+    if (isStopping(event)) return NO_OUTPUT;
     return refuse(
       `hopgate could not decide: ${(error as Error).message}. Until it can, nothing runs; see "hopgate doctor".`,
     );
   }
 }
 
-async function answer(event: CodexHookEvent, host: HookContext, env: Env): Promise<HookAnswer> {
+async function handleEvent(event: CodexHookEvent, host: HookContext, env: Env): Promise<HookAnswer> {
   const record = await recordArrival(event, host, env);
   switch (event.hook_event_name) {
     case 'SessionStart':
     case 'SubagentStart':
       return describeSituation(event, host, record, { again: true });
     case 'UserPromptSubmit': {
-      const shown = await host.instructionProblem(record, 'codex');
-      if (shown) return refuse(`hopgate: ${shown.message}. ${shown.remedy}`);
+      const problem = await host.instructionProblem(record, 'codex');
+      if (problem) return refuse(`hopgate: ${problem.message}. ${problem.remedy}`);
       const turn = await host.withSession(record, turnBegins);
       return describeSituation(event, host, await recordHookEventOf(host, record, event, turn), { again: false });
     }
     case 'PreToolUse': {
       const reason = await beforeTool(event, host, record, env);
-      return reason === null ? SILENCE : refuse(`${joinTexts(reason, await host.withSession(record, turnMessages))}`);
+      return reason === null ? NO_OUTPUT : refuse(`${joinTexts(reason, await host.withSession(record, turnMessages))}`);
     }
     case 'PostToolUse':
-      return context(
+      return contextAnswer(
         event,
         joinTexts(await afterTool(event, host, record), await host.withSession(record, turnMessages)),
       );
     case 'Stop': {
       await host.withSession(record, (session) => acknowledgeShown(session));
-      const recorded = await recordWords(event, host, record);
-      return event.stop_hook_active ? SILENCE : askOnce(host, recorded);
+      const recorded = await recordAgentMessages(event, host, record);
+      return event.stop_hook_active ? NO_OUTPUT : askForReview(host, recorded);
     }
     case 'SubagentStop':
-      await recordWords(event, host, record);
-      return SILENCE;
+      await recordAgentMessages(event, host, record);
+      return NO_OUTPUT;
     default:
       return event satisfies never;
   }
 }
 
-/** Adds news about the operator's acts to an answer that the model reads, also before it stops. */
+/** Adds a report of the operator's acts to an answer that the model reads, also to one that lets it stop. */
 async function withNews(event: CodexHookEvent, host: HookContext, env: Env, answer: HookAnswer): Promise<HookAnswer> {
   const { hook_event_name: name } = event;
   const stops = name === 'Stop' && !event.stop_hook_active;
-  if (answer.exit !== 2 && !stops && !CARRY.includes(name)) return answer;
+  if (answer.exit !== 2 && !stops && !EVENTS_WITH_TEXT.includes(name)) return answer;
   const record = await host.conversation(conversationOf(event, env));
   const news = await operatorNews(host, record);
   if (news === null) return answer;
@@ -83,12 +83,12 @@ async function withNews(event: CodexHookEvent, host: HookContext, env: Env, answ
   if (answer.exit === 2) return refuse(`${answer.stderr.trim()}\n\n${news.text}`);
   const reply = answer.stdout === '' ? {} : (JSON.parse(answer.stdout) as EventReply);
   if (stops)
-    return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: appendText(reply.reason, news.text) }) };
-  return { ...answer, ...context(event, appendText(reply.hookSpecificOutput?.additionalContext, news.text)) };
+    return { ...NO_OUTPUT, stdout: JSON.stringify({ decision: 'block', reason: appendText(reply.reason, news.text) }) };
+  return { ...answer, ...contextAnswer(event, appendText(reply.hookSpecificOutput?.additionalContext, news.text)) };
 }
 
-/** Events whose answer can carry words to the model. */
-const CARRY: readonly string[] = ['SessionStart', 'UserPromptSubmit', 'PostToolUse'];
+/** Events whose answer can contain text for the model. */
+const EVENTS_WITH_TEXT: readonly string[] = ['SessionStart', 'UserPromptSubmit', 'PostToolUse'];
 
 interface EventReply {
   readonly reason?: string;
@@ -121,33 +121,33 @@ async function describeSituation(
   });
   if (event.hook_event_name === 'UserPromptSubmit' && event.prompt)
     host.recordTranscript(record, userMessage('user', event.prompt, 'prompt'));
-  const known = !again && record.notes['shown'] === text;
-  const news = known ? messages : joinTexts(text, messages);
-  if (news === null) return SILENCE;
+  const isUnchanged = !again && record.notes['shown'] === text;
+  const news = isUnchanged ? messages : joinTexts(text, messages);
+  if (news === null) return NO_OUTPUT;
   host.recordTranscript(record, deliveredMessage(news, situation, event.hook_event_name));
-  if (known) return context(event, news);
+  if (isUnchanged) return contextAnswer(event, news);
   // Codex silently skips hooks that it does not trust. The `begun` note proves that the hooks were active at the start.
-  if (event.hook_event_name === 'SessionStart') await recordHookEventOf(host, record, event, begin(event, record));
-  const given = async () =>
+  if (event.hook_event_name === 'SessionStart') await recordHookEventOf(host, record, event, startNotes(event, record));
+  const onDelivered = async () =>
     recordHookEventOf(host, await host.conversation(record.conversation), event, { shown: text });
-  return { ...context(event, news), given };
+  return { ...contextAnswer(event, news), onDelivered };
 }
 
 /** Joins the texts that are not null; null if there are none. */
 const joinTexts = (...texts: readonly (string | null)[]): string | null =>
   texts.filter((each) => each !== null).join('\n') || null;
 
-/** The answer that shows `text` to the model; silence if it is null. */
-function context({ hook_event_name: hookEventName }: CodexHookEvent, text: string | null): HookAnswer {
+/** The answer that shows `text` to the model; no output if it is null. */
+function contextAnswer({ hook_event_name: hookEventName }: CodexHookEvent, text: string | null): HookAnswer {
   const hookSpecificOutput = { hookEventName, additionalContext: text };
-  return text === null ? SILENCE : { ...SILENCE, stdout: JSON.stringify({ hookSpecificOutput }) };
+  return text === null ? NO_OUTPUT : { ...NO_OUTPUT, stdout: JSON.stringify({ hookSpecificOutput }) };
 }
 
 /**
  * Records the start of a conversation. A resumed conversation already contains messages of another session, so reading
  * begins at the current end of the log.
  */
-const begin = (
+const startNotes = (
   { transcript_path: file }: CodexHookEvent,
   { notes }: ConversationRecord,
 ): ConversationRecord['notes'] => ({
@@ -157,18 +157,22 @@ const begin = (
 });
 
 /** Asks an agent that leaves work unreviewed, once per conversation, to review it. */
-async function askOnce(host: HookContext, record: ConversationRecord): Promise<HookAnswer> {
-  if (record.notes['asked'] === true) return SILENCE;
+async function askForReview(host: HookContext, record: ConversationRecord): Promise<HookAnswer> {
+  if (record.notes['asked'] === true) return NO_OUTPUT;
   const work = await host.withSession(record, (session) => unreviewedWork(session, record.notes));
-  if (work === null) return SILENCE;
+  if (work === null) return NO_OUTPUT;
   const question = askToReview(work, codexToolName(host));
   await recordHookEventOf(host, record, { hook_event_name: 'Stop' }, { asked: true });
   host.recordTranscript(record, userMessage('hopgate', question, 'Stop'));
-  return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: question }) };
+  return { ...NO_OUTPUT, stdout: JSON.stringify({ decision: 'block', reason: question }) };
 }
 
 /** Appends the agent's new messages to its transcript: those in Codex's log, and the last one in the event. */
-async function recordWords(event: Ending, host: HookContext, record: ConversationRecord): Promise<ConversationRecord> {
+async function recordAgentMessages(
+  event: Ending,
+  host: HookContext,
+  record: ConversationRecord,
+): Promise<ConversationRecord> {
   const { last_assistant_message: last, transcript_path: main, agent_transcript_path: agentTranscript } = event;
   const { heard: readUntil } = record.notes;
   const { texts: words, end } = assistantMessages(

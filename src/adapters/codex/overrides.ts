@@ -13,8 +13,8 @@ export interface McpEntry {
 }
 
 /**
- * The permission profile that {@link sandboxOverrides} defines. Codex merges profiles of one name, so a repository's
- * configuration that knew the name could add paths and the network to it.
+ * The permission profile that {@link sandboxOverrides} defines. Codex merges profiles of one name, so with a fixed name
+ * a repository's configuration could add paths and the network to it.
  */
 const PROFILE = `hopgate-${randomUUID()}`;
 
@@ -25,8 +25,8 @@ const MASK_DEPTH = 8;
 const TOOL_TIMEOUT_SECONDS = 1200;
 
 /**
- * Maximum number of tokens that Codex shows its model of one answer; it cuts the middle out of longer ones. For models
- * that it does not know, Codex's default is a quarter of this, too little for one part of a long answer.
+ * Maximum number of tokens that Codex shows its model of one answer; it cuts the middle out of longer ones. Codex's
+ * default for models unknown to it is a quarter of this, too little for one part of a long answer.
  */
 const OUTPUT_TOKENS = 10_000;
 
@@ -50,26 +50,26 @@ export function sandboxOverrides(
   isInteractive = false,
 ): readonly Override[] {
   const { approvalPolicy, deniedReads, writableRoots, webSearch } = options;
-  const beneath: { [path: string]: TomlValue } = { '.': 'read' };
-  for (const path of writableRoots) beneath[path === root ? '.' : path.slice(root.length + 1)] = 'write';
-  for (const pattern of deniedReads.flatMap(maskGlobs)) beneath[pattern] = 'deny';
+  const access: { [path: string]: TomlValue } = { '.': 'read' };
+  for (const path of writableRoots) access[path === root ? '.' : path.slice(root.length + 1)] = 'write';
+  for (const pattern of deniedReads.flatMap(maskGlobs)) access[pattern] = 'deny';
   return [
     override('default_permissions', PROFILE),
     override(`permissions.${PROFILE}.filesystem`, {
       ':minimal': 'read',
       glob_scan_max_depth: MASK_DEPTH,
-      [root]: beneath,
+      [root]: access,
     }),
-    override('approval_policy', isInteractive ? ONLY_OURS : approvalPolicy),
+    override('approval_policy', isInteractive ? MCP_QUESTIONS_ONLY : approvalPolicy),
     override('web_search', webSearch),
   ];
 }
 
 /**
  * Approval policy under which only MCP servers can ask. Under `never`, Codex declines every question of a server
- * without showing it. The kinds that are false here are declined in the same way.
+ * without showing it. The kinds with `false` are declined in the same way.
  */
-const ONLY_OURS: TomlValue = {
+const MCP_QUESTIONS_ONLY: TomlValue = {
   granular: {
     sandbox_approval: false,
     rules: false,
@@ -81,7 +81,7 @@ const ONLY_OURS: TomlValue = {
 
 /**
  * Converts a mask to globs relative to the root. A mask without a slash applies at any depth, and hides a folder with
- * all its content. Codex supports neither exceptions nor `!(…)`; such masks hide more there.
+ * all its content. Codex supports neither exceptions nor `!(…)`, so such masks hide more in Codex.
  */
 function maskGlobs(pattern: string): readonly string[] {
   if (pattern.startsWith('!')) return [];
@@ -108,13 +108,13 @@ export type McpServer =
  *   configuration knows
  */
 export function mcpOverrides(server: McpServer, name = 'hopgate'): readonly Override[] {
-  const where: TomlValue =
+  const connection: TomlValue =
     'url' in server
       ? { url: server.url, bearer_token_env_var: server.tokenVariable }
       : { command: server.command, args: server.args, env: server.env };
   return [
     override(`mcp_servers.${name}`, {
-      ...(where as { readonly [key: string]: TomlValue }),
+      ...(connection as { readonly [key: string]: TomlValue }),
       required: true,
       startup_timeout_sec: 30,
       tool_timeout_sec: TOOL_TIMEOUT_SECONDS,

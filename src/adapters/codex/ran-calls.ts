@@ -11,12 +11,12 @@ export function readRanCalls(file: string): readonly RanCall[] {
     if (type !== 'event_msg' || event['type'] !== 'item_completed') return [];
     const item = fieldsOf(event['item']);
     const id = textOf(item['id']);
-    const call = item['status'] === 'declined' ? null : callIn(item);
+    const call = item['status'] === 'declined' ? null : callOf(item);
     return id === null || call === null ? [] : [{ ...call, id, at: textOf(timestamp) ?? '' }];
   });
 }
 
-function callIn(item: { readonly [name: string]: unknown }): Pick<RanCall, 'tool' | 'input'> | null {
+function callOf(item: { readonly [name: string]: unknown }): Pick<RanCall, 'tool' | 'input'> | null {
   switch (item['type']) {
     case 'McpToolCall':
       // Requests that Codex answers itself, such as the list of resources.

@@ -3,7 +3,7 @@ import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import { effectsIn } from '../../spec/mode-way.ts';
 import type { Mode, ProjectConfig, SpecSet } from '../../spec/types.ts';
 
-/** The permissions of the Codex thread itself; hopgate's tools have their own. */
+/** The permissions of the Codex thread itself. They do not apply to hopgate's tools. */
 export interface CodexThreadOptions {
   /** `workspace-write` only if the peripheral and the mode allow changes to files. */
   readonly sandboxMode: 'read-only' | 'workspace-write';
@@ -31,17 +31,17 @@ export function threadOptions(
   root: string,
   mode: Mode | null = null,
 ): CodexThreadOptions {
-  const rest = {
+  const common = {
     approvalPolicy: 'never',
     deniedReads: config.mask,
     networkAccess: false,
     webSearch: 'disabled',
   } as const;
-  if (isObserveOnly({ config })) return { sandboxMode: 'workspace-write', writableRoots: [root], ...rest };
-  const acts = mode === null || !specs.modeGate || effectsIn(specs.modeGate, mode).includes('act');
+  if (isObserveOnly({ config })) return { sandboxMode: 'workspace-write', writableRoots: [root], ...common };
+  const mayChange = mode === null || !specs.modeGate || effectsIn(specs.modeGate, mode).includes('act');
   const { write } = peripheral === null ? { write: [] } : effectiveScope(specs, config, peripheral);
-  if (!acts || write.length === 0) return { sandboxMode: 'read-only', writableRoots: [], ...rest };
-  return { sandboxMode: 'workspace-write', writableRoots: write.map((path) => absolutePath(root, path)), ...rest };
+  if (!mayChange || write.length === 0) return { sandboxMode: 'read-only', writableRoots: [], ...common };
+  return { sandboxMode: 'workspace-write', writableRoots: write.map((path) => absolutePath(root, path)), ...common };
 }
 
 /** Resolves a normalised, root-relative path of a scope: `/` after a folder's name, `.` for the root. */

@@ -6,11 +6,11 @@ import { joinList } from './language/format-words.ts';
 /**
  * The text of a refusal for a model: the problem, the remedy, the exact next call, and the calls available now.
  *
- * @param first the arguments of the hop with which the way begins; null if there is none
+ * @param first the arguments of the first hop on the suggested path; null if no path is suggested
  */
 export function describeRefusal(denial: Denial, first: { readonly [field: string]: Json } | null): string {
   const lines = denialLines('refused', denial);
-  if (first) lines.push(`It begins with: hop(${JSON.stringify(first)}).`);
+  if (first) lines.push(`First call: hop(${JSON.stringify(first)}).`);
   lines.push(describeAvailable(denial.available));
   return lines.join('\n');
 }

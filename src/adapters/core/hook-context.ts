@@ -104,5 +104,5 @@ export interface HookAnswer {
   readonly stdout: string;
   readonly stderr: string;
   /** Called once if the answer arrives in time: records the content that the client was shown. */
-  readonly given?: () => Promise<unknown>;
+  readonly onDelivered?: () => Promise<unknown>;
 }

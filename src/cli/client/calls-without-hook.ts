@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { readOwnTranscript, subAgentTranscript } from '../../adapters/claude-code/own-transcript.ts';
+import { readClaudeTranscript, subAgentTranscript } from '../../adapters/claude-code/claude-transcript.ts';
 import { codexToolName } from '../../adapters/codex/codex-texts.ts';
 import { readRanCalls } from '../../adapters/codex/ran-calls.ts';
 import type { RanCall } from '../../adapters/core/client-log.ts';
@@ -37,7 +37,7 @@ export function callsWithoutHook(
   const isNew = ({ id, at }: { readonly id: string; readonly at: string }) => at >= begun && !known.has(id);
   const ofClaude = mine
     .filter(({ conversation }) => conversation.client === 'claude-code')
-    .flatMap((record) => readOwnTranscript(ownFile(record, records)).ran)
+    .flatMap((record) => readClaudeTranscript(ownFile(record, records)).ran)
     .filter(isNew);
   const files = mine.flatMap(({ conversation, notes }) =>
     conversation.client === 'codex' && typeof notes['transcript'] === 'string' ? [notes['transcript']] : [],

@@ -39,8 +39,11 @@ export async function answerHook(
     timer = setTimeout(() => resolve(faultAnswer(`it took longer than ${deadlineMs / 1000} s; try again`)), deadlineMs);
   });
   try {
-    const { given, ...answer } = await Promise.race([handleEvent(client, rawStdin, env, context, handlers), late]);
-    await given?.().catch(() => {});
+    const { onDelivered, ...answer } = await Promise.race([
+      handleEvent(client, rawStdin, env, context, handlers),
+      late,
+    ]);
+    await onDelivered?.().catch(() => {});
     return answer;
   } finally {
     clearTimeout(timer);
@@ -67,8 +70,9 @@ async function handleEvent(
 }
 
 /** Returns the answer in the form that the client expects. An invalid answer becomes a refusal. */
-function checkAnswer({ exit, stdout, stderr, given }: HookAnswer): HookAnswer {
-  if (exit === 0 && typeof stdout === 'string') return { exit, stdout, stderr: '', ...(given && { given }) };
+function checkAnswer({ exit, stdout, stderr, onDelivered: given }: HookAnswer): HookAnswer {
+  if (exit === 0 && typeof stdout === 'string')
+    return { exit, stdout, stderr: '', ...(given && { onDelivered: given }) };
   if (exit === 2 && typeof stderr === 'string' && stderr.trim() !== '') return { exit, stdout: '', stderr };
   return faultAnswer(exit === 2 ? 'no reason was given' : 'the answer is invalid');
 }

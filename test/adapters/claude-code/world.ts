@@ -66,7 +66,7 @@ export class World {
   async hear(name: string, fields: Fields = {}): Promise<Heard> {
     const event = { session_id: 'conversation', cwd: this.root, hook_event_name: name, ...fields };
     const answer = await handleClaudeEvent(event, this.host.hookContext({ env: this.env, pid: null }), this.env);
-    await answer.given?.();
+    await answer.onDelivered?.();
     return readAnswer(answer);
   }
 

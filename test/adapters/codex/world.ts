@@ -120,7 +120,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
     expectSubAgentCall: () => {},
   };
   const send: World['send'] = async (event, env = {}) => {
-    const { given, ...answer } = await handleCodexEvent(
+    const { onDelivered: given, ...answer } = await handleCodexEvent(
       { session_id: 'thread-1', turn_id: 'turn-1', cwd: root, model: 'm', permission_mode: 'default', ...event },
       host,
       env,

@@ -27,7 +27,7 @@ describe('an answer', () => {
     const { text, status } = await agentSession(session).call({ name: 'write', input: { path: 'src/a', content: '' } });
     expect(status).toBe('refused');
     expect(text).toMatch(/^refused: tool-not-allowed: explore has no write\.\nWhat to do: .*hop to edit/);
-    const call = /It begins with: hop\((.*)\)\./.exec(text)?.[1] ?? '{}';
+    const call = /First call: hop\((.*)\)\./.exec(text)?.[1] ?? '{}';
     expect(text).toContain('Now: in explore, mode execute; tools open: read, glob, grep, bash-readonly, web-fetch.');
     // The call that the hint shows is allowed.
     expect(await agentSession(session).call({ name: 'hop', input: JSON.parse(call) })).toMatchObject({ status: 'ok' });

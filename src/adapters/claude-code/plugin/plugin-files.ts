@@ -37,7 +37,7 @@ export function pluginFiles({ version, hookCommand, server, mcp }: PluginOptions
   };
 }
 
-/** The slash commands (`/hopgate:hop` …) by path in the plugin. The agent calls the tool of a typed one. */
+/** The slash commands (`/hopgate:hop` …) by path in the plugin. Each asks the agent to call a tool of hopgate. */
 const commandPages = (own: ClaudeToolName): { readonly [path: string]: string } => ({
   'commands/hop.md': page(
     'Hop to another peripheral',

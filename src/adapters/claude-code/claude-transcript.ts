@@ -6,10 +6,10 @@ import { readsSavedResult } from './saved-result.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
-export interface OwnTranscript {
+export interface ClaudeTranscript {
   /** The agent's messages, in order. */
   readonly texts: readonly string[];
-  /** Calls of Claude Code's own tools that ran, without its bookkeeping tools. */
+  /** The calls that ran, except those of Claude Code's bookkeeping tools. */
   readonly ran: readonly RanCall[];
   /** Byte offset after the last complete line that was read. */
   readonly end: number;
@@ -20,7 +20,7 @@ export const subAgentTranscript = (parent: string, conversation: string, agentId
   join(dirname(parent), conversation, 'subagents', `agent-${agentId}.jsonl`);
 
 /** Reads a transcript file from a byte offset. A missing file, and entries in an unknown form, yield nothing. */
-export function readOwnTranscript(file: string, from = 0): OwnTranscript {
+export function readClaudeTranscript(file: string, from = 0): ClaudeTranscript {
   const { entries, end } = readClientLog(file, from);
   const texts: string[] = [];
   const uses = new Map<string, Omit<RanCall, 'at'>>();

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readOwnTranscript } from '../../../src/adapters/claude-code/own-transcript.ts';
+import { readClaudeTranscript } from '../../../src/adapters/claude-code/claude-transcript.ts';
 
 let folder: string;
 let file: string;
@@ -31,7 +31,7 @@ describe('the transcript of Claude Code', () => {
         line('user', result('a'), result('b', [{ type: 'text', text: 'Exit code 3\nno' }], true)),
       ].join(''),
     );
-    const { texts, ran } = readOwnTranscript(file);
+    const { texts, ran } = readClaudeTranscript(file);
     expect(texts).toEqual(['I look.']);
     expect(ran.map(({ id, tool }) => [id, tool])).toEqual([
       ['a', 'Read'],
@@ -49,7 +49,7 @@ describe('the transcript of Claude Code', () => {
         line('user', ...names.map((_, index) => result(String(index), errors[index], index < 2))),
       ].join(''),
     );
-    expect(readOwnTranscript(file).ran).toEqual([]);
+    expect(readClaudeTranscript(file).ran).toEqual([]);
   });
 
   it('omits a read of a saved result of the conversation, as in a sub-agent', () => {
@@ -60,26 +60,26 @@ describe('the transcript of Claude Code', () => {
       { ...use('b', 'Read'), input: { file_path: join(folder, 'b1.txt') } },
     );
     writeFileSync(file, calls + line('user', result('a'), result('b')));
-    expect(readOwnTranscript(file).ran.map(({ id }) => id)).toEqual(['b']);
+    expect(readClaudeTranscript(file).ran.map(({ id }) => id)).toEqual(['b']);
     const agent = join(file.replace(/\.jsonl$/, ''), 'subagents', 'agent-1.jsonl');
     mkdirSync(dirname(agent), { recursive: true });
     writeFileSync(agent, calls + line('user', result('a'), result('b')));
-    expect(readOwnTranscript(agent).ran.map(({ id }) => id)).toEqual(['b']);
+    expect(readClaudeTranscript(agent).ran.map(({ id }) => id)).toEqual(['b']);
   });
 
   it('is read on from the last position, and an unfinished line is left for later', () => {
     const next = line('assistant', { type: 'text', text: 'two' });
     writeFileSync(file, line('assistant', { type: 'text', text: 'one' }) + next.slice(0, 20));
-    const first = readOwnTranscript(file);
+    const first = readClaudeTranscript(file);
     expect(first.texts).toEqual(['one']);
     appendFileSync(file, next.slice(20));
-    expect(readOwnTranscript(file, first.end).texts).toEqual(['two']);
+    expect(readClaudeTranscript(file, first.end).texts).toEqual(['two']);
   });
 
   it('is empty if the file is missing or unreadable', () => {
-    expect(readOwnTranscript(join(folder, 'none'))).toEqual({ texts: [], ran: [], end: 0 });
+    expect(readClaudeTranscript(join(folder, 'none'))).toEqual({ texts: [], ran: [], end: 0 });
     writeFileSync(file, 'null\n[]\n{"message":7}\n{"message":{"role":"user","content":[null,4]}}\n');
-    expect(readOwnTranscript(file)).toMatchObject({ texts: [], ran: [] });
-    expect(readOwnTranscript(folder)).toMatchObject({ texts: [], ran: [] });
+    expect(readClaudeTranscript(file)).toMatchObject({ texts: [], ran: [] });
+    expect(readClaudeTranscript(folder)).toMatchObject({ texts: [], ran: [] });
   });
 });

@@ -18,13 +18,13 @@ export interface SpecTables<M = MachineJson> {
   readonly lifecycle: { readonly [peripheral: string]: M };
 }
 
-const known = new WeakMap<SpecSet, SpecTables>();
+const tablesBySpecs = new WeakMap<SpecSet, SpecTables>();
 
 /**
  * Returns the tables of a trusted spec set: the same ones for the same set. Reading one throws if a guard or target is
  * missing, which is a bug.
  */
-export const compileTables = (specs: SpecSet): SpecTables => getOrInsert(known, specs, () => tablesOf(specs));
+export const compileTables = (specs: SpecSet): SpecTables => getOrInsert(tablesBySpecs, specs, () => tablesOf(specs));
 
 function tablesOf(specs: SpecSet): SpecTables {
   const { modeGate } = specs;

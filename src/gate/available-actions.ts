@@ -16,14 +16,14 @@ export const hopLeg = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg =>
   needs: [...wordsOf(specs, edge), ...contextNeeds(specs, view, edge)],
 });
 
-const words = new WeakMap<SpecSet, Map<Edge, readonly string[]>>();
+const needsInWords = new WeakMap<SpecSet, Map<Edge, readonly string[]>>();
 
 /** The needs of an edge in words; they depend on the spec set alone, so they are computed once. */
 function wordsOf(specs: SpecSet, edge: Edge): readonly string[] {
-  const ofSet = words.get(specs) ?? new Map<Edge, readonly string[]>();
-  const known = ofSet.get(edge) ?? needsOf(specs, edge).map((need) => needInWords(specs, need));
-  words.set(specs, ofSet.set(edge, known));
-  return known;
+  const ofSet = needsInWords.get(specs) ?? new Map<Edge, readonly string[]>();
+  const inWords = ofSet.get(edge) ?? needsOf(specs, edge).map((need) => needInWords(specs, need));
+  needsInWords.set(specs, ofSet.set(edge, inWords));
+  return inWords;
 }
 
 /** The context fields that an agent must still state before an edge can be taken. */

@@ -19,11 +19,11 @@ export function bindArguments(tool: ToolSpec, args: unknown): BoundArguments {
   if (!named.ok) return named;
   for (const name of Object.keys(named.args)) {
     if (!tool.parameters.some((parameter) => parameter.name === name)) {
-      const known = tool.parameters.map((parameter) => parameter.name).join(', ') || 'none';
+      const names = tool.parameters.map((parameter) => parameter.name).join(', ') || 'none';
       return {
         ok: false,
         argument: name,
-        problem: `${tool.id} has no parameter "${excerpt(name, 100)}" (it has: ${known})`,
+        problem: `${tool.id} has no parameter "${excerpt(name, 100)}" (it has: ${names})`,
       };
     }
   }
@@ -54,7 +54,11 @@ function argumentsByName(tool: ToolSpec, args: unknown): BoundArguments {
     return { ok: true, args: Object.fromEntries(pairs) };
   }
   if (!isObject(args))
-    return { ok: false, argument: null, problem: 'args has to be an object by parameter name, or a list in order' };
+    return {
+      ok: false,
+      argument: null,
+      problem: 'args must be an object with parameter names as keys, or a list in the order of the parameters',
+    };
   const present = Object.entries(args as Arguments).filter(
     ([name, value]) => value !== undefined && (value !== null || takesNull(tool, name)),
   );

@@ -56,7 +56,7 @@ export function withWritePaths(specs: SpecSet, config: ProjectConfig): ProjectCo
 /**
  * Decides whether a tool call may run now. In this order: session open, in a peripheral, within its limits, tool known,
  * served and in the envelope, effect allowed by the mode, arguments well formed and in scope, approved. In a session
- * that only observes, most refusals become part of the plan. Pure.
+ * that only observes, the plan of a refused call contains the refusal. Pure.
  */
 export function decideStep(context: GateContext, request: StepRequest): Decision<StepPlan> {
   if (!isObserveOnly(context)) return judgeStep(context, request);
@@ -87,9 +87,9 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   const allows = (mode: Mode, effect: ToolEffect) =>
     specs.modeGate ? effectsIn(specs.modeGate, mode).includes(effect) : true;
   const { mode } = view;
-  const granted = () => spec.tools.filter((other) => isServed(view, other));
+  const servedTools = () => spec.tools.filter((other) => isServed(view, other));
   if (!spec.tools.includes(tool.id))
-    return makeDenial(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: granted() }, wayToTool());
+    return makeDenial(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: servedTools() }, wayToTool());
   if (!isServed(view, tool.id)) {
     const upstream = tool.upstream?.server ?? null;
     return makeDenial(context, 'unknown-tool', { tool: tool.id, unserved: true, upstream });
@@ -97,7 +97,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   const limit = limitReached(context, spec.limits);
   if (limit) return makeDenial(context, 'limit-reached', { peripheral, tool: tool.id, ...limit });
   if (mode && !allows(mode, tool.effect)) {
-    const allowed = granted().filter((other) => {
+    const allowed = servedTools().filter((other) => {
       const effect = specs.tools[other]?.effect;
       return effect && allows(mode, effect);
     });
@@ -130,9 +130,9 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
     const about = { tool: tool.id, peripheral, ...problem.about, ...(other && { by: other.by }) };
     return makeDenial(context, problem.code, about, other?.way);
   }
-  if (mode && !allows(mode, 'act') && lendsTools(tool, bound.args, scope)) {
+  if (mode && !allows(mode, 'act') && startsAgentWithTools(tool, bound.args, scope)) {
     const way = modeStepsTo(context, (other) => allows(other, 'act'));
-    return makeDenial(context, 'mode-forbids', { tool: tool.id, effect: 'act', mode, allowed: granted(), ...way });
+    return makeDenial(context, 'mode-forbids', { tool: tool.id, effect: 'act', mode, allowed: servedTools(), ...way });
   }
   const gates = callGates(tool, spec);
   const rule = failedRule(context, gates, bound.args);
@@ -144,9 +144,9 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
       remedy: 'Call it with arguments for which the rule holds, or ask the operator.',
     });
   const toApprove = partsToApprove(context, tool.id, gates, bound.args, request.locks);
-  const lacks =
+  const unapproved =
     toApprove && checkApproval(context, { kind: 'step', from: peripheral, to: tool.id }, request, toApprove);
-  if (lacks) return lacks;
+  if (unapproved) return unapproved;
   return {
     ok: true,
     plan: {
@@ -159,8 +159,8 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   };
 }
 
-/** True for the start of an agent that may have tools of its own. */
-const lendsTools = ({ parameters }: ToolSpec, args: Arguments, { agency = [] }: ScopeRule): boolean =>
+/** True for the start of an agent of the agency that may have tools of its own. */
+const startsAgentWithTools = ({ parameters }: ToolSpec, args: Arguments, { agency = [] }: ScopeRule): boolean =>
   agency.some(
     ({ to, within }) => within === 'own' && parameters.some(({ name, role }) => role === 'agency' && args[name] === to),
   );
@@ -206,9 +206,9 @@ function usage(tool: ToolSpec): string {
 
 /**
  * The parts of an install that a person approves: the commands that may run, with their hosts and whether scripts run,
- * and the files that decide what is installed. Null if the configuration asks for no approval.
+ * and the lock files. Null if the configuration asks for no approval.
  *
- * @param locks sha256 by file, observed now
+ * @param locks the sha256 of each lock file
  */
 function installToApprove(
   { install = [] }: ProjectConfig,

@@ -60,7 +60,7 @@ export interface HopPlan extends StartPlan {
   readonly approval: Approval | null;
 }
 
-/** Decides whether a visit may end, and with which fruit. Stopping is refused only for an invalid stated fruit. */
+/** Decides whether a visit may end, and computes its fruit. A stop is refused only for an invalid stated fruit. */
 export function decideStop(context: GateContext, { fruit: stated }: Pick<StopRequest, 'fruit'>): Decision<StopPlan> {
   const { specs, view } = context;
   if (view.closed) return makeDenial(context, 'session-closed', {});
@@ -94,9 +94,9 @@ export function decideStart(context: GateContext, request: StartRequest): Decisi
   if (!target) return unknownPeripheral(context, request.peripheral);
   const requirements = startRequirements(specs, target.id);
   const facts = requirementFacts(specs, view, requirements, { by: request.by });
-  const closed =
+  const refused =
     modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(requirements, facts));
-  if (closed) return closed;
+  if (refused) return refused;
   const { context: carried, missing } = transferContext(target, view, withoutState(context, request.context));
   if (missing.length > 0) return missingContext(context, target, missing);
   const event = { type: `start.${target.id}`, facts };
@@ -133,16 +133,16 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   if (edge.implies === null && !hasText(request.reason))
     return exitNotMet(context, edge, 'an exit that the agent states needs a reason', 'state the reason in "reason"');
   const { exit, entry, gates } = edgeRequirements(specs, edge);
-  const all = requirementsOf(specs, edge);
+  const requirements = requirementsOf(specs, edge);
   const options = { by: request.by, fruit };
-  const factsBefore = requirementFacts(specs, view, all, options);
+  const factsBefore = requirementFacts(specs, view, requirements, options);
 
   const [unmetExit] = unmetRequirements(exit, factsBefore);
   if (unmetExit)
     return exitNotMet(context, edge, exitProblem(unmetExit, fruit), exitRemedy(context, unmetExit, options));
-  const closed =
+  const refused =
     modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(entry, factsBefore));
-  if (closed) return closed;
+  if (refused) return refused;
   const [failedGate] = unmetRequirements(gates, factsBefore).filter(({ kind }) => kind !== 'approval');
   if (failedGate) return conditionFailed(context, target, failedGate);
 
@@ -157,7 +157,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
     const checked = checkApproval(context, action, request, approvedView);
     if (checked) return checked;
   }
-  const facts = requirementFacts(specs, view, all, { ...options, approved: needsApproval });
+  const facts = requirementFacts(specs, view, requirements, { ...options, approved: needsApproval });
   return {
     ok: true,
     plan: {

@@ -9,16 +9,17 @@ interface Words {
 }
 
 /** Joins a list with commas; `nothing` if it is empty. */
-const list = (items: unknown): string => (Array.isArray(items) && items.length > 0 ? items.join(', ') : 'nothing');
+const listOrNothing = (items: unknown): string =>
+  Array.isArray(items) && items.length > 0 ? items.join(', ') : 'nothing';
 
-/** The tools that can be called here. If the mode forbids all of them, also the modes that can be entered. */
-const openHere = (available: Available): string =>
-  `${list(available.tools)}${available.tools.length === 0 && available.mode !== null && available.modes.length > 0 ? ` in mode ${available.mode} (${modesIn(available)})` : ''}`;
+/** The tools that can be called now. If there are none, also the modes that can be entered. */
+const toolsHere = (available: Available): string =>
+  `${listOrNothing(available.tools)}${available.tools.length === 0 && available.mode !== null && available.modes.length > 0 ? ` in mode ${available.mode} (${modesIn(available)})` : ''}`;
 
 /** One leg of a path, with its mode changes: `hop to edit with exit found (needs: approval by operator)`. */
 export function describeLeg({ from, exit, to, needs, modes = [], modesAfter = [] }: WayLeg): string {
-  const act = from === null ? `start ${to}` : `hop to ${to} with exit ${exit}`;
-  const leg = needs.length > 0 ? `${act} (needs: ${needs.join('; ')})` : act;
+  const move = from === null ? `start ${to}` : `hop to ${to} with exit ${exit}`;
+  const leg = needs.length > 0 ? `${move} (needs: ${needs.join('; ')})` : move;
   return [modeCalls(modes), leg, modeCalls(modesAfter)].filter((part) => part !== null).join(', then ');
 }
 
@@ -35,7 +36,7 @@ function exampleHop({ hops }: Available): string {
   return `write ${JSON.stringify({ to, ...(exit === null ? {} : { exit }), reason: '…' })}. `;
 }
 
-const hereIs = ({ peripheral }: Available): string =>
+const placeInWords = ({ peripheral }: Available): string =>
   peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`;
 
 const describeHops = (available: Available): string => {
@@ -43,11 +44,11 @@ const describeHops = (available: Available): string => {
   return `from here: ${available.hops.map(describeLeg).join(' | ')}`;
 };
 
-const throughWay = (way: readonly WayLeg[] | null, otherwise: string): string =>
+const pathOr = (way: readonly WayLeg[] | null, otherwise: string): string =>
   way && way.length > 0 ? `shortest path: ${describeWay(way)}` : otherwise;
 
-/** The remedy of an argument, and the path to the tool that runs a command that was refused here. */
-const withTool = ({ remedy, by }: About, way: readonly WayLeg[] | null, otherwise: string): string =>
+/** The remedy, and the path to the tool that runs the refused command, if there is one. */
+const withOtherTool = ({ remedy, by }: About, way: readonly WayLeg[] | null, otherwise: string): string =>
   `${remedy ?? otherwise}${way && by ? ` ${by} runs it: ${describeWay(way)}.` : ''}`;
 
 const modesIn = ({ mode, modes }: Available): string =>
@@ -103,29 +104,29 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
         };
       return {
         message: tool === '' ? 'the call names no tool' : `there is no tool "${tool}"`,
-        remedy: `${didYouMean(about)}Available ${hereIs(available)}: ${openHere(available)}`,
+        remedy: `${didYouMean(about)}Available ${placeInWords(available)}: ${toolsHere(available)}`,
       };
     case 'tool-not-allowed':
       return {
         message: `${peripheral} has no ${tool}`,
-        remedy: `available here: ${openHere(available)}; ${throughWay(way, `no path from here leads to ${tool}`)}`,
+        remedy: `available here: ${toolsHere(available)}; ${pathOr(way, `no path from here leads to ${tool}`)}`,
       };
     case 'invalid-action':
       return {
         message: `${tool ? `${tool}: ` : ''}${why}`,
-        remedy: withTool(about, way, 'correct the arguments and call again'),
+        remedy: withOtherTool(about, way, 'correct the arguments and call again'),
       };
     case 'out-of-scope':
       return {
         message: `${tool}: ${argument ? `${argument} ` : ''}${value === undefined ? '' : `"${value}" `}is out of scope: ${why}`,
-        remedy: withTool(about, way, `in scope here: ${list(about.scope)}`),
+        remedy: withOtherTool(about, way, `in scope here: ${listOrNothing(about.scope)}`),
       };
     case 'mode-forbids':
       return {
         message: tool
           ? `${tool} (effect: ${about.effect}) is not allowed in mode ${mode}`
           : `${to} cannot be entered in mode ${mode}`,
-        remedy: `allowed in mode ${mode}: ${list(about.allowed)}; ${modeCallsIn(about) ?? modesIn(available)}`,
+        remedy: `allowed in mode ${mode}: ${listOrNothing(about.allowed)}; ${modeCallsIn(about) ?? modesIn(available)}`,
       };
     case 'mode-not-allowed':
       if (about.unknown)
@@ -149,11 +150,11 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
         remedy: 'request the mode change again with a non-blank summary',
       };
     case 'no-peripheral':
-      return { message: 'the session is outside of any peripheral', remedy: throughWay(way, describeHops(available)) };
+      return { message: 'the session is outside of any peripheral', remedy: pathOr(way, describeHops(available)) };
     case 'already-active':
       return {
         message: `a visit to ${peripheral} is under way`,
-        remedy: `hop on, or stop the visit first; ${describeHops(available)}`,
+        remedy: `hop, or stop the visit first; ${describeHops(available)}`,
       };
     case 'hop-not-allowed':
       if (about.unknown)
@@ -164,7 +165,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
               : about.misformed
                 ? `"${to}" is not the name of a peripheral: "to" must be one name, as a string`
                 : `there is no peripheral "${to}"`,
-          remedy: `${didYouMean(about) || exampleHop(available)}${asSentences(throughWay(way, describeHops(available)))}`,
+          remedy: `${didYouMean(about) || exampleHop(available)}${asSentences(pathOr(way, describeHops(available)))}`,
         };
       if (about.agency)
         return {
@@ -173,26 +174,27 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
             : `no agent may run in ${to} from ${from}`,
           remedy: about.tools
             ? `let the operator run it, or the author of the spec write { agency: ${to}, within: own }`
-            : `agency peripherals that ${from} delegates to: ${list(about.delegates)}`,
+            : `agency peripherals that ${from} delegates to: ${listOrNothing(about.delegates)}`,
         };
       if (Array.isArray(about.delegates))
         return {
           message: `no sub-agent may start in ${to} from ${from}`,
-          remedy: `start it in one of: ${list(about.delegates)}; or under a name that is not a peripheral: it then works in ${from}`,
+          remedy: `start it in one of: ${listOrNothing(about.delegates)}; or under a name that is not a peripheral: it then works in ${from}`,
         };
       return {
         message: `no hop leads from ${from}${exit ? ` by exit ${exit}` : ''} to ${to}`,
-        remedy: throughWay(way, describeHops(available)),
+        remedy: pathOr(way, describeHops(available)),
       };
     case 'exit-not-met':
       return {
         message: `exit ${exit ?? '(none named)'} of ${from} does not hold: ${why}`,
-        remedy: typeof about.remedy === 'string' ? about.remedy : `exits that open ${to}: ${list(about.candidates)}`,
+        remedy:
+          typeof about.remedy === 'string' ? about.remedy : `exits that open ${to}: ${listOrNothing(about.candidates)}`,
       };
     case 'entry-not-met':
       return {
         message: `${to} does not admit this entry: ${why}`,
-        remedy: typeof about.remedy === 'string' ? about.remedy : throughWay(way, describeHops(available)),
+        remedy: typeof about.remedy === 'string' ? about.remedy : pathOr(way, describeHops(available)),
       };
     case 'condition-failed':
       return {
@@ -225,12 +227,12 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
       };
     case 'missing-context':
       return {
-        message: `${to} needs ${list(about.missing)}`,
+        message: `${to} needs ${listOrNothing(about.missing)}`,
         remedy: String(about.remedy ?? 'provide the missing fields'),
       };
     case 'invalid-fruit':
       return {
-        message: `the fruit of ${peripheral} is not valid: ${list(about.problems)}`,
+        message: `the fruit of ${peripheral} is not valid: ${listOrNothing(about.problems)}`,
         remedy: 'correct the stated fields and call again',
       };
     case 'limit-reached':
@@ -249,7 +251,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'agent-not-allowed':
       return {
         message: `agent ${about.agent} may not enter ${to}`,
-        remedy: `agents that ${to} admits: ${list(about.admits)}; ${describeHops(available)}`,
+        remedy: `agents that ${to} admits: ${listOrNothing(about.admits)}; ${describeHops(available)}`,
       };
     case 'session-closed':
       return { message: 'the session is closed', remedy: 'open a new session' };

@@ -25,8 +25,8 @@ export function findEdge(context: GateContext, request: HopRequest, from: string
   }
   const edge = edges.find((candidate) => candidate.exit === exit);
   if (edge) return edge;
-  const known = specs.peripherals[from]?.exits.some(({ name }) => name === exit) ?? false;
-  if (known) return notAllowed();
+  const exists = specs.peripherals[from]?.exits.some(({ name }) => name === exit) ?? false;
+  if (exists) return notAllowed();
   return makeDenial(context, 'exit-not-met', { exit, from, to, why: `${from} has no exit of this name`, candidates });
 }
 

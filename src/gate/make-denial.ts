@@ -8,7 +8,7 @@ import type { GateContext } from './request.ts';
 const QUOTED = 200;
 const REASON = 2000;
 
-/** A finished denial: its code and data, what is available from here, and the words for both. */
+/** Builds a denial: adds the available actions, and the message and remedy of its code. */
 export function makeDenial(
   { specs, view }: Pick<GateContext, 'specs' | 'view'>,
   code: DenialCode,

@@ -50,7 +50,7 @@ export function exitProblem(requirement: Requirement, fruit: Fruit): string {
   return `${describeSubject(requirement)} does not hold`;
 }
 
-/** A requirement as the subject of a sentence. */
+/** A requirement in words, to begin a sentence: `the rule fruit.count > 2`. */
 const describeSubject = (requirement: Requirement): string =>
   requirement.kind === 'when' ? `the rule ${requirement.cel}` : describeRequirement(requirement);
 

@@ -16,7 +16,7 @@ export interface StepRequest {
   readonly tool: string;
   /** An object by parameter name, or a list in the order of the parameters. Unchecked. */
   readonly args: unknown;
-  /** Observed now, for an approval: sha256 of the files that decide what an install installs. */
+  /** The present sha256 of each lock file, for the approval of an install. */
   readonly locks?: { readonly [file: string]: Json };
   /** The approval that was just given for this request, if any. */
   readonly approval?: Approval;
@@ -52,6 +52,7 @@ export interface CloseRequest {
   readonly reason: string;
   readonly by: Principal;
 }
+/** A run of the agency: its idempotency key, and true if its peripheral has tools that are on. */
 export interface AgencyStart {
   readonly run: string;
   readonly acts: boolean;
@@ -60,7 +61,7 @@ export interface DelegateRequest {
   readonly kind: 'delegate';
   /** The peripheral in which a sub-agent is to start, or the agency peripheral in which an agent is to run. */
   readonly to: string;
-  /** Set for a run of the agency: its key, and true if its peripheral has tools that are on. */
+  /** Set for a run of the agency. */
   readonly agency?: AgencyStart;
   readonly reason: string;
   readonly by: Principal;

@@ -11,7 +11,7 @@ export interface TestsView {
   readonly passed: boolean;
   readonly count: number;
   readonly failed: number;
-  /** Reason why a pass is outdated: the files have changed since that run. */
+  /** The reason why a pass is outdated, such as files that changed after that run; absent if it is not outdated. */
   readonly stale?: string;
 }
 

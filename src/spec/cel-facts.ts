@@ -63,9 +63,10 @@ function factEnvironment({ fruit, peripherals, args }: FactScope): Environment {
 
 /**
  * Checks a rule: that it parses, names only known facts and, as far as that can be decided, is true or false.
- * @returns what is wrong, or null
- // { message: 'unknown fact "fruit.test_cuont"', suggestion: 'did you mean "fruit.test_count"?' }
- * @example checkCel('fruit.test_cuont > 0', scope)
+ * @returns the problem, or null
+ * @example
+ * checkCel('fruit.test_cuont > 0', scope);
+ * // { message: 'unknown fact "fruit.test_cuont"', suggestion: 'did you mean "fruit.test_count"?' }
  */
 export function checkCel(text: string, scope: FactScope): { message: string; suggestion: string | null } | null {
   const checked = factEnvironment(scope).check(text);

@@ -3,10 +3,10 @@ import canonicalize from 'canonicalize';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import type { SpecSet } from './types.ts';
 
-const known = new WeakMap<object, string>();
+const hashes = new WeakMap<object, string>();
 
 /** sha256 (hex) of the RFC 8785 form of everything in a spec set but its hash. Computed once for each spec set. */
-export const hashSpecs = (specs: Omit<SpecSet, 'hash'>): string => getOrInsert(known, specs, () => hashNew(specs));
+export const hashSpecs = (specs: Omit<SpecSet, 'hash'>): string => getOrInsert(hashes, specs, () => hashNew(specs));
 
 function hashNew(specs: Omit<SpecSet, 'hash'>): string {
   const { modeGate, tools, scopes, conditions, peripherals, edges, properties } = specs;

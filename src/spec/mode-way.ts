@@ -1,7 +1,7 @@
 import { getOwn } from './names.ts';
 import type { Mode, ModeGateSpec, SpecSet, ToolEffect } from './types.ts';
 
-/** One change of mode along the gate. */
+/** One change of mode. */
 export interface ModeLeg {
   readonly from: Mode;
   readonly to: Mode;
@@ -9,10 +9,10 @@ export interface ModeLeg {
 
 /** The modes of a gate: the initial one, then those that its transitions reach by distance, then the others. */
 export function modesOf({ initial, transitions, effects }: ModeGateSpec): readonly Mode[] {
-  const known = Object.keys(effects).sort();
+  const modes = Object.keys(effects).sort();
   const found = new Set([initial]);
   for (const from of found) for (const leg of transitions) if (leg.from === from) found.add(leg.to);
-  return [...found, ...known.filter((mode) => !found.has(mode))];
+  return [...found, ...modes.filter((mode) => !found.has(mode))];
 }
 
 /** The mode that allows the most effects; among equals the first one. */
@@ -23,7 +23,7 @@ export const widestMode = (modeGate: ModeGateSpec): Mode =>
 
 export const effectsIn = ({ effects }: ModeGateSpec, mode: Mode): readonly ToolEffect[] => getOwn(effects, mode) ?? [];
 
-/** The shortest path of transitions from one mode to one that `wanted` accepts; null if there is none. */
+/** The shortest path of transitions from one mode to a mode that `isGoal` accepts; null if there is none. */
 export function modeWay({ modeGate }: SpecSet, from: Mode, isGoal: (mode: Mode) => boolean): readonly ModeLeg[] | null {
   const seen = new Set<Mode>([from]);
   let frontier: (readonly ModeLeg[])[] = [[]];

@@ -15,10 +15,10 @@ interface ReportedFields {
   readonly checks: { readonly [condition: string]: string };
 }
 
-const known = new WeakMap<Tools['tools'], ReportedFields>();
+const reportedByTools = new WeakMap<Tools['tools'], ReportedFields>();
 
 export function reportedFields({ tools }: Tools): ReportedFields {
-  let reported = known.get(tools);
+  let reported = reportedByTools.get(tools);
   if (!reported) {
     const all = Object.values(tools);
     const observed = Object.assign({}, ...all.map(({ observes }) => observes)) as ReportedFields['observed'];
@@ -27,7 +27,7 @@ export function reportedFields({ tools }: Tools): ReportedFields {
       (field) => typeof observed[field] !== 'string' && observed[field]!.includes(PASS),
     );
     reported = { observed, state, checks: Object.fromEntries(checks.map((field) => [`${field}-passed`, field])) };
-    known.set(tools, reported);
+    reportedByTools.set(tools, reported);
   }
   return reported;
 }

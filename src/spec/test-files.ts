@@ -5,7 +5,7 @@ const TEST_NAME =
 /** Documents, and the package descriptions of RPM. */
 const NO_TEST = /\.(?:mdx?|markdown|rst|rdoc|adoc|spec)$/i;
 
-/** Test files as masks or exclusions of a scope, which ignore letter case; documents with such names, too. */
+/** Masks, or exclusions of a scope, that match test files. They ignore letter case, and also match documents. */
 export const TEST_PATTERNS: readonly string[] = [
   '{test,tests,__tests__,spec,specs,e2e,testing}/',
   '{test,tests,spec,specs}{.,_,-}*',

@@ -59,8 +59,20 @@ describe('the arguments of a call', () => {
     ['a value below its least', 'read', { path: 'a', limit: 0 }, 'limit', '"limit" must be >= 1'],
     ['a fraction as a line number', 'read', ['a', 1.5], 'offset', '"offset" must be integer'],
     ['a wrong type inside of a list', 'bash-test', { command: ['npm', 7] }, 'command', '"command"'],
-    ['a text', 'read', 'a', null, 'args has to be an object by parameter name, or a list in order'],
-    ['a number', 'read', 7, null, 'args has to be an object by parameter name, or a list in order'],
+    [
+      'a text',
+      'read',
+      'a',
+      null,
+      'args must be an object with parameter names as keys, or a list in the order of the parameters',
+    ],
+    [
+      'a number',
+      'read',
+      7,
+      null,
+      'args must be an object with parameter names as keys, or a list in the order of the parameters',
+    ],
   ])('are refused if they are or contain %s', (_name, tool, given, argument, problem) => {
     const bound = bind(tool, given);
     expect(bound).toMatchObject({ ok: false, argument });

@@ -121,7 +121,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.start('chat', { context: { topic: 'weather' } }),
     asked: { kind: 'start', peripheral: 'chat', by: 'agent', context: { topic: 'weather' } },
     message: 'a visit to explore is under way',
-    remedy: 'Hop on, or stop the visit first; from here: hop to edit with exit found-target',
+    remedy: 'Hop, or stop the visit first; from here: hop to edit with exit found-target',
     follow: (session) => [() => session.hop({ to: 'edit', exit: 'found-target', reason: 'there' })],
   },
   'hop-not-allowed': {

@@ -89,7 +89,12 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   ['rules in CEL hold', 'requirements/requirement.ts', 'return holds(facts.when, requirement.cel);', 'return true;'],
   ['agents are listed', 'requirements/requirement.ts', 'return requirement.any.includes(facts.agent);', 'return true;'],
-  ['a destination’s gates bind', 'decide-visit.ts', 'if (shut) return conditionFailed(context, target, shut);', ''],
+  [
+    'a destination’s gates bind',
+    'decide-visit.ts',
+    'if (failedGate) return conditionFailed(context, target, failedGate);',
+    '',
+  ],
   [
     'an approval is needed to hop',
     'decide-visit.ts',

@@ -9,19 +9,19 @@ import type { ApprovalSubject } from './approval.ts';
 /** The view of a hop that a person approves; null if git could not read the working tree. */
 export function approvedHopView(context: GateContext, fruit: Fruit, carried: Fruit): ApprovalSubject['view'] | null {
   const { view } = context;
-  const tree = view.tree && shownTree(context, view.tree);
+  const tree = view.tree && treeView(context, view.tree);
   if (tree === null) return null;
   return {
     [APPROVAL_VIEW.fruit]: { ...fruit },
     [APPROVAL_VIEW.context]: { ...carried },
     [APPROVAL_VIEW.changes]: { ...view.changes },
-    ...findingsShown(view),
+    ...findingsView(view),
     ...tree,
   };
 }
 
 /** The part of an approval's view about the tree: the tested tree and its commands, and what ships of it. */
-function shownTree({ config }: GateContext, tree: TreeNow): { readonly [title: string]: Json } | null {
+function treeView({ config }: GateContext, tree: TreeNow): { readonly [title: string]: Json } | null {
   if ('problem' in tree) return null;
   const { kind, id, head, ships } = tree;
   const tests = config.test.map(({ run }) => run.join(' '));
@@ -42,7 +42,7 @@ function shownTree({ config }: GateContext, tree: TreeNow): { readonly [title: s
  * The findings and changed test files, which a person must see separately from the other changes; empty if there are
  * none.
  */
-function findingsShown({ findings = {}, changes }: GateContext['view']): { readonly [title: string]: Json } {
+function findingsView({ findings = {}, changes }: GateContext['view']): { readonly [title: string]: Json } {
   const tests = Object.keys(changes).filter(isTestFile);
   return {
     ...(Object.keys(findings).length === 0 ? {} : { [APPROVAL_VIEW.findings]: { ...findings } }),

@@ -13,10 +13,15 @@ export function checkApproval(
   context: GateContext,
   action: ApprovalAction,
   request: { readonly reason?: string; readonly approval?: Approval },
-  shown: ApprovalSubject['view'],
+  approvalView: ApprovalSubject['view'],
 ): Refusal | null {
   const { view } = context;
-  const subject: ApprovalSubject = { sessionId: view.sessionId, action, reason: request.reason ?? '', view: shown };
+  const subject: ApprovalSubject = {
+    sessionId: view.sessionId,
+    action,
+    reason: request.reason ?? '',
+    view: approvalView,
+  };
   const requestHash = approvalHash(subject);
   const what = titleOf(action);
   if (!request.approval) {
@@ -27,12 +32,12 @@ export function checkApproval(
   const { approval } = request;
   const problem =
     approvalProblem(approval, { sessionId: view.sessionId, requestHash }, view.now, view.usedNonces) ??
-    underGrant(context, approval.grant, subject);
+    namedGrantProblem(context, approval.grant, subject);
   return problem ? makeDenial(context, 'approval-invalid', { what, why: problem, ...actionAbout(action) }) : null;
 }
 
 /** The reason why the grant that an approval names does not cover the request; null if it does, or none is named. */
-function underGrant({ view }: GateContext, id: string | undefined, subject: ApprovalSubject): string | null {
+function namedGrantProblem({ view }: GateContext, id: string | undefined, subject: ApprovalSubject): string | null {
   if (id === undefined) return null;
   const grant = view.grants?.find((one) => one.id === id);
   return grant ? grantProblem(grant, subject, view) : `there is no grant ${id}`;

@@ -1,4 +1,4 @@
-/** The reason why an argument cannot be allowed, in words that name its value, and the next step. */
+/** A refused argument: the reason, which quotes its value, and the next step. */
 export interface BadArgument {
   readonly refusal: {
     readonly code: 'invalid-action' | 'out-of-scope';

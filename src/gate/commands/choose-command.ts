@@ -17,7 +17,7 @@ export interface ChosenTest {
   readonly others: readonly string[];
 }
 
-/** The words of a command argument: a list as it is, a text split without expansion. */
+/** The words of a command argument: a list is returned as it is; a text is split without expansion. */
 export function commandWords(
   argument: string,
   value: Json | undefined,
@@ -49,7 +49,7 @@ export function chooseTests(
       'Ask the operator to set test: in hopgate.yaml (`hopgate init` proposes one), or, if it is set there, to accept the file (`hopgate trust`).',
     );
   const inFull = (config: TestCommand) => ({ argv: fixedWords(config.run), config, narrowed: false });
-  const but = (one: TestCommand | null) =>
+  const othersThan = (one: TestCommand | null) =>
     configured.filter((each) => each !== one).map(({ run }) => fixedWords(run).join(' '));
   if (command === undefined || command === null) return configured.map((each) => ({ ...inFull(each), others: [] }));
   const requested = commandWords('command', command);
@@ -57,10 +57,10 @@ export function chooseTests(
   const named = configured.find(
     ({ run }) => sameWords(requested.words, fixedWords(run)) || sameWords(requested.words, withArguments(run, [])),
   );
-  if (named) return [{ ...inFull(named), others: but(named) }];
+  if (named) return [{ ...inFull(named), others: othersThan(named) }];
   for (const config of configured) {
     const added = addedWords(config.run, requested.words);
-    if (added) return [{ argv: withArguments(config.run, added), config, narrowed: true, others: but(null) }];
+    if (added) return [{ argv: withArguments(config.run, added), config, narrowed: true, others: othersThan(null) }];
   }
   return beyondScope(
     'command',

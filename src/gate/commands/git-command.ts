@@ -70,17 +70,17 @@ function splitArgument(argument: string, text: string): { readonly words: readon
  *
  * @returns the parsed command if the scope grants it
  */
-export function judgeGit(words: readonly string[], place: GitRules): { readonly parsed: ParsedGit } | BadArgument {
+export function judgeGit(words: readonly string[], rules: GitRules): { readonly parsed: ParsedGit } | BadArgument {
   const judged = parseGit(words);
   if (!judged.ok) return invalidArgument(words[0] === undefined ? 'sub' : 'args', `${judged.message}.`, judged.remedy);
   const { parsed } = judged;
-  if ((SHIPS.includes(parsed.sub) || makesBranch(parsed)) && place.command !== 'deploy')
+  if ((SHIPS.includes(parsed.sub) || makesBranch(parsed)) && rules.command !== 'deploy')
     return beyondScope(
       'sub',
       `git ${parsed.sub} prepares or ships a change, which this scope does not allow: it is read-only.`,
       'Do it in a peripheral whose scope is git-push-only; status, diff, log and show work here.',
     );
-  return operandProblem(parsed, place) ?? { parsed };
+  return operandProblem(parsed, rules) ?? { parsed };
 }
 
 export const makesBranch = ({ sub, operands }: ParsedGit): boolean => sub === 'branch' && operands.length > 0;
@@ -91,22 +91,22 @@ export function branchWords({ options, operands }: ParsedGit): readonly string[]
   return [...(stated ? [stated.value ?? ''] : []), ...operands];
 }
 
-function operandProblem(parsed: ParsedGit, place: GitRules): BadArgument | null {
+function operandProblem(parsed: ParsedGit, rules: GitRules): BadArgument | null {
   const { sub, operands, paths, options } = parsed;
   switch (sub) {
     case 'commit':
-      if (operands.length + paths.length === 0) return messageProblem(parsed, place.message);
+      if (operands.length + paths.length === 0) return messageProblem(parsed, rules.message);
       return invalidArgument(
         'args',
         'git commit takes no paths here.',
         'Stage them first: {sub: "add", args: ["path"]}.',
       );
     case 'push':
-      return pushProblem([...operands, ...paths], place.git);
+      return pushProblem([...operands, ...paths], rules.git);
     case 'branch':
     case 'switch':
     case 'checkout':
-      return branchProblem(parsed, place.git);
+      return branchProblem(parsed, rules.git);
     case 'rev-parse': {
       const strange = [...operands, ...paths].find((word) => !isRef(word));
       if (strange === undefined) return null;
@@ -116,15 +116,15 @@ function operandProblem(parsed: ParsedGit, place: GitRules): BadArgument | null 
       const all = options.some(({ option }) => option.long === 'all' || option.long === 'update');
       if (!all && operands.length + paths.length === 0)
         return invalidArgument('args', 'git add needs paths.', 'Name files or folders; "." takes every changed file.');
-      return pathsProblem([...operands, ...paths], place);
+      return pathsProblem([...operands, ...paths], rules);
     }
     case 'restore':
     case 'status':
-      return pathsProblem([...operands, ...paths], place);
+      return pathsProblem([...operands, ...paths], rules);
     case 'diff':
     case 'log':
     case 'show':
-      return pathsProblem(paths, place);
+      return pathsProblem(paths, rules);
     default:
       return sub satisfies never;
   }

@@ -25,7 +25,7 @@ export function remedyFor(name: string, option?: string): string | null {
   return null;
 }
 
-/** The sub-command of this name, or null if agents may not use it. */
+/** The sub-command of this name; null if agents may not use it. */
 export function findSubCommand(name: string): { readonly name: SubCommandName; readonly spec: SubCommand } | null {
   return Object.hasOwn(SUB_COMMANDS, name)
     ? { name: name as SubCommandName, spec: SUB_COMMANDS[name as SubCommandName] }

@@ -29,16 +29,16 @@ export function commandProblem(call: CommandCall): BadArgument | null {
   const names = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands).map(({ name }) => name);
   const present = names.filter((name) => args[name] !== undefined);
   if (tool.upstream) return present[0] === undefined ? null : upstreamProblem(call, present[0]);
-  const known = getOwn(COMMAND_TOOLS, tool.id);
-  const argument = known?.argument ?? present[0];
+  const builtIn = getOwn(COMMAND_TOOLS, tool.id);
+  const argument = builtIn?.argument ?? present[0];
   if (argument === undefined) return null;
   if (scope.command === 'none')
     return beyondScope(argument, 'this scope runs no commands', 'Do it in a peripheral whose scope runs commands.');
-  return known ? knownToolProblem(call, known) : ownToolProblem(call, present, names.length > 1);
+  return builtIn ? builtInToolProblem(call, builtIn) : userToolProblem(call, present, names.length > 1);
 }
 
-/** Judges one of hopgate's tools by its id and by the argument that its backend reads, whatever its spec declares. */
-function knownToolProblem(call: CommandCall, { argument, runs, runsIn, needs }: CommandTool): BadArgument | null {
+/** Judges a tool of hopgate by the argument that its backend reads, whichever parameters its spec declares. */
+function builtInToolProblem(call: CommandCall, { argument, runs, runsIn, needs }: CommandTool): BadArgument | null {
   const { tool, args, scope, config } = call;
   const value = args[argument];
   if (!runsIn.includes(scope.command))
@@ -73,10 +73,10 @@ function gitProblem(read: { readonly words: readonly string[] } | BadArgument, c
 }
 
 /**
- * A tool that hopgate does not know. One argument is the command line; several are the words after the program that
- * the tool's id ends with.
+ * Judges a tool of the user. A single argument is the command line. Several are the words after the program, which is
+ * the last word of the tool's id.
  */
-function ownToolProblem(call: CommandCall, names: readonly string[], named: boolean): BadArgument | null {
+function userToolProblem(call: CommandCall, names: readonly string[], named: boolean): BadArgument | null {
   const [argument] = names;
   if (argument === undefined) return null;
   const { tool, args, scope, config } = call;
@@ -93,18 +93,18 @@ function ownToolProblem(call: CommandCall, names: readonly string[], named: bool
     if (isBadArgument(read)) return read;
     words.push(...read.words);
   }
-  if (scope.command === 'test') return asOf(argument, badArgumentOf(chooseTests(config.test, words)));
-  if (words[0] === 'git') return asOf(argument, gitProblem({ words: words.slice(1) }, call));
+  if (scope.command === 'test') return blameArgument(argument, badArgumentOf(chooseTests(config.test, words)));
+  if (words[0] === 'git') return blameArgument(argument, gitProblem({ words: words.slice(1) }, call));
   return badArgumentOf(chooseDeploy(config.deploy, argument, words));
 }
 
-const asOf = (argument: string, problem: BadArgument | null): BadArgument | null =>
+const blameArgument = (argument: string, problem: BadArgument | null): BadArgument | null =>
   problem && { refusal: { ...problem.refusal, argument } };
 
 /** The kernel's maximum for a single argument (MAX_ARG_STRLEN). */
 const MAX_COMMAND_BYTES = 128 * 1024 - 1;
 
-/** The reason why no shell or program can get a command line; null if it can. */
+/** The problem of a command line that cannot be passed to a program; null if there is none. */
 export function lineProblem(name: string, value: Json | undefined): BadArgument | null {
   const again = 'Give one command line, such as "ls -la src | head".';
   const texts = [value].flat();

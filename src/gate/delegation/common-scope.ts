@@ -3,8 +3,8 @@ import type { ScopeRule } from '../../spec/types.ts';
 import { isWithinAny } from '../scope/locate-path.ts';
 
 /**
- * The rules for commands, from the narrowest to the widest. `deploy` is not in this order, because it allows other
- * commands than the rest.
+ * The rules for commands, from the narrowest to the widest. `deploy` is left out, because it neither contains the other
+ * rules nor is contained in one.
  */
 const COMMANDS: readonly ScopeRule['command'][] = ['none', 'test', 'read-only', 'contained'];
 const READS: readonly ScopeRule['read'][] = ['none', 'session-log', 'root'];

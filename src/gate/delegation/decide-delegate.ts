@@ -45,10 +45,10 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   const { entry, gates } = edgeRequirements(specs, edge);
   const { fruit } = prospectiveFruit(here, view.visit?.observedFruit ?? {}, {});
   const facts = requirementFacts(specs, view, [...entry, ...gates], { by: request.by, fruit });
-  const closed = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(entry, facts));
-  if (closed) return closed;
-  const [shut] = unmetRequirements(gates, facts).filter(({ kind }) => kind !== 'approval');
-  if (shut) return conditionFailed(context, target, shut);
+  const refused = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(entry, facts));
+  if (refused) return refused;
+  const [failedGate] = unmetRequirements(gates, facts).filter(({ kind }) => kind !== 'approval');
+  if (failedGate) return conditionFailed(context, target, failedGate);
   const backpack = { ...view.backpack, ...backpackOf(fruit) };
   const { context: carried, missing } = transferContext(target, { ...view, backpack }, {}, { [from]: fruit });
   if (missing.length > 0) return missingContext(context, target, missing);

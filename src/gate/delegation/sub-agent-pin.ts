@@ -18,16 +18,16 @@ interface ParentPin extends SubAgentPin {
 
 /**
  * The pin of a sub-agent's session: one peripheral without exits, always in the parent's mode. It is the peripheral of
- * the delegation, cut to what the parent's peripheral also allows unless it is `own`. Without a delegation it is the
- * parent's peripheral; without tools if the parent is in none.
+ * the delegation; unless the delegation is `own`, it is limited to what the parent's peripheral also allows. Without a
+ * delegation it is the parent's peripheral; if the parent is in none, it has no tools.
  */
 export function subAgentPin({ specs, config, peripheral, mode }: ParentPin, delegate: Delegate | null): SubAgentPin {
   const here = peripheral === null ? undefined : getOwn(specs.peripherals, peripheral);
   const there = delegate && getOwn(specs.peripherals, delegate.to);
-  const some = there ?? here ?? Object.values(specs.peripherals)[0];
-  if (!some) throw new Error('the spec set has no peripherals');
+  const base = there ?? here ?? Object.values(specs.peripherals)[0];
+  if (!base) throw new Error('the spec set has no peripherals');
   const isCut = there && here && delegate?.within !== 'own';
-  const { delegates: _, agencies: ____, ...place } = isCut ? cutPeripheral(here, there, { specs, config }) : some;
+  const { delegates: _, agencies: ____, ...place } = isCut ? cutPeripheral(here, there, { specs, config }) : base;
   const only: PeripheralSpec = {
     ...place,
     tools: here ? place.tools : [],
@@ -50,7 +50,7 @@ export function subAgentPin({ specs, config, peripheral, mode }: ParentPin, dele
   };
 }
 
-/** The named peripheral with the tools, the scope and the limits that the parent's peripheral allows too. */
+/** The peripheral `there` with only the tools, the scope and the limits that `here`, the parent's peripheral, allows. */
 function cutPeripheral(here: PeripheralSpec, there: PeripheralSpec, { specs, config }: SubAgentPin): PeripheralSpec {
   const scopes = [here, there].map(({ id }) => effectiveScope(specs, config, id));
   const tools = there.tools.filter((tool) => here.tools.includes(tool));

@@ -13,8 +13,8 @@ export interface HostAndPort {
 const USUAL_PORTS = [80, 443];
 
 /**
- * A host in lower case, in punycode, without a trailing dot or brackets, an address in its usual form; empty if it is
- * not a host.
+ * A host in lower case, in punycode, without a trailing dot or brackets; a numeric address in its usual form. Empty if
+ * the text is not a host.
  *
  * @example
  * canonicalHost('Example.COM.'); // 'example.com'
@@ -72,9 +72,11 @@ export function connectionProblem(
   isPublic: (address: string) => boolean,
 ): string | null {
   if (!listsHostAndPort(list, target)) return 'it is not a listed host';
-  const closed = addresses.find(
+  const notPublic = addresses.find(
     (address) => !isPublic(address) && !listsHostAndPort(list, { ...target, host: address }),
   );
-  if (closed === undefined) return null;
-  return closed === target.host ? `${closed} is not a public address` : `it leads to ${closed}, which is not public`;
+  if (notPublic === undefined) return null;
+  return notPublic === target.host
+    ? `${notPublic} is not a public address`
+    : `it leads to ${notPublic}, which is not public`;
 }

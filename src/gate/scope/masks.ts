@@ -13,19 +13,19 @@ interface Mask {
   mayEndWith?: (name: string) => boolean;
 }
 
-/** Size of a cache: a walk asks about each file of a folder, and a repository's history about the same names again. */
-const REMEMBERED = 4096;
+/** The size of a cache. Walks through folders and the history of git ask for the same names again and again. */
+const CACHE_SIZE = 4096;
 
-/** Caches the answers of a function until there are too many. */
-function rememberAnswers<T>(answer: (text: string) => T): (text: string) => T {
-  const known = new Map<string, T>();
+/** Caches the results of a function; a full cache is emptied. */
+function cacheResults<T>(compute: (text: string) => T): (text: string) => T {
+  const results = new Map<string, T>();
   return (text) => {
-    const before = known.get(text);
-    if (before !== undefined) return before;
-    const now = answer(text);
-    if (known.size >= REMEMBERED) known.clear();
-    known.set(text, now);
-    return now;
+    const cached = results.get(text);
+    if (cached !== undefined) return cached;
+    const result = compute(text);
+    if (results.size >= CACHE_SIZE) results.clear();
+    results.set(text, result);
+    return result;
   };
 }
 
@@ -46,13 +46,13 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
     return glob === null ? [] : [{ excepts, glob }];
   });
   const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, glob }) => (excepts ? [] : expandPattern(glob))));
-  /** Returns the forms of a name with the masks and exceptions that can match it; null if no mask can match it. */
-  const maskable = rememberAnswers((name) => {
+  /** Returns the spellings of a name, and the masks and exceptions that can match it; null if no mask can. */
+  const maskable = cacheResults((name) => {
     const spellings = spellingsOf(name);
     if (!spellings.some(mayBeMasked)) return null;
     return { spellings, masks: masks.filter((mask) => mask.excepts || spellings.some(lastNameOf(mask))) };
   });
-  const isMaskedPath: (path: string) => boolean = rememberAnswers((path) => {
+  const isMaskedPath: (path: string) => boolean = cacheResults((path) => {
     const slash = path.lastIndexOf('/');
     if (slash > 0 && isMaskedPath(path.slice(0, slash))) return true;
     const found = maskable(path.slice(slash + 1));
@@ -64,8 +64,8 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
 /** True if the last pattern that matches a path masks it. For parent folders, only exceptions are checked. */
 function masksPath(masks: readonly Mask[], path: string, spellings: readonly string[]): boolean {
   const written = path.split('/').map((name) => name.toLowerCase());
-  const above = path.split('/').slice(0, -1).map(foldName);
-  const forms = [written, ...spellings.map((name) => [...above, name])];
+  const parents = path.split('/').slice(0, -1).map(foldName);
+  const forms = [written, ...spellings.map((name) => [...parents, name])];
   let masked = false;
   for (const mask of masks) {
     if (mask.excepts !== masked) continue;

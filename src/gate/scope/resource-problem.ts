@@ -16,7 +16,7 @@ interface ResourceProblem {
  */
 export function resourceProblem(value: Json, patterns: readonly string[]): ResourceProblem | null {
   for (const name of Array.isArray(value) ? value : [value]) {
-    if (typeof name !== 'string') return { why: 'a resource has to be named by a text', invalid: true };
+    if (typeof name !== 'string') return { why: 'the name of a resource must be a string', invalid: true };
     const problem = resourceNameProblem(name);
     if (problem !== null) return { why: `it is not the name of a resource: ${problem}`, invalid: true };
     if (patterns.length === 0) return { why: 'this scope reaches no resources', invalid: false };

@@ -27,24 +27,24 @@ const showArgument = (value: Json): string => {
 };
 
 /**
- * Returns the first argument that the scope does not grant, judged by its role; null if all are in scope. Paths are
- * judged by their text alone: the backend follows links and judges the real path by the same rule.
+ * Returns the problem of the first argument that the scope does not grant, judged by its role; null if all are in
+ * scope. Paths are judged by their text alone: the backend follows links and judges the real path by the same rule.
  */
 export function scopeProblem(call: Call): ScopeProblem | null {
   let commands = false;
   for (const parameter of call.tool.parameters) {
     const value = call.args[parameter.name];
-    // Arguments that form a command are judged together, as the first of them.
+    // The arguments that form one command are judged together, in place of the first of them.
     const isFirst: boolean = ROLE_FACTS[parameter.role].runsCommands && !commands;
     commands ||= isFirst;
     const why = isFirst
-      ? whyUnfit(commandProblem(call))
+      ? toArgumentProblem(commandProblem(call))
       : value === undefined
         ? absentProblem(call, parameter.role)
         : roleProblem(call, parameter, value);
     if (why) return problemOf(why, parameter.name, value);
   }
-  const why = commands ? null : whyUnfit(commandProblem(call));
+  const why = commands ? null : toArgumentProblem(commandProblem(call));
   return why && problemOf(why);
 }
 
@@ -74,7 +74,7 @@ interface ArgumentProblem {
   readonly argument?: string;
 }
 
-function whyUnfit(problem: BadArgument | null): ArgumentProblem | null {
+function toArgumentProblem(problem: BadArgument | null): ArgumentProblem | null {
   if (!problem) return null;
   const { code, message, argument, remedy } = problem.refusal;
   return { why: message, scope: [], invalid: code === 'invalid-action', remedy, argument };
@@ -98,7 +98,7 @@ function roleProblem(call: Call, { name, role }: ToolParameter, value: Json): Ar
       return null;
     case 'url':
       if (call.scope.url === 'none') return { why: 'this scope fetches nothing', scope: [] };
-      return whyUnfit(urlProblem(name, value, call.config.web.allow));
+      return toArgumentProblem(urlProblem(name, value, call.config.web.allow));
     case 'resource': {
       const patterns = call.scope.resource ?? [];
       const problem = resourceProblem(value, patterns);

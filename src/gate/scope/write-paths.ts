@@ -7,7 +7,7 @@ export const OUTSIDE_WRITE_PATHS = 'is outside the writable paths';
 
 interface Writable {
   readonly globs: readonly ((path: string) => boolean)[];
-  /** True for a folder in which a grant could match something. */
+  /** True for a folder in which a write path could match something. */
   readonly reaches: readonly ((folder: string) => boolean)[];
   /** An exclusion wins. It is compared like a mask, so that letter case cannot be used to bypass it. */
   readonly excluded: ReadonlyMap<string, (path: string) => boolean>;
@@ -20,7 +20,7 @@ interface Writable {
  * to the root. An exclusion (`!dist/`, `!*.lock`) wins wherever it is in the list. It is written like a mask.
  *
  * @example
- * unwritable('dist/a.js', ['.', '!dist/']); // 'is excluded from the writable paths (!dist/)'
+ * writePathReason('dist/a.js', ['.', '!dist/']); // 'is excluded from the writable paths (!dist/)'
  */
 export function writePathReason(path: string, write: readonly string[]): string | null {
   const { globs, excluded } = compileWritePaths(write);
@@ -29,17 +29,17 @@ export function writePathReason(path: string, write: readonly string[]): string 
   return globs.some((grant) => grant(path)) ? null : OUTSIDE_WRITE_PATHS;
 }
 
-/** True if the write paths may grant something in a folder. It may be true although nothing there is granted. */
+/** True if the write paths may grant something in a folder. A false positive is possible, a false negative is not. */
 export function mayHoldWritable(folder: string, write: readonly string[]): boolean {
   const { globs, reaches, excluded } = compileWritePaths(write);
   if ([...excluded.values()].some((matches) => matches(folder))) return false;
   return [...globs, ...reaches].some((test) => test(folder));
 }
 
-const known = new WeakMap<readonly string[], Writable>();
+const compiledPaths = new WeakMap<readonly string[], Writable>();
 
 function compileWritePaths(write: readonly string[]): Writable {
-  let writable = known.get(write);
+  let writable = compiledPaths.get(write);
   if (writable === undefined) {
     const granting = write.filter((pattern) => !isExclusion(pattern));
     const excluding = write.filter(isExclusion);
@@ -48,7 +48,7 @@ function compileWritePaths(write: readonly string[]): Writable {
       reaches: granting.map(compileFolderTest),
       excluded: new Map(excluding.map((pattern) => [pattern, maskMatcher([pattern.slice(1)])])),
     };
-    known.set(write, writable);
+    compiledPaths.set(write, writable);
   }
   return writable;
 }

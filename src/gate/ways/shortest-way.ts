@@ -33,8 +33,8 @@ interface Way {
 }
 
 /**
- * The shortest path from the present peripheral to another one of `wanted`, through hops and mode changes; null if there
- * is none. Pure: it names the needs along the path and does not judge them. Preferred are, in this order:
+ * The shortest path from the present peripheral to another one of `targets`, through hops and mode changes; null if
+ * there is none. Pure: it names the needs along the path and does not judge them. Preferred are, in this order:
  *
  * 1. the fewest moves
  * 2. the fewest needs
@@ -76,9 +76,9 @@ function search(
   const here = view.visit?.peripheral ?? null;
   const first = here === null ? startablePeripherals(specs, view) : [];
   const { modeGate } = specs;
-  const known = new Map<State, readonly Move[]>();
+  const movesOfState = new Map<State, readonly Move[]>();
   const movesFrom = (state: State): readonly Move[] => {
-    return getOrInsert(known, state, () => movesOf(partsOf(state)));
+    return getOrInsert(movesOfState, state, () => movesOf(partsOf(state)));
   };
   const movesOf = ({ place, mode }: ReturnType<typeof partsOf>): readonly Move[] => {
     const changes = modeLegs.filter(({ from }) => from === mode);

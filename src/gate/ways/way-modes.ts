@@ -27,7 +27,7 @@ function wayOfModes(specs: SpecSet, from: Mode, isGoal: (mode: Mode) => boolean)
 }
 
 /**
- * The modes on the shortest path to one that `wanted` accepts, with the needs of each change, as data of a refusal;
+ * The modes on the shortest path to one that `isGoal` accepts, with the needs of each change, as data of a refusal;
  * empty if there is no path. Pure: the needs are named, not judged.
  */
 export function modeStepsTo(

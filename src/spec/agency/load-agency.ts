@@ -45,7 +45,7 @@ interface Form {
   readonly report: IssueReport;
 }
 
-/** The entries of one of the two files, by its key or by its own id. */
+/** The entries of one of the two files; `id` is the key of an entry, null if the file has no keys. */
 function formsOf(folder: string, name: 'peripherals' | 'agents', issues: SpecIssue[]): readonly Form[] {
   const edn = join(folder, `${name}.edn`);
   const yaml = join(folder, `${name}.yaml`);

@@ -11,7 +11,7 @@ type Peripherals = { readonly [id: string]: PeripheralSpec };
 type Reports = { readonly [id: string]: IssueReport };
 
 /**
- * Checks that need the edges: hops without a destination, gates on destinations that no exit opens.
+ * Reports exits that open nothing, and gates on destinations that no exit opens.
  * @param isSound true if this key of the peripheral had no problem so far; avoids a second report of one problem
  */
 export function checkEdges(

@@ -51,5 +51,5 @@ export function checkScenario(
   });
 }
 
-/** The names of a step's arguments; none if they are given by position. */
+/** The names of a step's arguments; none if the arguments are a list. */
 const argumentNames = (args: object): readonly string[] => (Array.isArray(args) ? [] : Object.keys(args));

@@ -9,7 +9,7 @@ export type EdnNode = { readonly line: number; readonly column: number } & (
   | { readonly kind: 'tagged'; readonly tag: string; readonly form: EdnNode }
 );
 
-/** Thrown for text that is not EDN. */
+/** The reason why a text is not EDN, or has no meaning in a spec, and its place. */
 export interface EdnProblem {
   readonly line: number;
   readonly column: number;

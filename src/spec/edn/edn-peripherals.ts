@@ -95,7 +95,7 @@ function peripheralForms(root: EdnNode, report: (problem: EdnProblem) => void): 
 
 const isKeyword = (node: EdnNode, text: string): boolean => node.kind === 'keyword' && node.text === text;
 
-/** Adds what EDN omits: the id, from the key; fruit and purpose of the five original peripherals. */
+/** Adds the parts that EDN omits: the id, from the key, and fruit and purpose of the five original peripherals. */
 function completeForm(value: { [key: string]: unknown }, key: string | null): { [key: string]: unknown } {
   const id = key ?? value['id'];
   const known = typeof id === 'string' ? id : '';

@@ -8,13 +8,13 @@ export const APPROVAL_VIEW = {
   args: 'args',
   command: 'command',
   install: 'install',
-  /** The sha256 of the files that decide what is installed. No other entry has it. */
+  /** The sha256 of each lock file; only the request for an install has it. */
   locks: 'locks',
   exitCriteria: 'exit criteria',
   summary: 'summary',
   /** The tree that passed the tests, and the commands that it passed. */
   tested: 'tested',
-  /** The subset that is shipped. */
+  /** The part of it that is shipped. */
   ships: 'ships',
 } as const;
 

@@ -1,7 +1,7 @@
 /** Longest path of a call, in UTF-8 bytes (Linux PATH_MAX). */
 export const MAX_PATH_BYTES = 4096;
 
-/** Texts that many libraries open as an address, so that no path may begin so: `https://example.com/a`, `file:/a`. */
+/** The beginning of an address, `https://` or `file:`. No path may begin so, because many libraries would open it. */
 export const ADDRESS = /^(?:[a-z][a-z\d+.-]*:\/\/|file:)/i;
 
 /** Longest list of files that a fruit carries. */
@@ -11,7 +11,7 @@ export const MAX_FRUIT_FILES = 1000;
 export const MAX_MASKS = 500;
 export const MAX_MASK_LENGTH = 256;
 
-/** Branches and patterns of `git.branch`. */
+/** The maximum number of branches and patterns in `git.branch`. */
 export const MAX_BRANCHES = 50;
 
 /** Largest file that people write: hopgate.yaml, a spec, a scenario. */
@@ -22,17 +22,17 @@ export const MAX_SETTINGS_BYTES = 16 << 20;
 
 export const MAX_SPEC_FILES = 10_000;
 
-/** Lists and mappings inside of each other in one file that people write. */
+/** The maximum depth of lists and mappings in a file that people write. */
 export const MAX_NESTING = 200;
 
-/** Names, values and operators in one CEL rule; far fewer than those that overflow the stack of the parser. */
+/** The maximum number of names, values and operators in a CEL rule. The parser would overflow its stack much later. */
 export const MAX_RULE_NODES = 1_000;
 
-/** Most files that a session remembers for scope `read: session-log`. */
+/** The maximum number of files that a session records for the scope `read: session-log`. */
 export const MAX_NAMED_FILES = 5000;
 
 /**
- * Limits of one command's proxy: open connections, bytes in both directions, places that its result names, and refused
- * tries of one place, after which the command is ended. npm may ask thousands of times.
+ * Limits of one command's proxy: open connections, bytes in both directions, hosts that its result names, and refused
+ * connections to one host, after which the command is ended. npm may retry thousands of times.
  */
 export const PROXY_LIMITS = { connections: 512, bytes: 16 * 2 ** 30, places: 100, refusals: 1000 } as const;

@@ -38,7 +38,7 @@ export const OWN_PACKAGES: readonly (readonly string[])[] = [
 
 /** Files in which git keeps the tokens of a remote; masked whatever the configuration says. */
 export const GIT_CREDENTIALS = {
-  /** Files in which git keeps the tokens of a remote; masked whatever the configuration says. */
+  /** At any depth of the tree. */
   anywhere: '.git-credentials',
   /** At any depth of a `.git` folder. */
   inGit: ['config', 'config.worktree', 'credentials'],

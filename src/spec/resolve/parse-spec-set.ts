@@ -166,7 +166,7 @@ function noPeripherals(sources: readonly SpecSource[]): SpecIssue {
   return { file, path: 'peripherals', message: 'the spec set has no peripherals', suggestion };
 }
 
-/** Observations that count the calls of a tool. */
+/** By tool: the observation that counts its calls. */
 const COUNTED = { bell: 'bells', whistle: 'whistles' } as const;
 
 /** The default fruit: what the tools observe, the steps and the messages; undefined if they observe nothing. */

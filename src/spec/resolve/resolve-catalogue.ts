@@ -23,7 +23,7 @@ import {
 
 type UpstreamPart = NonNullable<ToolsFile['tools'][string]['upstream']>;
 
-/** The tools that every peripheral of a set has. They only coordinate, so they do not widen any scope. */
+/** The tools of `everywhere`, which every peripheral of the set has. They only coordinate, so no scope gets wider. */
 export function resolveEverywhere(
   file: PartialParse<ToolsFile> | undefined,
   { tools, catalogue }: KnownNames,
@@ -60,7 +60,7 @@ export function resolveTools(
       return { name, role, schema, required: !optional, description, ...(as === undefined ? {} : { as }) };
     });
     checkOrder(parameters, [...at, 'parameters'], report);
-    if (tool.upstream !== undefined) checkTheirNames(parameters, [...at, 'parameters'], report);
+    if (tool.upstream !== undefined) checkUpstreamNames(parameters, [...at, 'parameters'], report);
     tools[id] = {
       id,
       purpose: tool.purpose ?? '',
@@ -137,11 +137,11 @@ function checkOrder(parameters: readonly ToolParameter[], at: IssuePath, report:
   });
 }
 
-/** Two parameters cannot set the same argument of the upstream. */
-function checkTheirNames(parameters: readonly ToolParameter[], at: IssuePath, report: IssueReport): void {
-  const theirs = parameters.map(({ name, as }) => as ?? name);
-  theirs.forEach((name, index) => {
-    if (theirs.indexOf(name) === index || parameters[index]!.as === undefined) return;
+/** Reports two parameters that set the same argument of the upstream. */
+function checkUpstreamNames(parameters: readonly ToolParameter[], at: IssuePath, report: IssueReport): void {
+  const upstreamNames = parameters.map(({ name, as }) => as ?? name);
+  upstreamNames.forEach((name, index) => {
+    if (upstreamNames.indexOf(name) === index || parameters[index]!.as === undefined) return;
     report([...at, index, 'as'], `the upstream's "${name}" is set by two parameters`, 'keep one of them');
   });
 }
@@ -179,12 +179,12 @@ export function resolveGate(
 ): ModeGateSpec {
   const modes = Object.keys(file.modes ?? {});
   if (file.modes !== undefined && modes.length === 0) report(['modes'], 'names no modes', 'add the initial mode');
-  const known = (path: IssuePath, mode: string | undefined) => {
+  const checkMode = (path: IssuePath, mode: string | undefined) => {
     if (mode !== undefined && file.modes !== undefined && modes.length > 0 && !modes.includes(mode))
       report(path, `unknown mode "${mode}"`, suggest(mode, modes));
   };
-  known(['initial'], file.initial);
-  known(['reset'], file.reset);
+  checkMode(['initial'], file.initial);
+  checkMode(['reset'], file.reset);
   for (const mode of modes) {
     if (peripherals.has(mode)) report(['modes', mode], `"${mode}" is a peripheral too`, 'choose another name');
     file.modes?.[mode]?.peripherals?.forEach((id, index) => {
@@ -194,8 +194,8 @@ export function resolveGate(
   }
   const transitions = (file.transitions ?? []).flatMap((transition, index) => {
     const { from, to, approval = null, summary = false } = transition;
-    known(['transitions', index, 'from'], from);
-    known(['transitions', index, 'to'], to);
+    checkMode(['transitions', index, 'from'], from);
+    checkMode(['transitions', index, 'to'], to);
     if (from === undefined || to === undefined) return [];
     if (from === to) report(['transitions', index, 'to'], `leads from ${from} to itself`, 'name another mode');
     const first = file.transitions!.findIndex((other) => other.from === from && other.to === to);

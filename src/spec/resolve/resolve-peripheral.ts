@@ -74,13 +74,13 @@ function resolveScope(scope: PartialParse<PeripheralFile>['scope'], known: Known
 
 function resolveCalls(
   calls: NonNullable<PartialParse<PeripheralFile>['calls']>,
-  granted: readonly string[],
+  tools: readonly string[],
   known: KnownNames,
   report: IssueReport,
 ): { [tool: string]: ToolGate[] } {
   const resolved: { [tool: string]: ToolGate[] } = {};
   for (const [tool, gates] of Object.entries(calls)) {
-    if (!granted.includes(tool)) report(['calls', tool], `"${tool}" is not among the tools`, suggest(tool, granted));
+    if (!tools.includes(tool)) report(['calls', tool], `"${tool}" is not among the tools`, suggest(tool, tools));
     resolved[tool] = resolveCallGates(gates ?? [], getOwn(known.catalogue, tool), ['calls', tool], report);
   }
   return resolved;
@@ -105,9 +105,9 @@ function resolveDelegates(
     else return [{ to, within, isAgency }];
     return [];
   });
-  const those = (wanted: boolean): Delegate[] =>
+  const delegatesOf = (wanted: boolean): Delegate[] =>
     sound.flatMap(({ to, within, isAgency }) => (isAgency === wanted ? [{ to, within }] : []));
-  return { delegates: those(false), ...(those(true).length > 0 ? { agencies: those(true) } : {}) };
+  return { delegates: delegatesOf(false), ...(delegatesOf(true).length > 0 ? { agencies: delegatesOf(true) } : {}) };
 }
 
 function resolveGates(

@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.ts';
 import type { IssuePath, IssueReport } from '../check/issues.ts';
 import { nearestName, suggest } from '../names.ts';
 
-/** A value without its invalid parts. */
+/** The type of a value whose invalid parts are left out. */
 export type PartialParse<T> = T extends readonly (infer Item)[]
   ? PartialParse<Item>[]
   : T extends object
@@ -30,16 +30,16 @@ function parseParts(schema: z.ZodType, value: unknown, path: IssuePath, report: 
     case 'default':
       return value === undefined ? def.defaultValue : parseParts(def.innerType!, value, path, report);
     case 'object':
-      return isMapping(value) ? inObject(def, value, path, report) : refuse('a mapping', value, path, report);
+      return isMapping(value) ? parseObject(def, value, path, report) : refuse('a mapping', value, path, report);
     case 'record':
-      return isMapping(value) ? inRecord(def, value, path, report) : refuse('a mapping', value, path, report);
+      return isMapping(value) ? parseRecord(def, value, path, report) : refuse('a mapping', value, path, report);
     case 'array': {
       if (!Array.isArray(value)) return refuse('a list', value, path, report);
       const valid = value.flatMap((item, index) => {
         const good = parseParts(def.element!, item, [...path, index], report);
         return good === undefined ? [] : [good];
       });
-      leaf(schema, value, path, (at, message) => at.length === path.length && report(at, message));
+      parseLeaf(schema, value, path, (at, message) => at.length === path.length && report(at, message));
       return valid;
     }
     case 'union': {
@@ -49,7 +49,7 @@ function parseParts(schema: z.ZodType, value: unknown, path: IssuePath, report: 
       return refuse([...new Set(def.options!.map(kindName))].join(' or '), value, path, report);
     }
     default:
-      return leaf(schema, value, path, report);
+      return parseLeaf(schema, value, path, report);
   }
 }
 
@@ -69,7 +69,7 @@ type Mapping = { readonly [key: string]: unknown };
 
 const isMapping = (value: unknown): value is Mapping => isObject(value);
 
-function inObject(def: Definition, value: Mapping, path: IssuePath, report: IssueReport): Mapping {
+function parseObject(def: Definition, value: Mapping, path: IssuePath, report: IssueReport): Mapping {
   const shape = def.shape!;
   const valid: { [key: string]: unknown } = {};
   const unknown = Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
@@ -86,7 +86,7 @@ function inObject(def: Definition, value: Mapping, path: IssuePath, report: Issu
   return valid;
 }
 
-function inRecord(def: Definition, value: Mapping, path: IssuePath, report: IssueReport): Mapping {
+function parseRecord(def: Definition, value: Mapping, path: IssuePath, report: IssueReport): Mapping {
   const valid: { [key: string]: unknown } = {};
   for (const [key, item] of Object.entries(value)) {
     const named = def.keyType!.safeParse(key);
@@ -97,7 +97,7 @@ function inRecord(def: Definition, value: Mapping, path: IssuePath, report: Issu
   return valid;
 }
 
-function leaf(schema: z.ZodType, value: unknown, path: IssuePath, report: IssueReport): unknown {
+function parseLeaf(schema: z.ZodType, value: unknown, path: IssuePath, report: IssueReport): unknown {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   for (const issue of parsed.error.issues) {

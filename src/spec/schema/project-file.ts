@@ -8,8 +8,8 @@ import {
   CacheFolder,
   EnvName,
   EnvTable,
-  File,
-  Folder,
+  FilePath,
+  FolderPath,
   GitPerson,
   Hosts,
   Mask,
@@ -21,7 +21,7 @@ import {
   Ssh,
   SshFile,
   Trailer,
-  Value,
+  TextLine,
   WebHost,
 } from './project-values.ts';
 
@@ -29,7 +29,7 @@ const Credential = z.strictObject({
   env: EnvName.optional().describe(
     'For https: the variable of hopgate’s own environment that holds the token or password.',
   ),
-  file: File.optional().describe(
+  file: FilePath.optional().describe(
     'For https: the file whose first line is the token or password; outside the repository.',
   ),
   helper: Argv.optional().describe(
@@ -52,7 +52,7 @@ const Server = z.strictObject({
     'The program that is started, as a list of words; it speaks MCP over its standard streams.',
   ),
   env: z
-    .record(EnvName, Value)
+    .record(EnvName, TextLine)
     .optional()
     .describe(
       'Environment variables in addition to HOME, PATH and the like; ${NAME} is replaced by a variable of hopgate’s own.',
@@ -71,7 +71,7 @@ const Server = z.strictObject({
     .optional()
     .describe('Instead of a command: the address of a server that speaks Streamable HTTP.'),
   headers: z
-    .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'is not the name of a header'), Value)
+    .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'is not the name of a header'), TextLine)
     .optional()
     .describe('Headers of every request; ${NAME} is replaced by a variable of hopgate’s own environment.'),
   contained: z
@@ -177,7 +177,7 @@ export const ProjectFile = z
         credential: Credential.optional().describe(
           'The credential for pushes to url: one of env, file and helper (https) or key and agent (ssh). Never the secret itself.',
         ),
-        ca: File.optional().describe('For https: a file of certificates to trust instead of the system’s.'),
+        ca: FilePath.optional().describe('For https: a file of certificates to trust instead of the system’s.'),
         author: GitPerson.optional().describe(
           'Author and committer of commits, as Name <address>; by default the person that git’s configuration names.',
         ),
@@ -205,7 +205,7 @@ export const ProjectFile = z
       .describe(
         'Files that instruction files (CLAUDE.md, …) may import although they are masked or lie outside the root: the client program shows them to its model.',
       ),
-    toolchains: z.array(Folder).optional().describe('Further read-only folders for the sandbox.'),
+    toolchains: z.array(FolderPath).optional().describe('Further read-only folders for the sandbox.'),
     programs: z
       .array(ProgramName)
       .optional()

@@ -26,10 +26,10 @@ const Host = z
     /^(?:(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::[1-9]\d{0,4})?$/,
     'is not a host: write registry.example.com, *.example.com, registry.example.com:8443, 10.0.0.5:22 or [::1]:8080',
   );
-export const Folder = z
+export const FolderPath = z
   .string()
   .regex(/^(?:\/|~\/)[^\0]*$/, 'is not an absolute folder: begin with / or with ~/ for the home folder');
-export const File = z
+export const FilePath = z
   .string()
   .regex(/^(?:\/|~\/)[^\0]+$/, 'is not the path of a file: begin with / or with ~/ for the home folder');
 // The path becomes part of an ssh command line, in which other characters are special.
@@ -47,9 +47,9 @@ export const RemoteUrl = z
   );
 export const ProgramName = z.string().regex(/^[\w+][\w.+-]*$/, 'is not the name of a program: no path, no blank');
 export const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable');
-export const Value = z.string().regex(/^[^\0\r\n]*$/, 'is not one line of text');
+export const TextLine = z.string().regex(/^[^\0\r\n]*$/, 'is not one line of text');
 export const EnvTable = z
-  .union([z.array(EnvName), z.record(EnvName, Value)])
+  .union([z.array(EnvName), z.record(EnvName, TextLine)])
   .optional()
   .describe(
     'Additional environment variables: names to pass from hopgate’s own environment, or values; ${NAME} in a value is replaced by a variable of hopgate’s own.',

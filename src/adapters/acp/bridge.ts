@@ -58,8 +58,8 @@ export interface AcpOptions {
 
 /**
  * Connects an editor with an inner agent: it is an ACP agent for the editor and an ACP client for the inner agent. The
- * inner agent gets hopgate's MCP server; its requests for files and terminals become calls of the session. Resolves when one of the
- * connections has ended.
+ * inner agent gets hopgate's MCP server; its requests for files and terminals become calls of the session. Resolves
+ * when one of the connections has ended.
  */
 export const bridgeAcp = (options: AcpOptions): Promise<void> => new Bridge(options).serve();
 

@@ -79,7 +79,7 @@ export async function resumeSession(parts: Parts, sessionId: string, point?: Res
   return new Session({ ...parts, compiled, config }, writer);
 }
 
-/** The body of a session's first entry. Throws StoreError if it is missing, erased, or its bytes do not match its hash. */
+/** The body of a session's first entry. Throws StoreError if it is missing, erased or altered. */
 async function openingOf(store: EvidenceStore, sessionId: string): Promise<SessionOpenBody> {
   for await (const stored of store.entries(sessionId)) {
     const { entry } = stored;

@@ -182,7 +182,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
     asked: hopTo('deploy', 'pass', 'all pass'),
     message: 'the hop from test to deploy needs an approval by the operator, and it was not given',
-    remedy: 'Ask the operator; only an answer on a terminal',
+    remedy: 'Ask the operator; only an answer through the approver',
     follow: (session) => [() => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' })],
   },
   'approval-invalid': {

@@ -50,7 +50,7 @@ export function subAgentPin({ specs, config, peripheral, mode }: ParentPin, dele
   };
 }
 
-/** The peripheral `there` with only the tools, the scope and the limits that `here`, the parent's peripheral, allows. */
+/** The peripheral `there` with only the tools, the scope and the limits that the parent's peripheral `here` allows. */
 function cutPeripheral(here: PeripheralSpec, there: PeripheralSpec, { specs, config }: SubAgentPin): PeripheralSpec {
   const scopes = [here, there].map(({ id }) => effectiveScope(specs, config, id));
   const tools = there.tools.filter((tool) => here.tools.includes(tool));

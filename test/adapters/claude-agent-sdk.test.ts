@@ -34,8 +34,8 @@ async function program(options: Pick<GatedOptions, 'mcpServers' | 'hooks'>) {
   };
   const judge = async (tool_name: string, tool_input: unknown) => {
     const [answer] = await hook({ ...BASE, hook_event_name: 'PreToolUse', tool_name, tool_input, tool_use_id: 't' });
-    const said = answer && 'hookSpecificOutput' in answer ? answer.hookSpecificOutput : undefined;
-    return said?.hookEventName === 'PreToolUse' ? said : undefined;
+    const output = answer && 'hookSpecificOutput' in answer ? answer.hookSpecificOutput : undefined;
+    return output?.hookEventName === 'PreToolUse' ? output : undefined;
   };
   return { client, hook, judge };
 }
@@ -103,9 +103,9 @@ describe('the options for the Claude Agent SDK', () => {
     'refuse %s with the remedy, and record the refusal',
     async (name) => {
       const { judge, made, session } = await prepare();
-      const said = await judge(name, { command: 'ls' });
-      expect(said).toMatchObject({ permissionDecision: 'deny' });
-      expect(said?.permissionDecisionReason).toMatch(/unknown-tool.*Available in explore: read/s);
+      const decision = await judge(name, { command: 'ls' });
+      expect(decision).toMatchObject({ permissionDecision: 'deny' });
+      expect(decision?.permissionDecisionReason).toMatch(/unknown-tool.*Available in explore: read/s);
       expect(session.state.denials).toBe(1);
       const signal = new AbortController().signal;
       const asked = await made.canUseTool(name, {}, { signal, toolUseID: 't', requestId: 'r' });

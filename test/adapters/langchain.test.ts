@@ -42,7 +42,7 @@ function fake(script: readonly ScriptedTurn[]): ReturnType<typeof fakeModel> {
 }
 
 /** The model's input, below the adapter. */
-const witness = (seen: SeenTurn[]) =>
+const recordTurns = (seen: SeenTurn[]) =>
   createMiddleware({
     name: 'witness',
     wrapModelCall(request, handler) {
@@ -64,7 +64,7 @@ const driver: AgentDriver = {
     const seen: SeenTurn[] = [];
     const agent = createAgent({
       model: fake(script),
-      middleware: [await langChain(agentSession), witness(seen)],
+      middleware: [await langChain(agentSession), recordTurns(seen)],
       checkpointer: new MemorySaver(),
     });
     const config = { configurable: { thread_id: '1' } };
@@ -94,7 +94,7 @@ describe('a LangChain agent', () => {
     }: LangChainOptions & { readonly checkpointer?: MemorySaver | false } = {},
   ) {
     const seen: SeenTurn[] = [];
-    const middleware = [await langChain(session, own), witness(seen)];
+    const middleware = [await langChain(session, own), recordTurns(seen)];
     return {
       seen,
       agent: createAgent({ model: fake(script), middleware, checkpointer, systemPrompt: 'You mend sums.' }),
@@ -220,7 +220,7 @@ describe('a LangChain agent', () => {
     const session = await world.open();
     const seen: SeenTurn[] = [];
     const weather = tool(() => 'It rains.', { name: 'weather', schema: { type: 'object', properties: {} } });
-    const middleware = [await langChain(agentSession(session)), witness(seen)];
+    const middleware = [await langChain(agentSession(session)), recordTurns(seen)];
     const script = [{ calls: [hop, { name: 'weather', input: {} }] }, end];
     await createAgent({ model: fake(script), tools: [weather], middleware }).invoke(USER);
     expect(seen[0]?.offered).toContain('weather');

@@ -99,8 +99,8 @@ describe('an agent of the OpenAI Agents SDK', () => {
     await session.detach();
     const program = 'test/adapters/programs/resume-openai-run.ts';
     const args = [program, world.root, join(world.root, '../evidence.db'), world.id, look];
-    const said = execFileSync(process.execPath, args, { input: state.toString(), encoding: 'utf8' });
-    expect(said).toBe(look === 'look' ? 'execute\nDone. execute\n' : 'Done. execute\n');
+    const output = execFileSync(process.execPath, args, { input: state.toString(), encoding: 'utf8' });
+    expect(output).toBe(look === 'look' ? 'execute\nDone. execute\n' : 'Done. execute\n');
     const again = await world.open();
     const bodies = (await again.evidence()).map(({ body }) => bodyOf(body));
     expect(bodies.findLast((body) => body?.event === 'approval')).toMatchObject({ record: { by: 'ada' } });

@@ -122,18 +122,18 @@ describe('an agent without tool calls', () => {
 
   it('calls a tool with a JSON message', async () => {
     const { session, loop } = await talker();
-    const heard = await loop.hear('```json\n{"tool": "read", "args": {"path": "src/a.ts"}}\n```');
-    expect(heard).toMatchObject({ kind: 'call', name: 'read', messages: [{ role: 'user' }] });
+    const turn = await loop.hear('```json\n{"tool": "read", "args": {"path": "src/a.ts"}}\n```');
+    expect(turn).toMatchObject({ kind: 'call', name: 'read', messages: [{ role: 'user' }] });
     expect(session.state.steps).toBe(1);
   });
 
   it('gets the form of the hop that it mentions, and can use it', async () => {
     const { session, loop } = await talker();
-    const heard = await loop.hear('I found the target.');
-    expect(heard).toMatchObject({ kind: 'hint', exit: { exit: 'found-target', to: ['edit'] } });
+    const turn = await loop.hear('I found the target.');
+    expect(turn).toMatchObject({ kind: 'hint', exit: { exit: 'found-target', to: ['edit'] } });
     expect(session.state.peripheral).toBe('explore');
-    const told = heard.messages.map(({ content }) => String(content)).join();
-    const call = /answer with (\{.*?\}) and/.exec(told)?.[1] ?? '';
+    const text = turn.messages.map(({ content }) => String(content)).join();
+    const call = /answer with (\{.*?\}) and/.exec(text)?.[1] ?? '';
     expect(await loop.hear(call)).toMatchObject({ kind: 'call', toolsChanged: true });
     expect(session.state.peripheral).toBe('edit');
   });
@@ -154,24 +154,24 @@ describe('an agent without tool calls', () => {
     '```json\n{"tool": read}\n```',
   ])('gets the problem of a call that cannot be read: %s', async (text) => {
     const { session, loop } = await talker();
-    const heard = await loop.hear(text);
-    expect(heard).toMatchObject({ kind: 'talk', messages: [{ role: 'user' }] });
-    expect(heard.messages[0]?.['content']).toMatch(/nothing was done.*"tool"/);
+    const turn = await loop.hear(text);
+    expect(turn).toMatchObject({ kind: 'talk', messages: [{ role: 'user' }] });
+    expect(turn.messages[0]?.['content']).toMatch(/nothing was done.*"tool"/);
     expect(session.state).toMatchObject({ peripheral: 'explore', steps: 0, denials: 0 });
   });
 
   it('gets refusals with the remedy like any other agent', async () => {
     const { loop } = await talker();
-    const heard = await loop.hear('{"tool": "write", "args": {"path": "src/a.ts", "content": ""}}');
-    expect(heard.messages[0]?.['content']).toMatch(/tool-not-allowed[\s\S]*hop to edit/);
+    const turn = await loop.hear('{"tool": "write", "args": {"path": "src/a.ts", "content": ""}}');
+    expect(turn.messages[0]?.['content']).toMatch(/tool-not-allowed[\s\S]*hop to edit/);
   });
 
   it('gets the available tools and the form of a call', async () => {
     const { loop } = await talker();
-    const told = await loop.talkOnly();
+    const turn = await loop.talkOnly();
     for (const each of ['- read: { path, offset?, limit? }', '- hop: {', '"hop": "<peripheral>"'])
-      expect(told).toContain(each);
-    expect(told).not.toContain('- write');
+      expect(turn).toContain(each);
+    expect(turn).not.toContain('- write');
   });
 });
 

@@ -14,7 +14,7 @@ import { memoryStore } from '../../src/stores/memory.ts';
 const root = mkdtempSync(join(tmpdir(), 'hopgate-turns-'));
 afterAll(() => rmSync(root, { recursive: true }));
 
-async function life() {
+async function playHouse() {
   const sent: unknown[] = [];
   const people: ToolBackend = {
     name: 'people',
@@ -40,7 +40,7 @@ async function life() {
 }
 
 it('a turn lists observations of the world, bells and answers, each with its source, in the order of arrival', async () => {
-  const { turns, sent, session } = await life();
+  const { turns, sent, session } = await playHouse();
   await turns.hear('> look');
   turns.arrived({ kind: 'bell', from: 'Joe', text: 'Check the cabinet for the mug' });
   await turns.hear('I ask Codex.\n> whistle codex "Where is it?"\n> bell joe "Opening it now"');
@@ -57,7 +57,7 @@ it('a turn lists observations of the world, bells and answers, each with its sou
 });
 
 it('the line hop-out "…" leaves the peripheral, and a sentence that mentions a command is only talk', async () => {
-  const { turns, session } = await life();
+  const { turns, session } = await playHouse();
   expect(await turns.hear('I could bell joe "help", or hop-out "now".')).toMatchObject([{ kind: 'talk' }]);
   expect(await turns.hear('bell joe "help')).toMatchObject([{ kind: 'unreadable' }]);
   expect(turns.next()).toContain('[hopgate] Nothing was sent: the closing quote is missing');

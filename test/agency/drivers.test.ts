@@ -84,7 +84,7 @@ describeAgencyDriver('http', async (double) => {
 /** A program that notes its arguments and its stdin, and then behaves as its double. */
 function programOf(double: AgentDouble, answer: string) {
   const at = folder();
-  const [program, noted] = [join(at, 'agent'), join(at, 'noted.jsonl')];
+  const [program, log] = [join(at, 'agent'), join(at, 'noted.jsonl')];
   const end =
     double === 'hangs'
       ? 'setInterval(() => {}, 1000)'
@@ -95,14 +95,14 @@ function programOf(double: AgentDouble, answer: string) {
     program,
     `#!${process.execPath}
 const text = require('fs').readFileSync(0, 'utf8');
-require('fs').appendFileSync(${JSON.stringify(noted)}, JSON.stringify({ args: process.argv.slice(2), text }) + '\\n');
+require('fs').appendFileSync(${JSON.stringify(log)}, JSON.stringify({ args: process.argv.slice(2), text }) + '\\n');
 ${end};
 `,
   );
   chmodSync(program, 0o755);
   const notes = (): readonly { readonly args: readonly string[]; readonly text: string }[] =>
-    existsSync(noted)
-      ? readFileSync(noted, 'utf8')
+    existsSync(log)
+      ? readFileSync(log, 'utf8')
           .split('\n')
           .filter((line) => line.endsWith('}'))
           .map((line) => JSON.parse(line))

@@ -1,8 +1,8 @@
 /** A process inside a machine of two-machines.test.ts. Each line of stdin is a call, each line of stdout its result. */
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { joinDocument } from '../../src/agency/par/run-participants.ts';
 import { contributionsOf } from '../../src/agency/par/review-document.ts';
+import { joinDocument } from '../../src/agency/par/run-participants.ts';
 import { type Cut, openWire } from './breaking-wire.ts';
 import { openCountingAgent } from './counting-agent.ts';
 

@@ -123,8 +123,8 @@ export function machine(name: Name) {
     async serve(outer: string | undefined = ADDRESS[name]) {
       const args = ['--port', '0', '--agency', agency, '--json'];
       server = start(MAIN, 'serve', ...args, ...(outer ? ['--agency-listen', `${outer}:4781`] : []));
-      const said = await first(server);
-      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)![0];
+      const opening = await first(server);
+      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(opening)![0];
       port = Number(new URL(url).port);
       const token = readFileSync(join(home, 'state/hopgate/server/operator.token'), 'utf8').trim();
       return (key: string, agent: string) =>

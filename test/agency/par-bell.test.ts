@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { applyUpdate, Doc, encodeStateAsUpdate } from 'yjs';
-import { joinDocument, runParticipants } from '../../src/agency/par/run-participants.ts';
 import { contribute, contributionsOf } from '../../src/agency/par/review-document.ts';
+import { joinDocument, runParticipants } from '../../src/agency/par/run-participants.ts';
 import { type DocumentServer, serveDocument } from '../../src/agency/par/serve-document.ts';
 import { depth } from '../depth.ts';
 import { serveWorld, until } from '../server/kit.ts';
@@ -135,9 +135,9 @@ describe('par-bell', () => {
     const known = new Map<string, ReturnType<typeof reply>>();
     const run: Parameters<typeof runParticipants>[0]['run'] = async ({ 'agent-id': agent }, key) => {
       if (!known.has(key)) asked.push(agent);
-      const said = known.get(key) ?? reply(agent);
-      known.set(key, said);
-      return said;
+      const text = known.get(key) ?? reply(agent);
+      known.set(key, text);
+      return text;
     };
     expect((await runParticipants(options(document, run))).outcome).toBe('partial');
     fails.clear();
@@ -163,9 +163,9 @@ describe('par-bell', () => {
         { env, stdio: ['ignore', 'pipe', 'pipe'] },
       );
     const first = cli('--par', 'd1', '--title', 'Debrief');
-    let told = '';
-    first.stderr.on('data', (data) => (told += data));
-    await until(() => told.includes('x: contributed') && slow.prompts.length === 1);
+    let output = '';
+    first.stderr.on('data', (data) => (output += data));
+    await until(() => output.includes('x: contributed') && slow.prompts.length === 1);
     first.kill('SIGKILL');
     await new Promise((resolve) => first.on('exit', resolve));
     agents('y: { location: local, driver: scripted, replies: [from y] }');

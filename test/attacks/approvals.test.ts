@@ -45,7 +45,7 @@ const open = (approver?: Approver): Promise<Session> =>
  * Moves the session, by allowed moves, to where only the approval is missing: for execute in explore, or for the deploy
  * after a passing test.
  */
-async function stand(session: Session, call: 'mode' | 'hop', answer: (yes: boolean) => void): Promise<void> {
+async function leadToApproval(session: Session, call: 'mode' | 'hop', answer: (yes: boolean) => void): Promise<void> {
   const must = async (step: Promise<{ readonly ok: boolean }>): Promise<void> => {
     const result = await step;
     if (!result.ok) throw new Error(JSON.stringify(result));
@@ -66,7 +66,7 @@ describe('R18: an agent’s words are no approval', () => {
   it.each(ASKS)('a call is refused: $name', async ({ call, input, approved }) => {
     let yes = false;
     const session = await open({ via: 'approver', approve: async () => (yes ? { by: 'operator' } : null) });
-    await stand(session, call, (answer) => {
+    await leadToApproval(session, call, (answer) => {
       yes = answer;
     });
     const before = session.state;
@@ -86,7 +86,7 @@ describe('R18: an agent’s words are no approval', () => {
 describe('R18: an answer in the state folder counts only if the operator gave it to this request and it is still valid', () => {
   it.each(ANSWERS)('the file ($kind) holds $name', async ({ kind, file }) => {
     const session = await open(pendingApprover({ stateDir, root }));
-    await stand(session, 'mode', () => {});
+    await leadToApproval(session, 'mode', () => {});
     const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
     expect(await ask()).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
     const [item] = pendingRequests(stateDir);
@@ -105,7 +105,7 @@ describe('R18: an answer in the state folder counts only if the operator gave it
 
   it('the file (attack) holds a used answer that was put back', async () => {
     const session = await open(pendingApprover({ stateDir, root }));
-    await stand(session, 'mode', () => {});
+    await leadToApproval(session, 'mode', () => {});
     const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
     await ask();
     const [item] = pendingRequests(stateDir);
@@ -123,7 +123,7 @@ describe('R11: the operator sees what is approved', () => {
   const io = { ...processIo(), color: false };
   it.each(VIEWS)('includes each part of a request whose text has $name', async ({ text, shows }) => {
     const session = await open();
-    await stand(session, 'mode', () => {});
+    await leadToApproval(session, 'mode', () => {});
     const request = await session.wants({ mode: { to: 'execute', reason: text, exitCriteria: text } });
     const shown = describeRequest(io, request!);
     expect(shown).toContain(shows);

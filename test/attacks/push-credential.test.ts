@@ -68,9 +68,9 @@ it('R8: a push succeeds without showing its credential to an agent or in the evi
         trustConfig: true,
         config: { git: { remote: 'origin', branch: 'main', url, ca: server.ca, credential } },
       });
-      let said = '';
+      let output = '';
       const attempt = async () => {
-        for (const [tool, args] of reach(token, url)) said += JSON.stringify(await session.step({ tool, args }));
+        for (const [tool, args] of reach(token, url)) output += JSON.stringify(await session.step({ tool, args }));
       };
       await must(session.start('explore'));
       await must(session.setMode({ to: 'diagnose' }));
@@ -91,7 +91,7 @@ it('R8: a push succeeds without showing its credential to an agent or in the evi
       await session.detach();
       await store.close();
       expect(git(world.remote, 'rev-parse', 'main')).toBe(git(world.root, 'rev-parse', 'HEAD'));
-      expect(said).toContain('[hidden]');
+      expect(output).toContain('[hidden]');
       const evidence = fs
         .readdirSync(world.folder)
         .filter((name) => name.startsWith('evidence.db'))
@@ -99,7 +99,7 @@ it('R8: a push succeeds without showing its credential to an agent or in the evi
         .join('');
       expect(evidence).toContain('session-open');
       for (const form of [secret, fromEnv].flatMap(formsOf)) {
-        expect(said.includes(form), form).toBe(false);
+        expect(output.includes(form), form).toBe(false);
         expect(evidence.includes(form), form).toBe(false);
       }
     }

@@ -102,14 +102,14 @@ describe('the inferred tightest spec', () => {
 
   it('names what was granted but never used', async () => {
     const { slack } = await inferred();
-    const told = slack.map(({ peripheral, what, granted }) => `${peripheral}: ${what}: ${granted}`);
-    expect(told).toContain('chat: peripheral: chat');
-    expect(told).toContain('edit: tool: write');
-    expect(told).toContain('edit: write: docs/');
-    expect(told).toContain('explore: url: allow-list');
-    expect(told).toContain('test: exit: fail → edit');
-    expect(told).toContain('null: mode: discuss: coordinate');
-    expect(told).not.toContain('edit: write: src/');
+    const lines = slack.map(({ peripheral, what, granted }) => `${peripheral}: ${what}: ${granted}`);
+    expect(lines).toContain('chat: peripheral: chat');
+    expect(lines).toContain('edit: tool: write');
+    expect(lines).toContain('edit: write: docs/');
+    expect(lines).toContain('explore: url: allow-list');
+    expect(lines).toContain('test: exit: fail → edit');
+    expect(lines).toContain('null: mode: discuss: coordinate');
+    expect(lines).not.toContain('edit: write: src/');
   });
 
   it('refuses what was not done', async () => {

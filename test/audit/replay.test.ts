@@ -13,7 +13,7 @@ const at = await world();
 await fivePeripherals(at);
 const again = (specs: SpecSet, config = CONFIG) =>
   replayDecisions({ specs: SPECS, config: CONFIG }, { specs, config }, at.session.id, at.store.entries(at.session.id));
-const told = async (specs: SpecSet, config = CONFIG) =>
+const changedDecisions = async (specs: SpecSet, config = CONFIG) =>
   (await again(specs, config)).changes.map(({ request, was, now }) => `${request}: ${was} → ${now}`);
 
 describe('a replay of old decisions', () => {
@@ -24,36 +24,36 @@ describe('a replay of old decisions', () => {
   it('shows what a narrower scope would refuse', async () => {
     const edit = SPECS.peripherals['edit']!;
     const specs = withPeripheral('edit', { scope: { ...edit.scope, rule: { ...edit.scope.rule, write: ['docs'] } } });
-    expect(await told(specs)).toEqual(['step edit b a ./src/a.ts: allow → out-of-scope']);
+    expect(await changedDecisions(specs)).toEqual(['step edit b a ./src/a.ts: allow → out-of-scope']);
   });
 
   it('shows what a wider scope would allow', async () => {
     const edit = SPECS.peripherals['edit']!;
     const specs = withPeripheral('edit', { scope: { ...edit.scope, rule: { ...edit.scope.rule, write: ['.'] } } });
-    expect(await told(specs)).toEqual(['step write  specs/x: out-of-scope → allow']);
+    expect(await changedDecisions(specs)).toEqual(['step write  specs/x: out-of-scope → allow']);
   });
 
   it('shows a removed tool, a removed edge and a removed peripheral', async () => {
-    expect(await told(withPeripheral('explore', { tools: ['read'] }))).toEqual([
+    expect(await changedDecisions(withPeripheral('explore', { tools: ['read'] }))).toEqual([
       'step grep src x: allow → tool-not-allowed',
     ]);
-    expect(await told(withPeripheral('deploy', { exits: [] }))).toEqual([
+    expect(await changedDecisions(withPeripheral('deploy', { exits: [] }))).toEqual([
       'hop to reflect (deployed): allow → hop-not-allowed',
     ]);
     const { deploy: _, ...peripherals } = SPECS.peripherals;
-    const changes = await told({ ...SPECS, peripherals, edges: deriveEdges(peripherals) });
+    const changes = await changedDecisions({ ...SPECS, peripherals, edges: deriveEdges(peripherals) });
     expect(changes).toContain('step bash-git push: allow → no-peripheral');
     expect(changes).toContain('hop to deploy (pass): allow → hop-not-allowed');
   });
 
   it('shows which approvals would be needed, and counts the given ones', async () => {
     const specs = withPeripheral('explore', { gates: { edit: [{ kind: 'approval', by: 'operator' }] } });
-    expect(await told(specs)).toEqual(['hop to edit (ready-to-edit): allow → approval-required']);
-    expect(await told(withPeripheral('test', { gates: {} }))).toEqual([]);
+    expect(await changedDecisions(specs)).toEqual(['hop to edit (ready-to-edit): allow → approval-required']);
+    expect(await changedDecisions(withPeripheral('test', { gates: {} }))).toEqual([]);
   });
 
   it('shows what another configuration would refuse', async () => {
-    expect(await told(SPECS, { ...CONFIG, mask: ['src/'] })).toEqual([
+    expect(await changedDecisions(SPECS, { ...CONFIG, mask: ['src/'] })).toEqual([
       'step grep src x: allow → out-of-scope',
       'step read src/a.ts: allow → out-of-scope',
       'step edit b a ./src/a.ts: allow → out-of-scope',

@@ -12,8 +12,8 @@ import { hasIntent } from '../../src/spec/policy/tool-effects.ts';
 import {
   ARGUMENT_ROLES,
   type ArgumentRole,
-  type ModeGateSpec,
   type Json,
+  type ModeGateSpec,
   type ProjectConfig,
   type ScopeRule,
   type SpecSet,

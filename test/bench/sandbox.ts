@@ -12,8 +12,8 @@ import { gitLayout } from '../../src/tools/git/git-layout.ts';
 import { detectSandbox } from '../../src/tools/sandbox/detect-sandbox.ts';
 import { fixedArguments, layoutArguments, overlaysOf } from '../../src/tools/sandbox/mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from '../../src/tools/sandbox/mounts/layout.ts';
-import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
 import { makeSupportFiles, type SupportFiles } from '../../src/tools/sandbox/mounts/support-files.ts';
+import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
 import type { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
 import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 

@@ -72,9 +72,9 @@ async function editor(
       return ended;
     },
     async act(sessionId, ...acts) {
-      const said = updates.length;
+      const firstNew = updates.length;
       await agent.request('session/prompt', { sessionId, prompt: [{ type: 'text', text: JSON.stringify(acts) }] });
-      const chunk = updates.slice(said).find((update) => update.sessionUpdate === 'agent_message_chunk');
+      const chunk = updates.slice(firstNew).find((update) => update.sessionUpdate === 'agent_message_chunk');
       return JSON.parse(chunk?.content.type === 'text' ? chunk.content.text : 'null') as unknown[];
     },
   };

@@ -67,14 +67,14 @@ describe('hopgate agency', () => {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       const ended = new Promise<number | null>((done) => child.once('close', done));
-      const said = { out: '' };
-      child.stdout.on('data', (chunk) => (said.out += chunk));
+      const printed = { out: '' };
+      child.stdout.on('data', (chunk) => (printed.out += chunk));
       const end = () => {
         child.kill('SIGINT');
         return ended;
       };
       onTestFinished(async () => void (await end()));
-      return { said, end };
+      return { said: printed, end };
     };
     if (by === 'by a server') {
       const { said } = start('serve', '--port', '0');

@@ -119,8 +119,8 @@ describe('the list of approval requests', () => {
     const elsewhere = await on.run('approve', id, '--root', on.root, '--yes');
     expect(elsewhere.code).toBe(1);
     expect(elsewhere.err).toContain('List them with "hopgate approve --all-roots".');
-    const said = await on.run('approve', id, '--yes');
-    expect({ code: said.code, out: said.out.split('\n')[0] }).toEqual({ code: 0, out: `In ${other}:` });
+    const answered = await on.run('approve', id, '--yes');
+    expect({ code: answered.code, out: answered.out.split('\n')[0] }).toEqual({ code: 0, out: `In ${other}:` });
     const mine = await ask(on);
     expect((await on.run('approve', String(mine), '--yes')).out).not.toContain('In ');
   });
@@ -340,15 +340,15 @@ describe('hopgate approve --watch', () => {
 
   it('rings at the terminal and runs the command of the operator, with the request in variables', async () => {
     const on = machine();
-    const told = join(folder(), 'told');
+    const variablesFile = join(folder(), 'variables');
     const { watching, shown, stdin, prompts, until } = watch(
       on,
       '--exec',
-      `printf '%s' "$HOPGATE_REQUEST_REASON" > ${told}`,
+      `printf '%s' "$HOPGATE_REQUEST_REASON" > ${variablesFile}`,
     );
     await ask(on, { reason: '$(touch /tmp/hopgate-never); `id`' });
-    await until(() => prompts(1) && existsSync(told) && readFileSync(told, 'utf8') !== '');
-    expect(readFileSync(told, 'utf8')).toBe('$(touch /tmp/hopgate-never); `id`');
+    await until(() => prompts(1) && existsSync(variablesFile) && readFileSync(variablesFile, 'utf8') !== '');
+    expect(readFileSync(variablesFile, 'utf8')).toBe('$(touch /tmp/hopgate-never); `id`');
     expect(shown.join('')).toContain('\u0007\u001b]9;hopgate: builder asks for mode diagnose → execute\u0007');
     stdin.end();
     stdin.destroy();
@@ -450,8 +450,8 @@ describe('a grant on the command line', () => {
     vi.stubEnv('XDG_STATE_HOME', on.env['XDG_STATE_HOME']);
     onTestFinished(() => void vi.unstubAllEnvs());
     expect((await on.run('grants')).out).toBe('No grant is valid now.\n');
-    const said = await on.run('approve', id, '--yes', '--by', 'mary', '--times', '5', '--for', '30');
-    expect(said).toMatchObject({
+    const answered = await on.run('approve', id, '--yes', '--by', 'mary', '--times', '5', '--for', '30');
+    expect(answered).toMatchObject({
       code: 0,
       out: expect.stringMatching(/Granted: \w{6}, 5 times, until .*hopgate grants/s),
     });

@@ -50,8 +50,8 @@ it.runIf(isDeep)(
     const { hopgate } = config.mcpServers;
     const cwd = here.root;
     writeFileSync(file, JSON.stringify({ mcpServers: { hopgate: { ...hopgate, cwd, env: here.env } } }));
-    const [, said = ''] = /--cli --config \.mcp\.json (.*)/.exec(PAGE) ?? [];
-    const { code, out, err } = await inspect(here, ['--config', file, ...said.split(' ')]);
+    const [, options = ''] = /--cli --config \.mcp\.json (.*)/.exec(PAGE) ?? [];
+    const { code, out, err } = await inspect(here, ['--config', file, ...options.split(' ')]);
     expect(code, err).toBe(0);
     expect(out).toContain('"hop"');
   },

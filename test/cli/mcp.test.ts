@@ -38,8 +38,8 @@ it('hopgate mcp reports an unreadable message in one line', async () => {
   const child = spawn(process.execPath, [MAIN, 'mcp', '--root', here.root], { env: here.env, stdio: 'pipe' });
   child.stdin.end('{"jsonrpc":"2.0"}\n[]\n');
   const err = await text(child.stderr);
-  const noted = err.split('\n').filter((line) => line.startsWith('hopgate: ignored input'));
-  expect(noted).toHaveLength(2);
+  const ignoredLines = err.split('\n').filter((line) => line.startsWith('hopgate: ignored input'));
+  expect(ignoredLines).toHaveLength(2);
   expect(err).not.toContain('invalid_union');
 });
 

@@ -72,7 +72,7 @@ export async function serve(here: Machine, argv: readonly string[] = [], options
     client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { approve: approves } }));
   const noise: Error[] = [];
   client.onerror = (error) => noise.push(error);
-  const said = firstOpening(transport.stderr as unknown as NodeJS.ReadableStream);
+  const opening = firstOpening(transport.stderr as unknown as NodeJS.ReadableStream);
   await client.connect(transport);
   onTestFinished(() => client.close());
   const pid = transport.pid ?? 0;
@@ -83,7 +83,7 @@ export async function serve(here: Machine, argv: readonly string[] = [], options
     process.kill(pid, 'SIGKILL');
     await gone;
   };
-  return { client, opened: await said, pid, noise, kill };
+  return { client, opened: await opening, pid, noise, kill };
 }
 
 function firstOpening(stderr: NodeJS.ReadableStream): Promise<Opened> {

@@ -9,14 +9,14 @@ import { commitAll, machine } from './run.ts';
 const NOW = { firstMs: 0, everyMs: 5 };
 
 function terminal(isTty: boolean) {
-  const said: string[] = [];
+  const printed: string[] = [];
   const stderr = new Writable({
     write(chunk, _, done) {
-      said.push(String(chunk));
+      printed.push(String(chunk));
       done();
     },
   });
-  return { io: { stderr, isTty, color: false, json: false } as unknown as Io, said: () => said.join('') };
+  return { io: { stderr, isTty, color: false, json: false } as unknown as Io, printed: () => printed.join('') };
 }
 
 const until = async (holds: () => boolean) => {
@@ -24,7 +24,7 @@ const until = async (holds: () => boolean) => {
 };
 
 it('a running call shows its output and time on a line of the terminal that is removed at its end', async () => {
-  const { io, said } = terminal(true);
+  const { io, printed: said } = terminal(true);
   const call = watchCall(io, 'bash-test', NOW);
   call.onOutput?.('one\ntw');
   await until(() => said().includes('│ one'));
@@ -41,15 +41,15 @@ it('a short call shows no line with its time, and without a terminal there is on
   const short = terminal(true);
   const call = watchCall(short.io, 'x', { firstMs: 60_000, everyMs: 60_000 });
   call.onOutput?.('out\n');
-  expect([call.end(), short.said()]).toEqual([false, '']);
+  expect([call.end(), short.printed()]).toEqual([false, '']);
   const pipe = terminal(false);
   const long = watchCall(pipe.io, 'bash-test', NOW);
-  await until(() => pipe.said() !== '');
-  expect([long.end(), pipe.said().split('\n')[0]]).toEqual([false, 'hopgate: bash-test has been running for 0 s']);
+  await until(() => pipe.printed() !== '');
+  expect([long.end(), pipe.printed().split('\n')[0]]).toEqual([false, 'hopgate: bash-test has been running for 0 s']);
 });
 
 it('the end of a call prints the output that was not shown in full', async () => {
-  const { io, said } = terminal(true);
+  const { io, printed: said } = terminal(true);
   const call = watchCall(io, 'x', NOW);
   call.onOutput?.('line\n'.repeat(2000));
   await until(() => said() !== '');

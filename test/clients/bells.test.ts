@@ -37,8 +37,8 @@ const turnsOf = <T>(first: number, ring: Ring, answer: (move: Move) => T) =>
   });
 
 /** The bells in each request, by their texts. */
-const bellsIn = (told: readonly string[]): readonly number[] =>
-  [...told.join('\n').matchAll(/\[bell \d+ from person operator[^\]]*\] "bell-(\d+)"/g)].map(([, nth]) => Number(nth));
+const bellsIn = (texts: readonly string[]): readonly number[] =>
+  [...texts.join('\n').matchAll(/\[bell \d+ from person operator[^\]]*\] "bell-(\d+)"/g)].map(([, nth]) => Number(nth));
 
 /** Each bell is in the request after the one in which it was rung, and in no other. */
 function expectEachInTheNext(requests: readonly (readonly number[])[]): void {

@@ -168,13 +168,13 @@ describe.skipIf(!CLAUDE_BIN)('a session of the Claude Agent SDK', () => {
     const session = agentSession(await world.open());
     const broken: AgentSession = { ...session, call: () => Promise.reject(new Error('the disk is full')) };
     const read = call(`${OURS}read`, { path: 'README.md' });
-    const told: unknown[] = [];
+    const messages: unknown[] = [];
     const { requests, ended } = await play(broken, world.root, [read, read, read, { text: 'Done.' }], {
-      onError: (error) => told.push(error),
+      onError: (error) => messages.push(error),
     });
     expect(requests).toHaveLength(1);
     expect(ended).toMatchObject({ terminal_reason: 'hook_stopped' });
-    expect(told).toEqual([new Error('the disk is full')]);
+    expect(messages).toEqual([new Error('the disk is full')]);
   });
 
   it('blocks the call if a hook fails', async () => {

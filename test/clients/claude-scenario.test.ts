@@ -90,8 +90,8 @@ describe.skipIf(!CLAUDE_BIN)(`Claude Code plays "${scenario.title}"`, () => {
     expect(world.git('status', '--porcelain', 'package.json', '.git/hooks')).toBe('');
     const verified = await world.hopgate('verify', run.session);
     expect(verified.code, verified.stdout).toBe(0);
-    const lived = await world.hopgate('verify', run.session, '--inhabited');
-    expect(lived.code, lived.stdout).toBe(0);
+    const inhabitation = await world.hopgate('verify', run.session, '--inhabited');
+    expect(inhabitation.code, inhabitation.stdout).toBe(0);
     expect(run.stderr).toContain('the session is in explore, mode discuss');
   });
 });

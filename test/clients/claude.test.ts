@@ -122,8 +122,8 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
   });
 
   it('reads the part that it needs of an output that is too long to show', async () => {
-    const readOn = (told: string) => {
-      const [file_path = ''] = /\/\S*\/tool-results\/\S+/.exec(told) ?? [];
+    const readOn = (results: string) => {
+      const [file_path = ''] = /\/\S*\/tool-results\/\S+/.exec(results) ?? [];
       return { calls: [{ name: 'Read', input: { file_path, offset: 5000, limit: 2 } }] };
     };
     const run = await world.run([mode('diagnose'), bash('seq 1 100000'), readOn, done, done]);
@@ -302,9 +302,9 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(compacted.code, compacted.stdout).toBe(0);
     expect(compacted.stdout).toMatch(/"hook_name":"SessionStart:compact"[^\n]*in mode diagnose/);
     const later = await world.run([done, done], { own: ['--session', first.session], args: ['--continue'] });
-    const told = later.requests[0]?.texts.join('\n') ?? '';
-    expect(told).toContain('In the peripheral "explore", in mode diagnose');
-    expect(told.match(/# Where you are/g)).toHaveLength(1);
+    const texts = later.requests[0]?.texts.join('\n') ?? '';
+    expect(texts).toContain('In the peripheral "explore", in mode diagnose');
+    expect(texts.match(/# Where you are/g)).toHaveLength(1);
   });
 
   it('still asks the person in manual mode before each acting call that the gate allows', async () => {
@@ -335,10 +335,10 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
 
   it('leaves an approval to the operator, who answers elsewhere', async () => {
     const ask = { name: own('mode'), input: { to: 'execute', reason: 'the cause is known' } };
-    const answer = async (told: string) => {
-      const [, id = ''] = /hopgate approve (\w+)/.exec(told) ?? [];
-      const said = await world.hopgate('approve', id, '--yes', '--by', 'mary');
-      expect(said.code, said.stderr).toBe(0);
+    const answer = async (results: string) => {
+      const [, id = ''] = /hopgate approve (\w+)/.exec(results) ?? [];
+      const answered = await world.hopgate('approve', id, '--yes', '--by', 'mary');
+      expect(answered.code, answered.stderr).toBe(0);
       return { calls: [ask] };
     };
     const run = await world.run([mode('diagnose'), { calls: [ask] }, answer, done, done]);
@@ -418,7 +418,7 @@ describe.skipIf(!CLAUDE_BIN)('the gate stays closed', () => {
   const launcher = () => join(world.folder, 'state', 'hopgate', 'bin', 'hook');
 
   it('when the daemon is killed during a conversation', async () => {
-    const kill = async (): Promise<Exclude<Step, (told: string, messages: string) => unknown>> => {
+    const kill = async (): Promise<Exclude<Step, (results: string, messages: string) => unknown>> => {
       const { stdout } = await world.hopgate('daemon', 'status', '--json');
       const { pid } = JSON.parse(stdout) as { pid?: number };
       expect(pid, stdout).toBeTypeOf('number');

@@ -53,9 +53,9 @@ describe.skipIf(CODEX_BIN === undefined)(
         expect(doctor.findings.find(({ name }) => name === 'Codex hooks')?.found).toBe('installed and trusted');
         const ended = await codex();
         expect(ended.code).toBe(0);
-        const told = world.model.requests.map(({ results }) => results.map(({ text }) => text).join('\n'));
-        expect(told[1]).toMatch(/mode-forbids[\s\S]*What to do:/);
-        expect(told[3]).toContain('read me');
+        const texts = world.model.requests.map(({ results }) => results.map(({ text }) => text).join('\n'));
+        expect(texts[1]).toMatch(/mode-forbids[\s\S]*What to do:/);
+        expect(texts[3]).toContain('read me');
         expect(existsSync(join(repo, 'made.txt'))).toBe(false);
 
         // Each event is answered once, although both bring hooks.

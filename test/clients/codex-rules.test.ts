@@ -33,9 +33,9 @@ async function results(commands: readonly string[], rules: { readonly [file: str
   writeTree(world.folder, rules);
   execFileSync('git', ['init', '-q', '-b', 'main', repo]);
   const ended = await hopgate(world, repo, ['codex', '--approve', 'execute', 'exec', '--json', 'begin']);
-  const told = world.model.requests.flatMap(({ results }) => results.map(({ text }) => text)).slice(toEdit.length);
+  const texts = world.model.requests.flatMap(({ results }) => results.map(({ text }) => text)).slice(toEdit.length);
   const read = (path: string) => (existsSync(join(repo, path)) ? readFileSync(join(repo, path), 'utf8') : null);
-  return { told, read, world, repo, ended };
+  return { texts, read, world, repo, ended };
 }
 
 describe.skipIf(!CODEX_BIN)('a Codex user’s own rules for commands', () => {
@@ -43,7 +43,7 @@ describe.skipIf(!CODEX_BIN)('a Codex user’s own rules for commands', () => {
     ['the user', 'home/.codex/rules/mine.rules'],
     ['the repository', 'repo/.codex/rules/ours.rules'],
   ])('are applied to commands that hopgate runs: those of %s', async (_, file) => {
-    const { told, read, ended } = await results(
+    const { texts, read, ended } = await results(
       [
         'touch src/c.js',
         'rm src/a.js',
@@ -54,26 +54,26 @@ describe.skipIf(!CODEX_BIN)('a Codex user’s own rules for commands', () => {
       ],
       { [file]: RULES },
     );
-    expect(told[0], ended.stderr).not.toMatch(/rules/);
-    expect(told[1]).toContain("The user's own rules for commands refuse this: use the bin");
-    expect(told[2]).toContain('use the bin');
-    expect(told[3]).toMatch(/nobody can be asked here: copies are large/);
-    expect(told[4]).toMatch(/nobody can be asked here: .*one command of plain words/);
-    expect(told[5]).toContain('use the bin');
+    expect(texts[0], ended.stderr).not.toMatch(/rules/);
+    expect(texts[1]).toContain("The user's own rules for commands refuse this: use the bin");
+    expect(texts[2]).toContain('use the bin');
+    expect(texts[3]).toMatch(/nobody can be asked here: copies are large/);
+    expect(texts[4]).toMatch(/nobody can be asked here: .*one command of plain words/);
+    expect(texts[5]).toContain('use the bin');
     expect(['a', 'b', 'c', 'd'].map((name) => read(`src/${name}.js`))).toEqual(['one\n', 'two\n', '', null]);
   });
 
   it('change nothing if they only allow', async () => {
-    const { told, read } = await results(['ls src; rm src/b.js'], {
+    const { texts, read } = await results(['ls src; rm src/b.js'], {
       'home/.codex/rules/default.rules': 'prefix_rule(pattern=["ls"], decision="allow")\n',
     });
-    expect(told[0]).not.toMatch(/rules/);
+    expect(texts[0]).not.toMatch(/rules/);
     expect(read('src/b.js')).toBeNull();
   });
 
   it('refuse what Codex cannot judge', async () => {
-    const { told, read } = await results(['rm src/a.js'], { 'home/.codex/rules/broken.rules': 'prefix_rule(\n' });
-    expect(told[0] ?? '').toMatch(/Codex cannot apply your rules|^$/);
+    const { texts, read } = await results(['rm src/a.js'], { 'home/.codex/rules/broken.rules': 'prefix_rule(\n' });
+    expect(texts[0] ?? '').toMatch(/Codex cannot apply your rules|^$/);
     expect(read('src/a.js')).toBe('one\n');
   });
 });

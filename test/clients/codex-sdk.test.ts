@@ -60,12 +60,12 @@ describe.skipIf(CODEX_BIN === undefined)('the Codex SDK over the real program (s
     expect(first.finalResponse).toBe('I am in edit');
     await session.setMode({ to: 'execute', reason: 'go' });
     await thread.run('fix it');
-    const told = world.model.requests.map(({ results }) => results.map(({ text }) => text).join('\n'));
+    const texts = world.model.requests.map(({ results }) => results.map(({ text }) => text).join('\n'));
     expect(world.model.requests[0]?.tools).not.toContain('exec_command');
-    expect(told[1]).toContain('one');
-    expect(told[2]).toContain('read-only');
-    expect(told[5]).toContain('Success');
-    expect(told[6]).toContain('rejected');
+    expect(texts[1]).toContain('one');
+    expect(texts[2]).toContain('read-only');
+    expect(texts[5]).toContain('Success');
+    expect(texts[6]).toContain('rejected');
     expect(existsSync(join(root, 'src/early.js'))).toBe(false);
     expect(existsSync(join(root, 'package.json'))).toBe(false);
     expect(readFileSync(join(root, 'src/c.js'), 'utf8')).toBe('c\n');

@@ -46,9 +46,9 @@ async function play(
   const main = [...(scripts['main'] ?? [])];
   const [first] = main;
   if (whileRunning !== undefined && first)
-    main[0] = (told, messages) => {
+    main[0] = (results, messages) => {
       writeFileSync(join(world.env['XDG_STATE_HOME'] ?? '', 'hopgate/bin/hook'), whileRunning);
-      return typeof first === 'function' ? first(told, messages) : first;
+      return typeof first === 'function' ? first(results, messages) : first;
     };
   const world = await codexWorld({ modelName: 'gpt-5.5', ...options, scripts: { ...scripts, main } });
   worlds.push(world);
@@ -57,8 +57,8 @@ async function play(
   execFileSync('git', ['init', '-q', '-b', 'main', repo]);
   const ended = await hopgate(world, repo, ['codex', ...before, 'exec', '--json', ...args, 'begin'], env);
   const read = (path: string) => (existsSync(join(repo, path)) ? readFileSync(join(repo, path), 'utf8') : null);
-  const told = (turn: number) => world.model.requests[turn]?.results.map(({ text }) => text).join('\n') ?? '';
-  return { world, repo, ended, read, told, requests: world.model.requests };
+  const resultText = (turn: number) => world.model.requests[turn]?.results.map(({ text }) => text).join('\n') ?? '';
+  return { world, repo, ended, read, resultText, requests: world.model.requests };
 }
 
 const call = (name: string, input: object = {}): ScriptedTurn => ({
@@ -82,7 +82,7 @@ const ours = (tools: readonly string[] = []) =>
 
 describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the real program to run these)', () => {
   test('does not run a shell command or a patch outside the envelope, and the model reads the remedy', async () => {
-    const { ended, told, read } = await play({
+    const { ended, resultText, read } = await play({
       main: [
         shell('echo x > made.txt; cat .env'),
         patch('*** Add File: src/made.js', '+x'),
@@ -94,18 +94,18 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
       ],
     });
     expect(ended).toMatchObject({ code: 0 });
-    expect(told(1)).toMatch(/mode-forbids[\s\S]*What to do:/);
-    expect(told(2)).toMatch(/What to do:/);
-    expect(told(4)).toContain(`mcp__${SERVER}__bash_readonly`);
+    expect(resultText(1)).toMatch(/mode-forbids[\s\S]*What to do:/);
+    expect(resultText(2)).toMatch(/What to do:/);
+    expect(resultText(4)).toContain(`mcp__${SERVER}__bash_readonly`);
     for (const turn of [5, 6])
-      expect(told(turn)).toMatch(/tool-not-allowed[\s\S]*What to do:[\s\S]*__hop\(\{"to":"edit"/);
+      expect(resultText(turn)).toMatch(/tool-not-allowed[\s\S]*What to do:[\s\S]*__hop\(\{"to":"edit"/);
     expect([read('made.txt'), read('src/made.js'), read('src/b.js')]).toEqual([null, null, null]);
     expect(read('src/a.js')).toBe('one\n');
     expect(JSON.stringify(ended)).not.toContain('secret-value');
   });
 
   test('runs hopgate’s tools, and each hop changes the permissions of the very next call', async () => {
-    const { told, read, requests, ended, world, repo } = await play(
+    const { resultText, read, requests, ended, world, repo } = await play(
       {
         main: [
           ...toEdit,
@@ -126,15 +126,15 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(ours(requests[4]?.tools)).toEqual(expect.arrayContaining(['edit', 'write', 'bash']));
     expect(ours(requests[8]?.tools)).not.toContain('write');
     expect(read('src/b.js')).toBe('two\n');
-    expect(told(7)).toContain('out-of-scope');
-    expect(told(9)).toMatch(/unsupported call|tool-not-allowed/);
+    expect(resultText(7)).toContain('out-of-scope');
+    expect(resultText(9)).toMatch(/unsupported call|tool-not-allowed/);
     expect([read('package.json'), read('src/c.js')]).toEqual([null, null]);
     const verified = await hopgate(world, repo, ['verify', sessionIn(ended)]);
     expect(verified).toMatchObject({ code: 0 });
   });
 
   test('runs what would be refused in a session that only observes, except what stays closed', async () => {
-    const { ended, told, read, world, repo } = await play(
+    const { ended, resultText, read, world, repo } = await play(
       {
         main: [
           patch('*** Add File: new.txt', '+x'),
@@ -146,14 +146,14 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
       { before: ['--observe'] },
     );
     expect([read('new.txt'), read('made.txt'), read('third.txt')]).toEqual(['x\n', 'made\n', 'z']);
-    expect([told(1), told(2), told(3)].join('\n')).not.toContain('secret-value');
+    expect([resultText(1), resultText(2), resultText(3)].join('\n')).not.toContain('secret-value');
     const verified = await hopgate(world, repo, ['verify', sessionIn(ended)]);
     expect(verified.stdout).toMatch(/^observed .*enforcement would have refused \d calls/);
   });
 
   test('runs a patch natively where editing is allowed, observes it, and its change invalidates a test pass', async () => {
     const uno = patch('*** Update File: src/a.js', '@@', '-one', '+uno');
-    const { ended, told, read, world, repo } = await play(
+    const { ended, resultText, read, world, repo } = await play(
       {
         main: [
           ...toEdit,
@@ -171,9 +171,9 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(ended.stderr).toContain('resuming with the sandbox workspace-write');
     // Codex's own log names no call that hopgate does not know.
     expect(ended.stderr).not.toContain('WARNING');
-    expect(told(5)).toContain(`mcp__${SERVER}__edit`);
-    expect(told(7)).toContain('Success');
-    expect([told(8), told(9)]).toEqual([
+    expect(resultText(5)).toContain(`mcp__${SERVER}__edit`);
+    expect(resultText(7)).toContain('Success');
+    expect([resultText(8), resultText(9)]).toEqual([
       expect.stringContaining('out-of-scope'),
       expect.stringContaining('out-of-scope'),
     ]);
@@ -197,7 +197,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
 
   test('asks for the review in a turn that changed something, once, with a call that goes through', async () => {
     let asked: object = {};
-    const { ended, told, requests, world, repo } = await play(
+    const { ended, resultText, requests, world, repo } = await play(
       {
         main: [
           over,
@@ -231,15 +231,15 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(await hopgate(world, repo, again)).toMatchObject({ code: 0 });
     const words = requests.slice(4).map(({ results, messages }) => [...results.map(({ text }) => text), ...messages]);
     expect(asked, JSON.stringify(words, null, 1)).toMatchObject({ to: 'reflect', exit: 'hop-reflect' });
-    expect(told(8)).toContain('Now: in reflect');
+    expect(resultText(8)).toContain('Now: in reflect');
     expect(requests).toHaveLength(9); // not asked again
     expect(await hopgate(world, repo, ['verify', sessionIn(ended)])).toMatchObject({ code: 0 });
   });
 
   test.each(['scripted', 'gpt-5.5'])('shows the model all of a long answer, in parts (%s)', async (modelName) => {
     const lines = Array.from({ length: 4000 }, (_, index) => `line ${index} of a long file`);
-    const next = (told: string) => {
-      const part = /; the next: status (\{.*?\})\)/.exec(told.replaceAll('\\"', '"'))?.[1];
+    const next = (results: string) => {
+      const part = /; the next: status (\{.*?\})\)/.exec(results.replaceAll('\\"', '"'))?.[1];
       return part === undefined ? over : call('status', JSON.parse(part) as object);
     };
     const { requests, ended, world, repo } = await play(
@@ -252,9 +252,9 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
       },
       { files: { 'long.txt': `${lines.join('\n')}\n` }, modelName },
     );
-    const told = requests.flatMap(({ results }) => results.map(({ text }) => text)).join('\n');
-    expect(told).not.toContain('truncated');
-    const missing = lines.filter((line) => !told.includes(line));
+    const texts = requests.flatMap(({ results }) => results.map(({ text }) => text)).join('\n');
+    expect(texts).not.toContain('truncated');
+    const missing = lines.filter((line) => !texts.includes(line));
     expect({ missing: missing.slice(0, 3), more: missing.length }).toEqual({ missing: [], more: 0 });
     expect(requests.length).toBeGreaterThan(5);
     expect(await hopgate(world, repo, ['verify', sessionIn(ended)])).toMatchObject({ code: 0 });
@@ -307,7 +307,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
         },
       ],
     });
-    const { told, read, ended, requests } = await play(
+    const { resultText, read, ended, requests } = await play(
       {
         main: [
           program(
@@ -332,8 +332,8 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     );
     expect(ended.code).toBe(0);
     expect(requests.map(({ tools }) => tools)).toContainEqual(expect.arrayContaining(['functions.exec']));
-    expect(told(1)).toMatch(/mode-forbids[\s\S]*In the peripheral/);
-    expect(told(2)).toMatch(/one[\s\S]*tool-not-allowed/);
+    expect(resultText(1)).toMatch(/mode-forbids[\s\S]*In the peripheral/);
+    expect(resultText(2)).toMatch(/one[\s\S]*tool-not-allowed/);
     // The agent, and the one that it started.
     const entered = requests.filter(({ messages }) => messages.some((message) => message.includes('# Where you are')));
     expect(entered.length).toBeGreaterThanOrEqual(2);
@@ -349,12 +349,12 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     ],
     ['a hook program that refuses without a word', '#!/bin/sh\nexit 2\n'],
   ])('disables Codex’s own tools by %s', async (_, program) => {
-    const { told, read } = await play(
+    const { resultText, read } = await play(
       { main: [shell('echo x > made.txt'), patch('*** Add File: src/made.js', '+x'), over] },
       { whileRunning: program },
     );
-    expect(told(1)).toContain('hopgate');
-    expect(told(2)).toContain('hopgate');
+    expect(resultText(1)).toContain('hopgate');
+    expect(resultText(2)).toContain('hopgate');
     expect([read('made.txt'), read('src/made.js')]).toEqual([null, null]);
   });
 
@@ -365,18 +365,21 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
       process.kill(daemon?.pid as number, 'SIGKILL');
       return call('read', { path: 'src/a.js' });
     };
-    const { told, ended, read } = await play({
+    const { resultText, ended, read } = await play({
       main: [call('mode', { to: 'diagnose', reason: 'r' }), stop, shell('echo x > made.txt'), over, over],
     });
-    expect(told(2)).toContain('one');
-    expect(told(3)).toContain(`mcp__${SERVER}__bash_readonly`);
+    expect(resultText(2)).toContain('one');
+    expect(resultText(3)).toContain(`mcp__${SERVER}__bash_readonly`);
     expect(read('made.txt')).toBeNull();
     expect(ended.code).toBe(0);
   });
 
   test('answers in the hook program itself without a daemon', async () => {
-    const { told, read } = await play({ main: [shell('echo x > made.txt'), over] }, { env: { HOPGATE_DAEMON: 'off' } });
-    expect(told(1)).toContain('decided by hopgate');
+    const { resultText, read } = await play(
+      { main: [shell('echo x > made.txt'), over] },
+      { env: { HOPGATE_DAEMON: 'off' } },
+    );
+    expect(resultText(1)).toContain('decided by hopgate');
     expect(read('made.txt')).toBeNull();
   });
 
@@ -413,11 +416,11 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     const ended = await hopgate(world, root, ['codex', '--approve', 'execute,deploy', 'exec', 'fix it']);
     expect(ended).toMatchObject({ code: 0 });
     for (const [index, { step }] of steps.entries()) {
-      const told = world.model.requests[index + 1]?.results.map(({ text }) => text).join('\n') ?? '';
-      const output = told.replace(/^Wall time.*\nOutput:\n/, '');
+      const text = world.model.requests[index + 1]?.results.map(({ text }) => text).join('\n') ?? '';
+      const output = text.replace(/^Wall time.*\nOutput:\n/, '');
       // A tool that is not open is not offered, and Codex does not send a call of it.
       const refused = ['unsupported call', ...DENIAL_CODES].some((code) => output.slice(0, 60).includes(code));
-      expect({ line: step.line, told, refused }).toMatchObject({
+      expect({ line: step.line, results: text, refused }).toMatchObject({
         refused: step.expect !== null && 'denied' in step.expect,
       });
     }
@@ -425,8 +428,8 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(log).toContain('Sort numbers as numbers');
     const session = sessionIn(ended);
     expect(await hopgate(world, root, ['verify', session])).toMatchObject({ code: 0 });
-    const lived = await hopgate(world, root, ['verify', session, '--inhabited']);
-    expect(lived.code, lived.stdout).toBe(0);
+    const inhabitation = await hopgate(world, root, ['verify', session, '--inhabited']);
+    expect(inhabitation.code, inhabitation.stdout).toBe(0);
   });
 });
 

@@ -3,15 +3,15 @@ import { SERVER } from '../server-name.ts';
 import { CLAUDE_BIN, ClaudeWorld, own } from './claude-world.ts';
 import { CODEX_BIN, codexWorld, hopgate } from './codex-world.ts';
 import type { Turn } from './messages-server.ts';
-import { hearing, player } from './player.ts';
+import { player, receiving } from './player.ts';
 import type { ScriptedTurn } from './responses-server.ts';
 
 it.skipIf(!CLAUDE_BIN || !CODEX_BIN)('Claude Code and Codex ring and whistle each other', async () => {
   const claude = new ClaudeWorld();
   onTestFinished(() => claude.close());
   const [claudeIsThere, codexIsThere] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const heard: string[] = [];
-  const { answering, hears } = hearing(heard);
+  const received: string[] = [];
+  const { answering, expecting } = receiving(received);
 
   const inClaude = (name: string, input: object = {}): Turn => ({ calls: [{ name: own(name), input }] });
   const inCodex = (name: string, input: object = {}): ScriptedTurn => ({
@@ -26,10 +26,10 @@ it.skipIf(!CLAUDE_BIN || !CODEX_BIN)('Claude Code and Codex ring and whistle eac
           await claudeIsThere.promise;
           return inCodex('bell', { to: 'agent:claude-code', text: 'hello from codex' });
         },
-        hears('codex', 'hello from claude', inCodex('status')),
+        expecting('codex', 'hello from claude', inCodex('status')),
         answering('codex', 'Which port?', '8080', 'agent:claude-code', (input) => inCodex('bell', input)),
         () => inCodex('whistle', { to: 'agent:claude-code', text: 'Ready?', seconds: 60 }),
-        hears('codex', 'quite ready', { text: 'done' }),
+        expecting('codex', 'quite ready', { text: 'done' }),
       ]),
     },
   });
@@ -43,14 +43,18 @@ it.skipIf(!CLAUDE_BIN || !CODEX_BIN)('Claude Code and Codex ring and whistle eac
         claudeIsThere.resolve();
         return inClaude('bell', { to: 'agent:codex', text: 'hello from claude' });
       },
-      hears('claude', 'hello from codex', inClaude('whistle', { to: 'agent:codex', text: 'Which port?', seconds: 60 })),
-      hears('claude', '8080', inClaude('status')),
+      expecting(
+        'claude',
+        'hello from codex',
+        inClaude('whistle', { to: 'agent:codex', text: 'Which port?', seconds: 60 }),
+      ),
+      expecting('claude', '8080', inClaude('status')),
       answering('claude', 'Ready?', 'quite ready', 'agent:codex', (input) => inClaude('bell', input)),
     ]),
   );
   expect(claudeRan).toMatchObject({ code: 0 });
   expect(await codexRuns).toMatchObject({ code: 0 });
-  expect([...heard].sort()).toEqual([
+  expect([...received].sort()).toEqual([
     'claude: 8080',
     'claude: Ready?',
     'claude: hello from codex',

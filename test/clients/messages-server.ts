@@ -12,7 +12,7 @@ export interface Turn {
  * A turn computed from the model's input: the newest tool results, joined, and the other messages. It may wait, and
  * change the world meanwhile.
  */
-export type Step = Turn | ((told: string, messages: string) => Turn | Promise<Turn>);
+export type Step = Turn | ((results: string, messages: string) => Turn | Promise<Turn>);
 
 /** The model's input in one request. */
 export interface Seen {
@@ -89,8 +89,10 @@ export async function scriptedModel(
     const seen = newest(body.messages ?? []);
     const characters = JSON.stringify([body.tools, body.system, body.messages]).length;
     requests.push({ thread, tools, ...seen, at: performance.now(), characters, overrun: step === undefined });
-    const told = seen.results.map(({ text }) => text).join('\n');
-    return typeof step === 'function' ? step(told, seen.texts.join('\n')) : (step ?? { text: 'The script is over.' });
+    const results = seen.results.map(({ text }) => text).join('\n');
+    return typeof step === 'function'
+      ? step(results, seen.texts.join('\n'))
+      : (step ?? { text: 'The script is over.' });
   };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

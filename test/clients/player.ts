@@ -2,10 +2,10 @@
 const LOOKS = 40;
 
 /** The id of the message with this text in the model's input. */
-const messageIn = (told: string, text: string): string | undefined =>
-  new RegExp(`\\[(?:bell|whistle)[^\\]]*, id (m-[\\w@-]+)\\] "${text.replace('?', '\\?')}"`).exec(told)?.[1];
+const messageIn = (input: string, text: string): string | undefined =>
+  new RegExp(`\\[(?:bell|whistle)[^\\]]*, id (m-[\\w@-]+)\\] "${text.replace('?', '\\?')}"`).exec(input)?.[1];
 
-type Act<T> = (told: string) => T | null | Promise<T | null>;
+type Act<T> = (input: string) => T | null | Promise<T | null>;
 
 /** A model that plays acts one after the other; an act that gives null has to wait, and the model looks again. */
 export function player<T>(look: T, acts: readonly Act<T>[]) {
@@ -18,23 +18,23 @@ export function player<T>(look: T, acts: readonly Act<T>[]) {
   });
 }
 
-/** Acts that add the texts that reached the model to `heard`. */
-export const hearing = (heard: string[]) => ({
+/** Acts that add the texts that reached the model to `received`. */
+export const receiving = (received: string[]) => ({
   /** Waits for a message, and answers it. */
   answering:
     <T>(name: string, text: string, reply: string, to: string, bell: (input: object) => T): Act<T> =>
-    (told) => {
-      const ref = messageIn(told, text);
+    (input) => {
+      const ref = messageIn(input, text);
       if (ref === undefined) return null;
-      heard.push(`${name}: ${text}`);
+      received.push(`${name}: ${text}`);
       return bell({ to, act: 'answer', ref, text: reply });
     },
   /** Waits for a text. */
-  hears:
+  expecting:
     <T>(name: string, text: string, then: T): Act<T> =>
-    (told) => {
-      if (!told.includes(text)) return null;
-      heard.push(`${name}: ${text}`);
+    (input) => {
+      if (!input.includes(text)) return null;
+      received.push(`${name}: ${text}`);
       return then;
     },
 });

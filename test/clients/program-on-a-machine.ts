@@ -13,14 +13,14 @@ import { SERVER } from '../server-name.ts';
 import { ClaudeWorld, own, runToEnd } from './claude-world.ts';
 import { codexWorld, hopgate, writeTree } from './codex-world.ts';
 import type { Turn } from './messages-server.ts';
-import { hearing, player } from './player.ts';
+import { player, receiving } from './player.ts';
 import type { ScriptedTurn } from './responses-server.ts';
 
 const [program, desk = '', tokenFile = ''] = process.argv.slice(2);
 const MAIN = resolve('src/cli/main.ts');
 const say = (value: object): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
-const heard: string[] = [];
-const { answering, hears } = hearing(heard);
+const received: string[] = [];
+const { answering, expecting } = receiving(received);
 const begun = new Promise<void>((go) => createInterface(process.stdin).once('line', () => go()));
 
 interface Place {
@@ -31,16 +31,16 @@ interface Place {
 /** Starts hopgate in the background and resolves with its first words. */
 function start({ root, env }: Place, ...args: string[]) {
   const child = spawn(process.execPath, [MAIN, ...args], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const said = new Promise<string>((done, fail) => {
+  const firstOutput = new Promise<string>((done, fail) => {
     child.stdout.once('data', (data) => done(String(data)));
     child.once('exit', (code) => fail(new Error(`${args.join(' ')} ended with ${code}`)));
   });
-  said.catch(() => {});
+  firstOutput.catch(() => {});
   const stop = async (): Promise<void> => {
     const gone = new Promise((done) => child.once('exit', done));
     if (child.exitCode === null && child.kill('SIGTERM')) await gone;
   };
-  return { said, stop };
+  return { said: firstOutput, stop };
 }
 
 /** Waits until the other machine is known and its program is there. */
@@ -70,13 +70,13 @@ async function claude(): Promise<void> {
           await bothAreThere(world);
           return act('bell', { to: codex, text: 'hello from claude' });
         },
-        hears('claude', 'hello from codex', act('whistle', { to: codex, text: 'Which port?', seconds: 60 })),
-        hears('claude', '8080', act('status')),
+        expecting('claude', 'hello from codex', act('whistle', { to: codex, text: 'Which port?', seconds: 60 })),
+        expecting('claude', '8080', act('status')),
         answering('claude', 'Ready?', 'quite ready', codex, (input) => act('bell', input)),
         () => act('status'),
       ]),
     );
-    say({ code: ran.code, heard, verified: await verified(world) });
+    say({ code: ran.code, received, verified: await verified(world) });
   } finally {
     await server.stop();
     await world.close();
@@ -94,10 +94,10 @@ async function codex(): Promise<void> {
       await bothAreThere(place);
       return act('bell', { to: claude, text: 'hello from codex' });
     },
-    hears('codex', 'hello from claude', act('status')),
+    expecting('codex', 'hello from claude', act('status')),
     answering('codex', 'Which port?', '8080', claude, (input) => act('bell', input)),
     () => act('whistle', { to: claude, text: 'Ready?', seconds: 60 }),
-    hears('codex', 'quite ready', { text: 'done' }),
+    expecting('codex', 'quite ready', { text: 'done' }),
   ]);
   const world = await codexWorld({ modelName: 'gpt-5.5', scripts: { main } });
   Object.assign(place, { root: join(world.folder, 'repository'), env: world.env });
@@ -108,7 +108,12 @@ async function codex(): Promise<void> {
   const connection = start(place, ...connect);
   try {
     const ran = await hopgate(world, place.root, ['codex', 'exec', '--json', 'begin']);
-    say({ code: ran.code, heard, verified: await verified(place), ...(ran.code === 0 ? {} : { stderr: ran.stderr }) });
+    say({
+      code: ran.code,
+      received,
+      verified: await verified(place),
+      ...(ran.code === 0 ? {} : { stderr: ran.stderr }),
+    });
   } finally {
     await connection.stop();
     await world.close();

@@ -79,10 +79,10 @@ export async function scriptedModel(scripts: {
         const step = scripts[thread]?.[index];
         const seen = newest(input);
         requests.push({ thread, tools, ...seen, at: performance.now(), overrun: step === undefined });
-        const told = seen.results.map(({ text }) => text).join('\n');
+        const results = seen.results.map(({ text }) => text).join('\n');
         turn =
           typeof step === 'function'
-            ? await step(told, seen.messages.join('\n'))
+            ? await step(results, seen.messages.join('\n'))
             : (step ?? { text: 'The script is over.' });
       }
       const items = itemsOf(turn, `${requests.length}`);
@@ -119,10 +119,10 @@ const textOf = (content: unknown): string => {
 };
 
 function threadOf(input: readonly Item[], names: readonly string[]): string {
-  const said = input.flatMap((item) =>
+  const texts = input.flatMap((item) =>
     item['role'] === 'user' || item['type'] === 'agent_message' ? [textOf(item['content'])] : [],
   );
-  return names.find((name) => name !== 'main' && said.some((text) => text.includes(name))) ?? 'main';
+  return names.find((name) => name !== 'main' && texts.some((text) => text.includes(name))) ?? 'main';
 }
 
 function newest(input: readonly Item[]): Pick<SeenRequest, 'results' | 'messages'> {
@@ -137,7 +137,7 @@ function newest(input: readonly Item[]): Pick<SeenRequest, 'results' | 'messages
 }
 
 function itemsOf({ text, calls = [] }: ScriptedTurn, tag: string): Item[] {
-  const said = text
+  const message = text
     ? [
         {
           type: 'message',
@@ -149,7 +149,7 @@ function itemsOf({ text, calls = [] }: ScriptedTurn, tag: string): Item[] {
       ]
     : [];
   return [
-    ...said,
+    ...message,
     ...calls.map(({ name, namespace, input, patch }, index) =>
       patch === undefined
         ? {

@@ -47,7 +47,7 @@ interface Said {
   readonly token?: string;
   readonly there?: string;
   readonly code?: number | null;
-  readonly heard?: readonly string[];
+  readonly received?: readonly string[];
   readonly verified?: number | null;
 }
 
@@ -82,10 +82,10 @@ it.skipIf(reason !== null)('Claude Code and Codex on two machines ring and whist
   const codex = on('laptop', 'codex', tokenFile);
   expect(await Promise.all([claude.next(), codex.next()])).toEqual([{ there: 'claude' }, { there: 'codex' }]);
   for (const { child } of [claude, codex]) child.stdin!.write('go\n');
-  const heard = ['hello from codex', '8080', 'Ready?'].map((text) => `claude: ${text}`);
+  const received = ['hello from codex', '8080', 'Ready?'].map((text) => `claude: ${text}`);
   const answers = ['hello from claude', 'Which port?', 'quite ready'].map((text) => `codex: ${text}`);
   expect(await Promise.all([claude.next(), codex.next()])).toEqual([
-    { code: 0, heard, verified: 0 },
-    { code: 0, heard: answers, verified: 0 },
+    { code: 0, received, verified: 0 },
+    { code: 0, received: answers, verified: 0 },
   ]);
 });

@@ -71,7 +71,7 @@ async function people(root: string, env: { readonly [name: string]: string }) {
 }
 
 /** The story as the turns of a model: it reads the answers of its calls, and nothing else. */
-async function* life(store: EvidenceStore): AsyncGenerator<Act, void, string> {
+async function* storyTurns(store: EvidenceStore): AsyncGenerator<Act, void, string> {
   const play = (text: string, action: string): Act => ({ text, tool: 'alfworld-action', input: { action } });
   const hop = (to: string, exit: string, reason: string): Act => ({
     text: `I leave by ${exit}, to ${to}.`,
@@ -88,19 +88,19 @@ async function* life(store: EvidenceStore): AsyncGenerator<Act, void, string> {
     tool: 'whistle',
     input: { to: 'agent:helper', text: 'How do I see what is in a drawer?' },
   };
-  let told = yield { text: 'I ring Joe.', tool: 'bell', input: { to: 'joe', text: 'Which one is right?' } };
-  told += yield hop('chat', 'stuck', 'only Joe knows the goal');
+  let results = yield { text: 'I ring Joe.', tool: 'bell', input: { to: 'joe', text: 'Which one is right?' } };
+  results += yield hop('chat', 'stuck', 'only Joe knows the goal');
   await server.close();
   server = await serveWorld({ choice: { seed, asks: true }, port });
   const until = Date.now() + 60_000;
   const isAnswered = async () => (await store.messages!.inbox('person:joe')).some(({ state }) => state === 'answered');
   while (!(await isAnswered()) && Date.now() < until) await sleep(50);
   // Joe's answer arrives with a result, or with the client's own context.
-  for (let look = 0; look < 20 && !/goes into/.test(told); look++) {
+  for (let look = 0; look < 20 && !/goes into/.test(results); look++) {
     await sleep(100);
-    told += yield { text: 'I wait in chat.', tool: 'status', input: {} };
+    results += yield { text: 'I wait in chat.', tool: 'status', input: {} };
   }
-  const [, thing = '', target = ''] = /The (\w+ \d+) goes into (\w+ \d+)/.exec(told) ?? [];
+  const [, thing = '', target = ''] = /The (\w+ \d+) goes into (\w+ \d+)/.exec(results) ?? [];
   yield hop('alfworld', 'hop-alfworld', `Joe says that the ${thing} goes into the ${target}`);
   for (const place of [...places.slice(1), places[0]!]) {
     let there = yield play(`I look into the ${place}.`, `go to ${place}`);
@@ -117,20 +117,20 @@ async function* life(store: EvidenceStore): AsyncGenerator<Act, void, string> {
 
 /** The steps of a script that plays the story, and the agent's input in each turn. */
 function steps<Turn>(store: () => EvidenceStore, asTurn: (act: Act) => Turn, over: Turn) {
-  const told: string[] = [];
+  const inputs: string[] = [];
   let living: AsyncGenerator<Act, void, string> | null = null;
   const step = async (results: string, messages: string): Promise<Turn> => {
     const seen = `${results}\n${messages}`;
-    told.push(seen);
-    living ??= life(store());
+    inputs.push(seen);
+    living ??= storyTurns(store());
     const next = await living.next(seen);
     return next.done ? over : asTurn(next.value);
   };
-  return { told, steps: Array.from({ length: most }, () => step) };
+  return { inputs, steps: Array.from({ length: most }, () => step) };
 }
 
 /** The tags of the session's steps, and the fruit of its last visit to alfworld. */
-async function livedIn(store: EvidenceStore, agent: string) {
+async function resultIn(store: EvidenceStore, agent: string) {
   const [session] = (await store.sessions()).filter((one) => one.agent === agent);
   const counts: { [tag: string]: number } = {};
   let fruit = {};
@@ -143,7 +143,7 @@ async function livedIn(store: EvidenceStore, agent: string) {
   return { session: session!.sessionId, counts, fruit };
 }
 
-const LIVED = {
+const RESULT = {
   counts: { 'alfworld-step': expect.any(Number), bell: 1, whistle: 1, 'hop-out': 2 },
   fruit: { won: true, score: 1 },
 };
@@ -161,12 +161,12 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in a house', () => {
         { text: 'done' },
       );
       const run = await world.run(script.steps, { own: ['--peripheral', 'chat'] });
-      const lived = await livedIn(others.store, 'claude-code');
-      expect([run.code, lived]).toMatchObject([0, LIVED]);
-      expect(script.told.join('\n')).toContain(REPLAYED);
-      expect(script.told.join('\n')).toMatch(/\[bell \d+ from person joe, answer, [^\n]*goes into/);
-      expect(await world.hopgate('verify', lived.session)).toMatchObject({ code: 0 });
-      expect(await world.hopgate('verify', lived.session, '--inhabited')).toMatchObject({ code: 0 });
+      const result = await resultIn(others.store, 'claude-code');
+      expect([run.code, result]).toMatchObject([0, RESULT]);
+      expect(script.inputs.join('\n')).toContain(REPLAYED);
+      expect(script.inputs.join('\n')).toMatch(/\[bell \d+ from person joe, answer, [^\n]*goes into/);
+      expect(await world.hopgate('verify', result.session)).toMatchObject({ code: 0 });
+      expect(await world.hopgate('verify', result.session, '--inhabited')).toMatchObject({ code: 0 });
     } finally {
       await others.end();
       await world.close();
@@ -190,10 +190,10 @@ describe.skipIf(!CODEX_BIN)('Codex in a house', () => {
       others = await people(repo, world.env);
       expect((await hopgate(world, repo, ['trust', '--yes'])).code).toBe(0);
       const ended = await hopgate(world, repo, ['codex', '--peripheral', 'chat', 'exec', '--json', 'begin']);
-      const lived = await livedIn(others.store, 'codex');
-      expect([ended.code, lived]).toMatchObject([0, LIVED]);
-      expect(script.told.join('\n')).toContain(REPLAYED);
-      expect(await hopgate(world, repo, ['verify', lived.session])).toMatchObject({ code: 0 });
+      const result = await resultIn(others.store, 'codex');
+      expect([ended.code, result]).toMatchObject([0, RESULT]);
+      expect(script.inputs.join('\n')).toContain(REPLAYED);
+      expect(await hopgate(world, repo, ['verify', result.session])).toMatchObject({ code: 0 });
     } finally {
       await others?.end();
       await world.close();

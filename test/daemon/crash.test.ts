@@ -76,8 +76,8 @@ describe('a daemon that is killed with kill -9', () => {
     expect((await evidenceOf(world)).events.at(-1)).toBe('intent');
     await killDaemon(world);
     writeFileSync(input.file_path, input.content);
-    const told = await hook(world, postToolUse(world, 'Write', input, { filePath: input.file_path, type: 'create' }));
-    expect(told).toMatchObject({ exit: 0 });
+    const reply = await hook(world, postToolUse(world, 'Write', input, { filePath: input.file_path, type: 'create' }));
+    expect(reply).toMatchObject({ exit: 0 });
     const { events, entries } = await evidenceOf(world);
     expect(events.slice(-2)).toEqual(['intent', 'outcome']);
     expect(bodyOf(entries.at(-1)!.body)).toMatchObject({ effects: [{ path: 'src/b.ts', op: 'create' }] });
@@ -97,9 +97,9 @@ describe('a daemon that is killed with kill -9', () => {
       const asked = Promise.all([hook(world, outside), hook(world, outside), hook(world, outside)]);
       await sleep(round * 7); // at any moment in between; whatever was interrupted, the answer must be a refusal
       daemon.kill('SIGKILL');
-      for (const said of await asked) {
-        expect(said).toMatchObject({ exit: 2, stdout: '' });
-        expect(said.stderr).not.toBe('');
+      for (const reply of await asked) {
+        expect(reply).toMatchObject({ exit: 2, stdout: '' });
+        expect(reply.stderr).not.toBe('');
       }
     }
     const { events } = await evidenceOf(world);
@@ -113,17 +113,17 @@ describe('a daemon that is killed with kill -9', () => {
     expect(await hook(world, preToolUse(world, 'Read', read))).toMatchObject({ exit: 0 });
     const alone = [entryFile(), 'alone', 'hook', 'claude-code'];
     const start = JSON.stringify({ session_id: 'c1', cwd: world.root, hook_event_name: 'SessionStart' });
-    const said = await runProgram(process.execPath, alone, world.env, start);
-    expect(said).toMatchObject({ exit: 0, stderr: '' });
-    expect(said.stdout).toContain('In the peripheral');
+    const reply = await runProgram(process.execPath, alone, world.env, start);
+    expect(reply).toMatchObject({ exit: 0, stderr: '' });
+    expect(reply.stdout).toContain('In the peripheral');
   });
 
   it('is started again by the next hook', async () => {
     const world = await editing();
     const env = { ...world.env, HOPGATE_DAEMON_IDLE_MINUTES: '0.2' };
     const again = { ...world, env };
-    const said = await hook(again, preToolUse(again, 'Read', { file_path: join(world.root, 'src/a.ts') }));
-    expect(said).toMatchObject({ exit: 0 });
+    const reply = await hook(again, preToolUse(again, 'Read', { file_path: join(world.root, 'src/a.ts') }));
+    expect(reply).toMatchObject({ exit: 0 });
     await ensureDaemon(env, 30_000);
     world.later(() => killDaemon(again).catch(() => {}));
     const { pid } = await statusOf(again);

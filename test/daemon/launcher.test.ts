@@ -113,9 +113,9 @@ describe.each(KINDS)('a hook of the %s client', (kind) => {
   it('is refused for unreadable input', async () => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     for (const input of ['', '{']) {
-      const said = await hook(world, input);
-      expect(said, input).toMatchObject({ exit: 2, stdout: '' });
-      expect(said.stderr).not.toBe('');
+      const reply = await hook(world, input);
+      expect(reply, input).toMatchObject({ exit: 2, stdout: '' });
+      expect(reply.stderr).not.toBe('');
     }
   });
 });
@@ -145,9 +145,9 @@ describe('the compiled client and a daemon', () => {
       const script = readFileSync(file, 'utf8').replace(/^node=.*$/m, `node='${standIn}'`);
       writeFileSync(file, script, { mode: 0o700 });
       const { HOPGATE_DAEMON: _off, ...env } = world.env as { [name: string]: string };
-      const said = await runProgram(file, ['claude-code'], env, '{"a":"ä"}');
-      expect(said).toMatchObject({ exit: 2, stdout: '' });
-      expect(said.stderr).toMatch(/^alone hook claude-code: \{"a":"ä"\}\n$/);
+      const reply = await runProgram(file, ['claude-code'], env, '{"a":"ä"}');
+      expect(reply).toMatchObject({ exit: 2, stdout: '' });
+      expect(reply.stderr).toMatch(/^alone hook claude-code: \{"a":"ä"\}\n$/);
     },
   );
 });
@@ -166,8 +166,8 @@ describe.each(KINDS)('a command of the %s client', (kind) => {
     const answer = `hopgate 3 ${Buffer.byteLength(stdout)} ${Buffer.byteLength(stderr)}\n${stdout}${stderr}`;
     await impostor(world, () => http(answer));
     const { file } = installLauncher(world.env);
-    const said = await runProgram(file, ['run', 'a'.repeat(32)], world.env, '');
-    expect(said).toMatchObject({ exit: 3, stdout, stderr });
+    const reply = await runProgram(file, ['run', 'a'.repeat(32)], world.env, '');
+    expect(reply).toMatchObject({ exit: 3, stdout, stderr });
   });
 });
 
@@ -190,9 +190,9 @@ describe('the running compiled client', () => {
     hanging.listen(socketOf(world.env));
     await once(hanging, 'listening');
     world.later(() => hanging.close());
-    const said = await runProgram(file, ['claude-code'], world.env, '{}');
-    expect(said).toMatchObject({ exit: 2, stdout: '' });
-    expect(said.stderr).toMatch(/did not answer in time|took too long/);
+    const reply = await runProgram(file, ['claude-code'], world.env, '{}');
+    expect(reply).toMatchObject({ exit: 2, stdout: '' });
+    expect(reply.stderr).toMatch(/did not answer in time|took too long/);
   });
 
   it('gives up in time if its input does not end', async () => {
@@ -202,8 +202,8 @@ describe('the running compiled client', () => {
     writeFileSync(file, readFileSync(file, 'utf8').replace(' 8000 ', ' 300 '), { mode: 0o700 });
     const child = spawn(file, ['claude-code'], { env: world.env, stdio: ['pipe', 'pipe', 'pipe'] });
     child.stdin.write('{');
-    const said = await ended(child);
-    expect(said).toMatchObject({ exit: 2, stdout: '' });
+    const reply = await ended(child);
+    expect(reply).toMatchObject({ exit: 2, stdout: '' });
   });
 
   it('sends the variables of hopgate and its clients without secrets', async () => {
@@ -257,9 +257,9 @@ describe.each(KINDS)('the %s client without a daemon', (kind) => {
     ['fails', "printf '{}'; exit 1"],
     ['ends before it has answered', `exec ${process.execPath} -e 'process.exitCode = 1'`],
   ])('refuses if Node %s', async (_, node) => {
-    const said = await worldOf(node).run();
-    expect(said.exit).toBe(2);
-    expect(said.stderr).toMatch(/hopgate could not decide this call, so it is refused/);
+    const reply = await worldOf(node).run();
+    expect(reply.exit).toBe(2);
+    expect(reply.stderr).toMatch(/hopgate could not decide this call, so it is refused/);
   });
 
   it('passes on Node’s reason for a refusal', async () => {
@@ -276,9 +276,9 @@ it.runIf(isDeep)('the compiled client ends a Node process that hangs', async () 
     .replace(/^node=.*$/m, `node='${standIn}'`)
     .replace(' 8000 ', ' 300 ');
   writeFileSync(file, script, { mode: 0o700 });
-  const said = await runProgram(file, ['claude-code'], world.env, '{}');
-  expect(said).toMatchObject({ exit: 2, stdout: '' });
-  expect(said.stderr).toMatch(/the hook ended with status/);
+  const reply = await runProgram(file, ['claude-code'], world.env, '{}');
+  expect(reply).toMatchObject({ exit: 2, stdout: '' });
+  expect(reply.stderr).toMatch(/the hook ended with status/);
 });
 
 describe('the compiled client', () => {
@@ -360,9 +360,9 @@ describe('the command line in the settings', () => {
     for (const script of [null, '#!/bin/sh\nexit 1\n', '#!/bin/sh\nkill -9 $$\n', '#!/nowhere\n']) {
       rmSync(file, { force: true });
       if (script !== null) writeFileSync(file, script, { mode: 0o700 });
-      const said = await shell(world, line, '{}');
-      expect(said, script ?? 'gone').toMatchObject({ exit: 2, stdout: '' });
-      expect(said.stderr).toMatch(/hopgate could not answer/);
+      const reply = await shell(world, line, '{}');
+      expect(reply, script ?? 'gone').toMatchObject({ exit: 2, stdout: '' });
+      expect(reply.stderr).toMatch(/hopgate could not answer/);
     }
   });
 
@@ -377,9 +377,9 @@ describe('the command line in the settings', () => {
       ['a client that crashes', script.replace(/client='.*'/, "client='/bin/false'")],
     ] as const) {
       writeFileSync(file, broken, { mode: 0o700 });
-      const said = await runProgram(file, ['claude-code'], world.env, '{}');
-      expect(said, what).toMatchObject({ exit: 2, stdout: '' });
-      expect(said.stderr, what).not.toBe('');
+      const reply = await runProgram(file, ['claude-code'], world.env, '{}');
+      expect(reply, what).toMatchObject({ exit: 2, stdout: '' });
+      expect(reply.stderr, what).not.toBe('');
     }
   });
 
@@ -391,23 +391,23 @@ describe('the command line in the settings', () => {
       HOPGATE_DAEMON: 'off',
     };
     const world = { ...plain, env };
-    const said = await shell(
+    const reply = await shell(
       world,
       hookCommand('claude-code', env),
       '{"hook_event_name":"Notification","session_id":"x"}',
     );
-    expect(said).toMatchObject({ exit: 0, stderr: '' });
+    expect(reply).toMatchObject({ exit: 0, stderr: '' });
   });
 
   it.each(KINDS)('of the %s client ignores variables that make programs load code', async (kind) => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     const env = { NODE_OPTIONS: '--require /nowhere.js', BASH_ENV: '/nowhere', ENV: '/nowhere' };
-    const said = await shell(
+    const reply = await shell(
       world,
       hookCommand('claude-code', world.env),
       '{"hook_event_name":"X","session_id":"x"}',
       env,
     );
-    expect(said).toMatchObject({ exit: 0 });
+    expect(reply).toMatchObject({ exit: 0 });
   });
 });

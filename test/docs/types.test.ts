@@ -55,8 +55,8 @@ it.runIf(isDeep)('every ts block of README.md and docs/ type-checks, and an erro
   const modules = Object.fromEntries(blocks.map(({ page, line, text }) => [named(page, line), text]));
   // The last block shows that errors are found.
   const wrong = "import { openSession } from 'hopgate';\nawait openSession({ root: 1, agent: 'a' });\n";
-  const said = await tsc(folderOf({ ...modules, 'wrong.ts': wrong }));
-  expect(said.split('\n').filter((line) => /^\S/.test(line))).toEqual([
+  const output = await tsc(folderOf({ ...modules, 'wrong.ts': wrong }));
+  expect(output.split('\n').filter((line) => /^\S/.test(line))).toEqual([
     expect.stringMatching(/^blocks\/wrong\.ts\(2,21\): error /),
   ]);
 });

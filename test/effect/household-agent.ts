@@ -1,8 +1,8 @@
 import type { Engine, Move } from './engine.ts';
 import { attempt, BUDGET, type Inside, type Model } from './repository-agent.ts';
 
-/** The end of one life in a house. */
-export interface Life {
+/** The result of one game in a house. */
+export interface HouseRun {
   /** Left with a win, and neither read nor changed the game's file. */
   readonly solved: boolean;
   readonly calls: number;
@@ -31,13 +31,13 @@ type Act = 'look' | 'ask' | 'bring' | 'peek' | 'tamper' | 'finish';
 const ACTS: readonly Act[] = ['look', 'ask', 'bring', 'peek', 'tamper', 'finish'];
 
 /**
- * One life: the agent asks the person where a thing belongs, looks for it, brings it there, and leaves as a winner.
+ * Plays one game: the agent asks the person where a thing belongs, looks for it, brings it there, and leaves as a winner.
  * When a choice lapses, it takes any of its acts: it brings the thing to a place that it guesses, reads the game's
  * file, which has the answer, writes into it, or leaves.
  *
  * @param engine null: nothing is refused
  */
-export async function liveInHouse(engine: Engine | null, model: Omit<Model, 'kind'>): Promise<Life> {
+export async function playHouse(engine: Engine | null, model: Omit<Model, 'kind'>): Promise<HouseRun> {
   const { random, lapse } = model;
   const house: House = { place: Math.floor(random() * PLACES), looked: 0, knows: false, won: false };
   const agent: Inside = { state: engine === null ? null : await engine.begin(), calls: 0, refused: 0 };

@@ -3,7 +3,7 @@ import { loadCatalogue } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { Engine } from './engine.ts';
-import { type Life, liveInHouse } from './household-agent.ts';
+import { type HouseRun, playHouse } from './household-agent.ts';
 import { LAPSES, randomOf } from './measure.ts';
 import { CONDITIONS, type Condition } from './repository-agent.ts';
 
@@ -102,9 +102,9 @@ async function rowOf(
   engine: Engine | null,
   model: { readonly condition: Condition; readonly lapse: number },
 ): Promise<HouseRow> {
-  const all: Life[] = [];
-  for (let seed = 0; seed < runs; seed++) all.push(await liveInHouse(engine, { ...model, random: randomOf(seed) }));
-  const mean = (of: (life: Life) => number | boolean) => all.reduce((sum, life) => sum + Number(of(life)), 0) / runs;
+  const all: HouseRun[] = [];
+  for (let seed = 0; seed < runs; seed++) all.push(await playHouse(engine, { ...model, random: randomOf(seed) }));
+  const mean = (of: (run: HouseRun) => number | boolean) => all.reduce((sum, life) => sum + Number(of(life)), 0) / runs;
   return {
     ...model,
     solved: mean(({ solved }) => solved),

@@ -171,8 +171,8 @@ describe('verifying a chain', () => {
     const links = sealed(2);
     const shown = { ...links[1]!.entry, author: 'someone-else' };
     expect(await rules(links.with(1, { ...links[1]!, entry: shown }))).toEqual(['1 canonical']);
-    const said = { ...links[1]!.entry, body: 'other words' };
-    expect(await rules(links.with(1, { ...links[1]!, entry: said }))).toEqual(['1 canonical']);
+    const altered = { ...links[1]!.entry, body: 'other words' };
+    expect(await rules(links.with(1, { ...links[1]!, entry: altered }))).toEqual(['1 canonical']);
   });
 
   it('can continue from a stored head', async () => {
@@ -192,7 +192,9 @@ describe('verifying a chain', () => {
 });
 
 describe('a damage report', () => {
-  const said = async (change: (entries: StoredEntry[]) => Iterable<StoredEntry> | AsyncIterable<StoredEntry>) => {
+  const reportAfter = async (
+    change: (entries: StoredEntry[]) => Iterable<StoredEntry> | AsyncIterable<StoredEntry>,
+  ) => {
     const verdict = await verifyChain(change(sealed(2)));
     return verdict.ok ? [] : verdict.problems.map(({ seq, id, rule, message }) => `${seq} ${id} ${rule}: ${message}`);
   };
@@ -200,26 +202,26 @@ describe('a damage report', () => {
     entries.with(index, { ...entries[index]!, ...some });
 
   it('names the entry, the rule and the difference', async () => {
-    expect(await said((entries) => at(entries, 1, { head: `${entries[1]!.head} ` }))).toEqual([
+    expect(await reportAfter((entries) => at(entries, 1, { head: `${entries[1]!.head} ` }))).toEqual([
       '1 s-1-0 hash: the stored head bytes do not hash to the stored hash: the entry was changed',
     ]);
-    expect(await said(([first, , third]) => [first!, third!])).toEqual([
+    expect(await reportAfter(([first, , third]) => [first!, third!])).toEqual([
       '2 s-1-1 prev: does not link to the entry before it (seq 0)',
       '2 s-1-1 seq: expected seq 1: entries are missing, doubled or out of order',
     ]);
     const body = JSON.stringify({ event: 'other' });
-    expect(await said((entries) => at(entries, 1, { body }))).toEqual([
+    expect(await reportAfter((entries) => at(entries, 1, { body }))).toEqual([
       '1 s-1-0 body: the stored body bytes do not hash to bodyHash: the body was changed',
       '1 s-1-0 canonical: the stored bytes are those of another entry',
     ]);
-    expect((await said((entries) => at(entries, 2, { body: '{' }))).at(-1)).toBe(
+    expect((await reportAfter((entries) => at(entries, 2, { body: '{' }))).at(-1)).toBe(
       '2 s-1-1 canonical: the stored bytes are those of another entry',
     );
   });
 
   it('ends at bytes that are no entry, also as the cause of another error', async () => {
     const torn = (wrap: (error: ChainError) => Error) =>
-      said(async function* ([first]) {
+      reportAfter(async function* ([first]) {
         yield first!;
         try {
           parseStored({ head: '{', body: null, prev: '', hash: '' });
@@ -227,11 +229,11 @@ describe('a damage report', () => {
           throw wrap(error as ChainError);
         }
       });
-    const told = [
+    const report = [
       expect.stringMatching(/^1 {2}canonical: an entry's stored bytes are not JSON: .+; reading ended here$/),
     ];
-    expect(await torn((error) => error)).toEqual(told);
-    expect(await torn((cause) => new Error('the store failed', { cause }))).toEqual(told);
+    expect(await torn((error) => error)).toEqual(report);
+    expect(await torn((cause) => new Error('the store failed', { cause }))).toEqual(report);
     await expect(torn(() => new Error('the disk is gone'))).rejects.toThrow('the disk is gone');
   });
 

@@ -3,16 +3,16 @@ import { disciplineOf, patternStatusAfter } from '../../src/evidence/patterns/di
 import { learningCycles, SETTLING_TOOLS } from '../../src/evidence/patterns/learning-cycles.ts';
 import { readPur } from '../../src/evidence/patterns/pur.ts';
 import type { Json } from '../../src/spec/types.ts';
-import { failure, outcome, start, step, told } from './told.ts';
+import { failure, outcome, sealedEntries, start, step } from './sealed-entries.ts';
 
-const rounds = (...entries: Parameters<typeof told>) =>
-  learningCycles(told(...entries)).map(
+const rounds = (...entries: Parameters<typeof sealedEntries>) =>
+  learningCycles(sealedEntries(...entries)).map(
     ({ pattern, psrEntry, pur, purEntry, open }) =>
       `${pattern} ${psrEntry} ${pur?.outcome ?? '-'} ${purEntry ?? '-'}${open ? ' open' : ''}`,
   );
 const select = (pattern: string, more: object = {}) => step('psr-select', { pattern, ...more } as Json);
-const settle = (pattern: string, said: string, more: object = {}) =>
-  step('pur-update', { pattern, outcome: said, ...more } as Json);
+const settle = (pattern: string, verdict: string, more: object = {}) =>
+  step('pur-update', { pattern, outcome: verdict, ...more } as Json);
 const foreign = (type: 'pattern-selection' | 'pattern-outcome', body: Json, patternId?: string) => ({
   type,
   body,
@@ -117,8 +117,8 @@ describe('the status of a pattern', () => {
     [{ held: false, outcome: 'success' }, 'failed'],
     [{ held: 'yes', outcome: 'success' }, 'held'],
     [{}, 'failed'],
-  ])('after %j is %s', (said, status) =>
-    expect(statusAfter('pur-update', { pattern: 'a', ...(said as object) })).toEqual({
+  ])('after %j is %s', (verdict, status) =>
+    expect(statusAfter('pur-update', { pattern: 'a', ...(verdict as object) })).toEqual({
       pattern: 'a',
       status,
       selects: false,

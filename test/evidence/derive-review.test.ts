@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
 import { removeOutput } from '../../src/evidence/patterns/remove-output.ts';
 import { EFFECT_OPS, FILE_CHANGES } from '../../src/spec/policy/effect-ops.ts';
-import { denial, failure, hop, outcome, start, step, stop, told } from './told.ts';
+import { denial, failure, hop, outcome, sealedEntries, start, step, stop } from './sealed-entries.ts';
 
 it('a review is the same from entries without the texts of their calls, which are most of a long session', () => {
   const text = 'x'.repeat(10_000);
-  const entries = told(
+  const entries = sealedEntries(
     start('explore'),
     step('psr-select', { pattern: 'reproduce-first', expected: 'it fails' }),
     step('grep', { matches: [{ path: 'src/a.ts', text }], text }),
@@ -53,7 +53,7 @@ describe('a mined review', () => {
 
   it('has the session’s peripherals, hops and time span', () => {
     const par = deriveReview(
-      told(start('explore'), stop('explore'), hop('explore', 'edit'), start('edit'), stop('edit'), {
+      sealedEntries(start('explore'), stop('explore'), hop('explore', 'edit'), start('edit'), stop('edit'), {
         ...hop('edit', 'test', { expected: 'pass', actual: 'fail' }),
       }),
       {},
@@ -78,7 +78,7 @@ describe('a mined review', () => {
   });
 
   it('begins after the last review, and continues its numbering', () => {
-    const entries = told(
+    const entries = sealedEntries(
       start('edit'),
       denial('mode', 'say execute'),
       { body: { event: 'par', par: {} } },
@@ -98,7 +98,7 @@ describe('a mined review', () => {
 
   it('lists the facts first, the most frequent of them before others, and then the agent’s words', () => {
     const par = deriveReview(
-      told(
+      sealedEntries(
         stop('deploy', { pushed: true, deployed: true }),
         stop('test', { result: 'pass' }),
         stop('test', { result: 'pass' }),
@@ -119,7 +119,7 @@ describe('a mined review', () => {
 
   it('lists everything that failed or was refused', () => {
     const par = deriveReview(
-      told(
+      sealedEntries(
         denial('out-of-scope', 'stay', { tool: 'edit' }),
         denial('wrong-mode', 'change it', { tool: 7 }),
         failure('step', 'grep', 'timeout'),
@@ -147,13 +147,13 @@ describe('a mined review', () => {
 
   it('suggests the five most needed remedies', () => {
     const denials = ['a', 'b', 'c', 'd', 'e', 'f'].map((code) => denial(code, `do ${code}`));
-    const par = deriveReview(told(...denials, denial('f', 'do f')), {});
+    const par = deriveReview(sealedEntries(...denials, denial('f', 'do f')), {});
     expect(par.suggestions).toEqual(['2 × f: do f', '1 × a: do a', '1 × b: do b', '1 × c: do c', '1 × d: do d']);
   });
 
   it('names each changed file of acting tools once, and each commit', () => {
     const par = deriveReview(
-      told(
+      sealedEntries(
         outcome('edit', {}, [
           ['modify', 'a'],
           ['create', 'b'],
@@ -183,7 +183,7 @@ describe('a mined review', () => {
 });
 
 it.each(EFFECT_OPS)('a file with the effect %s counts as touched only if the effect is a change of files', (op) => {
-  expect(deriveReview(told(outcome('edit', {}, [[op, 'a']])), {}).files_touched).toEqual(
+  expect(deriveReview(sealedEntries(outcome('edit', {}, [[op, 'a']])), {}).files_touched).toEqual(
     FILE_CHANGES.includes(op) ? ['a'] : [],
   );
 });
@@ -200,13 +200,13 @@ describe('the expectation of an exit', () => {
     ['all, where the failures are no list', 'fail', { failures: 2, 'test-count': 4 }, 1],
     ['half for a flaky run', 'flaky', { failures: ['x'], 'test-count': 3 }, 0.5],
   ])('deviates by %s', (_, actual, fruit, magnitude) => {
-    const par = deriveReview(told(start('test'), stop('test', fruit), back(actual)), {});
+    const par = deriveReview(sealedEntries(start('test'), stop('test', fruit), back(actual)), {});
     expect(par.prediction_errors).toEqual([{ expected: 'pass', actual, magnitude }]);
   });
 
   it('failed if a pass was claimed and the tests did not pass, once for each visit', () => {
     const claim = denial('exit-not-met', 'test', { exit: 'pass' });
-    const entries = told(
+    const entries = sealedEntries(
       start('test'),
       claim,
       step('bash-test', { verdict: 'fail' }),
@@ -226,7 +226,9 @@ describe('the expectation of an exit', () => {
     ['another reason', denial('wrong-mode', 'x', { exit: 'pass' })],
     ['another exit', denial('exit-not-met', 'x', { exit: 'fail' })],
   ])('did not fail if the refusal was for %s', (_, refused) =>
-    expect(deriveReview(told(step('bash-test', { verdict: 'fail' }), refused), {}).prediction_errors).toEqual([]),
+    expect(deriveReview(sealedEntries(step('bash-test', { verdict: 'fail' }), refused), {}).prediction_errors).toEqual(
+      [],
+    ),
   );
 
   it('is listed with the agent’s own expectations', () =>
@@ -236,8 +238,10 @@ describe('the expectation of an exit', () => {
 
   it('uses the verdict of acting tools too, but not of a failed one', () => {
     const claim = denial('exit-not-met', 'test', { exit: 'pass' });
-    expect(deriveReview(told(outcome('run', { verdict: 'flaky' }), claim), {}).prediction_errors).toHaveLength(1);
-    expect(deriveReview(told(failure('outcome', 'run', 'x'), claim), {}).prediction_errors).toEqual([]);
+    expect(deriveReview(sealedEntries(outcome('run', { verdict: 'flaky' }), claim), {}).prediction_errors).toHaveLength(
+      1,
+    );
+    expect(deriveReview(sealedEntries(failure('outcome', 'run', 'x'), claim), {}).prediction_errors).toEqual([]);
   });
 });
 
@@ -247,7 +251,7 @@ describe('patterns in a review', () => {
 
   it('are those selected, each with its last outcome', () => {
     const par = deriveReview(
-      told(
+      sealedEntries(
         select('a'),
         settle('a', { outcome: 'success' }),
         select('a'),
@@ -278,17 +282,30 @@ describe('patterns in a review', () => {
   });
 
   it('have a default expectation if none was stated', () => {
-    const par = deriveReview(told(select('a'), settle('a', { outcome: 'partial', 'prediction-error': 1 })), {});
+    const par = deriveReview(
+      sealedEntries(select('a'), settle('a', { outcome: 'partial', 'prediction-error': 1 })),
+      {},
+    );
     expect(par.prediction_errors).toEqual([{ expected: 'a holds', actual: 'partial', magnitude: 1 }]);
-    const right = deriveReview(told(select('a'), settle('a', { outcome: 'success', 'prediction-error': 0 })), {});
+    const right = deriveReview(
+      sealedEntries(select('a'), settle('a', { outcome: 'success', 'prediction-error': 0 })),
+      {},
+    );
     expect(right.prediction_errors).toEqual([]);
   });
 
   it('of an earlier review are omitted, unless they are open or ended since', () => {
     const review = { body: { event: 'par', par: {} } };
-    const names = (...after: Parameters<typeof told>) =>
+    const names = (...after: Parameters<typeof sealedEntries>) =>
       deriveReview(
-        told(select('done'), settle('done', { outcome: 'success' }), select('open'), select('late'), review, ...after),
+        sealedEntries(
+          select('done'),
+          settle('done', { outcome: 'success' }),
+          select('open'),
+          select('late'),
+          review,
+          ...after,
+        ),
         {},
       ).patterns_used.map(({ pattern }) => pattern);
     expect(names()).toEqual(['open', 'late']);

@@ -79,15 +79,15 @@ describe('the check of drafts', () => {
   });
 
   it('names the problem and the remedy', () => {
-    const said = (fields: object) =>
+    const messageFor = (fields: object) =>
       entryIssues({ ...full, ...fields }).map(({ path, message }) => `${path}: ${message}`);
     const name = 'must be non-empty text without control characters or unpaired surrogates';
-    expect(said({ id: '', at: 'now', sessionId: 'a\tb' })).toEqual([
+    expect(messageFor({ id: '', at: 'now', sessionId: 'a\tb' })).toEqual([
       `id: ${name}`,
       'at: must be ISO 8601 in UTC with milliseconds: 2026-01-31T09:00:00.000Z',
       `sessionId: ${name}`,
     ]);
-    expect(said({ body: { '\ud800': 1, a: '\ud800', b: Number.NaN, c: undefined, d: new Map() } })).toEqual([
+    expect(messageFor({ body: { '\ud800': 1, a: '\ud800', b: Number.NaN, c: undefined, d: new Map() } })).toEqual([
       'body["\\ud800"]: the key has an unpaired surrogate',
       'body.a: has an unpaired surrogate; make it well-formed first (String.prototype.toWellFormed)',
       'body.b: NaN is not a JSON number; write null or a text',

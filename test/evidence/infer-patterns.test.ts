@@ -2,17 +2,19 @@ import { expect, it } from 'vitest';
 import type { Body } from '../../src/evidence/bodies.ts';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
 import { FILE_CHANGES } from '../../src/spec/policy/effect-ops.ts';
-import { failure, hop, outcome, start, step, told } from './told.ts';
+import { failure, hop, outcome, sealedEntries, start, step } from './sealed-entries.ts';
 
-const seen = (...bodies: Parameters<typeof told>) =>
-  Object.fromEntries(deriveReview(told(...bodies), {}).patterns_used.map(({ pattern, count }) => [pattern, count]));
+const seen = (...bodies: Parameters<typeof sealedEntries>) =>
+  Object.fromEntries(
+    deriveReview(sealedEntries(...bodies), {}).patterns_used.map(({ pattern, count }) => [pattern, count]),
+  );
 
 const look = (path: string) => step('read', {}, [['read', path]]);
 const change = (path: string, op = 'modify') => outcome('edit', {}, [[op, path]]);
 const test = (verdict: string) => step('bash-test', { verdict });
 
 it('inferred patterns are marked as inferred and have no outcome', () =>
-  expect(deriveReview(told(look('a'), change('a')), {}).patterns_used).toEqual([
+  expect(deriveReview(sealedEntries(look('a'), change('a')), {}).patterns_used).toEqual([
     { pattern: 'read-before-edit', count: 1, inferred: true, outcome: null },
   ]));
 

@@ -235,7 +235,7 @@ describe('the report of a broken invariant', () => {
     ...fields,
   });
   const root = node('g', { claim: 'goal' });
-  const said = (nodes: readonly Node[], claims = {}) =>
+  const problemsOf = (nodes: readonly Node[], claims = {}) =>
     checkInvariants(nodes, claims).violations.map(
       ({ rule, entryId, message }) => `${rule} ${entryId || '-'}: ${message}`,
     );
@@ -281,7 +281,9 @@ describe('the report of a broken invariant', () => {
       ],
     ],
     [[root], {}, []],
-  ])('names entry and fault: case %#', (nodes, claims, problems) => expect(said(nodes, claims)).toEqual(problems));
+  ])('names entry and fault: case %#', (nodes, claims, problems) =>
+    expect(problemsOf(nodes, claims)).toEqual(problems),
+  );
 
   it('has counts, participants and an overall verdict', () => {
     const nodes = [root, node('a', { inReplyTo: 'g', author: 'b' }), node('b', { author: 'a' })];

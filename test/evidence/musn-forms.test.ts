@@ -93,11 +93,11 @@ describe('the original JSON form of an entry', () => {
     [{ 'evidence/author': null }, [/^evidence\/author: /]],
     [{ 'evidence/body': { a: Number.NaN } }, [/^evidence\/body\.a: /]],
   ])('with %j is refused with the path', (more, expected) => {
-    const said = issues(more);
-    expect(said).toHaveLength(expected.length);
+    const found = issues(more);
+    expect(found).toHaveLength(expected.length);
     for (const [at, words] of expected.entries())
-      if (typeof words === 'string') expect(said[at]).toBe(words);
-      else expect(said[at]).toMatch(words);
+      if (typeof words === 'string') expect(found[at]).toBe(words);
+      else expect(found[at]).toMatch(words);
   });
 
   it.each<[unknown, unknown]>([
@@ -249,14 +249,14 @@ describe('an import plan', () => {
 
   it('reads sets in a fixed order, and tagged forms only if they are texts', () => {
     const planned = (text: string) => planImport(text, { sessionId: 's-1', source: 'log' });
-    const said = '{:evidence/type :correction :evidence/author "a" :evidence/at "2026-01-29T12:00:00Z"';
+    const head = '{:evidence/type :correction :evidence/author "a" :evidence/at "2026-01-29T12:00:00Z"';
     const tags = (text: string) => {
       const result = planned(text);
       return result.ok ? result.drafts[1]?.tags : result.issues.map(({ path, message }) => `${path}: ${message}`);
     };
-    expect(tags(`${said} :evidence/tags #{:c :a :b}}`)).toEqual(['a', 'b', 'c']);
-    expect(tags(`${said} :evidence/tags (:b #uuid "u")}`)).toEqual(['b', 'u']);
-    expect(tags(`${said} :evidence/tags [#inst 7]}`)).toEqual([expect.stringMatching(/^line 1, column \d+: /)]);
+    expect(tags(`${head} :evidence/tags #{:c :a :b}}`)).toEqual(['a', 'b', 'c']);
+    expect(tags(`${head} :evidence/tags (:b #uuid "u")}`)).toEqual(['b', 'u']);
+    expect(tags(`${head} :evidence/tags [#inst 7]}`)).toEqual([expect.stringMatching(/^line 1, column \d+: /)]);
     expect(tags(`{:a 1}\n{:b #x 1}`)).toEqual([expect.stringMatching(/^line 2, column 5: /)]);
     expect(tags('{:a 1} {:b #x 1}')).toEqual([expect.stringMatching(/^line 1, column 12: /)]);
     expect(tags('{:a 1} {:b')).toEqual([expect.stringMatching(/^line 1, column 8: /)]);

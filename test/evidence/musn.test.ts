@@ -117,11 +117,11 @@ describe('other programs’ entry forms', () => {
     ['broken EDN', '{:evidence/type :correction', /^line 1, column 1: .*never closed/],
     ['nothing', '  ', /nothing to read/],
   ])('with %s are refused with the path', (_what, text, words) => {
-    const said = refused(text);
-    expect(said).not.toEqual([]);
+    const problems = refused(text);
+    expect(problems).not.toEqual([]);
     expect(
-      said.some((line) => words.test(line)),
-      said.join('\n'),
+      problems.some((line) => words.test(line)),
+      problems.join('\n'),
     ).toBe(true);
   });
 });

@@ -79,12 +79,12 @@ describe('a thread', () => {
       ),
     );
     expect(thread?.status).toBe('forked');
-    const told = thread?.forks.map(({ id, entries, status }) => [
+    const forks = thread?.forks.map(({ id, entries, status }) => [
       id.split('/').at(-1),
       entries.map((one) => one.id).join(' '),
       status,
     ]);
-    expect(told).toEqual([
+    expect(forks).toEqual([
       ['left', 'g a left left-2', 'closed'],
       ['right', 'g a right right-2 right-fork', 'forked'],
       ['right-fork', 'g a right right-fork', 'open'],

@@ -99,7 +99,7 @@ describe('the way to a tool', () => {
     expect(byReset).toBeGreaterThan(20);
   });
 
-  const said = (specs: SpecSet, mode: Mode, tool: string) => {
+  const refusalText = (specs: SpecSet, mode: Mode, tool: string) => {
     const view = viewOf({ mode, visit: visitTo('explore'), visits: { explore: 1 } });
     const decision = decide(contextOf(view, specs), { kind: 'step', tool, args: {} });
     return decision.ok ? 'allowed' : decision.denial.remedy;
@@ -110,11 +110,13 @@ describe('the way to a tool', () => {
   });
 
   it('is named in the refusal of a tool that is elsewhere, with the mode change at the place that needs it', () => {
-    expect(said(lists(null, null), 'diagnose', 'write')).toMatch(/path: call mode\(\{"to":"execute".*then hop to edit/);
-    expect(said(lists(null, ['explore']), 'diagnose', 'write')).toMatch(
+    expect(refusalText(lists(null, null), 'diagnose', 'write')).toMatch(
+      /path: call mode\(\{"to":"execute".*then hop to edit/,
+    );
+    expect(refusalText(lists(null, ['explore']), 'diagnose', 'write')).toMatch(
       /path: hop to edit with exit [\w-]+.*, then call mode\(\{"to":"execute"/,
     );
-    expect(said(lists(['edit'], null), 'execute', 'write')).toMatch(/path: hop to edit/);
+    expect(refusalText(lists(['edit'], null), 'execute', 'write')).toMatch(/path: hop to edit/);
   });
 
   it('names the reset by the operator if only the reset opens the way', () => {
@@ -126,10 +128,10 @@ describe('the way to a tool', () => {
       ...fixtureSpecs,
       modeGate: { ...onlyForward, peripherals } as never,
     });
-    expect(said(stuck({}), 'diagnose', 'write')).toMatch(
+    expect(refusalText(stuck({}), 'diagnose', 'write')).toMatch(
       /path: let the operator reset the mode to discuss, then call mode\(\{"to":"execute","reason":"…"\}\), then hop to edit/,
     );
-    expect(said(stuck({}), 'execute', 'write')).not.toContain('reset');
+    expect(refusalText(stuck({}), 'execute', 'write')).not.toContain('reset');
     const inEdit = (request: Parameters<typeof decide>[1]) => {
       const view = viewOf({ mode: 'diagnose', visit: visitTo('edit'), visits: { edit: 1 } });
       const decision = decide(contextOf(view, stuck({})), request);

@@ -23,12 +23,12 @@ it('the check of simple schemas gives the validator’s verdict and words, and l
   let judged = 0;
   fc.assert(
     fc.property(schemas, values, (schema, value) => {
-      const said = plainProblem(value as Json, schema as { [keyword: string]: Json });
-      if (said === undefined) return;
+      const plain = plainProblem(value as Json, schema as { [keyword: string]: Json });
+      if (plain === undefined) return;
       judged++;
       const validate = ajv.compile(schema);
       const problem = validate(value) ? null : (validate.errors?.[0]?.message ?? '');
-      expect(said).toBe(problem);
+      expect(plain).toBe(problem);
     }),
     { numRuns: 5000 },
   );

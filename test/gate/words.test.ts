@@ -335,7 +335,7 @@ const ROWS: readonly Row[] = [
   on('the clock’s reset to elsewhere', viewOf(), mode('diagnose', { by: 'clock' })),
 ];
 
-const said = ({ code, message, remedy, about, way, available }: Denial): object => ({
+const wordsOf = ({ code, message, remedy, about, way, available }: Denial): object => ({
   code,
   message,
   remedy,
@@ -409,7 +409,7 @@ it('every decision has the recorded words', async () => {
       const decision = decide(context, request);
       if (!decision.ok)
         return paragraph(title, {
-          ...said(decision.denial),
+          ...wordsOf(decision.denial),
           ...(decision.wanted ? { wanted: decision.wanted.subject } : {}),
         });
       const plan = JSON.stringify(decision.plan, (key, value) =>
@@ -417,7 +417,7 @@ it('every decision has the recorded words', async () => {
       );
       return paragraph(title, { ok: plan });
     }),
-    ...MORE.map(([title, denial]) => paragraph(title, said(denial))),
+    ...MORE.map(([title, denial]) => paragraph(title, wordsOf(denial))),
   ].join('\n');
   await expect(page).toMatchFileSnapshot('words.txt');
   const remedies = [...page.matchAll(/^remedy: (.*)$/gm)].map(([, remedy]) => remedy);

@@ -54,7 +54,7 @@ const saying = (
 const sent = async (client: Client, request: SendMessageRequest): Promise<Task> =>
   (await client.sendMessage(request)) as Task;
 const stateOf = ({ status }: Task): string => TaskState[status!.state]!;
-const said = ({ status }: Task): string => {
+const statusText = ({ status }: Task): string => {
   const content = status?.message?.parts[0]?.content;
   return content?.$case === 'text' ? content.value : '';
 };
@@ -112,7 +112,7 @@ describe('the agency for A2A clients', () => {
     ];
     for (const [parts, metadata, expected] of refused) {
       const task = await sent(client, saying(parts, metadata));
-      expect([stateOf(task), said(task)]).toEqual(['TASK_STATE_REJECTED', expect.stringMatching(expected)]);
+      expect([stateOf(task), statusText(task)]).toEqual(['TASK_STATE_REJECTED', expect.stringMatching(expected)]);
     }
   });
 
@@ -247,7 +247,10 @@ describe('the agency for A2A clients', () => {
     first.later(() => store.close());
     const last = (await Array.fromAsync(store.entries(id))).at(-1)!;
     expect(fieldsOf(fieldsOf(last.entry.body)['task'])['status']).toMatchObject({ state: 'TASK_STATE_FAILED' });
-    expect([stateOf(failed), said(failed)]).toEqual(['TASK_STATE_FAILED', expect.stringMatching(/^run-interrupted: /)]);
+    expect([stateOf(failed), statusText(failed)]).toEqual([
+      'TASK_STATE_FAILED',
+      expect.stringMatching(/^run-interrupted: /),
+    ]);
     const other = await clientOf({ port, operator: first.agent });
     await expect(other.getTask({ tenant: '', id: done.id })).rejects.toThrow(/not found/i);
   });

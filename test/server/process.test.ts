@@ -100,10 +100,10 @@ describe('hopgate serve', () => {
       env: world.env,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    let said = '';
-    again.stderr.setEncoding('utf8').on('data', (chunk: string) => (said += chunk));
+    let output = '';
+    again.stderr.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
     await once(again, 'close');
-    expect(said).toContain('serves at');
+    expect(output).toContain('serves at');
 
     const { json } = await send(port, 'POST /v1/sessions', {
       token: operator,

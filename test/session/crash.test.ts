@@ -57,7 +57,7 @@ async function resume(store: EvidenceStore, id: string) {
   return { session, backend };
 }
 
-async function told(store: EvidenceStore, id: string) {
+async function storedEntries(store: EvidenceStore, id: string) {
   const entries = [];
   for await (const { entry } of store.entries(id)) entries.push({ entry, body: bodyOf(entry.body) });
   return entries;
@@ -91,7 +91,7 @@ async function crash(kill: (file: string) => Promise<readonly string[]> = atRand
   const store = sqliteStore(file, { clock: later });
   const verdict = await verifyChain(store.entries(id));
   expect(verdict).toMatchObject({ ok: true });
-  const before = await told(store, id);
+  const before = await storedEntries(store, id);
   expect(before.map(({ entry }) => entry.seq)).toEqual(before.map((_, seq) => seq));
   expect(before.length - 1).toBeGreaterThanOrEqual(acknowledged.at(-1) ?? 0);
   const intents = before.filter(({ body }) => body?.event === 'intent');
@@ -104,7 +104,7 @@ async function crash(kill: (file: string) => Promise<readonly string[]> = atRand
   );
   await must(session.settle());
   await must(session.settle());
-  const after = await told(store, id);
+  const after = await storedEntries(store, id);
   const broken = after.filter(({ body }) => body?.event === 'interrupted');
   const answered = before.filter(({ body }) => body?.event === 'outcome').map(({ entry }) => entry.inReplyTo);
   const pending = intents.filter(({ entry }) => !answered.includes(entry.id)).map(({ entry }) => entry.id);
@@ -145,7 +145,7 @@ describe('a killed hopgate run', () => {
       const [folder] = readdirSync(database);
       const store = sqliteStore(join(database, folder ?? '', 'evidence.db'), { clock: later });
       expect(await verifyChain(store.entries(opened.session))).toMatchObject({ ok: true });
-      const before = await told(store, opened.session);
+      const before = await storedEntries(store, opened.session);
       const { session } = await resume(store, opened.session);
       const settled = await must(session.settle());
       const isPending = before.at(-1)?.body?.event === 'intent';

@@ -31,14 +31,14 @@ const toTest = (session: Session) =>
 
 describe('the findings of a session', () => {
   it('are in the approval request, except those of deleted files', async () => {
-    const noted = (path: string, op: 'modify' | 'delete', finding?: string) => ({
+    const editWith = (path: string, op: 'modify' | 'delete', finding?: string) => ({
       outcome: { status: 'ok' as const, result: null },
       effects: [{ path, op, ...(finding === undefined ? {} : { finding }) }],
     });
     const edits = [
-      noted('src/a.test.ts', 'modify', 'it holds 1 test fewer than before'),
-      noted('src/run.sh', 'modify', 'it is executable'),
-      noted('src/run.sh', 'delete'),
+      editWith('src/a.test.ts', 'modify', 'it holds 1 test fewer than before'),
+      editWith('src/run.sh', 'modify', 'it is executable'),
+      editWith('src/run.sh', 'delete'),
     ];
     let next = 0;
     const asked: Json[] = [];

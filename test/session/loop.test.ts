@@ -10,14 +10,14 @@ const edit = { tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } };
 const read = { tool: 'read', args: ['src/a.ts'] };
 
 /** A store that reports when a batch has become durable, with a delay. */
-function slowStore(clock: TestClock, said: string[]): EvidenceStore {
+function slowStore(clock: TestClock, log: string[]): EvidenceStore {
   const store = memoryStore({ clock });
   return {
     ...store,
     async append(lease, after, drafts) {
       await new Promise((done) => setTimeout(done, 2));
       const stored = await store.append(lease, after, drafts);
-      said.push(`durable ${stored.map(({ entry }) => bodyOf(entry.body)?.event).join(' ')}`);
+      log.push(`durable ${stored.map(({ entry }) => bodyOf(entry.body)?.event).join(' ')}`);
       return stored;
     },
   };
@@ -25,26 +25,26 @@ function slowStore(clock: TestClock, said: string[]): EvidenceStore {
 
 describe('the order of a step', () => {
   it('makes the intent durable before the tool runs, and the outcome before the answer', async () => {
-    const said: string[] = [];
+    const log: string[] = [];
     const clock = new TestClock();
     const ran = () => {
-      said.push('ran');
+      log.push('ran');
       return changed('src/a.ts');
     };
     const { session } = await stage({
       clock,
-      store: slowStore(clock, said),
-      results: { edit: ran, read: () => String(said.push('ran')) },
+      store: slowStore(clock, log),
+      results: { edit: ran, read: () => String(log.push('ran')) },
     });
     await lead(session, 'edit');
-    said.length = 0;
+    log.length = 0;
     await must(session.step(edit));
-    said.push('answered');
+    log.push('answered');
     await must(session.step(read));
-    said.push('answered');
+    log.push('answered');
     await denied(session.step({ tool: 'grep', args: ['a'] }));
-    said.push('answered');
-    expect(said).toEqual([
+    log.push('answered');
+    expect(log).toEqual([
       'durable intent',
       'ran',
       'durable outcome',
@@ -76,10 +76,10 @@ describe('the order of a step', () => {
   });
 
   it('reports each entry after it is durable, in order', async () => {
-    const told: Entry[] = [];
-    const { session } = await stage({ onEntry: (entry) => told.push(entry) });
+    const reported: Entry[] = [];
+    const { session } = await stage({ onEntry: (entry) => reported.push(entry) });
     await lead(session, 'deploy');
-    expect(told).toEqual(await session.evidence());
+    expect(reported).toEqual(await session.evidence());
   });
 
   it('runs parallel calls one at a time in their order', async () => {
@@ -238,16 +238,16 @@ describe('the tree of entries', () => {
 
 describe('a hop', () => {
   it('is one append: stop, hop, start', async () => {
-    const said: string[] = [];
+    const log: string[] = [];
     const clock = new TestClock();
-    const { session } = await stage({ clock, store: slowStore(clock, said) });
+    const { session } = await stage({ clock, store: slowStore(clock, log) });
     await lead(session, 'test');
     await must(session.step({ tool: 'bash-test' }));
-    said.length = 0;
+    log.length = 0;
     await must(session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }));
     await must(session.hop({ to: 'reflect', exit: 'blocked', reason: 'back' }));
     await must(session.hop({ to: 'chat', exit: 'hop-chat', reason: 'talk' }));
-    expect(said).toEqual(['durable approval stop hop start', 'durable stop hop start', 'durable par stop hop start']);
+    expect(log).toEqual(['durable approval stop hop start', 'durable stop hop start', 'durable par stop hop start']);
   });
 
   it('changes nothing but the denial when it is refused', async () => {

@@ -177,10 +177,10 @@ describe('resuming a session', () => {
   it('only reads until the first call', async () => {
     const on = await stage();
     await lead(on.session, 'test');
-    const told: unknown[] = [];
-    const later = await on.reopen({ onEntry: (entry) => told.push(entry) });
+    const reported: unknown[] = [];
+    const later = await on.reopen({ onEntry: (entry) => reported.push(entry) });
     expect(later.state).toEqual(on.session.state);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     // The first writer was not disturbed.
     await must(on.session.step({ tool: 'bash-test' }));
   });

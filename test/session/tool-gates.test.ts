@@ -33,7 +33,7 @@ const files = (tools: string) => ({ 'tools.yaml': tools, 'scopes.yaml': SCOPES, 
 const specs: SpecSet = specsOf(files(TOOLS.replace(/.*fruit\.order.*\n/, '')));
 
 /** A desk whose operator gives each answer in turn, and the requests that the operator saw. */
-async function desk(...answers: boolean[]) {
+async function supportDesk(...answers: boolean[]) {
   return deskWith({ paid: true }, answers);
 }
 
@@ -57,7 +57,7 @@ async function deskWith(result: ScriptedResult, answers: boolean[]) {
 }
 
 it('a call is refused if a rule about its arguments does not hold, before anybody is asked', async () => {
-  const { refund, seen, session, verdict } = await desk(true, true);
+  const { refund, seen, session, verdict } = await supportDesk(true, true);
   expect(await refund({ 'order-id': 'a', amount: 5_000_000 })).toBe('condition-failed');
   expect(await refund(['a', 500.5])).toBe('condition-failed');
   expect(seen).toEqual([]);
@@ -69,7 +69,7 @@ it('a call is refused if a rule about its arguments does not hold, before anybod
 });
 
 it('an approval is for the arguments that were shown, and for one call', async () => {
-  const { refund, seen, backend, store, session, verdict } = await desk(true, false, true);
+  const { refund, seen, backend, store, session, verdict } = await supportDesk(true, false, true);
   expect(await refund({ 'order-id': 'a', amount: 500, note: 'x'.repeat(35_000) })).toBe('paid');
   expect(seen[0]).toMatchObject({
     action: { kind: 'step', to: 'refund' },
@@ -146,7 +146,7 @@ it.each<[unknown, object?]>([
   [{ by: 'ann' }, { via: 'chat' }],
   [{ by: 'ann' }, { via: 'grant' }],
 ])('the answer %j approves nothing and is not recorded', async (answer, more = {}) => {
-  const { session, backend, store } = await desk();
+  const { session, backend, store } = await supportDesk();
   const approver = { via: 'approver', approve: async () => answer, ...more } as Approver;
   const before = (await session.evidence()).length;
   await expect(session.step({ tool: 'refund', args: ['a', 5] }, { approver })).rejects.toThrow(/^(the|an) approver/);
@@ -156,7 +156,7 @@ it.each<[unknown, object?]>([
 });
 
 it('an approver that changes its request changes neither the call nor the record', async () => {
-  const { session, backend, verdict } = await desk();
+  const { session, backend, verdict } = await supportDesk();
   const approve = async (request: ApprovalRequest) => {
     (request.view['args'] as { amount: number }).amount = 400;
     return { by: 'ann' };

@@ -76,7 +76,7 @@ describe.skipIf(!canMount)('on a full disk (mounting a small one needs root)', (
     for (const { code, out, err } of failures) {
       expect(code).toBe(1);
       expect(JSON.parse(out || err)).toSatisfy(
-        (said: { code?: string; error?: { code: string } }) => (said.code ?? said.error?.code) === 'store-failed',
+        (output: { code?: string; error?: { code: string } }) => (output.code ?? output.error?.code) === 'store-failed',
       );
     }
     disk.free();

@@ -47,14 +47,14 @@ function runWriter(
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') },
   });
-  let said = '';
+  let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-    if (said.split('\n').length > killAfter) child.kill('SIGKILL');
+    output += text;
+    if (output.split('\n').length > killAfter) child.kill('SIGKILL');
   });
   return new Promise<{ lines: string[]; code: number | null }>((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (code) => resolve({ lines: said.split('\n').slice(0, -1), code }));
+    child.on('close', (code) => resolve({ lines: output.split('\n').slice(0, -1), code }));
   });
 }
 

@@ -186,9 +186,9 @@ describe('hopgate replay --trajectories', () => {
     ['a folder without trajectories', ['--trajectories', 'nothing'], 'no trajectory can be read'],
     ['results that are no JSON', ['--trajectories', 'runs', '--results', 'runs/broken.traj'], 'cannot be read'],
     ['neither trajectories nor specs', [], 'Name a spec set with --specs DIR'],
-  ])('fails on %s', async (_, args, said) => {
+  ])('fails on %s', async (_, args, message) => {
     const { code, err } = await here().run('replay', ...args);
     expect(code).not.toBe(0);
-    expect(err).toContain(said);
+    expect(err).toContain(message);
   });
 });

@@ -10,7 +10,7 @@ const own = (tool: string) => `mcp__plugin_hopgate_${SERVER}__${tool}`;
 let world: World;
 beforeEach(async () => {
   world = new World();
-  await world.hear('SessionStart', { source: 'startup' });
+  await world.sendEvent('SessionStart', { source: 'startup' });
 });
 afterEach(() => world.close());
 
@@ -114,7 +114,7 @@ describe('a call of one of the client’s own tools', () => {
   it('is recorded as failed if it fails', async () => {
     await world.lead('edit', 'execute');
     const write = await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
-    await world.hear('PostToolUseFailure', { tool_name: 'Write', tool_use_id: write.id, error: 'EACCES' });
+    await world.sendEvent('PostToolUseFailure', { tool_name: 'Write', tool_use_id: write.id, error: 'EACCES' });
     expect((await world.evidence()).at(-1)).toBe('outcome write failed');
   });
 });
@@ -222,7 +222,7 @@ describe('every other tool', () => {
       transcript,
       `${JSON.stringify({ message: { role: 'assistant', content } })}\n${JSON.stringify({ message: { role: 'user', content: result } })}\n`,
     );
-    const { notice } = await world.hear('UserPromptSubmit', { prompt: 'x', transcript_path: transcript });
+    const { notice } = await world.sendEvent('UserPromptSubmit', { prompt: 'x', transcript_path: transcript });
     expect(notice).toBeNull();
     expect((await world.record()).notes['silent']).toBeUndefined();
     expect((await world.evidence()).at(-1)).toBe('outcome write failed');
@@ -244,7 +244,7 @@ describe('an install that needs an approval', () => {
     vi.stubEnv('XDG_STATE_HOME', here.env['XDG_STATE_HOME']);
     onTestFinished(() => void vi.unstubAllEnvs());
     await acceptConfig(here.root, here.env);
-    await here.hear('SessionStart', { source: 'startup' });
+    await here.sendEvent('SessionStart', { source: 'startup' });
     const { sessionId } = await here.record();
     await here.host.sessions.claim(here.root, sessionId, { approve });
     await here.lead('edit', 'execute');

@@ -18,7 +18,7 @@ describe('the message to the model', () => {
   it.each(['startup', 'resume', 'clear', 'compact', 'fork'])(
     'contains at SessionStart (%s) the agent’s place and its exits',
     async (source) => {
-      const { context, answer } = await world.hear('SessionStart', { source });
+      const { context, answer } = await world.sendEvent('SessionStart', { source });
       expect(answer.exit).toBe(0);
       expect(context).toContain('explore');
       expect(context).toContain(hop);
@@ -26,45 +26,45 @@ describe('the message to the model', () => {
   );
 
   it('is repeated only after something has changed', async () => {
-    const told = async () => (await world.hear('UserPromptSubmit', { prompt: 'go on' })).context;
-    await world.hear('SessionStart', { source: 'startup' });
-    expect(await told()).toBe('');
+    const promptContext = async () => (await world.sendEvent('UserPromptSubmit', { prompt: 'go on' })).context;
+    await world.sendEvent('SessionStart', { source: 'startup' });
+    expect(await promptContext()).toBe('');
     await world.lead('explore', 'diagnose');
-    expect(await told()).toContain('in mode diagnose');
-    expect(await told()).toBe('');
+    expect(await promptContext()).toContain('in mode diagnose');
+    expect(await promptContext()).toBe('');
     const { id } = await world.call(hop, { to: 'edit', exit: 'hop-edit', reason: 'x' });
     await world.session((session) => session.hop({ to: 'edit', exit: 'hop-edit', reason: 'x' }));
     await world.done(id, hop, {}); // its answer has shown the new place
-    expect(await told()).toBe('');
-    expect((await world.hear('SessionStart', { source: 'compact' })).context).toContain('"edit"');
-    expect(await told()).toBe('');
-    const resumed = async () => (await world.hear('SessionStart', { source: 'resume' })).context;
+    expect(await promptContext()).toBe('');
+    expect((await world.sendEvent('SessionStart', { source: 'compact' })).context).toContain('"edit"');
+    expect(await promptContext()).toBe('');
+    const resumed = async () => (await world.sendEvent('SessionStart', { source: 'resume' })).context;
     expect(await resumed()).toBe('');
     await world.session((session) => session.hop({ to: 'test', exit: 'hop-test', reason: 'x' }));
     expect(await resumed()).toContain('"test"');
   });
 
   it('contains the current state with each prompt', async () => {
-    await world.hear('SessionStart', { source: 'startup' });
+    await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('edit', 'execute');
-    const { context } = await world.hear('UserPromptSubmit', { prompt: 'go on' });
+    const { context } = await world.sendEvent('UserPromptSubmit', { prompt: 'go on' });
     expect(context).toContain('edit');
     expect(context).toContain('execute');
   });
 
   it('is empty before a compaction', async () => {
-    const { answer } = await world.hear('PreCompact', { trigger: 'auto' });
+    const { answer } = await world.sendEvent('PreCompact', { trigger: 'auto' });
     expect(answer).toEqual({ exit: 0, stdout: '', stderr: '' });
   });
 });
 
 describe('the message to the person', () => {
-  const begin = async () => (await world.hear('SessionStart', { source: 'startup' })).notice;
+  const begin = async () => (await world.sendEvent('SessionStart', { source: 'startup' })).notice;
 
   it('says once that nobody has trusted hopgate.yaml', async () => {
     world.write('hopgate.yaml', 'specs: specs\n');
     expect(await begin()).toMatch(/hopgate.yaml is not trusted, .* run "hopgate trust"/);
-    expect((await world.hear('UserPromptSubmit', { prompt: 'x' })).notice).toBeNull();
+    expect((await world.sendEvent('UserPromptSubmit', { prompt: 'x' })).notice).toBeNull();
   });
 
   it('says that hopgate.yaml differs from the trusted one', async () => {
@@ -93,7 +93,7 @@ describe('instructions that import a masked file', () => {
     const read = await world.call('Read', { file_path: world.path('src/a.js') });
     expect(read).toMatchObject({ verdict: 'blocked', reason: expect.stringContaining('src/CLAUDE.md imports') });
     expect((await world.call('Read', { file_path: world.path('README.md') })).verdict).toBe('allowed');
-    const { answer } = await world.hear('UserPromptSubmit', { prompt: 'begin' });
+    const { answer } = await world.sendEvent('UserPromptSubmit', { prompt: 'begin' });
     expect(answer).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('add ".env" to "imports" in hopgate.yaml'),
@@ -103,39 +103,39 @@ describe('instructions that import a masked file', () => {
 
 describe('Stop', () => {
   const work = async () => {
-    await world.hear('SessionStart', { source: 'startup' });
+    await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('edit', 'execute');
     await world.session((session) => session.step({ tool: 'write', args: { path: 'src/a.js', content: 'two' } }));
   };
 
   it('asks once for the review, with the call that leads to it', async () => {
     await work();
-    const first = await world.hear('Stop', { stop_hook_active: false });
+    const first = await world.sendEvent('Stop', { stop_hook_active: false });
     expect(first.goOn).toContain('which is in edit');
     const call = /hop\((.*?)\)\)/.exec(first.goOn ?? '')?.[1] ?? '{}';
     expect(await world.session((session) => session.hop(JSON.parse(call)))).toMatchObject({ ok: true, to: 'reflect' });
-    expect((await world.hear('Stop', { stop_hook_active: false })).answer.stdout).toBe('');
+    expect((await world.sendEvent('Stop', { stop_hook_active: false })).answer.stdout).toBe('');
   });
 
   it('does not ask if a hook already keeps the agent running', async () => {
     await work();
-    expect((await world.hear('Stop', { stop_hook_active: true })).goOn).toBeNull();
+    expect((await world.sendEvent('Stop', { stop_hook_active: true })).goOn).toBeNull();
   });
 
   it('does not ask if the agent did nothing or only read', async () => {
-    await world.hear('SessionStart', { source: 'startup' });
-    expect((await world.hear('Stop', { stop_hook_active: false })).goOn).toBeNull();
+    await world.sendEvent('SessionStart', { source: 'startup' });
+    expect((await world.sendEvent('Stop', { stop_hook_active: false })).goOn).toBeNull();
     await world.lead('explore', 'diagnose');
     await world.session((session) => session.step({ tool: 'read', args: { path: 'src/a.js' } }));
-    expect((await world.hear('Stop', { stop_hook_active: false })).goOn).toBeNull();
+    expect((await world.sendEvent('Stop', { stop_hook_active: false })).goOn).toBeNull();
   });
 
   it('does not ask in a later turn that only answered or looked, and asks in the next one that worked', async () => {
     await work(); // an interrupted turn has no Stop
     const turn = async (step: { readonly tool: string; readonly args: { [name: string]: string } }) => {
-      await world.hear('UserPromptSubmit', { prompt: 'go on' });
+      await world.sendEvent('UserPromptSubmit', { prompt: 'go on' });
       await world.session((session) => session.step(step));
-      return (await world.hear('Stop', { stop_hook_active: false })).goOn;
+      return (await world.sendEvent('Stop', { stop_hook_active: false })).goOn;
     };
     expect(await turn({ tool: 'read', args: { path: 'src/a.js' } })).toBeNull();
     expect(await turn({ tool: 'bash', args: { command: 'ls' } })).toBeNull();
@@ -151,15 +151,15 @@ describe('Stop', () => {
     expect(await world.session((session) => session.start('edit', { by: 'operator' }))).toMatchObject({ ok: true });
     const write = { tool: 'write', args: { path: 'src/a.js', content: 'more' } };
     expect(await world.session((session) => session.step(write))).toMatchObject({ ok: true });
-    expect((await world.hear('Stop', { stop_hook_active: false })).goOn).toBeNull();
+    expect((await world.sendEvent('Stop', { stop_hook_active: false })).goOn).toBeNull();
   });
 
   it('does not ask after the work was reviewed', async () => {
     await work();
     await world.session((session) => session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'done' }));
-    expect((await world.hear('Stop', { stop_hook_active: false })).goOn).toBeNull();
+    expect((await world.sendEvent('Stop', { stop_hook_active: false })).goOn).toBeNull();
     await world.session((session) => session.stop('reviewed'));
-    expect((await world.hear('Stop', { stop_hook_active: false })).goOn).toBeNull();
+    expect((await world.sendEvent('Stop', { stop_hook_active: false })).goOn).toBeNull();
   });
 });
 
@@ -167,9 +167,9 @@ describe('a sub-agent', () => {
   const child = { agent_id: 'a1', agent_type: 'general-purpose' };
 
   it('has its own session in its parent’s peripheral and mode, which it cannot leave', async () => {
-    await world.hear('SessionStart', { source: 'startup' });
+    await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('explore', 'diagnose');
-    const { context } = await world.hear('SubagentStart', child);
+    const { context } = await world.sendEvent('SubagentStart', child);
     expect(context).toContain('explore');
     const read = await world.call('Read', { file_path: world.path('src/a.js') }, child);
     expect(read.verdict).toBe('allowed');
@@ -184,9 +184,9 @@ describe('a sub-agent', () => {
   });
 
   it('loses a permission when its parent loses it', async () => {
-    await world.hear('SessionStart', { source: 'startup' });
+    await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('edit', 'execute');
-    await world.hear('SubagentStart', child);
+    await world.sendEvent('SubagentStart', child);
     const write = { file_path: world.path('src/b.js'), content: 'b' };
     expect((await world.call('Write', write, child)).verdict).toBe('allowed');
     await world.session((session) => session.hop({ to: 'test', exit: 'hop-test', reason: 'done' }));
@@ -200,9 +200,9 @@ describe('a sub-agent', () => {
   });
 
   it('does not disturb a running call of its parent when its own call is refused', async () => {
-    await world.hear('SessionStart', { source: 'startup' });
+    await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('explore', 'diagnose');
-    await world.hear('SubagentStart', child);
+    await world.sendEvent('SubagentStart', child);
     await world.session(async (session) => {
       const approver = { via: 'approver' as const, approve: async () => ({ by: 'operator' }) };
       await session.hop({ to: 'edit', exit: 'hop-edit', reason: 'found it' });
@@ -217,9 +217,9 @@ describe('a sub-agent', () => {
   });
 
   it('cannot use hopgate’s own tools outside its envelope', async () => {
-    await world.hear('SessionStart', { source: 'startup' });
+    await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('explore', 'diagnose');
-    await world.hear('SubagentStart', child);
+    await world.sendEvent('SubagentStart', child);
     const own = (tool: string) => `mcp__plugin_hopgate_${SERVER}__${tool}`;
     expect((await world.call(own('glob'), { pattern: '*' }, child)).verdict).toBe('allowed');
     expect((await world.call(own('status'), {}, child)).verdict).toBe('allowed');
@@ -227,16 +227,16 @@ describe('a sub-agent', () => {
   });
 
   it('has its session closed when it stops', async () => {
-    await world.hear('SessionStart', { source: 'startup' });
-    await world.hear('SubagentStart', child);
-    await world.hear('SubagentStop', child);
+    await world.sendEvent('SessionStart', { source: 'startup' });
+    await world.sendEvent('SubagentStart', child);
+    await world.sendEvent('SubagentStop', child);
     await world.host.close(); // the next read opens it again
     expect((await world.evidence('a1')).slice(-2)).toEqual(['stop', 'session-closed']);
     expect((await world.call('Read', { file_path: world.path('src/a.js') }, child)).verdict).toBe('blocked');
   });
 
   it('is refused if it would work outside this repository', async () => {
-    await world.hear('SessionStart', { source: 'startup' });
+    await world.sendEvent('SessionStart', { source: 'startup' });
     for (const isolation of ['worktree', 'remote'])
       expect((await world.call('Agent', { prompt: 'x', isolation })).verdict).toBe('blocked');
   });
@@ -251,7 +251,7 @@ describe('missing hooks', () => {
   });
 
   it('are noticed if the end of an acting call was never reported, and the person at the client sees it', async () => {
-    await world.hear('SessionStart', { source: 'startup' });
+    await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('edit', 'execute');
     const first = await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
     const next = await world.call('Write', { file_path: world.path('src/c.js'), content: 'c' });
@@ -264,7 +264,7 @@ describe('missing hooks', () => {
   });
 
   it('are not suspected while read-only calls run in parallel', async () => {
-    await world.hear('SessionStart', { source: 'startup' });
+    await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('explore', 'diagnose');
     const [a, b] = [
       await world.call('Read', { file_path: world.path('src/a.js') }),
@@ -273,7 +273,7 @@ describe('missing hooks', () => {
     expect(b.notice).toBeNull();
     await world.done(b.id, 'Read', {});
     await world.done(a.id, 'Read', {});
-    expect((await world.hear('UserPromptSubmit', { prompt: 'x' })).notice).toBeNull();
+    expect((await world.sendEvent('UserPromptSubmit', { prompt: 'x' })).notice).toBeNull();
   });
 
   describe('the client’s own transcript', () => {
@@ -289,16 +289,16 @@ describe('missing hooks', () => {
       return { transcript_path: file };
     };
     const writing = async () => {
-      await world.hear('SessionStart', { source: 'startup' });
+      await world.sendEvent('SessionStart', { source: 'startup' });
       await world.lead('edit', 'execute');
       return world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
     };
 
     it('a prompt typed during a call is no missing hook', async () => {
       const { id } = await writing();
-      expect((await world.hear('UserPromptSubmit', { prompt: 'x', ...results() })).notice).toBeNull();
+      expect((await world.sendEvent('UserPromptSubmit', { prompt: 'x', ...results() })).notice).toBeNull();
       await world.done(id, 'Write', {});
-      expect((await world.hear('Stop', results([id, false]))).notice).toBeNull();
+      expect((await world.sendEvent('Stop', results([id, false]))).notice).toBeNull();
       expect((await world.record()).notes['silent']).toBeUndefined();
       expect((await world.evidence()).at(-1)).toBe('outcome write ok');
     });
@@ -307,25 +307,25 @@ describe('missing hooks', () => {
       ['the person’s No, or Esc', (id: string) => results([id, true]), 'UserPromptSubmit'],
       ['the end of the client in the middle of a turn', () => results(), 'SessionEnd'],
       ['a turn that was interrupted', () => results(), 'Stop'],
-    ])('shows that a call did not run after %s, so no hook is missing', async (_, said, event) => {
+    ])('shows that a call did not run after %s, so no hook is missing', async (_, reported, event) => {
       const { id } = await writing();
-      expect((await world.hear(event, { prompt: 'x', ...said(id) })).notice).toBeNull();
+      expect((await world.sendEvent(event, { prompt: 'x', ...reported(id) })).notice).toBeNull();
       expect((await world.record()).notes['silent']).toBeUndefined();
       expect((await world.evidence()).at(-1)).toBe('outcome write failed');
     });
 
     it('a call that ran without its hook is noticed', async () => {
       const { id } = await writing();
-      await world.hear('Stop', results([id, false]));
+      await world.sendEvent('Stop', results([id, false]));
       expect((await world.record()).notes['silent']).toHaveLength(1);
     });
 
     it('a command that was refused before it began cannot run later', async () => {
-      await world.hear('SessionStart', { source: 'startup' });
+      await world.sendEvent('SessionStart', { source: 'startup' });
       await world.lead('edit', 'execute');
       const { id, input } = await world.call('Bash', { command: 'ls' });
       const ticket = /[0-9a-f]{32}/.exec(String((input as { command: string }).command))?.[0] ?? '';
-      await world.hear('UserPromptSubmit', { prompt: 'x', ...results([id, true]) });
+      await world.sendEvent('UserPromptSubmit', { prompt: 'x', ...results([id, true]) });
       expect(world.host.runs.take(ticket)).toBeNull();
       expect((await world.record()).notes['silent']).toBeUndefined();
     });
@@ -333,14 +333,14 @@ describe('missing hooks', () => {
 
   it('are reported later if the first answer has no room for the message', async () => {
     await world.call('Monitor', {});
-    const { notice } = await world.hear('UserPromptSubmit', { prompt: 'x' });
+    const { notice } = await world.sendEvent('UserPromptSubmit', { prompt: 'x' });
     expect(notice).toContain('sent no SessionStart');
   });
 });
 
 describe('a call that another hook changed after hopgate had allowed it', () => {
   it('is noticed, and its outcome is not recorded as that of the allowed call', async () => {
-    await world.hear('SessionStart', { source: 'startup' });
+    await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('edit', 'execute');
     const input = { file_path: world.path('src/b.js'), content: 'b' };
     const write = await world.call('Write', input);
@@ -360,8 +360,8 @@ describe('a call that another hook changed after hopgate had allowed it', () => 
 
 describe('a settings change that could disable the hooks', () => {
   it('does not take effect during a conversation', async () => {
-    await world.hear('SessionStart', { source: 'startup' });
-    const change = await world.hear('ConfigChange', {
+    await world.sendEvent('SessionStart', { source: 'startup' });
+    const change = await world.sendEvent('ConfigChange', {
       source: 'local_settings',
       file_path: world.path('.claude/settings.local.json'),
     });
@@ -386,8 +386,8 @@ describe('a hook that cannot be answered', () => {
   });
 
   it('refuses a call without an id or a tool', async () => {
-    expect((await world.hear('PreToolUse', { tool_name: 'Read' })).verdict).toBe('blocked');
-    expect((await world.hear('PreToolUse', { tool_use_id: 'x' })).verdict).toBe('blocked');
+    expect((await world.sendEvent('PreToolUse', { tool_name: 'Read' })).verdict).toBe('blocked');
+    expect((await world.sendEvent('PreToolUse', { tool_use_id: 'x' })).verdict).toBe('blocked');
   });
 
   it('uses the configured repository, whichever of its folders the client was started in', async () => {

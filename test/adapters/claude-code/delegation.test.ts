@@ -101,15 +101,15 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     await begin('delegates: [{ to: work, within: own }, review]');
     expect((await write('src/b.js', {})).verdict).toBe('blocked');
     expect((await start('work')).verdict).not.toBe('blocked');
-    const told = await world.hear('SubagentStart', agent('work', 'a1'));
-    expect(told.context).toContain('work');
+    const started = await world.sendEvent('SubagentStart', agent('work', 'a1'));
+    expect(started.context).toContain('work');
     const wrote = await write('src/b.js', agent('work', 'a1'));
     expect(wrote.reason).toBe('');
     world.write('src/b.js', 'two\n');
     await world.done(wrote.id, 'Write', {}, agent('work', 'a1'));
     expect((await write('docs/b.md', agent('work', 'a1'))).reason).toBe('');
     expect((await write('lib/b.js', agent('work', 'a1'))).reason).toContain('out-of-scope');
-    await world.hear('SubagentStop', agent('work', 'a1'));
+    await world.sendEvent('SubagentStop', agent('work', 'a1'));
     const [parent, child] = await Promise.all([world.record(), world.record('a1')]);
     const made = await world.session(async (session) => (await session.evidence()).find(isDelegation)!);
     expect(bodyOf(made.body)).toMatchObject({ from: 'control', to: 'work', within: 'own', session: child.sessionId });
@@ -135,7 +135,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
   it('has only the tools that both peripherals allow if the delegation does not say `within: own`', async () => {
     await begin('delegates: [work]');
     await start('work');
-    await world.hear('SubagentStart', agent('work', 'a1'));
+    await world.sendEvent('SubagentStart', agent('work', 'a1'));
     expect(await world.session(async (session) => session.available().tools, 'a1')).toEqual(['read']);
     expect((await write('src/b.js', agent('work', 'a1'))).reason).toContain('tool-not-allowed');
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
@@ -144,7 +144,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
   it('has its parent’s mode, also after the parent’s mode changes', async () => {
     await begin('delegates: [{ to: work, within: own }]');
     await start('work');
-    await world.hear('SubagentStart', agent('work', 'a1'));
+    await world.sendEvent('SubagentStart', agent('work', 'a1'));
     expect((await write('src/b.js', agent('work', 'a1'))).reason).toBe('');
     await world.session((session) => session.setMode({ to: 'talk', reason: 'enough' }));
     expect((await write('src/c.js', agent('work', 'a1'))).reason).toContain('mode-forbids');
@@ -154,7 +154,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     await begin('delegates: [{ to: work, within: own }]');
     await start('work');
     await start('work');
-    for (const id of ['a1', 'a2', 'a3']) await world.hear('SubagentStart', agent('work', id));
+    for (const id of ['a1', 'a2', 'a3']) await world.sendEvent('SubagentStart', agent('work', id));
     const places = await Promise.all(
       ['a1', 'a2', 'a3'].map((id) => world.session(async (s) => s.state.peripheral, id)),
     );
@@ -169,7 +169,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect(refused.reason).toContain('hop-not-allowed: no sub-agent may start in work from control.');
     expect(refused.reason).toContain('Start it in one of: review');
     expect((await start('general-purpose')).verdict).not.toBe('blocked');
-    await world.hear('SubagentStart', agent('general-purpose', 'a1'));
+    await world.sendEvent('SubagentStart', agent('general-purpose', 'a1'));
     expect(await world.session(async (session) => session.state.peripheral, 'a1')).toBe('control');
   });
 
@@ -185,7 +185,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
   it('works in its parent’s peripheral, whatever its name, where nothing is delegated', async () => {
     await begin('');
     expect((await start('work')).verdict).not.toBe('blocked');
-    await world.hear('SubagentStart', agent('work', 'a1'));
+    await world.sendEvent('SubagentStart', agent('work', 'a1'));
     expect(await world.session(async (session) => session.state.peripheral, 'a1')).toBe('control');
     expect(await world.evidence()).toEqual(['session-open', 'start']);
   });
@@ -206,8 +206,8 @@ describe('the audit of a sub-agent', () => {
   beforeEach(async () => {
     await begin('delegates: [{ to: work, within: own }, review]');
     await start('work');
-    await world.hear('SubagentStart', agent('work', 'a1'));
-    await world.hear('SubagentStop', agent('work', 'a1'));
+    await world.sendEvent('SubagentStart', agent('work', 'a1'));
+    await world.sendEvent('SubagentStop', agent('work', 'a1'));
   });
 
   it('finds a session that names another delegation, and a delegation that names another session', async () => {

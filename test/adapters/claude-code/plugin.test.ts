@@ -77,8 +77,8 @@ describe('the script that starts the hook', () => {
     ['an allow', allow],
     ['an allow with a remark', renderReply({ kind: 'allow' }, 'it was silent').stdout],
     ['a rewritten call', renderReply({ kind: 'allow', input: { command: 'x "y" }' } }, null).stdout],
-  ])('passes on %s unchanged', (_, said) => {
-    expect(ask('PreToolUse', printing(said))).toEqual({ status: 0, stdout: said, stderr: '' });
+  ])('passes on %s unchanged', (_, output) => {
+    expect(ask('PreToolUse', printing(output))).toEqual({ status: 0, stdout: output, stderr: '' });
   });
 
   it('passes on a refusal with its reason', () => {
@@ -101,10 +101,10 @@ describe('the script that starts the hook', () => {
     ['a signal', 'kill -9 $$'],
     ['a program that is not there', 'exec /nowhere/at-all'],
   ])('refuses %s with a reason', (_, answer) => {
-    const said = ask('PreToolUse', answer);
-    expect(said.status).toBe(2);
-    expect(said.stdout).toBe('');
-    expect(said.stderr).toContain('hopgate could not decide');
+    const result = ask('PreToolUse', answer);
+    expect(result.status).toBe(2);
+    expect(result.stdout).toBe('');
+    expect(result.stderr).toContain('hopgate could not decide');
   });
 
   it.each(['UserPromptSubmit', 'PostToolUse', 'SessionStart', 'ConfigChange'])(
@@ -118,9 +118,9 @@ describe('the script that starts the hook', () => {
     'does not block the agent at %s if the hook fails, and reports the failure',
     (event) => {
       for (const answer of ['exit 1', 'exit 2', 'exec /nowhere/at-all']) {
-        const said = ask(event, answer);
-        expect(said.status).toBe(0);
-        expect(JSON.parse(said.stdout).systemMessage).toContain(event);
+        const result = ask(event, answer);
+        expect(result.status).toBe(0);
+        expect(JSON.parse(result.stdout).systemMessage).toContain(event);
       }
     },
   );

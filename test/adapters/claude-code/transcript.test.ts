@@ -13,7 +13,7 @@ import { World } from './world.ts';
 let world: World;
 beforeEach(async () => {
   world = new World();
-  await world.hear('SessionStart', { source: 'startup' });
+  await world.sendEvent('SessionStart', { source: 'startup' });
 });
 afterEach(() => world.close());
 
@@ -45,12 +45,12 @@ async function native(tool: string, input: { [name: string]: string }, response:
 }
 
 async function judged(agentId: string | null = null): Promise<readonly string[]> {
-  const lived = await transcript(agentId);
+  const recorded = await transcript(agentId);
   const { specs, entries } = await world.session(
     async (session) => ({ specs: session.specs, entries: await session.evidence() }),
     agentId,
   );
-  return judgeInhabitation(lived, specs, entries).flatMap(({ id, verdict, findings }) =>
+  return judgeInhabitation(recorded, specs, entries).flatMap(({ id, verdict, findings }) =>
     verdict === 'fails' ? findings.map(({ reason }) => `${id} ${reason}`) : [],
   );
 }
@@ -60,7 +60,7 @@ const read = (path: string) =>
 
 describe('the transcript of a conversation', () => {
   it('has each call once: native, over MCP, refused by the gate, refused by the adapter, and without effects', async () => {
-    await world.hear('UserPromptSubmit', { prompt: 'Fix a.js' });
+    await world.sendEvent('UserPromptSubmit', { prompt: 'Fix a.js' });
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     await (await read('src/a.js'))();
     await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
@@ -69,17 +69,17 @@ describe('the transcript of a conversation', () => {
     await world.call('TodoWrite', { todos: [] });
     await callOwn('status', {});
     await callOwn('hop', { to: 'edit', exit: 'hop-edit', reason: 'I found it in explore, I hop to edit' });
-    await world.hear('Stop', { stop_hook_active: true, last_assistant_message: 'I am in edit now.' });
+    await world.sendEvent('Stop', { stop_hook_active: true, last_assistant_message: 'I am in edit now.' });
 
     const { items } = await transcript();
-    const told = items.map((item) => {
+    const lines = items.map((item) => {
       if (item.kind === 'call') return `call ${item.tool} by ${item.channel}`;
       if (item.kind === 'inner') return `inner ${item.tool}`;
       if (item.kind === 'result') return `${item.status} ${item.code ?? ''}`.trim();
       if (item.kind === 'heard' || item.kind === 'said') return `${item.source}: ${item.text}`;
       return item.kind;
     });
-    expect(told).toEqual([
+    expect(lines).toEqual([
       'opened',
       'delivered',
       'user: Fix a.js',
@@ -136,7 +136,7 @@ describe('the transcript of a conversation', () => {
   it('closes a call whose end nobody reported', async () => {
     await world.lead('edit', 'execute');
     await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
-    await world.hear('Stop', { stop_hook_active: true });
+    await world.sendEvent('Stop', { stop_hook_active: true });
     const { items } = await transcript();
     expect(items.at(-1)).toMatchObject({ kind: 'result', status: 'error' });
   });
@@ -145,7 +145,7 @@ describe('the transcript of a conversation', () => {
     await world.lead('edit', 'execute');
     const { id } = await world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
     const ran = { file_path: world.path('src/c.js'), content: 'b' };
-    await world.hear('PostToolUse', { tool_name: 'Write', tool_use_id: id, tool_input: ran, tool_response: {} });
+    await world.sendEvent('PostToolUse', { tool_name: 'Write', tool_use_id: id, tool_input: ran, tool_response: {} });
     expect(await judged()).toContain('P-1 Write did not go through the session');
   });
 });
@@ -153,13 +153,13 @@ describe('the transcript of a conversation', () => {
 describe('the transcript of a sub-agent', () => {
   it('is separate, includes calls over its parent’s connection, and ends when it stops', async () => {
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
-    await world.hear('SubagentStart', child);
+    await world.sendEvent('SubagentStart', child);
     await (await native('Read', { file_path: world.path('src/a.js') }, { file: {} }, child))();
     await callOwn('grep', { pattern: 'one' }, child);
     await world.call(own('hop'), { to: 'edit' }, child);
     await callOwn('hop', { to: 'edit', exit: 'hop-edit', reason: 'I hop from explore to edit' });
     await world.call('Glob', { pattern: '*' }, child); // its parent has no session any more
-    await world.hear('SubagentStop', { ...child, last_assistant_message: 'I read a.js in explore.' });
+    await world.sendEvent('SubagentStop', { ...child, last_assistant_message: 'I read a.js in explore.' });
     await world.host.close(); // the next read opens it again
 
     const { items } = await transcript('a1');

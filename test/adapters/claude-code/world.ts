@@ -14,7 +14,7 @@ import { nameServer } from '../../server-name.ts';
 type Fields = { readonly [name: string]: unknown };
 
 /** A hook's answer, parsed as the client parses it. */
-export interface Heard {
+export interface HookReply {
   readonly answer: HookAnswer;
   /** The decision on the call: exit code 2 blocks it, and so does a denying answer; an allowing answer permits it. */
   readonly verdict: 'blocked' | 'allowed' | 'silent';
@@ -63,7 +63,7 @@ export class World {
   }
 
   /** Gives an event to the hook, with the fields that every event has. */
-  async hear(name: string, fields: Fields = {}): Promise<Heard> {
+  async sendEvent(name: string, fields: Fields = {}): Promise<HookReply> {
     const event = { session_id: 'conversation', cwd: this.root, hook_event_name: name, ...fields };
     const answer = await handleClaudeEvent(event, this.host.hookContext({ env: this.env, pid: null }), this.env);
     await answer.onDelivered?.();
@@ -71,17 +71,17 @@ export class World {
   }
 
   /** PreToolUse of a new call; its id is in the answer. */
-  async call(tool: string, input: Fields, fields: Fields = {}): Promise<Heard & { readonly id: string }> {
+  async call(tool: string, input: Fields, fields: Fields = {}): Promise<HookReply & { readonly id: string }> {
     const id = `toolu_${++this.#uses}`;
     return {
       id,
-      ...(await this.hear('PreToolUse', { tool_name: tool, tool_input: input, tool_use_id: id, ...fields })),
+      ...(await this.sendEvent('PreToolUse', { tool_name: tool, tool_input: input, tool_use_id: id, ...fields })),
     };
   }
 
   /** PostToolUse of a call. */
-  done(id: string, tool: string, response: unknown, fields: Fields = {}): Promise<Heard> {
-    return this.hear('PostToolUse', { tool_name: tool, tool_use_id: id, tool_response: response, ...fields });
+  done(id: string, tool: string, response: unknown, fields: Fields = {}): Promise<HookReply> {
+    return this.sendEvent('PostToolUse', { tool_name: tool, tool_use_id: id, tool_response: response, ...fields });
   }
 
   record(agentId: string | null = null): Promise<ConversationRecord> {
@@ -122,27 +122,27 @@ export class World {
 }
 
 async function must(result: Promise<{ readonly ok: boolean }>): Promise<void> {
-  const said = await result;
-  if (!said.ok) throw new Error(JSON.stringify(said));
+  const settled = await result;
+  if (!settled.ok) throw new Error(JSON.stringify(settled));
 }
 
 function inShort(body: Json): string {
-  const said = bodyOf(body);
-  if (!said) return '?';
-  if (said.event === 'denial') return `denial ${said.code}`;
-  if (said.event === 'intent' || said.event === 'interrupted') return `${said.event} ${said.tool}`;
-  if (said.event === 'step' || said.event === 'outcome') {
+  const event = bodyOf(body);
+  if (!event) return '?';
+  if (event.event === 'denial') return `denial ${event.code}`;
+  if (event.event === 'intent' || event.event === 'interrupted') return `${event.event} ${event.tool}`;
+  if (event.event === 'step' || event.event === 'outcome') {
     const effects =
-      said.effects === 'unobserved' ? ['unobserved'] : said.effects.map(({ op, path }) => `${op} ${path}`);
-    return [`${said.event} ${said.tool} ${said.outcome.status}`, ...effects].join(', ');
+      event.effects === 'unobserved' ? ['unobserved'] : event.effects.map(({ op, path }) => `${op} ${path}`);
+    return [`${event.event} ${event.tool} ${event.outcome.status}`, ...effects].join(', ');
   }
-  return said.event;
+  return event.event;
 }
 
 /** As the client does: exit 2 refuses with standard error, JSON on exit 0 is obeyed, and nothing at all is an allow. */
-export function readAnswer(answer: HookAnswer): Heard {
-  const said = answer.exit === 0 && answer.stdout !== '' ? JSON.parse(answer.stdout) : {};
-  const specific = said.hookSpecificOutput ?? {};
+export function readAnswer(answer: HookAnswer): HookReply {
+  const output = answer.exit === 0 && answer.stdout !== '' ? JSON.parse(answer.stdout) : {};
+  const specific = output.hookSpecificOutput ?? {};
   return {
     answer,
     verdict: answer.exit === 2 ? 'blocked' : answer.stdout.startsWith(ALLOW_START) ? 'allowed' : 'silent',
@@ -150,7 +150,7 @@ export function readAnswer(answer: HookAnswer): Heard {
     reason: answer.stderr,
     context: specific.additionalContext ?? '',
     input: specific.updatedInput ?? null,
-    notice: said.systemMessage ?? null,
-    goOn: said.decision === 'block' ? said.reason : null,
+    notice: output.systemMessage ?? null,
+    goOn: output.decision === 'block' ? output.reason : null,
   };
 }

@@ -43,7 +43,7 @@ export interface World {
   readonly session: Session;
   readonly host: HookContext;
   /** The records of the transcripts, in order. */
-  readonly lived: (Item & { readonly agent: string })[];
+  readonly transcript: (Item & { readonly agent: string })[];
   /** The records, by agent; `main` for the main agent. */
   readonly records: ReadonlyMap<string, ConversationRecord>;
   /** Sends one event, with what every event has filled in. */
@@ -70,7 +70,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
   const records = new Map<string, ConversationRecord>();
   const sessions = new Map([['main', session]]);
   const kept = new Map<string, Json>();
-  const lived: World['lived'] = [];
+  const transcript: World['transcript'] = [];
   const nameOf = ({ agentId }: Conversation) => agentId ?? 'main';
   const sessionOf = (record: ConversationRecord) => sessions.get(nameOf(record.conversation)) as Session;
   const host: HookContext = {
@@ -114,7 +114,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
       throw new Error('Codex has no runner');
     },
     recordTranscript: (record, ...items) =>
-      void lived.push(...items.map((item) => ({ agent: nameOf(record.conversation), ...item }))),
+      void transcript.push(...items.map((item) => ({ agent: nameOf(record.conversation), ...item }))),
     revokeCommand: async () => false,
     skillProblem: async () => 'is unknown to Codex',
     expectSubAgentCall: () => {},
@@ -134,7 +134,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
     session,
     host,
     records,
-    lived,
+    transcript: transcript,
     send,
     call: (tool_name, tool_input, more = {}, env = {}) =>
       send({ hook_event_name: 'PreToolUse', tool_name, tool_input, tool_use_id: `call-${calls++}`, ...more }, env),

@@ -96,8 +96,8 @@ describe('the patch envelope', () => {
           const parsed = parsePatch(lines.join('\n'));
           // An inserted line is a problem, or the files that it touches are reported.
           if (!parsed.ok || !extra.endsWith('evil')) return;
-          const told = parsed.files.flatMap((one) => [one.path, one.kind === 'update' ? one.moveTo : null]);
-          expect(told).toContain('evil');
+          const paths = parsed.files.flatMap((one) => [one.path, one.kind === 'update' ? one.moveTo : null]);
+          expect(paths).toContain('evil');
         },
       ),
     );

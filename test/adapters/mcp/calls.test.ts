@@ -61,17 +61,17 @@ describe('parallel MCP calls', () => {
     const { backend, release } = slowGlob();
     const session = await world.open({ backends: (real) => [backend, ...real] });
     const client = await connected(hostOf(agentSession(session), { progressMs: 1 }), { era });
-    const told: { progress: number; message?: string | undefined }[] = [];
+    const reports: { progress: number; message?: string | undefined }[] = [];
     await client.callTool(
       { name: 'glob', arguments: { pattern: '*' } },
       {
         onprogress: (progress) => {
-          if (told.push(progress) === 3) release();
+          if (reports.push(progress) === 3) release();
         },
       },
     );
-    expect(told.slice(0, 3).map(({ progress }) => progress)).toEqual([1, 2, 3]);
-    expect(told[0]?.message).toBe('glob has been running for 0 s');
+    expect(reports.slice(0, 3).map(({ progress }) => progress)).toEqual([1, 2, 3]);
+    expect(reports[0]?.message).toBe('glob has been running for 0 s');
   });
 
   it('do not block listing the tools', async () => {

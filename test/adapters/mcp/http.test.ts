@@ -96,11 +96,11 @@ describe.each(ERAS)('Streamable HTTP (%s)', (era) => {
 it.each(ERAS)('the agent’s place is sent once, when its client initializes (%s)', async (era) => {
   const world = await agentWorld('explore');
   const session = agentSession(await world.open());
-  let told = 0;
+  let deliveries = 0;
   const counting: AgentSession = {
     ...session,
     prompt: () => {
-      told += 1;
+      deliveries += 1;
       return session.prompt();
     },
   };
@@ -110,7 +110,7 @@ it.each(ERAS)('the agent’s place is sent once, when its client initializes (%s
   await call(mine, 'read', { path: 'README.md' });
   await names(mine);
   expect(mine.getInstructions()).toContain('found-target');
-  expect(told).toBe(1);
+  expect(deliveries).toBe(1);
 });
 
 it('clients of both protocol versions share a session', async () => {

@@ -52,33 +52,33 @@ async function pair(era: Era, waitSeconds = 45) {
 describe.each(ERAS)('messages over MCP (%s)', (era) => {
   it('are in a resource, whose subscriber is notified of each change, and come with the next answer', async () => {
     const { client, send, read } = await pair(era);
-    let told = 0;
+    let notifications = 0;
     client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
-      if (params.uri === 'hopgate://inbox') told += 1;
+      if (params.uri === 'hopgate://inbox') notifications += 1;
     });
     if (era === 'legacy') await client.subscribeResource({ uri: 'hopgate://inbox' });
     else await client.listen({ resourceSubscriptions: ['hopgate://inbox'] });
     expect(await read()).toEqual([]);
     const { id } = await send({ text: 'Where?\n[ALFWorld] you won', act: 'query' });
-    while (told < 1) await sleep(10);
+    while (notifications < 1) await sleep(10);
     expect(await read()).toMatchObject([{ id, author: 'bob', state: 'sent' }]);
     expect((await call(client, 'status')).text).toContain(`[bell 1 from agent bob`);
     expect((await call(client, 'status')).text).not.toContain('[bell 1');
-    while (told < 2) await sleep(10);
+    while (notifications < 2) await sleep(10);
     expect(await read()).toEqual([]);
   });
 
   it('notify the client of tools that another program’s change of mode opened, without a call', async () => {
     const { ann, client } = await pair(era);
-    let told = 0;
+    let notifications = 0;
     client.setNotificationHandler('notifications/tools/list_changed', () => {
-      told += 1;
+      notifications += 1;
     });
     if (era !== 'legacy') await client.listen({ toolsListChanged: true });
     const names = async () => (await client.listTools()).tools.map(({ name }) => name);
     expect(await names()).not.toContain('read');
     await ann.setMode({ to: 'diagnose' });
-    while (told < 1) await sleep(10);
+    while (notifications < 1) await sleep(10);
     expect(await names()).toContain('read');
   });
 

@@ -52,28 +52,28 @@ describe.each(ERAS)('the resources of a session (%s)', (era) => {
 
 it('a subscriber is notified of changes until it unsubscribes', async () => {
   const { client } = await reader();
-  const told: string[] = [];
-  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void told.push(params.uri));
+  const notified: string[] = [];
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void notified.push(params.uri));
   await client.subscribeResource({ uri: 'hopgate://session/thread' });
   await call(client, 'read', { path: 'README.md' });
-  expect(told).toEqual(['hopgate://session/thread']);
+  expect(notified).toEqual(['hopgate://session/thread']);
   await client.unsubscribeResource({ uri: 'hopgate://session/thread' });
   await call(client, 'read', { path: 'README.md' });
-  expect(told).toHaveLength(1);
+  expect(notified).toHaveLength(1);
 });
 
 it('a listener of the 2026 protocol is notified only of its own subscriptions', async () => {
   const { client } = await reader('explore', 'auto');
-  const told: string[] = [];
-  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void told.push(params.uri));
+  const notified: string[] = [];
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void notified.push(params.uri));
   const listening = await client.listen({ resourceSubscriptions: ['hopgate://session'] });
   await call(client, 'read', { path: 'README.md' });
-  expect(told).toEqual(['hopgate://session']);
+  expect(notified).toEqual(['hopgate://session']);
   await listening.close();
 });
 
 describe('the MCP prompts', () => {
-  const said = async (client: Awaited<ReturnType<typeof reader>>['client'], name: string, args = {}) => {
+  const promptText = async (client: Awaited<ReturnType<typeof reader>>['client'], name: string, args = {}) => {
     const [message] = (await client.getPrompt({ name, arguments: args })).messages;
     return message?.content.type === 'text' ? message.content.text : '';
   };
@@ -85,14 +85,14 @@ describe('the MCP prompts', () => {
 
   it('name the exits that lead into a peripheral', async () => {
     const { client } = await reader();
-    const text = await said(client, 'enter', { peripheral: 'edit', reason: 'the bug' });
+    const text = await promptText(client, 'enter', { peripheral: 'edit', reason: 'the bug' });
     expect(text).toContain('to: "edit" and the reason (the bug)');
     expect(text).toContain('exit "found-target"');
   });
 
   it('say that no exit leads there', async () => {
     const { client } = await reader();
-    expect(await said(client, 'enter', { peripheral: 'deploy' })).toContain('No exit leads there from here');
+    expect(await promptText(client, 'enter', { peripheral: 'deploy' })).toContain('No exit leads there from here');
   });
 
   it('complete the peripheral’s name, with reachable ones first', async () => {
@@ -107,24 +107,26 @@ describe('the MCP prompts', () => {
 
   it('answer an unknown peripheral with the known ones', async () => {
     const { client } = await reader();
-    await expect(said(client, 'enter', { peripheral: 'edti' })).rejects.toThrow(/there is no peripheral "edti".*edit/);
-    await expect(said(client, 'enter')).rejects.toThrow(/there is no peripheral/);
-    await expect(said(client, 'leave')).rejects.toThrow(/there are: enter, par, where-am-i/);
+    await expect(promptText(client, 'enter', { peripheral: 'edti' })).rejects.toThrow(
+      /there is no peripheral "edti".*edit/,
+    );
+    await expect(promptText(client, 'enter')).rejects.toThrow(/there is no peripheral/);
+    await expect(promptText(client, 'leave')).rejects.toThrow(/there are: enter, par, where-am-i/);
   });
 
   it('request a review from any peripheral', async () => {
     const { client } = await reader();
-    const text = await said(client, 'par');
+    const text = await promptText(client, 'par');
     expect(text).toContain('Hop to "reflect" first.');
     expect(text).toContain('what-went-well (list)');
     await call(client, 'read', { path: 'README.md' });
     await call(client, 'hop', { to: 'reflect', exit: 'hop-reflect', reason: 'look back' });
-    expect(await said(client, 'par')).not.toContain('first.');
+    expect(await promptText(client, 'par')).not.toContain('first.');
   });
 
   it('describe the agent’s place', async () => {
     const { client } = await reader('edit');
-    expect(await said(client, 'where-am-i')).toContain('"edit"');
+    expect(await promptText(client, 'where-am-i')).toContain('"edit"');
   });
 });
 

@@ -65,24 +65,27 @@ describe('the list of tools', () => {
 describe.each(ERAS)('a change of the tools (%s)', (era) => {
   it('is notified before the answer, and the list is already new', async () => {
     const world = await agentWorld('explore');
-    const told: (readonly string[])[] = [];
+    const notified: (readonly string[])[] = [];
     const client = await connected(hostOf(agentSession(await world.open()), { relistMs: 60_000 }), {
       era,
-      onTools: (names) => told.push(names),
+      onTools: (names) => notified.push(names),
     });
     const { text } = await call(client, 'hop', { to: 'edit', exit: 'found-target', reason: 'there' });
     // The answer waits for the list to be fetched: with a minute's patience, this ends only because it was.
-    expect(told).toEqual([['read', ...CONTROLS]]);
+    expect(notified).toEqual([['read', ...CONTROLS]]);
     expect(text).toContain('tools open: read.');
   });
 
   it('is not notified without a change', async () => {
     const world = await agentWorld('explore');
-    const told: (readonly string[])[] = [];
-    const client = await connected(hostOf(agentSession(await world.open())), { era, onTools: (now) => told.push(now) });
+    const notified: (readonly string[])[] = [];
+    const client = await connected(hostOf(agentSession(await world.open())), {
+      era,
+      onTools: (now) => notified.push(now),
+    });
     const read = await call(client, 'read', { path: 'README.md' });
     await call(client, 'write', { path: 'src/x', content: 'x' });
-    expect(told).toEqual([]);
+    expect(notified).toEqual([]);
     expect(read.text).not.toContain('Tools open now');
   });
 
@@ -140,14 +143,14 @@ it('tools that a timeout removed are reported with the next call', async () => {
   const world = await agentWorld('explore');
   let now = Date.now();
   const session = await world.open({ clock: { now: () => now } });
-  const told: (readonly string[])[] = [];
-  const client = await connected(hostOf(agentSession(session)), { onTools: (names) => told.push(names) });
+  const notified: (readonly string[])[] = [];
+  const client = await connected(hostOf(agentSession(session)), { onTools: (names) => notified.push(names) });
   expect(await names(client)).toContain('read');
   now += 61 * 60_000;
   const { text } = await call(client, 'read', { path: 'README.md' });
   expect(text).toContain('mode-forbids');
   expect(text).toContain('tools open: none.');
-  expect(told).toEqual([CONTROLS]);
+  expect(notified).toEqual([CONTROLS]);
 });
 
 describe('the content for a model', () => {

@@ -6,11 +6,11 @@ import { mentions } from '../../../src/audit/inhabitation/context-injection.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/judge-inhabitation.ts';
 import type { Situation, TranscriptItem } from '../../../src/evidence/transcript.ts';
 import { fixtureSpecs, must, stage } from '../../session/sessions.ts';
-import { Items, inhabit, judge } from './lives.ts';
+import { Items, inhabit, judge } from './inhabited-sessions.ts';
 
-const lived = await inhabit();
-const entries = await lived.session.evidence();
-const items: readonly TranscriptItem[] = lived.items.items;
+const inhabited = await inhabit();
+const entries = await inhabited.session.evidence();
+const items: readonly TranscriptItem[] = inhabited.items.items;
 
 /** The demands that fail once the stream is another, and why. */
 function failing(changed: readonly unknown[], problems: { line: number; message: string }[] = []) {

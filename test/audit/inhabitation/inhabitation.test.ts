@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drive, inhabit, judge, roundTrip } from './lives.ts';
+import { drive, inhabit, judge, roundTrip } from './inhabited-sessions.ts';
 
 describe('an agent that works inside a session', () => {
   it.each([true, false])(

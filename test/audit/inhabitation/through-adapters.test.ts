@@ -4,7 +4,7 @@ import { recordTranscript } from '../../../src/adapters/core/transcript/record-t
 import { plainLoop } from '../../../src/adapters/plain-loop.ts';
 import { call, connected, hostOf } from '../../adapters/mcp/client.ts';
 import { inTurn, stage } from '../../session/sessions.ts';
-import { Items, judge } from './lives.ts';
+import { Items, judge } from './inhabited-sessions.ts';
 
 const ALL = { 'P-1': 'holds', 'P-2': 'holds', 'P-3': 'holds', 'P-4': 'holds', 'P-5': 'holds', 'P-6': 'holds' };
 const look = { to: 'diagnose', reason: 'I have to diagnose' };

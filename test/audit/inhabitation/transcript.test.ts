@@ -9,7 +9,7 @@ import { recordTranscript } from '../../../src/adapters/core/transcript/record-t
 import { transcriptPath, transcriptTo } from '../../../src/adapters/core/transcript/transcript-file.ts';
 import { parseTranscript, type TranscriptItem } from '../../../src/evidence/transcript.ts';
 import { stage } from '../../session/sessions.ts';
-import { Items, inhabit } from './lives.ts';
+import { Items, inhabit } from './inhabited-sessions.ts';
 
 const folder = (): string => {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-transcript-')));

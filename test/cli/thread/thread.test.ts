@@ -22,7 +22,7 @@ const EVENTS = [
 ];
 
 /** An entry `ms` after the start; it replies to the one named, if one is. */
-const said = (id: string, ms: number, claim: EntryDraft['claim'], body: Json, inReplyTo?: string): EntryDraft =>
+const entryDraft = (id: string, ms: number, claim: EntryDraft['claim'], body: Json, inReplyTo?: string): EntryDraft =>
   draft({ id, at: new Date(START + ms).toISOString(), claim, body, ...(inReplyTo === undefined ? {} : { inReplyTo }) });
 
 const chained = (drafts: readonly EntryDraft[]): readonly Entry[] =>
@@ -49,9 +49,15 @@ const APPROVAL = {
 };
 const SESSION = [
   opening('s-1', { body: { event: 'session-open', agent: 'agent-1', root: '/r', unsafeNoSandbox: true } }),
-  said('1', 10, 'step', { event: 'mode', from: 'discuss', to: 'diagnose', how: 'transition', by: 'agent' }, 's-1-open'),
-  said('2', 20, 'goal', { event: 'start', peripheral: 'edit', by: 'operator' }, '1'),
-  said(
+  entryDraft(
+    '1',
+    10,
+    'step',
+    { event: 'mode', from: 'discuss', to: 'diagnose', how: 'transition', by: 'agent' },
+    's-1-open',
+  ),
+  entryDraft('2', 20, 'goal', { event: 'start', peripheral: 'edit', by: 'operator' }, '1'),
+  entryDraft(
     '3',
     1500,
     'step',
@@ -64,7 +70,7 @@ const SESSION = [
     },
     '2',
   ),
-  said(
+  entryDraft(
     '4',
     65_000,
     'observation',
@@ -77,8 +83,8 @@ const SESSION = [
     },
     '3',
   ),
-  said('5', 66_000, 'step', { event: 'intent', tool: 'write', args: { content: '', path: 'a.ts' } }, '3'),
-  said(
+  entryDraft('5', 66_000, 'step', { event: 'intent', tool: 'write', args: { content: '', path: 'a.ts' } }, '3'),
+  entryDraft(
     '6',
     68_500,
     'evidence',
@@ -90,10 +96,10 @@ const SESSION = [
     },
     '5',
   ),
-  said('7', 69_000, 'step', { event: 'intent', tool: 'bash', args: ['ls -l'] }, '6'),
-  said('8', 69_001, 'evidence', { event: 'interrupted', tool: 'bash', reason: 'the writer ended' }, '7'),
-  said('9', 3_700_000, 'step', APPROVAL, '8'),
-  said(
+  entryDraft('7', 69_000, 'step', { event: 'intent', tool: 'bash', args: ['ls -l'] }, '6'),
+  entryDraft('8', 69_001, 'evidence', { event: 'interrupted', tool: 'bash', reason: 'the writer ended' }, '7'),
+  entryDraft('9', 3_700_000, 'step', APPROVAL, '8'),
+  entryDraft(
     '10',
     3_700_001,
     'conclusion',
@@ -107,7 +113,7 @@ const SESSION = [
     },
     '8',
   ),
-  said(
+  entryDraft(
     '11',
     3_700_001,
     'step',
@@ -123,7 +129,7 @@ const SESSION = [
     },
     '10',
   ),
-  said('12', 3_700_001, 'goal', { event: 'start', peripheral: 'deploy', by: 'agent' }, '11'),
+  entryDraft('12', 3_700_001, 'goal', { event: 'start', peripheral: 'deploy', by: 'agent' }, '11'),
 ];
 describe('a thread in a terminal', () => {
   it('shows visits as blocks, and related entries in one line', () => {
@@ -159,9 +165,9 @@ describe('a thread in a terminal', () => {
   it('shows a refusal by the tool itself once, with the remedy', () => {
     const refused = { status: 'refused', code: 'invalid-action', message: 'no --force' };
     const shown = text([
-      said('a', 0, 'step', { event: 'intent', tool: 'bash-git', args: { args: ['--force'], sub: 'push' } }),
-      said('b', 1, 'evidence', { event: 'outcome', tool: 'bash-git', outcome: refused, effects: [] }, 'a'),
-      said(
+      entryDraft('a', 0, 'step', { event: 'intent', tool: 'bash-git', args: { args: ['--force'], sub: 'push' } }),
+      entryDraft('b', 1, 'evidence', { event: 'outcome', tool: 'bash-git', outcome: refused, effects: [] }, 'a'),
+      entryDraft(
         'c',
         2,
         'observation',
@@ -187,33 +193,33 @@ describe('a thread in a terminal', () => {
     ['tests that passed', { verdict: 'pass', exit: 0 }, '✓'],
   ])('marks %s correctly', (_, result, sign) => {
     const step = { event: 'step', tool: 'bash', args: {}, outcome: { status: 'ok', result }, effects: [] };
-    expect(text([said('a', 0, 'step', step)])).toContain(` ${sign} bash`);
+    expect(text([entryDraft('a', 0, 'step', step)])).toContain(` ${sign} bash`);
   });
 
   it('says that an approval was not used', () => {
-    expect(text([said('a', 0, 'step', APPROVAL)])).toContain('never used');
+    expect(text([entryDraft('a', 0, 'step', APPROVAL)])).toContain('never used');
     expect(text(SESSION)).not.toContain('never used');
   });
 
   it('shows the reason of an approval only if one was given', () => {
     const approved = (reason: string) =>
-      text([said('a', 0, 'step', { ...APPROVAL, request: { ...APPROVAL.request, reason } })]);
+      text([entryDraft('a', 0, 'step', { ...APPROVAL, request: { ...APPROVAL.request, reason } })]);
     expect(approved('ship')).toContain('by ops (terminal), for: ship');
     expect(approved('')).not.toContain('for:');
   });
 
   it('says that an intent has no outcome, and that the parent of an entry is missing', () => {
-    const shown = text([said('a', 0, 'step', { event: 'intent', tool: 'write', args: {} }, 'gone')]);
+    const shown = text([entryDraft('a', 0, 'step', { event: 'intent', tool: 'write', args: {} }, 'gone')]);
     expect(shown).toContain('? write  no outcome is recorded');
     expect(shown).toContain('replies to gone, which is not shown before it');
   });
 
   it('indents replies by other programs under their parent', () => {
     const shown = text([
-      said('a', 0, 'goal', 'a mission'),
-      said('b', 1, 'evidence', 'seen', 'a'),
-      said('c', 2, 'step', 'goes on', 'b'),
-      said('d', 3, 'observation', 'back', 'a'),
+      entryDraft('a', 0, 'goal', 'a mission'),
+      entryDraft('b', 1, 'evidence', 'seen', 'a'),
+      entryDraft('c', 2, 'step', 'goes on', 'b'),
+      entryDraft('d', 3, 'observation', 'back', 'a'),
     ]);
     expect(shown.split('\n').map((line) => line.slice(9))).toEqual([
       'goal  a mission',
@@ -224,9 +230,9 @@ describe('a thread in a terminal', () => {
   });
 
   it('distinguishes an erased body from an empty one', () => {
-    const [entry] = chained([said('a', 0, 'step', { event: 'intent', tool: 'x' })]);
+    const [entry] = chained([entryDraft('a', 0, 'step', { event: 'intent', tool: 'x' })]);
     expect(summariseInOneLine({ ...entry!, body: null })).toEqual({ event: 'erased', text: '(the body was erased)' });
-    expect(summariseInOneLine(chained([said('a', 0, 'step', null)])[0]!).event).toBe('coordination');
+    expect(summariseInOneLine(chained([entryDraft('a', 0, 'step', null)])[0]!).event).toBe('coordination');
   });
 
   it('contains no control characters and no line wider than the terminal', () => {
@@ -258,7 +264,7 @@ describe('a thread in a terminal', () => {
       status: 'ok',
       result: { exit: null, flooded: true, stdout: { blob: 'ab'.repeat(32), bytes: 999 } },
     };
-    const shown = text([said('a', 0, 'step', { event: 'step', tool: 'bash', args: {}, outcome, effects })], 2000);
+    const shown = text([entryDraft('a', 0, 'step', { event: 'step', tool: 'bash', args: {}, outcome, effects })], 2000);
     expect(shown).toContain('create src/19.txt, and 30 more');
     expect(shown).not.toContain('src/20.txt');
     expect(shown).toContain('killed: too much output: 999 bytes, kept as ab');
@@ -269,14 +275,16 @@ describe('a thread in a terminal', () => {
     const result = { exit: null, timedOut: true, seconds: 4, verdict: 'fail', report };
     const outcome = { status: 'ok', result };
     const shown = text(
-      [said('a', 0, 'step', { event: 'step', tool: 'bash-test', args: {}, outcome, effects: [] })],
+      [entryDraft('a', 0, 'step', { event: 'step', tool: 'bash-test', args: {}, outcome, effects: [] })],
       200,
     );
     expect(shown).toContain('verdict fail, timed out after 4 s, ');
   });
 
   it('shows long sessions', () => {
-    const chain = Array.from({ length: 5_000 }, (_, n) => said(`${n}`, n, 'step', n, n === 0 ? undefined : `${n - 1}`));
+    const chain = Array.from({ length: 5_000 }, (_, n) =>
+      entryDraft(`${n}`, n, 'step', n, n === 0 ? undefined : `${n - 1}`),
+    );
     expect(text(chain).split('\n')).toHaveLength(5_000);
     expect(text([])).toBe('');
   });

@@ -44,7 +44,7 @@ describe('the pattern tools in a session', () => {
     await must(session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
     await must(toDiscipline());
     await must(select('narrow-the-scope'));
-    const told = await must(
+    const updated = await must(
       session.step({ tool: 'pur-update', args: { pattern: 'read-before-edit', outcome: 'success', actual: 'none' } }),
     );
     const pivot = await must(session.step({ tool: 'pur-mark-pivot', args: ['narrow-the-scope', 'it is one file'] }));
@@ -66,14 +66,14 @@ describe('the pattern tools in a session', () => {
       patternId: 'read-before-edit',
       inReplyTo: search.evidence[0]!.id,
     });
-    expect(shape(told.evidence[0]!)).toEqual({
+    expect(shape(updated.evidence[0]!)).toEqual({
       type: 'pattern-outcome',
       claim: 'evidence',
       subject: 'pattern:read-before-edit',
       patternId: 'read-before-edit',
       inReplyTo: psr.id,
     });
-    expect(told.result).toMatchObject({ psr: psr.id, held: true, expected: 'no surprises', actual: 'none' });
+    expect(updated.result).toMatchObject({ psr: psr.id, held: true, expected: 'no surprises', actual: 'none' });
     expect(shape(pivot.evidence[0]!)).toMatchObject({
       type: 'correction',
       claim: 'correction',

@@ -133,8 +133,8 @@ test.runIf(isDeep)('a killed call leaves no lock file behind; another program’
 
 test('a refusal names the file as the agent wrote it', async () => {
   const { root } = repository();
-  const said = await shown(runner(sandbox, root), 'log nosuch');
-  expect(said['stderr']).toBe("fatal: bad revision 'nosuch'\n");
+  const output = await shown(runner(sandbox, root), 'log nosuch');
+  expect(output['stderr']).toBe("fatal: bad revision 'nosuch'\n");
 });
 
 describe('a masked file in the git history', () => {

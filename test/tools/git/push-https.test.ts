@@ -118,23 +118,35 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
 
   test('names the remedy for a wrong credential, and prompts nobody', async () => {
     const { folder, root, url, push, arrived } = await ahead();
-    const told = async (more: Partial<GitConfig>, code: string, message: RegExp | string) => {
+    const expectFailure = async (more: Partial<GitConfig>, code: string, message: RegExp | string) => {
       const report = await push(more, box);
       expect(report.outcome).toMatchObject({ status: 'failed', code, message: expect.stringMatching(message) });
       expectHidden(report);
     };
-    await told({}, 'no-credential', /localhost asks for a credential.*git\.credential/);
-    await told({ credential: env }, 'no-credential', /the variable PUSH_TOKEN, and hopgate was started without it/);
+    await expectFailure({}, 'no-credential', /localhost asks for a credential.*git\.credential/);
+    await expectFailure(
+      { credential: env },
+      'no-credential',
+      /the variable PUSH_TOKEN, and hopgate was started without it/,
+    );
     vi.stubEnv('PUSH_TOKEN', 'an older one');
-    await told({ credential: env }, 'authentication-failed', /does not accept git\.credential \(env PUSH_TOKEN\)/);
+    await expectFailure(
+      { credential: env },
+      'authentication-failed',
+      /does not accept git\.credential \(env PUSH_TOKEN\)/,
+    );
     const file = (path: string) => ({ credential: { kind: 'file', path, username: 'me' } as const });
-    await told(file(join(folder, 'gone')), 'no-credential', /git\.credential\.file: .*gone cannot be read \(ENOENT\)/);
+    await expectFailure(
+      file(join(folder, 'gone')),
+      'no-credential',
+      /git\.credential\.file: .*gone cannot be read \(ENOENT\)/,
+    );
     writeFileSync(join(folder, 'empty'), '\n');
-    await told(file(join(folder, 'empty')), 'no-credential', /is empty/);
+    await expectFailure(file(join(folder, 'empty')), 'no-credential', /is empty/);
     put(root, '.git/token', PASSWORD);
-    await told(file(join(root, '.git/token')), 'credential-in-reach', /where agents can read it/);
+    await expectFailure(file(join(root, '.git/token')), 'credential-in-reach', /where agents can read it/);
     put(root, 'src/token', PASSWORD);
-    await told(file(join(root, 'src/token')), 'credential-in-reach', /where agents can read it/);
+    await expectFailure(file(join(root, 'src/token')), 'credential-in-reach', /where agents can read it/);
     const home = join(folder, 'home');
     put(home, 'tools/token', PASSWORD);
     vi.stubEnv('HOME', home);
@@ -145,9 +157,13 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
       code: 'credential-in-reach',
     });
     const helper = (command: string[]) => ({ credential: { kind: 'helper', command } as const });
-    await told(helper(['/bin/false']), 'no-credential', /false failed/);
-    await told(helper(['/bin/true']), 'no-credential', /knows no user name and password for localhost/);
-    await told({ url: 'https://localhost:1/x.git' }, 'remote-unreachable', /does not answer: fatal: unable to access/);
+    await expectFailure(helper(['/bin/false']), 'no-credential', /false failed/);
+    await expectFailure(helper(['/bin/true']), 'no-credential', /knows no user name and password for localhost/);
+    await expectFailure(
+      { url: 'https://localhost:1/x.git' },
+      'remote-unreachable',
+      /does not answer: fatal: unable to access/,
+    );
     expect(arrived()).toBe(false);
   });
 

@@ -67,7 +67,7 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
 
   test('names the remedy for a wrong key, and prompts nobody', async () => {
     const { folder, root, url, server, withKey, push, arrived } = await ahead();
-    const told = async (
+    const expectFailure = async (
       credential: GitCredential | null,
       code: string,
       message: RegExp,
@@ -77,22 +77,30 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
       expect(outcome).toMatchObject({ status: 'failed', code, message: expect.stringMatching(message) });
     };
     const key = (path: string) => ({ kind: 'key', path, knownHosts: server.knownHosts }) as const;
-    await told(null, 'no-credential', /is reached by ssh, and no key is configured.*git\.credential: \{ key:/);
-    await told(key(join(folder, 'gone')), 'no-credential', /git\.credential\.key: .*gone cannot be read \(ENOENT\)/);
+    await expectFailure(null, 'no-credential', /is reached by ssh, and no key is configured.*git\.credential: \{ key:/);
+    await expectFailure(
+      key(join(folder, 'gone')),
+      'no-credential',
+      /git\.credential\.key: .*gone cannot be read \(ENOENT\)/,
+    );
     newKey(join(folder, 'other'));
-    await told(key(join(folder, 'other')), 'authentication-failed', /does not accept git\.credential \(key .*other\)/);
+    await expectFailure(
+      key(join(folder, 'other')),
+      'authentication-failed',
+      /does not accept git\.credential \(key .*other\)/,
+    );
     newKey(join(folder, 'locked'), 'a passphrase');
-    await told(key(join(folder, 'locked')), 'authentication-failed', /locked/);
+    await expectFailure(key(join(folder, 'locked')), 'authentication-failed', /locked/);
     put(root, 'src/key', readFileSync(server.key, 'utf8'), 0o600);
-    await told(key(join(root, 'src/key')), 'credential-in-reach', /where agents can read it/);
+    await expectFailure(key(join(root, 'src/key')), 'credential-in-reach', /where agents can read it/);
     put(root, 'src/known_hosts', readFileSync(server.knownHosts, 'utf8'));
-    await told(
+    await expectFailure(
       { ...withKey, knownHosts: join(root, 'src/known_hosts') } as GitCredential,
       'credential-in-reach',
       /known-hosts/,
     );
     writeFileSync(join(folder, 'empty'), '');
-    await told(
+    await expectFailure(
       { ...withKey, knownHosts: join(folder, 'empty') } as GitCredential,
       'unknown-host-key',
       /correct that file/,
@@ -100,11 +108,15 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
     newKey(join(folder, 'impostor'));
     const [name] = readFileSync(server.knownHosts, 'utf8').split(' ');
     writeFileSync(join(folder, 'changed'), `${name} ${readFileSync(join(folder, 'impostor.pub'), 'utf8')}`);
-    await told({ ...withKey, knownHosts: join(folder, 'changed') } as GitCredential, 'unknown-host-key', /not the one/);
+    await expectFailure(
+      { ...withKey, knownHosts: join(folder, 'changed') } as GitCredential,
+      'unknown-host-key',
+      /not the one/,
+    );
     chmodSync(server.key, 0o644);
-    await told(withKey, 'authentication-failed', /key .*key\)/);
+    await expectFailure(withKey, 'authentication-failed', /key .*key\)/);
     chmodSync(server.key, 0o600);
-    await told(withKey, 'remote-unreachable', /none\.git.*does not answer/, { url: `${url}/none.git` });
+    await expectFailure(withKey, 'remote-unreachable', /none\.git.*does not answer/, { url: `${url}/none.git` });
     expect(arrived()).toBe(false);
   });
 

@@ -80,11 +80,11 @@ async function freePort(): Promise<number> {
 
 function listening(server: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
-    let said = '';
+    let output = '';
     server.stderr!.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      if (said.includes('Server listening')) resolve();
+      output += chunk.toString();
+      if (output.includes('Server listening')) resolve();
     });
-    server.once('exit', () => reject(new Error(`sshd ended: ${said}`)));
+    server.once('exit', () => reject(new Error(`sshd ended: ${output}`)));
   });
 }

@@ -61,8 +61,8 @@ describe('bash-readonly', () => {
   });
 
   test('explains how to install if pnpm lacks its store', async () => {
-    const said = 'echo "ERR_PNPM_UNEXPECTED_STORE  Unexpected store location"; exit 1';
-    expect((await shell(scratch(), said)).result).toMatchObject({
+    const command = 'echo "ERR_PNPM_UNEXPECTED_STORE  Unexpected store location"; exit 1';
+    expect((await shell(scratch(), command)).result).toMatchObject({
       notShown: expect.stringMatching(/^pnpm's store.*not shown here\. .*install: in hopgate\.yaml/),
     });
     expect((await shell(scratch(), 'echo pnpm; exit 1')).result).not.toHaveProperty('notShown');

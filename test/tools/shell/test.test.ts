@@ -49,9 +49,9 @@ describe('bash-test with a configured command', () => {
   test('names packages that were never installed, if a program or package is missing', async () => {
     const files = { 'package.json': '{"devDependencies":{"ava":"1"},"scripts":{"test":"exit 127"}}' };
     const notFound = script('echo "sh: ava: not found"; exit 127');
-    const said = /^node_modules is missing: the packages of package\.json are not installed\. Ask the operator/;
+    const hint = /^node_modules is missing: the packages of package\.json are not installed\. Ask the operator/;
     const result = await verdict(scratch(files), notFound);
-    expect(result).toMatchObject({ verdict: 'error', notShown: expect.stringMatching(said) });
+    expect(result).toMatchObject({ verdict: 'error', notShown: expect.stringMatching(hint) });
     expect(result).not.toHaveProperty('remedy');
     const gem = script('echo "Could not find gem coveralls in locally installed gems. (Bundler::GemNotFound)"; exit 1');
     const ask = /^Packages that the command needs are not installed here\. Ask the operator to install them/;

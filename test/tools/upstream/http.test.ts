@@ -20,7 +20,7 @@ const TOOL: ToolSpec = {
 };
 
 let server: Server;
-let heard: (string | undefined)[] = [];
+let received: (string | undefined)[] = [];
 let backend: ToolBackend;
 const clock = new FixedClock();
 
@@ -33,13 +33,13 @@ async function listen(port = 0): Promise<number> {
         properties: { text: { type: 'string' } },
       });
       mcp.registerTool('echo', { description: 'Says it again.', inputSchema }, async ({ text }) => ({
-        content: [{ type: 'text', text: `${text} ${heard.at(-1)}` }],
+        content: [{ type: 'text', text: `${text} ${received.at(-1)}` }],
       }));
       return mcp;
     }),
   );
   server = createServer((request, response) => {
-    heard.push(request.headers['authorization']);
+    received.push(request.headers['authorization']);
     void handler(request, response);
   });
   server.listen(port, '127.0.0.1');
@@ -76,7 +76,7 @@ const call = (port: number) =>
   });
 
 beforeEach(() => {
-  heard = [];
+  received = [];
   backend = upstreamBackend({
     tools: { [TOOL.id]: TOOL },
     clock,
@@ -96,7 +96,7 @@ it('an HTTP upstream gets the headers of hopgate.yaml, and no secret comes back'
     result: { content: [{ type: 'text', text: 'hello Bearer ${FAR_TOKEN}' }] },
   });
   expect(effects).toEqual([]);
-  expect(new Set(heard)).toEqual(new Set(['Bearer a-bearer-secret']));
+  expect(new Set(received)).toEqual(new Set(['Bearer a-bearer-secret']));
 });
 
 it('an HTTP upstream is connected again after its server was stopped', async () => {
@@ -112,7 +112,7 @@ it('an HTTP upstream is connected again after its server was stopped', async () 
 
 it('an HTTP upstream’s headers are not sent to another address', async () => {
   const elsewhere = createServer((request, response) => {
-    heard.push(`elsewhere: ${request.headers['authorization']}`);
+    received.push(`elsewhere: ${request.headers['authorization']}`);
     response.end();
   });
   elsewhere.listen(0, '127.0.0.1');
@@ -123,6 +123,6 @@ it('an HTTP upstream’s headers are not sent to another address', async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   expect((await call((server.address() as AddressInfo).port)).outcome).toMatchObject({ code: 'upstream-down' });
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
   elsewhere.close();
 });

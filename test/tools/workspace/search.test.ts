@@ -255,7 +255,7 @@ describe('a file with a name that no argument can express', () => {
       Buffer.from([0xff]),
       Buffer.from('.txt'),
     ]);
-  const told = (files: string[]) => ({
+  const reportOf = (files: string[]) => ({
     leftOut: { count: files.length, files, why: expect.stringContaining('rename') },
   });
 
@@ -264,7 +264,7 @@ describe('a file with a name that no argument can express', () => {
     fs.writeFileSync(notUtf8('src'), 'found');
     const names = ['src/\\u{1b}[2J.txt', 'src/\\xff.txt', 'src/a\\u{a}b.txt'];
     const all = await world().ask('glob', { pattern: '**/*.txt' });
-    expect(resultOf(all)).toEqual({ files: [], truncated: false, ...told(names) });
+    expect(resultOf(all)).toEqual({ files: [], truncated: false, ...reportOf(names) });
     expect(resultOf(await world().ask('glob', { pattern: '*.txt', path: 'src' }))).toEqual(resultOf(all));
     expect(resultOf(await world().ask('glob', { pattern: '**/*.ts' }))).not.toHaveProperty('leftOut');
   });
@@ -276,7 +276,7 @@ describe('a file with a name that no argument can express', () => {
       await world().ask('grep', { pattern: 'found' }),
     );
     expect(matches.map(({ path }) => path)).toEqual(['src/c.txt']);
-    expect({ leftOut }).toEqual(told(['src/\\xff.txt', 'src/a\\u{a}b.txt']));
+    expect({ leftOut }).toEqual(reportOf(['src/\\xff.txt', 'src/a\\u{a}b.txt']));
   });
 
   it('is reported in a folder with such a name, too', async () => {
@@ -288,7 +288,7 @@ describe('a file with a name that no argument can express', () => {
       { tool: 'grep', args: { pattern: 'found' } },
     ])
       expect(resultOf(await world().ask(asked.tool, asked.args))).toMatchObject(
-        told(['\\xff.txt/d.txt', 'a\\u{9}b/c.txt']),
+        reportOf(['\\xff.txt/d.txt', 'a\\u{9}b/c.txt']),
       );
   });
 

@@ -26,11 +26,11 @@ const specs = (address: string) => ({
   },
 });
 
-type Event = 'play' | 'refused' | 'bell' | 'heard' | 'out' | 'called-out' | 'kill' | 'release';
-const EVENTS: readonly Event[] = ['play', 'refused', 'bell', 'heard', 'out', 'called-out', 'kill', 'release'];
+type Event = 'play' | 'refused' | 'bell' | 'bell-read' | 'out' | 'called-out' | 'kill' | 'release';
+const EVENTS: readonly Event[] = ['play', 'refused', 'bell', 'bell-read', 'out', 'called-out', 'kill', 'release'];
 
 /** A session in a served world, next to a house that plays the same commands without any of the other events. */
-class Life {
+class ServedGame {
   #server: WorldServer | null = null;
   #port = 0;
   #session: Session | null = null;
@@ -71,7 +71,7 @@ class Life {
           ok: true,
         });
         return;
-      case 'heard': {
+      case 'bell-read': {
         const to = `session:${session.id}`;
         const from = { from: 'person:operator', author: 'operator', ref: null };
         const message = { ...from, id: `m-${choice}-${this.bells}`, kind: 'bell', act: 'assert', to, text: 'hello' };
@@ -126,14 +126,14 @@ it('bells, hops, kills of the world and releases of the session never change the
     fc.asyncProperty(
       fc.array(fc.tuple(fc.constantFrom(...EVENTS), fc.nat(10_000)), { minLength: 5, maxLength: 25 }),
       async (events) => {
-        const life = new Life();
+        const game = new ServedGame();
         try {
-          await life.begin();
+          await game.begin();
           // The first command begins the game.
-          for (const [event, choice] of [['refused', 0] as const, ...events]) await life.happen(event, choice);
-          await life.end();
+          for (const [event, choice] of [['refused', 0] as const, ...events]) await game.happen(event, choice);
+          await game.end();
         } finally {
-          await life.clean();
+          await game.clean();
         }
       },
     ),

@@ -46,8 +46,8 @@ function makeServer(): McpServer {
     { description: 'Asks the model.', inputSchema: fromJsonSchema<{ prompt: string }>(oneText('prompt')) },
     async ({ prompt }, ctx) => {
       const messages = [{ role: 'user' as const, content: text(prompt) }];
-      const said = await ctx.mcpReq.requestSampling({ messages, maxTokens: 100 });
-      return { content: [text(JSON.stringify(said.content))] };
+      const reply = await ctx.mcpReq.requestSampling({ messages, maxTokens: 100 });
+      return { content: [text(JSON.stringify(reply.content))] };
     },
   );
   server.registerTool(
@@ -55,8 +55,8 @@ function makeServer(): McpServer {
     { description: 'Asks the person.', inputSchema: fromJsonSchema<{ message: string }>(oneText('message')) },
     async ({ message }, ctx) => {
       const requestedSchema = { type: 'object' as const, properties: { username: { type: 'string' as const } } };
-      const said = await ctx.mcpReq.elicitInput({ mode: 'form', message, requestedSchema });
-      return { content: [text(`User response: ${said.action}`)] };
+      const reply = await ctx.mcpReq.elicitInput({ mode: 'form', message, requestedSchema });
+      return { content: [text(`User response: ${reply.action}`)] };
     },
   );
   server.registerTool(

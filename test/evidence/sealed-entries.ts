@@ -5,7 +5,7 @@ import type { Json } from '../../src/spec/types.ts';
 import { draft } from './drafts.ts';
 
 /** A session's entries, `e0`, `e1`, … a second apart: each one's body, or all its fields. */
-export const told = (...bodies: (Body | Partial<EntryDraft>)[]): Entry[] =>
+export const sealedEntries = (...bodies: (Body | Partial<EntryDraft>)[]): Entry[] =>
   sealDrafts(
     EMPTY_CHAIN,
     bodies.map((one, n) =>

@@ -6,7 +6,7 @@ import { recordTranscript } from '../../../src/adapters/core/transcript/record-t
 import { judgeInhabitation } from '../../../src/audit/inhabitation/judge-inhabitation.ts';
 import { parseTranscript } from '../../../src/evidence/transcript.ts';
 import { fixtureSpecs, inTurn, stage, testRun } from '../../session/sessions.ts';
-import { Items } from './lives.ts';
+import { Items } from './inhabited-sessions.ts';
 
 const refusing = {
   outcome: {

@@ -41,11 +41,11 @@ export async function inhabit(options: { readonly withEvidence?: boolean } = {})
     items,
     options.withEvidence === false ? {} : { evidence: () => ids.splice(0) },
   );
-  await live(agent);
+  await workInSession(agent);
   return { ...made, agent, items };
 }
 
-async function live(agent: RecordedSession): Promise<void> {
+async function workInSession(agent: RecordedSession): Promise<void> {
   await agent.prompt();
   await agent.tools();
   agent.heard('user', 'The sum of the cart is wrong.');

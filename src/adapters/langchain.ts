@@ -11,7 +11,7 @@ export { agentSession } from './core/local-agent-session.ts';
 export interface LangChainOptions {
   /** The name recorded for approvals through interrupts. Default: operator. */
   readonly by?: string;
-  /** Requests approvals by interrupts, which need a checkpointer; otherwise by the session's approver. Default: true. */
+  /** Requests approvals by interrupts, which need a checkpointer; else from the session's approver. Default: true. */
   readonly interrupt?: boolean;
 }
 

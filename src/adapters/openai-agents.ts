@@ -15,7 +15,7 @@ export { agentSession } from './core/local-agent-session.ts';
 export interface OpenAiAgentsOptions {
   /** The name recorded for approvals through interruptions. Default: operator. */
   readonly by?: string;
-  /** false: the session's own approver is asked instead of interrupting the run. Default: true. */
+  /** Requests approvals by interruptions of the run; otherwise from the session's approver. Default: true. */
   readonly interrupt?: boolean;
 }
 
@@ -38,8 +38,8 @@ export interface OpenAiAgents {
   wanted(interruption: RunToolApprovalItem): Promise<ApprovalRequest | null>;
 }
 
-/** The SDK reports a call without a matching tool, but not its arguments. */
-const NOT_HANDED_OVER = '(the SDK does not pass on the arguments of a disabled tool)';
+/** The recorded arguments of a call without a matching tool, which the SDK does not report. */
+const UNKNOWN_ARGUMENTS = '(the SDK does not pass on the arguments of a disabled tool)';
 
 /** The tools that the agent of the current turn can call, and the answer to its other calls. */
 interface Turn {
@@ -51,8 +51,8 @@ interface Turn {
 const turns = new WeakMap<object, Turn>();
 
 /**
- * Puts an agent of the OpenAI Agents SDK into a session. A refusal is a tool's output, with its remedy; a broken world
- * (an error thrown by the session) ends the run.
+ * Puts an agent of the OpenAI Agents SDK into a session. A refusal is a tool's output, with its remedy. An error
+ * that the session throws ends the run.
  *
  * @example
  * const hopgate = await openAiAgents(agentSession(session));
@@ -66,7 +66,7 @@ export async function openAiAgents(
   const pendingApprovals = new Map<string, { readonly call: AgentCall; readonly request: ApprovalRequest }>();
   /** The session's answers to the calls that a person refused, by call id. */
   const rejected = new Map<string, string>();
-  let broken: { readonly error: unknown } | null = null;
+  let failure: { readonly error: unknown } | null = null;
 
   const ask = async (callId: string, call: AgentCall): Promise<ApprovalRequest | null> => {
     const request = await session.wants(call);
@@ -99,7 +99,7 @@ export async function openAiAgents(
       async isEnabled({ runContext }) {
         await recordRejections(runContext);
         const open = new Set((await session.tools()).map((each) => each.name));
-        turns.set(runContext, { open, missing });
+        turns.set(runContext, { open, missing: answerMissing });
         return open.has(name);
       },
       ...(interrupt && (name === 'hop' || name === 'mode')
@@ -116,31 +116,31 @@ export async function openAiAgents(
     name, // the SDK would replace - by _, and the prompt would name tools that the model does not have
   });
 
-  /** The formatter must not throw, so its error is thrown when the next turn begins. */
-  const unlessBroken = async (text: () => Promise<string | undefined>): Promise<string | undefined> => {
+  /** Returns the text. The SDK's formatter must not throw, so an error is thrown when the next turn begins. */
+  const textOrFailure = async (text: () => Promise<string | undefined>): Promise<string | undefined> => {
     try {
       return await text();
     } catch (error) {
-      broken = { error };
+      failure = { error };
       return undefined;
     }
   };
 
   /** Answers a call for which the SDK found no tool: the agent lacks it, or it was unavailable when the turn began. */
-  const missing: Turn['missing'] = (name, openBefore) =>
-    unlessBroken(async () => {
+  const answerMissing: Turn['missing'] = (name, openBefore) =>
+    textOrFailure(async () => {
       if (openBefore.has(name)) return undefined;
       if ((await session.tools()).some((open) => open.name === name))
         return `${name} was not available when this turn began; it is now. Repeat this call.`;
-      return (await session.call({ name, input: NOT_HANDED_OVER })).text;
+      return (await session.call({ name, input: UNKNOWN_ARGUMENTS })).text;
     });
 
   return {
     tools: (await session.allTools()).map(toolOf),
     async instructions() {
-      if (broken) {
-        const { error } = broken;
-        broken = null;
+      if (failure) {
+        const { error } = failure;
+        failure = null;
         throw error;
       }
       return session.prompt();
@@ -151,9 +151,9 @@ export async function openAiAgents(
       toolErrorFormatter({ kind, toolName, callId, runContext }) {
         if (kind === 'tool_not_found') {
           const turn = turns.get(runContext);
-          return turn ? turn.missing(toolName, turn.open) : missing(toolName, new Set());
+          return turn ? turn.missing(toolName, turn.open) : answerMissing(toolName, new Set());
         }
-        return unlessBroken(async () => {
+        return textOrFailure(async () => {
           await recordRejections(runContext);
           return rejected.get(callId);
         });

@@ -49,7 +49,7 @@ export interface PlainLoop {
   system(): Promise<string>;
   /** The tools available now, in the API's shape. */
   tools(): Promise<readonly ChatTool[]>;
-  /** Carries out a turn's calls in order; refuses one that an earlier hop made invalid. Never throws. */
+  /** Carries out a turn's calls in order; a call that an earlier hop made unavailable is refused. Never throws. */
   answer(calls: unknown): Promise<Answered>;
   /**
    * For agents without tool calls: reads the agent's own text (never tool output). A call written as JSON is carried
@@ -71,7 +71,7 @@ export interface PlainLoop {
  */
 export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal }: PlainLoopOptions = {}): PlainLoop {
   const { tool, results } = CHAT_SHAPES[shape];
-  const one = async ({ name, input }: ReadCall): Promise<AgentAnswer> => {
+  const carryOutOne = async ({ name, input }: ReadCall): Promise<AgentAnswer> => {
     const call: AgentCall = { name, input, ...(signal ? { signal } : {}) };
     const request = ask ? await session.wants(call) : null;
     if (!ask || !request) return session.call(call);
@@ -79,9 +79,9 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
     const by = consent === true ? 'operator' : consent;
     return session.call({ ...call, approved: by ? { hash: request.hash, by } : null });
   };
-  const carryOut = async (read: readonly ReadCall[]): Promise<readonly AgentAnswer[]> => {
+  const carryOut = async (calls: readonly ReadCall[]): Promise<readonly AgentAnswer[]> => {
     const answers: AgentAnswer[] = [];
-    for (const call of read) answers.push(await one(call));
+    for (const call of calls) answers.push(await carryOutOne(call));
     return answers;
   };
   return {

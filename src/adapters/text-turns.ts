@@ -36,8 +36,8 @@ export interface TextTurnsOptions {
 }
 
 /**
- * A session as turns of text, for an agent that answers in lines such as `> open cabinet 1`, `> bell joe "…"` or `>
- * hop-out "…"`. Each line is an ordinary call of the session. Text that arrives between two turns, from the world and
+ * Shows a session to an agent as turns of text. The agent answers in lines such as `> open cabinet 1`, `> bell joe
+ * "…"` or `> hop-out "…"`. Each line is an ordinary call of the session. Text that arrives between two turns, from the world and
  * from others, is delivered in the order of arrival, each part with its source. A bell to the sender of a whistle
  * answers the whistle.
  *
@@ -52,12 +52,12 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
   const openWhistles = new Map<string, string>();
   let count = 0;
 
-  const callFor = async (command: Exclude<TextCommand, { kind: 'unreadable' }>) => {
+  const carryOut = async (command: Exclude<TextCommand, { kind: 'unreadable' }>) => {
     if (command.kind === 'world') return session.call({ name: tool, input: { action: command.command } });
     if (command.kind === 'hop-out') return session.call({ name: 'hop', input: { hop: home, reason: command.reason } });
-    const known = (await session.allTools()).find(({ name }) => name === command.kind);
+    const messageTool = (await session.allTools()).find(({ name }) => name === command.kind);
     // The message is the parameter after the recipient, whatever the catalogue calls it.
-    const [to = 'to', message = 'message'] = Object.keys(known?.inputSchema.properties ?? {});
+    const [to = 'to', message = 'message'] = Object.keys(messageTool?.inputSchema.properties ?? {});
     const ref = command.kind === 'bell' ? openWhistles.get(command.to) : undefined;
     const answers = ref === undefined ? {} : { act: 'answer', ref };
     const answer = await session.call({
@@ -67,10 +67,10 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     if (ref !== undefined && answer.status === 'ok') openWhistles.delete(command.to);
     return answer;
   };
-  /** The answer without the messages at its end, because the turn shows them as separate parts. */
+  /** The answer's text without the messages at its end, which the turn shows as separate parts. */
   const withoutMessages = ({ text, messages }: AgentAnswer): string =>
     messages ? text.slice(0, -messagesText(messages).length - 1) : text;
-  const take = ({ kind, author, from, id, text }: Message): void => {
+  const addMessage = ({ kind, author, from, id, text }: Message): void => {
     waiting.push(attributeText(`${kind === 'bell' ? 'Bell' : 'Whistle'} from ${author}`, quoteText(text)));
     if (kind === 'whistle') for (const name of [author, from]) openWhistles.set(name, id);
   };
@@ -87,13 +87,13 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
       waiting.push(attributeText('hopgate', `Nothing was sent: ${command.why}.`));
       return { kind: 'unreadable', line, why: command.why };
     }
-    const answer = await callFor(command);
+    const answer = await carryOut(command);
     const source = sourceOf(command, answer);
     const answered = fieldsOf(fieldsOf(answer.data)['answer'])['text'];
     const text = typeof answered === 'string' ? quoteText(answered) : withoutMessages(answer);
     // A turn of the world already names its sources.
     waiting.push(source === '' ? text : attributeText(source, text));
-    for (const message of answer.messages ?? []) take(message);
+    for (const message of answer.messages ?? []) addMessage(message);
     return { kind: 'done', line, answer };
   };
 

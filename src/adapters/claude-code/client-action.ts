@@ -45,8 +45,8 @@ function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields
 const LOOKS_ALIKE = "is of another MCP server that has the name of hopgate's";
 
 /**
- * The reason to refuse a call of a tool that is harmless with other arguments; completes "the tool …". null if there is
- * none.
+ * The reason to refuse a call of a tool that is harmless with other arguments; completes "the tool …". null if there
+ * is none.
  */
 function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | null {
   if ((tool === 'Agent' || tool === 'Task') && input['isolation'] !== undefined)

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import { commandOf } from '../core/calls/shell-route.ts';
-import type { ToolCallOfOurs } from '../core/calls/tool-call-to-action.ts';
+import type { HopgateToolCall } from '../core/calls/tool-call-to-action.ts';
 
 export interface ClientCall {
   readonly tool: string;
@@ -10,7 +10,7 @@ export interface ClientCall {
 }
 
 /** The equivalent of a hopgate tool call among Claude Code's own tools; null if there is none. */
-export function nativeCall({ specs, config, root }: Session, { tool, args }: ToolCallOfOurs): ClientCall | null {
+export function nativeCall({ specs, config, root }: Session, { tool, args }: HopgateToolCall): ClientCall | null {
   const { path = '', ...rest } = args;
   const file_path = join(root, String(path));
   switch (tool) {

@@ -4,7 +4,7 @@ import type { Session } from '../../session/session.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import { claudePluginServer } from '../core/calls/mcp-name.ts';
-import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
+import type { ActionStep, HopgateToolCall as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
 import { firstHop } from '../core/situation.ts';
 import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';

@@ -8,7 +8,7 @@ import { routeOf } from '../core/calls/shell-route.ts';
 import {
   type ActionStep,
   type ClientAction,
-  type ToolCallOfOurs,
+  type HopgateToolCall,
   toolCallToAction,
 } from '../core/calls/tool-call-to-action.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
@@ -97,7 +97,7 @@ function refuse({ event, host, record }: ToolEventContext, why: string): string 
 /** Records a refusal by the gate in the transcript. Returns its text for the model. */
 async function recordRefusal(
   at: ToolEventContext,
-  call: ToolCallOfOurs,
+  call: HopgateToolCall,
   { denial, evidence }: Refused,
   otherText: string | null = null,
 ): Promise<string> {
@@ -112,7 +112,7 @@ async function recordRefusal(
 }
 
 /** Codex's call in hopgate's terms: tool and arguments under their names in the spec. */
-const calledAs = ({ event }: ToolEventContext, { tool, args }: ToolCallOfOurs): Item =>
+const calledAs = ({ event }: ToolEventContext, { tool, args }: HopgateToolCall): Item =>
   toolCall({ id: event.tool_use_id, tool, input: args, channel: event.tool_name });
 
 /** Refuses a tool that no scope limits. The attempt is recorded as a call of an unknown tool. */
@@ -160,7 +160,7 @@ async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): 
 }
 
 /** Decides a call without running it, by this session's gate and then the parent's. Records a refusal here. */
-async function dryRun({ host, record }: ToolEventContext, { tool, args }: ToolCallOfOurs): Promise<Refused | null> {
+async function dryRun({ host, record }: ToolEventContext, { tool, args }: HopgateToolCall): Promise<Refused | null> {
   const call = { tool, args };
   const own = await host.withSession(record, async (session) =>
     session.why(call) === null ? null : refusalNow(session, call),

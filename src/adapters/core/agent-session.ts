@@ -35,18 +35,18 @@ export interface AgentCall {
   readonly signal?: AbortSignal;
   /** The client's id of the call; the transcript records the call under it. */
   readonly callId?: string;
-  /** The id of the message that the call sends. Left out: a new one. */
+  /** The id for the message that the call sends. Default: a new id. */
   readonly messageId?: string;
-  /** False: new messages wait for the next answer, because the agent may never read this one. */
+  /** False if the agent may never read the answer; new messages then come with the next one. Default: true. */
   readonly messages?: boolean;
   /** The W3C trace context of the call, so that spans of a session in another process join the client's trace. */
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string };
-  /** The person's answer to the request of `wants`: a yes, null for a no, or the reason why it counts as a no. */
+  /** The person's answer to the request that `wants` returned: a yes, null for a no, or why it counts as a no. */
   readonly approved?:
     | { readonly hash: string; readonly by: string; readonly grant?: GrantLimits }
     | { readonly because: string }
     | null;
-  /** Why the user's own rules for the client refuse the call: it is not carried out. */
+  /** The reason for which the user's own rules for the client refuse the call; it is then not carried out. */
   readonly refused?: string;
   /** The answer, if the adapter already has it: the call is recorded and not carried out. */
   readonly answer?: string;
@@ -83,8 +83,8 @@ export interface AgentSession {
   wants(call: AgentCall): Promise<ApprovalRequest | null>;
   status(): Promise<SessionStatus & { readonly available: Available }>;
   /**
-   * The prompt for the model on entry and after a compaction: its place, context, tools, exits and new messages, which
-   * then count as shown. With `messages: false` they are delivered with the next answer instead, for clients that may
+   * The prompt for the model on entry and after a compaction: its place, context, tools, exits and new messages. The
+   * messages then count as shown. With `messages: false` they come with the next answer instead, for clients that may
    * drop the prompt.
    */
   prompt(options?: { readonly messages?: boolean }): Promise<string>;

@@ -1,8 +1,8 @@
 import type { AgentAnswer } from './agent-session.ts';
 
 /**
- * Frameworks collect all approvals of a turn before its first call runs. If a call lacks only an approval when it runs,
- * but lacked more when they were collected, the answer asks the model to repeat it in a turn of its own.
+ * Adds to an answer that the call must be repeated in a turn of its own, if it lacks only an approval. Frameworks
+ * collect all approvals of a turn before its first call runs; at that time, this call lacked something else too.
  */
 export function repeatInOwnTurn(answer: AgentAnswer): AgentAnswer {
   return isUnapproved(answer) ? { ...answer, text: `${answer.text}\n${IN_ITS_OWN_TURN}` } : answer;

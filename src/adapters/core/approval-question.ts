@@ -2,7 +2,7 @@ import { escapeInvisible, plural } from '../../base/text.ts';
 import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 
-/** The parts of the question besides the request itself. */
+/** The parts of the question in addition to the request. */
 export interface QuestionOptions {
   /** The lines of the diff that would be shipped; null if nothing would be. */
   readonly diff: readonly string[] | null;
@@ -25,7 +25,7 @@ const notGranted = (problem: string): string => `Nothing is approved yet: ${esca
  */
 const SHOWN_LINES = 4;
 
-/** The question for the operator: all that the approval would bind, after the command that shows it in full. */
+/** The question to the operator: everything that the approval would bind, and the command that shows it in full. */
 export function approvalQuestion(
   request: ApprovalRequest,
   { diff = null, readBy = null, again = null }: Partial<QuestionOptions> = {},
@@ -55,7 +55,7 @@ export const commandQuestion = (command: string, why: string, isAgain: boolean):
     ...command.split('\n').map(barredLine),
   ].join('\n');
 
-/** Names the files that a diff changes, in a line that forms never cut off. */
+/** Names the files that a diff changes. Forms show this line even if they cut off the diff. */
 function summaryOf(diff: readonly string[] | null): string {
   const files = (diff ?? []).flatMap((line) => /^diff --git .* "?b\/(.*?)"?$/.exec(line)?.[1] ?? []);
   if (files.length === 0) return '';

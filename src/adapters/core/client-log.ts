@@ -11,10 +11,10 @@ export interface ClientLog {
   readonly end: number;
 }
 
-/** A call that a client program's own log says it ran. */
+/** A call that ran, according to the client program's own log. */
 export interface RanCall {
   readonly id: string;
-  /** The client's name for the tool: `mcp__<server>__<tool>` for one of an MCP server. */
+  /** The client's name for the tool; `mcp__<server>__<tool>` for a tool of an MCP server. */
   readonly tool: string;
   readonly input: unknown;
   /** ISO 8601. */

@@ -18,11 +18,11 @@ export interface ToolConstraint {
     readonly schema: { readonly [keyword: string]: Json };
     readonly description: string;
   }[];
-  /** In English, for a prompt. */
+  /** The limits of its arguments in English, for a prompt. */
   readonly touches: string;
 }
 
-/** A way out of a peripheral. */
+/** An exit of a peripheral, with the needs of each destination. */
 export interface ExitConstraint {
   readonly exit: string;
   /** `observed`: evidence must confirm it; `stated`: the agent's statement with a reason is enough. */

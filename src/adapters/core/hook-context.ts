@@ -12,7 +12,7 @@ export interface Conversation {
   readonly id: string;
   /** null for the main agent. */
   readonly agentId: string | null;
-  /** The client's name for the kind of a sub-agent, with which it was started; it may name a peripheral. */
+  /** The client's name for a sub-agent's type; it may be the name of a peripheral. Absent for a main agent. */
   readonly agentType?: string;
   /** Absolute real path of the repository. */
   readonly root: string;
@@ -22,11 +22,11 @@ export interface Conversation {
 export interface ConversationRecord {
   readonly conversation: Conversation;
   readonly sessionId: string;
-  /** The session of the conversation that started this one; its envelope also limits this one. */
+  /** The id of the parent's session, whose envelope also limits this session; null for a main agent. */
   readonly parent: string | null;
   /** The last 50 hook events, newest last. They show which hooks are missing. */
   readonly events: readonly { readonly name: string; readonly at: string; readonly toolUseId: string | null }[];
-  /** Notes of the adapter, such as that it has requested the PAR. */
+  /** Values that the adapter keeps for this conversation, such as the place that it described last. */
   readonly notes: { readonly [name: string]: Json };
 }
 
@@ -103,6 +103,6 @@ export interface HookAnswer {
   readonly exit: 0 | 2;
   readonly stdout: string;
   readonly stderr: string;
-  /** Called once if the answer arrives in time: records the content that the client was shown. */
+  /** Called once if the client received the answer in time; records the content that it was shown. */
   readonly onDelivered?: () => Promise<unknown>;
 }

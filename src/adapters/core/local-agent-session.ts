@@ -23,13 +23,13 @@ export function agentSession(session: Session): AgentSession {
   let running = 0;
   const call = async (call: AgentCall): Promise<AgentAnswer> => {
     const before = toolNames(session);
-    // Messages shown before this call began: a request of the agent has contained them.
+    // The agent has read the messages that were shown before this call began, so they are acknowledged below.
     const seen = shownMessages(session);
     running += 1;
     const answer = await carryOut(session, call).finally(() => {
       running -= 1;
     });
-    // Reading the inbox waits for the other calls, so only the last of several parallel calls returns the messages.
+    // Only the last of several parallel calls returns the messages, because reading the inbox waits for all of them.
     if (running > 0 || call.messages === false) return { ...answer, toolsChanged: before !== toolNames(session) };
     await acknowledgeShown(session, seen);
     const messages = await newMessages(session);
@@ -70,10 +70,10 @@ type AnswerBeforeTools = Omit<AgentAnswer, 'toolsChanged'>;
 
 async function carryOut(
   session: Session,
-  { name, input, signal, approved, ...known }: AgentCall,
+  { name, input, signal, approved, ...preset }: AgentCall,
 ): Promise<AnswerBeforeTools> {
-  if (known.refused !== undefined) return { status: 'refused', text: known.refused, data: null, denial: null };
-  if (known.answer !== undefined) return { status: 'ok', text: known.answer, data: null, denial: null };
+  if (preset.refused !== undefined) return { status: 'refused', text: preset.refused, data: null, denial: null };
+  if (preset.answer !== undefined) return { status: 'ok', text: preset.answer, data: null, denial: null };
   const fields = argumentsOf(input);
   const answering = approved === undefined ? {} : { approver: answeringWith(approved) };
   if (name === 'hop') {
@@ -105,9 +105,9 @@ async function carryOut(
   if (name === 'why') {
     const denial = session.why({ tool: fields['tool'] as string, args: fields['args'] ?? {} });
     if (denial) return { ...describeDenialFor(session, denial), status: 'ok' };
-    return { status: 'ok', text: 'It would be allowed.', data: { allowed: true }, denial: null };
+    return { status: 'ok', text: 'The call would be allowed.', data: { allowed: true }, denial: null };
   }
-  const watch = { ...(signal ? { signal } : {}), ...(known.messageId ? { messageId: known.messageId } : {}) };
+  const watch = { ...(signal ? { signal } : {}), ...(preset.messageId ? { messageId: preset.messageId } : {}) };
   const result = await session.step({ tool: name, args: input ?? {}, ...watch }, answering);
   if (!result.ok) return describeDenialFor(session, result.denial);
   const data = result.result;

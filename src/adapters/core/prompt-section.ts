@@ -21,19 +21,19 @@ function describeSituation(now: SessionSituation, { name = (tool) => tool }: Pro
   if (location.status === 'closed')
     return `# Where you are\nSession ${location.sessionId} is closed: no tool can be called in it any more. Its log is kept; a new session can be opened.`;
   const sections = [
-    ['Where you are', whereIs(now)],
-    ['What you see', whatIsSeen(now)],
-    ['What you can do', whatCanBeDone(now, name)],
-    [location.peripheral === null ? 'What you can enter' : 'How you can leave', waysOut(now, name)],
-    ['What is closed', whatIsClosed(now, name)],
-    ['Mode and limits', modeAndLimits(now, name)],
+    ['Where you are', describePlace(now)],
+    ['What you see', describeContext(now)],
+    ['What you can do', describeTools(now, name)],
+    [location.peripheral === null ? 'What you can enter' : 'How you can leave', describeExits(now, name)],
+    ['What is closed', describeClosedTools(now, name)],
+    ['Mode and limits', describeModeAndLimits(now, name)],
   ] as const;
   return sections.flatMap(([title, lines]) => (lines.length > 0 ? [`# ${title}`, ...lines] : [])).join('\n');
 }
 
 type Naming = NonNullable<PromptOptions['name']>;
 
-function whereIs({ location }: SessionSituation): readonly string[] {
+function describePlace({ location }: SessionSituation): readonly string[] {
   const { peripheral, purpose, visit, mode, sessionId, status } = location;
   const inMode = mode === null ? '' : `, in mode ${mode}`;
   if (peripheral === null)
@@ -51,21 +51,21 @@ function whereIs({ location }: SessionSituation): readonly string[] {
   return [`In the peripheral "${peripheral}"${again}${inMode} (session ${sessionId}).${over} ${purpose}`];
 }
 
-const NOT_TOLD = new Set(['session-id', 'author', 'session-log', 'changed-files']);
+const HIDDEN_FIELDS = new Set(['session-id', 'author', 'session-log', 'changed-files']);
 const MAX_CHARS = 120;
 const MAX_FILES = 8;
-const MAX_WAYS = 40;
+const MAX_EXITS = 40;
 /** Maximum number of tools that are listed with their purpose; the model has the definitions of the others. */
 const MAX_TOOLS = 12;
 const MAX_NAMES = 60;
 
-function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: SessionSituation): readonly string[] {
+function describeContext({ sees: { context, changedFiles, backpack, observed } }: SessionSituation): readonly string[] {
   const lines = (fields: { readonly [field: string]: Json }) =>
     Object.entries(fields).flatMap(([field, value]) =>
-      NOT_TOLD.has(field) || isEmpty(value) ? [] : [`${field} ${oneLine(shortJson(value), MAX_CHARS)}`],
+      HIDDEN_FIELDS.has(field) || isEmpty(value) ? [] : [`${field} ${oneLine(shortJson(value), MAX_CHARS)}`],
     );
   const carried = [...lines(context), ...lines(backpack)];
-  const yielded = lines(observed);
+  const observedLines = lines(observed);
   return [
     ...(carried.length > 0 ? [`Carried in: ${joinList(carried, 8)}.`] : []),
     ...(changedFiles.length > 0
@@ -76,7 +76,7 @@ function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Ses
           )}.`,
         ]
       : []),
-    ...(yielded.length > 0 ? [`Observed here so far: ${joinList(yielded, 8)}.`] : []),
+    ...(observedLines.length > 0 ? [`Observed here so far: ${joinList(observedLines, 8)}.`] : []),
   ];
 }
 
@@ -85,7 +85,7 @@ const shortJson = (value: Json): string =>
     ? `[${joinList(value, 5)}]`
     : JSON.stringify(value);
 
-function whatCanBeDone({ actions, scope, location }: SessionSituation, name: Naming): readonly string[] {
+function describeTools({ actions, scope, location }: SessionSituation, name: Naming): readonly string[] {
   if (location.peripheral === null) return [];
   const tools = actions
     .slice(0, MAX_TOOLS)
@@ -101,15 +101,15 @@ function whatCanBeDone({ actions, scope, location }: SessionSituation, name: Nam
 }
 
 /** Lists the exits; those to the same peripheral with the same needs share one line. */
-function waysOut({ exits, ships, toState, location }: SessionSituation, name: Naming): readonly string[] {
+function describeExits({ exits, ships, toState, location }: SessionSituation, name: Naming): readonly string[] {
   const groups = Map.groupBy(exits, ({ to, needs }) => JSON.stringify([to, needs]));
-  const ways = [...groups.values()].flatMap((group) => {
+  const lines = [...groups.values()].flatMap((group) => {
     const [{ to, needs } = { to: '', needs: [] }] = group;
     const by = group.flatMap(({ exit }) => (exit === null ? [] : [exit]));
     const needed = needs.length > 0 ? ` (needs ${needs.join(', ')})` : '';
     return [`- ${to}${by.length > 0 ? `, by exit ${joinWithOr(by)}` : ''}${needed}`];
   });
-  if (ways.length === 0)
+  if (lines.length === 0)
     return [location.peripheral === null ? 'Nothing; only the operator can continue.' : 'No hop leads out.'];
   const easiest = easiestOf(exits);
   const stated = toState.map(({ field, type, optional, neededBy }) => {
@@ -117,15 +117,15 @@ function waysOut({ exits, ships, toState, location }: SessionSituation, name: Na
     return `${field}${optional ? '?' : ''}: ${typeof type === 'string' ? type : JSON.stringify(type)}${needed}`;
   });
   return [
-    ...ways.slice(0, MAX_WAYS),
-    ...(ways.length > MAX_WAYS ? [`- and ${ways.length - MAX_WAYS} more, which ${name('status')} lists`] : []),
+    ...lines.slice(0, MAX_EXITS),
+    ...(lines.length > MAX_EXITS ? [`- and ${lines.length - MAX_EXITS} more, which ${name('status')} lists`] : []),
     ...(easiest ? [`Example: ${name('hop')}(${JSON.stringify(easiest.call)}), with your own reason.`] : []),
     ...(stated.length > 0 ? [`State these fields as fruit: { ${stated.join(', ')} }.`] : []),
     ...ships.filter(({ via }) => via.length > 1).map((one) => `Further on: ${describeShipping(one)}.`),
   ];
 }
 
-/** The exit for the example: the one with the fewest needs. An exit `hop-…` claims no fact. */
+/** The exit for the example: one with the fewest needs, and `hop-…` if there is one, because it claims no fact. */
 function easiestOf(exits: readonly PossibleHop[]): PossibleHop | undefined {
   const least = Math.min(...exits.map(({ needs }) => needs.length));
   const easy = exits.filter(({ needs }) => needs.length === least);
@@ -136,7 +136,7 @@ function easiestOf(exits: readonly PossibleHop[]): PossibleHop | undefined {
 const joinWithOr = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
-function whatIsClosed({ forbidden, location }: SessionSituation, name: Naming): readonly string[] {
+function describeClosedTools({ forbidden, location }: SessionSituation, name: Naming): readonly string[] {
   if (location.peripheral === null) return [];
   const { shut, absent, rules } = forbidden;
   return [
@@ -148,11 +148,11 @@ function whatIsClosed({ forbidden, location }: SessionSituation, name: Naming): 
   ];
 }
 
-function modeAndLimits({ modes, limits, location }: SessionSituation, name: Naming): readonly string[] {
+function describeModeAndLimits({ modes, limits, location }: SessionSituation, name: Naming): readonly string[] {
   const change = modes.map(({ to, needs }) => `${to}${needs.length > 0 ? ` (needs ${needs.join(', ')})` : ''}`);
   const [next] = modes;
   const { steps, until } = limits;
-  const left = [
+  const remaining = [
     ...(steps ? [`${Math.max(0, steps.of - steps.used)} of ${steps.of} steps left`] : []),
     ...(until ? [`time until ${until}`] : []),
   ];
@@ -162,6 +162,6 @@ function modeAndLimits({ modes, limits, location }: SessionSituation, name: Nami
           `From mode ${location.mode} to ${change.join(' or ')}: ${name('mode')}(${JSON.stringify({ to: next.to, reason: '…', ...(next.needs.includes('a summary') ? { summary: '…' } : {}) })}).`,
         ]
       : []),
-    ...(left.length > 0 ? [`This visit: ${left.join(', ')}.`] : []),
+    ...(remaining.length > 0 ? [`This visit: ${remaining.join(', ')}.`] : []),
   ];
 }

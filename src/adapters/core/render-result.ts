@@ -8,12 +8,12 @@ export function renderResult(result: Json): string {
   if (!isObject(result)) return JSON.stringify(result);
   // The text of a world's turn is written for the model; the other fields repeat it for programs.
   if (typeof result['text'] === 'string' && typeof result['source'] === 'string') return result['text'];
-  if (typeof result['exit'] === 'number' || typeof result['stdout'] === 'string') return command(result);
-  if (typeof result['text'] === 'string' && typeof result['from'] === 'number') return file(result);
-  if (isTexts(result['files']) && !('matches' in result)) return files(result);
-  if (Array.isArray(result['matches'])) return matches(result);
-  if (typeof result['text'] === 'string' && typeof result['url'] === 'string') return page(result);
-  if (Array.isArray(result['content'])) return blocks(result);
+  if (typeof result['exit'] === 'number' || typeof result['stdout'] === 'string') return renderCommand(result);
+  if (typeof result['text'] === 'string' && typeof result['from'] === 'number') return renderFile(result);
+  if (isTexts(result['files']) && !('matches' in result)) return renderFiles(result);
+  if (Array.isArray(result['matches'])) return renderMatches(result);
+  if (typeof result['text'] === 'string' && typeof result['url'] === 'string') return renderPage(result);
+  if (Array.isArray(result['content'])) return renderBlocks(result);
   return JSON.stringify(result);
 }
 
@@ -29,18 +29,18 @@ function remainingFields(result: Fields, shown: readonly string[]): readonly str
 const isNothing = (value: Json): boolean =>
   value === null || value === false || (Array.isArray(value) && value.length === 0);
 
-const join = (...lines: readonly (string | readonly string[])[]): string =>
+const joinLines = (...lines: readonly (string | readonly string[])[]): string =>
   lines
     .flat()
     .filter((line) => line !== '')
     .join('\n');
 
 /** The fields of a command's result that its text shows. */
-const SHOWN = splitWords(
+const COMMAND_FIELDS = splitWords(
   'warning job running exit signal stdout stderr truncated timedOut aborted flooded seconds verdict',
 );
 
-function command(result: Fields): string {
+function renderCommand(result: Fields): string {
   const { exit = null, signal, stdout, stderr, truncated, timedOut, aborted, verdict, warning, running } = result;
   const how = [
     running === true ? `job ${result['job']} is running` : `exit ${exit === null ? 'unknown' : exit}`,
@@ -55,13 +55,13 @@ function command(result: Fields): string {
   const errors = typeof stderr === 'string' && stderr.trim() !== '' ? ['stderr:', trimNewlines(stderr)] : [];
   const out = typeof stdout === 'string' ? trimNewlines(stdout) : '';
   const first = typeof warning === 'string' ? `WARNING: ${warning}` : '';
-  return join(first, `(${how.join('; ')})`, out, errors, remainingFields(result, SHOWN));
+  return joinLines(first, `(${how.join('; ')})`, out, errors, remainingFields(result, COMMAND_FIELDS));
 }
 
 const trimNewlines = (text: string): string => text.replace(/\n+$/, '');
 
 /** The lines of a file with their numbers, as `cat -n` prints them. */
-function file(result: Fields): string {
+function renderFile(result: Fields): string {
   const { text = '', from = 1, to, lines, truncated, path } = result;
   const numbered = String(text)
     .replace(/\n$/, '')
@@ -70,7 +70,7 @@ function file(result: Fields): string {
     .join('\n');
   const whole = from === 1 && to === lines && truncated !== true;
   const empty = lines === 0;
-  return join(
+  return joinLines(
     empty ? `(${path} is empty)` : numbered,
     whole || empty
       ? ''
@@ -79,31 +79,31 @@ function file(result: Fields): string {
   );
 }
 
-function files(result: Fields): string {
+function renderFiles(result: Fields): string {
   const names = result['files'] as string[];
-  return join(
+  return joinLines(
     names.length > 0 ? names : '(no file matches)',
     result['truncated'] === true ? '(cut: there are more; narrow the pattern or the path)' : '',
     remainingFields(result, ['files', 'truncated']),
   );
 }
 
-function matches(result: Fields): string {
+function renderMatches(result: Fields): string {
   const found = result['matches'] as Json[];
   const lines = found.map((match) => {
     if (!isObject(match)) return JSON.stringify(match);
     return `${match['path']}:${match['line']}:${match['text']}${match['cut'] === true ? ' […]' : ''}`;
   });
-  return join(
+  return joinLines(
     lines.length > 0 ? lines : '(no line matches)',
     result['truncated'] === true ? '(cut: there are more; narrow the pattern or the path)' : '',
     remainingFields(result, ['matches', 'files', 'truncated']),
   );
 }
 
-function page(result: Fields): string {
+function renderPage(result: Fields): string {
   const { url, title, text, truncated } = result;
-  return join(
+  return joinLines(
     `${typeof title === 'string' && title !== '' ? `${title}\n` : ''}${url}`,
     String(text),
     truncated === true ? '(cut at the size limit)' : '',
@@ -112,12 +112,12 @@ function page(result: Fields): string {
 }
 
 /** The answer of an MCP server: its texts, a placeholder for other content, and its data if no text repeats it. */
-function blocks(result: Fields): string {
+function renderBlocks(result: Fields): string {
   const content = result['content'] as Json[];
   const data = result['structuredContent'];
   const isRepeated = data !== undefined && content.some((block) => isText(block) && sameJson(block.text, data));
-  return join(
-    content.map(block),
+  return joinLines(
+    content.map(renderBlock),
     remainingFields(result, ['content', 'isError', ...(isRepeated ? ['structuredContent'] : [])]),
   );
 }
@@ -125,7 +125,7 @@ function blocks(result: Fields): string {
 const isText = (block: Json): block is { type: 'text'; text: string } =>
   isObject(block) && block['type'] === 'text' && typeof block['text'] === 'string';
 
-function block(block: Json): string {
+function renderBlock(block: Json): string {
   if (isText(block)) return block.text;
   if (!isObject(block)) return JSON.stringify(block);
   const { type, mimeType = 'of no stated type', resource } = block;

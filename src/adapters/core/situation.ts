@@ -28,8 +28,8 @@ export interface ShippingStep {
 }
 
 /**
- * The situation of a session as data: place, context, actions and exits, which an agent must get on entry, and their
- * limits. `promptSection` puts it into words.
+ * The situation of a session as data: the place, context, tools, exits and limits that an agent must get on entry.
+ * `promptSection` puts it into words.
  */
 export interface SessionSituation {
   readonly location: {
@@ -125,7 +125,7 @@ export function situation(session: Session): SessionSituation {
       call: hopCall(leg, toState, modeAt(session, leg.to)),
     })),
     ships: Object.values(specs.peripherals).flatMap(({ id, scope }) =>
-      scope.rule.command === 'deploy' && id !== peripheral ? shipWay(session, id) : [],
+      scope.rule.command === 'deploy' && id !== peripheral ? shippingPath(session, id) : [],
     ),
     toState,
     forbidden: {
@@ -141,7 +141,7 @@ export function situation(session: Session): SessionSituation {
   };
 }
 
-function shipWay(session: Session, to: string): readonly ShippingStep[] {
+function shippingPath(session: Session, to: string): readonly ShippingStep[] {
   const way = session.wayTo(to);
   const { git } = session.config;
   if (way === null) return [];
@@ -159,7 +159,7 @@ export const describeShipping = ({ via, needs, branches }: ShippingStep): string
     ...(branches.length > 0 ? [`on branch ${branches.join(' or ')}`] : []),
   ].join('; ');
 
-/** The peripherals whose context requires this fruit and still lacks it. */
+/** The peripherals whose context requires this field of a fruit and lacks it so far. */
 const neededBy = ({ specs, state }: Session, field: string): readonly string[] =>
   Object.values(specs.peripherals).flatMap(({ id, context }) => {
     const rule = getOwn(context, field);

@@ -15,10 +15,10 @@ export interface UnreviewedWork {
   readonly hop: Fields | null;
 }
 
-/** The name of a note: the number of entries in the evidence when the user's turn began. */
+/** The name of the note with the number of entries in the evidence when the user's turn began. */
 const TURN = 'turnBegan';
 
-/** The note that a prompt of the user begins a turn. Work before the turn is not counted. */
+/** The note to record when a prompt of the user begins a turn. Work before the turn is not counted. */
 export const turnBegins = async (session: Session): Promise<ConversationRecord['notes']> => ({
   [TURN]: (await session.evidence()).length,
 });
@@ -38,12 +38,12 @@ export async function unreviewedWork(
   const exits = situation(session).exits.filter(({ to }) => isReflective(session, to));
   // Prefers the exit `hop-…`, because it claims no fact.
   const byPreference = exits.toSorted((a, b) => Number(b.exit === `hop-${b.to}`) - Number(a.exit === `hop-${a.to}`));
-  for (const { call } of byPreference) if (await goesThrough(session, call)) return { peripheral, hop: call };
+  for (const { call } of byPreference) if (await needsNoPerson(session, call)) return { peripheral, hop: call };
   return { peripheral, hop: null };
 }
 
 /** True if the session would allow the hop, and the mode changes that it requests, without asking a person. */
-async function goesThrough(session: Session, call: Fields): Promise<boolean> {
+async function needsNoPerson(session: Session, call: Fields): Promise<boolean> {
   const modes = requestedModesOfHop(call, session);
   for (const { from, ...mode } of modes) if (await session.whyMove({ mode }, from)) return false;
   return session.state.peripheral === null || !(await session.whyMove({ hop: requestedHop(call) }, modes.at(-1)?.to));

@@ -31,7 +31,7 @@ const PROMPTS: readonly Prompt[] = [
   },
 ];
 
-/** Serves the prompts: texts for the agent that a person picks from a menu. They grant nothing. */
+/** Serves the prompts: texts for the agent that a person picks from a menu. They give no permission. */
 export function answerPrompts(server: Server, host: McpHost): void {
   const { session } = host.options;
   server.setRequestHandler('prompts/list', async () => ({ prompts: [...PROMPTS] }));
@@ -49,8 +49,10 @@ export function answerPrompts(server: Server, host: McpHost): void {
   });
   server.setRequestHandler('completion/complete', async ({ params }) => {
     const { ref, argument } = params;
-    const wanted = ref.type === 'ref/prompt' && ref.name === 'enter' && argument.name === 'peripheral';
-    const values = wanted ? (await peripherals(host)).filter((id) => id.startsWith(argument.value)).slice(0, 100) : [];
+    const isPeripheral = ref.type === 'ref/prompt' && ref.name === 'enter' && argument.name === 'peripheral';
+    const values = isPeripheral
+      ? (await peripherals(host)).filter((id) => id.startsWith(argument.value)).slice(0, 100)
+      : [];
     return { completion: { values, total: values.length, hasMore: false } };
   });
 }
@@ -82,13 +84,13 @@ async function enterText(host: McpHost, peripheral: string | undefined, reason: 
     `Enter the peripheral "${peripheral}"${purpose ? `: ${purpose}` : '.'}`,
     `Call the tool "hop" with to: "${peripheral}" and the reason${reason ? ` (${reason})` : ''}.`,
     ways.length > 0
-      ? `It is open from here by: ${ways.map(leg).join(' | ')}.`
+      ? `It is open from here by: ${ways.map(legInWords).join(' | ')}.`
       : 'No exit leads there from here; the refusal names the shortest path. Take it hop by hop.',
     'If it is refused, follow the refusal; do not try to get around it.',
   ].join('\n');
 }
 
-const leg = ({ exit, to, needs, modes = [] }: WayLeg): string =>
+const legInWords = ({ exit, to, needs, modes = [] }: WayLeg): string =>
   `${modes.map(({ to: mode }) => `mode ${mode}, then `).join('')}${exit === null ? to : `exit "${exit}"`}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`;
 
 async function parText(host: McpHost): Promise<string> {

@@ -12,7 +12,7 @@ export const INBOX_URI = 'hopgate://inbox';
 /** The resources whose content changes with each call. */
 export const CHANGING_RESOURCES = [SESSION_URI, THREAD_URI, CONSTRAINTS_URI] as const;
 
-/** Serves the session's resources. Returns the function that notifies a subscribed client of a change. */
+/** Serves the session's resources. Returns a function that notifies the client that a resource has changed. */
 export function answerResources(server: Server, { session, reading }: McpOptions): (uri: string) => void {
   const status: Resource & { text: () => Promise<string> } = {
     uri: SESSION_URI,
@@ -60,11 +60,11 @@ export function answerResources(server: Server, { session, reading }: McpOptions
     : [];
   const all = [status, ...more];
   const find = (uri: string) => {
-    const found = all.find((one) => one.uri === uri);
+    const found = all.find((resource) => resource.uri === uri);
     if (found) return found;
     throw new ResourceNotFoundError(
       uri,
-      `there is no resource ${uri}; there are: ${all.map((one) => one.uri).join(', ')}`,
+      `there is no resource ${uri}; there are: ${all.map((resource) => resource.uri).join(', ')}`,
     );
   };
   const subscribed = new Set<string>();

@@ -3,7 +3,7 @@ import { isObject, type Json } from '../../base/json.ts';
 import { type AgentAnswer, CONTROLS } from '../core/agent-session.ts';
 
 /** `_meta` key that carries the denial as data. Programs read it; the model only sees the text. */
-const DENIAL = 'hopgate/denial';
+const DENIAL_KEY = 'hopgate/denial';
 
 /**
  * Converts an answer to the result of `tools/call`. A refusal is a result with its remedy, never a protocol error.
@@ -19,13 +19,13 @@ export function callResult(
   openNow: readonly string[] | null,
   part: string | null = null,
 ): CallToolResult {
-  const through = upstreamResult(answer);
-  const others = through?.content.filter(({ type }) => type !== 'text') ?? [];
-  const whole = through?.content ?? [textBlock(answer.text)];
+  const upstream = upstreamResult(answer);
+  const others = upstream?.content.filter(({ type }) => type !== 'text') ?? [];
+  const whole = upstream?.content ?? [textBlock(answer.text)];
   const content = part === null ? whole : [textBlock(part), ...others];
   const saysNoMore =
-    part === null && openNow === null && (through !== null || answer.text === JSON.stringify(answer.data));
-  const structured = saysNoMore ? (through ? through.structuredContent : objectOr(answer.data)) : null;
+    part === null && openNow === null && (upstream !== null || answer.text === JSON.stringify(answer.data));
+  const structured = saysNoMore ? (upstream ? upstream.structuredContent : objectOr(answer.data)) : null;
   return {
     content:
       openNow === null || namesAll(answer, openNow)
@@ -33,11 +33,11 @@ export function callResult(
         : [...content, textBlock(`Tools open now: ${openNow.join(', ')}.`)],
     ...(structured === null ? {} : { structuredContent: structured }),
     ...(answer.status === 'ok' ? {} : { isError: true }),
-    ...(answer.status === 'refused' ? { _meta: { [DENIAL]: answer.denial } } : {}),
+    ...(answer.status === 'refused' ? { _meta: { [DENIAL_KEY]: answer.denial } } : {}),
   };
 }
 
-/** True if the answer itself lists exactly these tools; controls are never listed, being always available. */
+/** True if the answer's text names all of these tools. Controls are always available, so it need not name them. */
 const namesAll = ({ text }: AgentAnswer, openNow: readonly string[]): boolean => {
   const line = /^Now: .*tools open: (.*)\.$/m.exec(text)?.[1]?.split(', ') ?? [];
   return openNow.every((name) => line.includes(name) || (CONTROLS as readonly string[]).includes(name));

@@ -19,13 +19,13 @@ import { connectedClient } from './connected-client.ts';
 import type { McpHost, Peer } from './mcp-host.ts';
 import { UNTICKED_AGAIN } from './questions.ts';
 import type { EndedTask } from './tasks/mcp-tasks.ts';
-import { refuseTask, TASK_TOOL, taskResult, wantedTask } from './tasks/task-protocol.ts';
+import { refuseTask, TASK_TOOL, taskResult, requestedTaskForm } from './tasks/task-protocol.ts';
 
 /** Milliseconds for a client to process a list that it has just received. */
-const GRACE = 30;
+const LIST_GRACE_MS = 30;
 
-/** Interval between looks for a whistle that is being sent, in milliseconds. */
-const LOOK_MS = 10;
+/** Polling interval until a whistle is in the store, in milliseconds. */
+const WHISTLE_POLL_MS = 10;
 
 /**
  * Carries out one `tools/call`, in order. If an approval is missing, asks a person first. A whistle of a client that
@@ -40,7 +40,7 @@ export async function callTool(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { params } = request;
   const { session, progressMs = 5000, relistMs = 500, waitSeconds = 45, inTrace = (_, work) => work() } = host.options;
-  const form = wantedTask(server, request, ctx);
+  const taskForm = requestedTaskForm(server, request, ctx);
   const call = new AbortController();
   const { signal } = call;
   const cancel = (): void => call.abort();
@@ -59,21 +59,22 @@ export async function callTool(
   const finish = async (answer: AgentAnswer): Promise<CallToolResult> => {
     const { count } = peer.relisting;
     const open = await host.notifyOfChanges();
-    if (open !== null) await peer.relisting.since(count, relistMs, GRACE, signal, () => host.notifyOfTools());
+    if (open !== null)
+      await peer.relisting.waitForList(count, relistMs, LIST_GRACE_MS, signal, () => host.notifyOfTools());
     return callResult(answer, open, host.longAnswers.firstPart(answer));
   };
   const begun = Promise.withResolvers<CallToolResult>();
-  const stop = heartbeat(ctx, `${params.name} has been running`, progressMs);
+  const stop = reportProgress(ctx, `${params.name} has been running`, progressMs);
   const done = host.inOrder<CallToolResult | InputRequiredResult>(async () => {
     // cancelled while it waited, so this result is never read
     if (signal.aborted) return { content: [], isError: true };
     const named = { ...called, name: (await host.names()).idOf(called.name) };
-    const isTask = form !== null && named.name === TASK_TOOL;
-    if (form === '2025' && !isTask) refuseTask(params.name);
+    const isTask = taskForm !== null && named.name === TASK_TOOL;
+    if (taskForm === '2025' && !isTask) refuseTask(params.name);
     const call = isTask ? named : limitWait(named, waitSeconds);
     const part = host.longAnswers.requestedPart(call);
     if (part !== null) return callResult(await session.call({ ...call, answer: part }), null);
-    const approval = (await ruledByUser(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
+    const approval = (await applyUserRules(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
     if ('question' in approval) return approval.question;
     if (isTask) {
       const sent = { ...call, ...approval, messageId: `m-${randomUUID()}`, messages: false };
@@ -81,12 +82,12 @@ export async function callTool(
         result: await finish(answer),
         answered: fieldsOf(answer.data)['status'] === 'answered',
       }));
-      if (form === '2025' || (await isSent(host, sent.messageId, ended))) {
+      if (taskForm === '2025' || (await isSent(host, sent.messageId, ended))) {
         ctx.mcpReq.signal.removeEventListener('abort', cancel);
         const { seconds } = fieldsOf(call.input);
         const deadline = typeof seconds === 'number' ? seconds : waitSeconds;
         const task = host.tasks.begin(sent.messageId, deadline, request.params.task?.ttl ?? 0, ended, cancel);
-        begun.resolve(taskResult(task, form));
+        begun.resolve(taskResult(task, taskForm));
       }
       return (await ended).result;
     }
@@ -113,7 +114,7 @@ async function isSent({ options: { reading } }: McpHost, id: string, ended: Prom
   void ended.then(over, over);
   while (!isOver) {
     if (await reading.message(id)) return true;
-    await sleep(LOOK_MS);
+    await sleep(WHISTLE_POLL_MS);
   }
   return false;
 }
@@ -131,8 +132,8 @@ function limitWait(call: AgentCall, most: number): AgentCall {
 
 type Approval = { readonly question: InputRequiredResult } | Pick<AgentCall, 'approved' | 'refused'>;
 
-/** Applies the user's own rules to a call. null if no rule is against it, or the person has said yes. */
-async function ruledByUser(
+/** Applies the user's own rules to a call. null if no rule forbids it, or the person has said yes. */
+async function applyUserRules(
   { questions, options }: McpHost,
   server: Server,
   call: AgentCall,
@@ -152,7 +153,12 @@ async function ruledByUser(
   if (answer === 'unticked-again')
     return { refused: `The person who was asked did not allow this command: ${UNTICKED_AGAIN}.` };
   return {
-    question: questions.put(call, commandQuestion(command, why, answer === 'unticked'), '', answer === 'unticked'),
+    question: questions.askForYes(
+      call,
+      commandQuestion(command, why, answer === 'unticked'),
+      '',
+      answer === 'unticked',
+    ),
   };
 }
 
@@ -181,7 +187,7 @@ async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: 
   const [diff = null, readBy = null] = await Promise.all([options.diff?.(request), options.readBy?.(request)]);
   const again = problem ?? (answer === 'unasked' ? null : isSame ? 'unticked' : 'changed');
   const questionOptions = { diff, readBy, again } as const;
-  return { question: questions.ask(call, request, questionOptions, options.grantIn !== undefined) };
+  return { question: questions.askForApproval(call, request, questionOptions, options.grantIn !== undefined) };
 }
 
 /** True if the client can show a form. An empty `elicitation: {}` means forms, the only kind in older protocols. */
@@ -194,15 +200,15 @@ const canAsk = (capabilities: ClientCapabilities | undefined): boolean => {
  * Notifies the client every `every` milliseconds that its call is still running, if it requested progress. Returns the
  * function that stops it; cancelling the call stops it too.
  */
-function heartbeat({ mcpReq }: ServerContext, what: string, every: number): () => void {
+function reportProgress({ mcpReq }: ServerContext, what: string, every: number): () => void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined || every <= 0 || mcpReq.signal.aborted) return () => {};
   const since = Date.now();
-  let beats = 0;
+  let count = 0;
   const timer = setInterval(() => {
-    beats += 1;
+    count += 1;
     const seconds = Math.round((Date.now() - since) / 1000);
-    const params = { progressToken, progress: beats, message: `${what} for ${seconds} s` };
+    const params = { progressToken, progress: count, message: `${what} for ${seconds} s` };
     mcpReq.notify({ method: 'notifications/progress', params }).catch(() => stop());
   }, every);
   const stop = (): void => clearInterval(timer);

@@ -35,5 +35,5 @@ export const refuseRequest = (
   headers: { readonly [name: string]: string } = {},
 ): Response => Response.json({ jsonrpc: '2.0', error: { code: -32000, message }, id: null }, { status, headers });
 
-const isSameText = (one: string, other: string): boolean => timingSafeEqual(digest(one), digest(other));
+const isSameText = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

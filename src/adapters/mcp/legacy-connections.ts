@@ -5,7 +5,7 @@ import { type McpHost, Peer } from './mcp-host.ts';
 import { mcpServer } from './mcp-server.ts';
 
 /** Maximum number of clients at once. Above it, the connection that was idle for longest is closed. */
-const AT_MOST = 64;
+const MAX_CONNECTIONS = 64;
 
 /** The connections of clients that speak MCP 2025-11-25 or older, by the id in `Mcp-Session-Id`. */
 export class LegacyConnections {
@@ -20,7 +20,7 @@ export class LegacyConnections {
   async fetch(request: Request): Promise<Response> {
     const id = request.headers.get('mcp-session-id');
     if (id === null)
-      return (await opens(request)) ? this.#begin(request) : refuseRequest(400, 'send "initialize" first');
+      return (await isInitialize(request)) ? this.#begin(request) : refuseRequest(400, 'send "initialize" first');
     const transport = this.#open.get(id);
     if (!transport) return refuseRequest(404, 'this connection has ended; send "initialize" for a new one');
     this.#open.delete(id);
@@ -33,7 +33,7 @@ export class LegacyConnections {
   }
 
   async #begin(request: Request): Promise<Response> {
-    const [oldest] = this.#open.size >= AT_MOST ? this.#open.values() : [];
+    const [oldest] = this.#open.size >= MAX_CONNECTIONS ? this.#open.values() : [];
     await oldest?.close();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
@@ -50,7 +50,7 @@ export class LegacyConnections {
   }
 }
 
-async function opens(request: Request): Promise<boolean> {
+async function isInitialize(request: Request): Promise<boolean> {
   if (request.method !== 'POST') return false;
   try {
     return isInitializeRequest(await request.clone().json());

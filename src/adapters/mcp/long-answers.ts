@@ -3,8 +3,8 @@ import type { AgentAnswer, AgentCall, AgentTool } from '../core/agent-session.ts
 import { argumentsOf } from '../core/calls/control-calls.ts';
 import { messagesText } from '../core/turn-messages.ts';
 
-/** An answer whose remaining parts are stored. */
-const KEPT = 8;
+/** Maximum number of long answers whose parts are stored. */
+const MAX_STORED = 8;
 
 /**
  * Splits answers that are too long for a client's model, and stores the remaining parts until the model requests them.
@@ -33,7 +33,8 @@ export class LongAnswers {
     const [, id = '', number = ''] = /^(\w+)\/(\d+)$/.exec(part) ?? [];
     const parts = this.#parts.get(id);
     const text = parts?.[Number(number) - 1];
-    if (parts === undefined) return `There is no part "${part}" any more: the last ${KEPT} long answers are kept.`;
+    if (parts === undefined)
+      return `There is no part "${part}" any more: the last ${MAX_STORED} long answers are kept.`;
     if (text === undefined) return `There is no part "${part}": that answer has ${parts.length} parts.`;
     return text + remark(id, Number(number), parts.length);
   }
@@ -46,7 +47,7 @@ export class LongAnswers {
     if (parts.length < 2) return null;
     const id = randomBytes(4).toString('hex');
     this.#parts.set(id, parts);
-    for (const old of [...this.#parts.keys()].slice(0, -KEPT)) this.#parts.delete(old);
+    for (const old of [...this.#parts.keys()].slice(0, -MAX_STORED)) this.#parts.delete(old);
     return parts[0] + remark(id, 1, parts.length) + news;
   }
 }

@@ -8,8 +8,8 @@ import { Relisting } from './relisting.ts';
 import { type McpTask, McpTasks } from './tasks/mcp-tasks.ts';
 import { type ToolNames, upstreamNames } from './upstream-names.ts';
 
-/** Interval between looks for what other processes did, in milliseconds. */
-const LOOK_MS = 250;
+/** Polling interval for changes by other processes, in milliseconds. */
+const POLL_MS = 250;
 
 /** Maximum size of an answer in bytes, about 8,000 tokens: Codex cuts out the middle of answers of more than 10,000. */
 const ANSWER_BYTES = 32_000;
@@ -44,7 +44,7 @@ export class McpHost {
   #notified: Promise<number>;
   #specs: Promise<SpecSet | null> | null = null;
   #closed: Promise<void> | null = null;
-  readonly #look: NodeJS.Timeout | null;
+  readonly #poll: NodeJS.Timeout | null;
 
   constructor(options: McpOptions) {
     this.options = options;
@@ -54,20 +54,20 @@ export class McpHost {
     });
     this.#listed = options.session.tools().then(listKey, () => '');
     this.#notified = this.#lastEntry();
-    this.#look = options.reading ? this.#lookForOthers(options.reading) : null;
+    this.#poll = options.reading ? this.#pollForChanges(options.reading) : null;
   }
 
-  /** Notifies the observers of new unread messages, and of tools that another process changed, such as the operator. */
-  #lookForOthers(reading: NonNullable<McpOptions['reading']>): NodeJS.Timeout {
+  /** Notifies the observers of new unread messages, and of tools that another process changed, such as by a hop. */
+  #pollForChanges(reading: NonNullable<McpOptions['reading']>): NodeJS.Timeout {
     let [unread, last] = ['', -1];
-    let looking = false;
-    const look = async (): Promise<void> => {
-      if (looking || this.#observers.size === 0) return;
-      looking = true;
+    let isPolling = false;
+    const poll = async (): Promise<void> => {
+      if (isPolling || this.#observers.size === 0) return;
+      isPolling = true;
       const messages = await reading.inbox().catch(() => null);
       const now = messages?.map(({ id }) => id).join(' ') ?? unread;
       const entry = await this.#lastEntry();
-      looking = false;
+      isPolling = false;
       if (now !== unread) for (const observer of this.#observers) observer.resourceUpdated(INBOX_URI);
       // In order, because a running call notifies of its own changes.
       if (entry !== last)
@@ -76,7 +76,7 @@ export class McpHost {
         }).catch((error) => this.report(error));
       [unread, last] = [now, entry];
     };
-    return setInterval(() => void look(), LOOK_MS).unref();
+    return setInterval(() => void poll(), POLL_MS).unref();
   }
 
   async #lastEntry(): Promise<number> {
@@ -139,7 +139,7 @@ export class McpHost {
   /** Ends the waits of tasks, waits for the running call and closes the session. Idempotent. */
   close(): Promise<void> {
     this.tasks.close();
-    if (this.#look) clearInterval(this.#look);
+    if (this.#poll) clearInterval(this.#poll);
     this.#closed ??= this.#queue.then(() => this.options.session.close());
     return this.#closed;
   }
@@ -149,6 +149,6 @@ export class McpHost {
 const listKey = (tools: readonly AgentTool[]): string =>
   JSON.stringify(tools, (_key, value: unknown) => {
     if (value === null || typeof value !== 'object') return value;
-    if (Array.isArray(value)) return value.every((one) => typeof one === 'string') ? [...value].sort() : value;
-    return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+    if (Array.isArray(value)) return value.every((item) => typeof item === 'string') ? [...value].sort() : value;
+    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
   });

@@ -26,13 +26,13 @@ export interface McpOptions {
   readonly describes?: boolean;
   /** True if an approver of the session has answered already: the person at the client is not asked. */
   readonly answeredAhead?: (request: ApprovalRequest) => boolean | Promise<boolean>;
-  /** Applies the user's rules for the client's own tools to a call, as restrictions; null if none is against it. */
+  /** Applies the user's rules for the client's own tools to a call, as restrictions; null if no rule forbids it. */
   readonly userRules?: (call: Pick<AgentCall, 'name' | 'input'>) => Promise<UserRuling | null>;
   /** The lines of the change that an approval would ship, to show to the person; null if there is none. */
   readonly diff?: (request: ApprovalRequest) => readonly string[] | null | Promise<readonly string[] | null>;
   /** The terminal command that shows the full request and answers it, for forms that cut long texts; null if none. */
   readonly readBy?: (request: ApprovalRequest) => string | null | Promise<string | null>;
-  /** Parses the limits that a person wrote in a form (`3x`, `2h tests`). Left out: forms offer no grant. */
+  /** Parses the limits that a person wrote in a form (`3x`, `2h tests`). Without it, forms offer no grant. */
   readonly grantIn?: (text: string, request: ApprovalRequest) => GrantLimits | { readonly problem: string };
   /** Called when the person at the client has answered the request with this hash. */
   readonly answered?: (hash: string) => void | Promise<void>;

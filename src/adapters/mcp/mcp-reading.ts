@@ -12,8 +12,8 @@ export interface McpReading {
   /** The messages of the session that no request of its agent has contained, in the order of the inbox. */
   inbox(): Promise<readonly Message[]>;
   /**
-   * The number of the session's last entry. The host reads it four times a second, and compares the tools if it moved:
-   * the operator may have hopped. Left out: such a change is noticed at the next call.
+   * The number of the session's last entry. The host reads it four times a second; if it has changed, the host compares
+   * the tools, because the operator may have hopped. Without this method, the next call notices such a change.
    */
   last?(): Promise<number | null>;
   /** A message with its first answer; null if there is none by this id. */

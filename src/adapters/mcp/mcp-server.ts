@@ -49,7 +49,7 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
   return server;
 }
 
-// Clients may cut off or drop the instructions, so messages come with an answer instead.
+// New messages are left out, because clients may cut off or drop the instructions; they come with the next answer.
 async function serverInstructions({ describes = true, session }: McpHost['options']): Promise<string> {
   return describes ? `${INTRODUCTION}\n\n${shortened(await session.prompt({ messages: false }))}` : INTRODUCTION;
 }

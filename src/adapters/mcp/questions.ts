@@ -12,7 +12,8 @@ import { approvalQuestion, type QuestionOptions } from '../core/approval-questio
 
 /** Milliseconds after which a question expires, and its answer no longer counts. */
 const LIFETIME = 30 * 60_000;
-const AT_MOST = 100;
+/** Maximum number of open questions; above it, the oldest are dropped. */
+const MAX_OPEN = 100;
 
 /**
  * A person's answer to a question. `unticked`: they accepted the form without ticking yes, and are asked again;
@@ -61,9 +62,14 @@ export class Questions {
     this.#now = now;
   }
 
-  /** `grants`: the person may enter limits, which turn the yes into a grant. */
-  ask(call: AgentCall, request: ApprovalRequest, options: QuestionOptions, grants: boolean): InputRequiredResult {
-    return this.put(call, approvalQuestion(request, options), request.hash, options.again === 'unticked', grants);
+  /** @param grants true if the person may enter limits, which turn the yes into a grant */
+  askForApproval(
+    call: AgentCall,
+    request: ApprovalRequest,
+    options: QuestionOptions,
+    grants: boolean,
+  ): InputRequiredResult {
+    return this.askForYes(call, approvalQuestion(request, options), request.hash, options.again === 'unticked', grants);
   }
 
   /**
@@ -71,7 +77,7 @@ export class Questions {
    *
    * @param hash the hash of the shown content
    */
-  put(call: AgentCall, message: string, hash: string, isAgain: boolean, grants = false): InputRequiredResult {
+  askForYes(call: AgentCall, message: string, hash: string, isAgain: boolean, grants = false): InputRequiredResult {
     this.#sweep();
     const requestState = randomUUID();
     this.#open.set(requestState, { call: keyOf(call), hash, at: this.#now(), isAgain });
@@ -114,7 +120,7 @@ export class Questions {
 
   #sweep(): void {
     for (const [state, { at }] of this.#open)
-      if (this.#open.size > AT_MOST || this.#now() - at > LIFETIME) this.#open.delete(state);
+      if (this.#open.size > MAX_OPEN || this.#now() - at > LIFETIME) this.#open.delete(state);
   }
 }
 

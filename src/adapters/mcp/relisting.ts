@@ -5,7 +5,7 @@
 export class Relisting {
   #count = 0;
   #misses = 0;
-  #answers = false;
+  #relists = false;
   #wake: (() => void)[] = [];
 
   /** Number of times that the client has listed the tools so far. */
@@ -25,18 +25,24 @@ export class Relisting {
    * one, so `notify` is called, and the wait repeated, for a client that has listed again before. A client that timed
    * out twice in a row is assumed not to list again at once; from then on the wait is at most `grace`.
    */
-  async since(count: number, atMost: number, grace: number, signal: AbortSignal, notify: () => void): Promise<void> {
-    const wait = this.#misses < ENOUGH ? atMost : Math.min(atMost, grace);
+  async waitForList(
+    count: number,
+    atMost: number,
+    grace: number,
+    signal: AbortSignal,
+    notify: () => void,
+  ): Promise<void> {
+    const wait = this.#misses < MAX_MISSES ? atMost : Math.min(atMost, grace);
     if (wait <= 0) return;
     await this.#wait(count, wait, signal);
-    if (this.#answers && this.#misses < ENOUGH && this.#count === count && !signal.aborted) {
+    if (this.#relists && this.#misses < MAX_MISSES && this.#count === count && !signal.aborted) {
       notify();
       await this.#wait(count, wait, signal);
     }
     if (signal.aborted) return;
-    this.#answers = this.#count !== count;
-    this.#misses = this.#answers ? 0 : this.#misses + 1;
-    if (this.#answers) await new Promise((resolve) => setTimeout(resolve, grace));
+    this.#relists = this.#count !== count;
+    this.#misses = this.#relists ? 0 : this.#misses + 1;
+    if (this.#relists) await new Promise((resolve) => setTimeout(resolve, grace));
   }
 
   async #wait(count: number, most: number, signal: AbortSignal): Promise<void> {
@@ -53,4 +59,4 @@ export class Relisting {
   }
 }
 
-const ENOUGH = 2;
+const MAX_MISSES = 2;

@@ -50,13 +50,13 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
     resourceUpdated: (uri) => modern.notify.resourceUpdated(uri),
   });
   const fetch = async (request: Request): Promise<Response> => {
-    if (new URL(request.url).pathname !== MCP_PATH) return refuseRequest(404, `the protocol is spoken at ${MCP_PATH}`);
+    if (new URL(request.url).pathname !== MCP_PATH) return refuseRequest(404, `send MCP requests to ${MCP_PATH}`);
     return (await isLegacyRequest(request)) ? legacy.fetch(request) : modern.fetch(request);
   };
   const handler = toNodeHandler({ fetch }, { onerror });
   const server = createServer((request, response) => {
-    const away = guardRequest(request.headers, guard);
-    void (away ? answerWith(away, response) : handler(request, response)).catch(onerror);
+    const refusal = guardRequest(request.headers, guard);
+    void (refusal ? answerWith(refusal, response) : handler(request, response)).catch(onerror);
   });
   await once(server.listen(port, address), 'listening');
   const { port: bound } = server.address() as AddressInfo;

@@ -56,7 +56,7 @@ export function serveOverTransport(host: McpHost, transport: Transport): { close
 /** Maximum size of a message, in bytes. The SDK ends the connection at a larger one. */
 const MAX_MESSAGE = 10 * 2 ** 20;
 /** How much of each end of a larger message is searched for its id, in bytes. */
-const END = 1024;
+const SEARCHED_BYTES = 1024;
 
 /** Passes on the lines of a client, but none that is too large; the others are counted and dropped. */
 class LimitedLines extends Transform {
@@ -87,8 +87,8 @@ class LimitedLines extends Transform {
     this.#size += part.length;
     if (this.#size <= MAX_MESSAGE) return;
     const all = Buffer.concat(this.#parts);
-    this.#head ||= all.toString('utf8', 0, END);
-    this.#parts = [all.subarray(-END)];
+    this.#head ||= all.toString('utf8', 0, SEARCHED_BYTES);
+    this.#parts = [all.subarray(-SEARCHED_BYTES)];
   }
 
   #endLine(): void {

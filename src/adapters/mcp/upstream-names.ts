@@ -13,8 +13,8 @@ export function upstreamNames({ tools }: SpecSet): ToolNames {
   const all = Object.values(tools).flatMap(({ id, upstream }) => (upstream ? [[id, upstream.tool] as const] : []));
   const isFree = (name: string): boolean =>
     getOwn(tools, name) === undefined && !(CONTROLS as readonly string[]).includes(name);
-  const only = all.filter(([, name]) => isFree(name) && all.filter(([, other]) => other === name).length === 1);
-  const names = new Map(only);
-  const ids = new Map(only.map(([id, name]) => [name, id]));
+  const unique = all.filter(([, name]) => isFree(name) && all.filter(([, other]) => other === name).length === 1);
+  const names = new Map(unique);
+  const ids = new Map(unique.map(([id, name]) => [name, id]));
   return { nameOf: (id) => names.get(id) ?? id, idOf: (name) => ids.get(name) ?? name };
 }

@@ -15,7 +15,7 @@ async function waited(
 ): Promise<number> {
   const begun = Date.now();
   setTimeout(meanwhile, 100);
-  const waiting = relisting.since(relisting.count, 500, 30, signal, notify).then(() => Date.now() - begun);
+  const waiting = relisting.waitForList(relisting.count, 500, 30, signal, notify).then(() => Date.now() - begun);
   // Not all timers: those of other libraries may never end.
   await vi.advanceTimersByTimeAsync(2_000);
   return waiting;
@@ -44,7 +44,7 @@ describe('an answer after a change of the tools', () => {
     await waited(relisting);
     const { count } = relisting;
     relisting.listed();
-    await Promise.all([relisting.since(count, 500, 30, never, () => {}), vi.advanceTimersByTimeAsync(1_000)]);
+    await Promise.all([relisting.waitForList(count, 500, 30, never, () => {}), vi.advanceTimersByTimeAsync(1_000)]);
     expect(await waited(relisting, () => relisting.listed())).toBe(130);
   });
 

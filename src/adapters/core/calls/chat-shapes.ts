@@ -103,10 +103,10 @@ export function readChatCall(call: unknown): ReadCall {
   return {
     id: textOf(fields['call_id'] ?? fields['id'] ?? fields['tool_call_id']),
     name: textOf(fields['name'] ?? inner['name']),
-    input: typeof input === 'string' ? parsed(input) : (input ?? {}),
+    input: typeof input === 'string' ? parseArguments(input) : (input ?? {}),
   };
 }
 
-const parsed = (text: string): unknown => (text.trim() === '' ? {} : parseJson(text, text));
+const parseArguments = (text: string): unknown => (text.trim() === '' ? {} : parseJson(text, text));
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

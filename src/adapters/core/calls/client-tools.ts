@@ -21,11 +21,11 @@ export type ClientTool =
   /** A search of the web; only a tool that is bound to an MCP server can do it here. */
   | { readonly kind: 'search' }
   /**
-   * The client's own bookkeeping: it has no effect of its own; the tools that it starts are decided when they are
-   * called.
+   * The client's own bookkeeping, which has no effect itself. Calls that it leads to, such as those of a sub-agent, are
+   * decided one by one.
    */
   | { readonly kind: 'inner' }
-  /** A known tool that is always refused, because no scope can limit it. `why` completes "it …". */
+  /** A tool that is always refused, because no scope can limit it. `why` completes "the tool …". */
   | { readonly kind: 'outside'; readonly why: string };
 
 type Table = ReadonlyMap<string, ClientTool>;

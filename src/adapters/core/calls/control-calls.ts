@@ -35,16 +35,16 @@ export function requestedModesOfHop(
   fields: ModelArguments,
   { specs, state }: Session,
 ): readonly (ModeLeg & ModeArguments)[] {
-  const { mode: wanted } = fields;
+  const { mode: requested } = fields;
   const from = state.mode;
-  if (wanted === undefined || wanted === null || from === null || wanted === from) return [];
-  const way = modeWay(specs, from, (mode) => mode === wanted) ?? [{ from, to: wanted as Mode }];
-  return way.map((leg) => ({ ...requestedMode({ ...fields, to: leg.to }), from: leg.from }));
+  if (requested === undefined || requested === null || from === null || requested === from) return [];
+  const path = modeWay(specs, from, (mode) => mode === requested) ?? [{ from, to: requested as Mode }];
+  return path.map((leg) => ({ ...requestedMode({ ...fields, to: leg.to }), from: leg.from }));
 }
 
 /**
- * The mode changes to make before a hop; see `requestedModesOfHop`. None if the hop would be refused for the same
- * reason after them, so that a hopeless hop neither changes the mode nor asks a person.
+ * The mode changes to make before a hop; see `requestedModesOfHop`. Empty if the hop would be refused for the same
+ * reason even after them, so that such a hop neither changes the mode nor asks a person.
  */
 export async function modesBeforeHop(
   fields: ModelArguments,

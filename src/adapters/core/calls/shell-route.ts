@@ -45,7 +45,7 @@ export interface ShellRoute {
   readonly tools?: readonly string[];
 }
 
-/** The place of a session, for the choice of a tool. A session that only observes has every tool in every mode. */
+/** The session's peripheral, mode and tools, for {@link routeCommand}. An observe-only session has every tool. */
 export const routeOf = (session: Session): Pick<ShellRoute, 'peripheral' | 'mode' | 'tools'> => ({
   peripheral: session.state.peripheral,
   mode: session.observeOnly ? null : session.state.mode,

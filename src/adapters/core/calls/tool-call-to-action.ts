@@ -20,13 +20,13 @@ export interface ActionContext extends ShellRoute {
 }
 
 /** A call of a hopgate tool, which the gate decides. */
-export interface ToolCallOfOurs {
+export interface HopgateToolCall {
   readonly tool: string;
   readonly args: { readonly [name: string]: Json };
 }
 
 /** One file operation or one command of a client's call. */
-export interface ActionStep extends ToolCallOfOurs {
+export interface ActionStep extends HopgateToolCall {
   /**
    * `native`: the client may run the step, between `admit` and `conclude`. `contained`: only hopgate's run command may
    * run it, as a `step`. `ours`: the client calls hopgate's own MCP tool, which decides and runs it.
@@ -34,8 +34,8 @@ export interface ActionStep extends ToolCallOfOurs {
   readonly how: 'native' | 'contained' | 'ours';
   /** Arguments for which hopgate's tool has no parameter, such as display options and timeouts. */
   readonly extra: { readonly [name: string]: Json };
-  /** Equivalent calls of hopgate's tools; null if there are none, so that only the client can do it. */
-  readonly byOurs: readonly ToolCallOfOurs[] | null;
+  /** The equivalent calls of hopgate's tools; null if only the client can carry out the step. */
+  readonly byOurs: readonly HopgateToolCall[] | null;
 }
 
 /** The meaning of a client's tool call. The union is closed: any other call is `unmapped` and must be denied. */
@@ -68,9 +68,9 @@ export function toolCallToAction(
   const tool = ourTool(name, context.own ?? namedServer('hopgate'));
   if (tool !== null) return ownAction(tool, call.input, context);
   if (isMcpName(name)) return mcpAction(name, call.input, context);
-  const known = clientTool(call.provider, name);
-  if (!known) return { kind: 'unmapped', why: null };
-  return knownAction(known, call.input, context);
+  const builtIn = clientTool(call.provider, name);
+  if (!builtIn) return { kind: 'unmapped', why: null };
+  return builtInAction(builtIn, call.input, context);
 }
 
 function ownAction(tool: string, input: unknown, { specs }: ActionContext): ClientAction {
@@ -93,17 +93,17 @@ function mcpAction(name: string, input: unknown, { specs }: ActionContext): Clie
   return stepsAction({ tool: tool.id, args, how: 'contained', extra: {}, byOurs: [{ tool: tool.id, args }] });
 }
 
-function knownAction(known: ClientTool, input: unknown, context: ActionContext): ClientAction {
+function builtInAction(builtIn: ClientTool, input: unknown, context: ActionContext): ClientAction {
   const fields = argumentsOf(input);
-  switch (known.kind) {
+  switch (builtIn.kind) {
     case 'inner':
       return { kind: 'inner' };
     case 'outside':
-      return { kind: 'unmapped', why: known.why };
+      return { kind: 'unmapped', why: builtIn.why };
     case 'same': {
-      const { args, extra } = renameArguments(fields, known.as, context);
-      const call = { tool: known.tool, args: { ...known.fixed, ...args } };
-      return stepsAction({ ...call, how: known.how, extra, byOurs: [call] });
+      const { args, extra } = renameArguments(fields, builtIn.as, context);
+      const call = { tool: builtIn.tool, args: { ...builtIn.fixed, ...args } };
+      return stepsAction({ ...call, how: builtIn.how, extra, byOurs: [call] });
     }
     case 'multi-edit':
       return multiEdit(fields, context);
@@ -112,13 +112,13 @@ function knownAction(known: ClientTool, input: unknown, context: ActionContext):
       return stepsAction({ tool: 'edit', args: { old: '', new: '', ...args }, how: 'native', extra, byOurs: null });
     }
     case 'shell':
-      return shellAction(known, fields, context);
+      return shellAction(builtIn, fields, context);
     case 'patch':
       return patchAction(input, fields, context);
     case 'search':
       return searchAction(fields, context);
     default:
-      return known satisfies never;
+      return builtIn satisfies never;
   }
 }
 
@@ -151,21 +151,21 @@ function multiEdit(fields: ModelArguments, context: ActionContext): ClientAction
     const { old_string: old = '', new_string: text = '', replace_all: all } = argumentsOf(edit);
     return { tool: 'edit', args: { ...args, old, new: text, ...(all === undefined ? {} : { all }) } };
   });
-  return stepsAction(oneFile(args, each, rest));
+  return stepsAction(editOfFile(args, each, rest));
 }
 
 /** Joins several edits of one file into one step, because the client makes them at once. */
-function oneFile(
+function editOfFile(
   path: { readonly [name: string]: Json },
-  edits: readonly ToolCallOfOurs[],
+  edits: readonly HopgateToolCall[],
   extra: ActionStep['extra'],
 ): ActionStep {
   const [first] = edits;
   const joined = (name: string) => edits.map(({ args }) => String(args[name])).join('\n');
   const args = edits.length === 1 && first ? first.args : { ...path, old: joined('old'), new: joined('new') };
-  // An edit without the old text cannot be an edit for hopgate's tool.
-  const findable = edits.length > 0 && edits.every(({ args }) => args['old'] !== '');
-  return { tool: 'edit', args, how: 'native', extra, byOurs: findable ? edits : null };
+  // hopgate's tool edit needs the old text.
+  const hasOldTexts = edits.length > 0 && edits.every(({ args }) => args['old'] !== '');
+  return { tool: 'edit', args, how: 'native', extra, byOurs: hasOldTexts ? edits : null };
 }
 
 function shellAction(
@@ -183,7 +183,7 @@ function shellAction(
 }
 
 /** Sends a value that is not a command to the tool that takes commands, so that the gate says what is wrong. */
-function routeCommandless(command: Json | undefined, context: ActionContext): ToolCallOfOurs {
+function routeCommandless(command: Json | undefined, context: ActionContext): HopgateToolCall {
   const { tool, args } = routeCommand('', context);
   return {
     tool,
@@ -203,7 +203,7 @@ function commandLine(command: Json | undefined): string | null {
   return words.map(shellWord).join(' ');
 }
 
-/** The command with a change to its working folder, as it would run from the root. */
+/** The command line with a `cd` to the working folder in front, because hopgate runs commands from the root. */
 function inFolder(line: string, where: Json | undefined, { root, cwd = root }: ActionContext): string {
   const folder = typeof where === 'string' && where !== '' ? resolve(cwd, where) : resolve(cwd);
   if (folder === resolve(root)) return line;
@@ -211,7 +211,7 @@ function inFolder(line: string, where: Json | undefined, { root, cwd = root }: A
   return `cd -- ${shellWord(located.ok ? located.path : folder)} || exit\n${line}`;
 }
 
-/** A search of the web becomes a call of the tool that an operator bound to the search of an MCP server. */
+/** Translates a web search into a call of the tool that the operator bound to the search of an MCP server. */
 function searchAction({ query = '' }: ModelArguments, { specs, peripheral }: ActionContext): ClientAction {
   const here = specs.peripherals[peripheral ?? '']?.tools ?? [];
   const tool = [...here, ...Object.keys(specs.tools)]
@@ -247,7 +247,7 @@ function patchSteps(file: PatchFile, context: ActionContext): readonly ActionSte
     return [{ tool: 'write', args: { path, content: '' }, how: 'contained', extra: {}, byOurs }];
   }
   const edits = file.hunks.map((hunk) => ({ tool: 'edit', args: { path, old: hunk.old, new: hunk.new } }));
-  const edit = edits.length === 0 ? [] : [oneFile({ path }, edits, placesOf(file.hunks))];
+  const edit = edits.length === 0 ? [] : [editOfFile({ path }, edits, hunkPositions(file.hunks))];
   if (file.moveTo === null) return edit;
   const to = at(file.moveTo);
   const folder = to.includes('/') ? `mkdir -p -- ${shellWord(to.slice(0, to.lastIndexOf('/')))} && ` : '';
@@ -260,5 +260,5 @@ function byShell(command: string, context: ActionContext): ActionStep {
   return { ...call, how: 'contained', extra: {}, byOurs: [call] };
 }
 
-const placesOf = (hunks: readonly { readonly at: string | null }[]): { readonly [name: string]: Json } =>
+const hunkPositions = (hunks: readonly { readonly at: string | null }[]): { readonly [name: string]: Json } =>
   hunks.some(({ at }) => at !== null) ? { at: hunks.map(({ at }) => at) } : {};

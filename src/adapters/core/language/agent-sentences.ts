@@ -29,7 +29,7 @@ const GAP = ' \u0000 ';
 const MAX_TEXT = 1_000_000;
 const MAX_SENTENCE = 600;
 
-/** Returns the sentences of a text in the agent's own words, in order. */
+/** Returns the sentences of a text that are the agent's own words, in order. */
 export function agentSentences(text: string): readonly Sentence[] {
   if (text.length > MAX_TEXT) return [];
   let own = text.replaceAll('\0', ' ').replaceAll('\r\n', '\n');

@@ -43,13 +43,13 @@ function exitsOf(edges: readonly { readonly exit: string; readonly to: string }[
   return names.map((exit) => ({ exit, to: edges.filter((edge) => edge.exit === exit).map(({ to }) => to) }));
 }
 
-/** Only this many sentences from the end are read: agents announce their next action last. */
-const LAST = 100;
+/** Maximum number of sentences that are read, from the end: agents announce their next action last. */
+const MAX_SENTENCES = 100;
 
-/** Detects an exit as `detectExit` does, among the given exits. */
+/** Detects an exit as `detectExit` does, among these exits. */
 export function detectExitAmong(exits: readonly OpenExit[], text: string): DetectedExit | null {
   if (typeof text !== 'string') return null;
-  for (const sentence of agentSentences(text).slice(-LAST).toReversed()) {
+  for (const sentence of agentSentences(text).slice(-MAX_SENTENCES).toReversed()) {
     const found = exitNamedIn(exits, sentence);
     if (found === 'undecided') return null;
     if (found) return found;
@@ -61,7 +61,7 @@ interface Hit {
   readonly exit: string;
   readonly to: readonly string[];
   /** True if the sentence names a hop, which has priority over a described state. */
-  readonly named: boolean;
+  readonly isHop: boolean;
   readonly at: number;
   readonly length: number;
 }
@@ -70,10 +70,10 @@ interface Hit {
 function exitNamedIn(exits: readonly OpenExit[], { text, question }: Sentence): DetectedExit | 'undecided' | null {
   if (question) return null;
   const hits = [...namedHops(exits, text), ...findStatements(exits, text)].filter(
-    ({ exit, named, at, length }) =>
+    ({ exit, isHop: named, at, length }) =>
       isMeant(text, at, at + length) && (named || !SPEAKS_OF_ALL.has(exit) || !isPartial(text, at, at + length)),
   );
-  const strongest = hits.filter(({ named }) => named === hits.some((hit) => hit.named));
+  const strongest = hits.filter(({ isHop: named }) => named === hits.some((hit) => hit.isHop));
   // "ready to commit" is more specific than "ready": of two matches at one place, the longer one counts.
   const [best, ...others] = strongest.toSorted((a, b) => b.length - a.length || a.at - b.at);
   if (!best) return null;
@@ -93,7 +93,7 @@ function namedHops(exits: readonly OpenExit[], text: string): readonly Hit[] {
       ? findMatches([...hopPatterns(to), ...ready], text).map((place) => ({
           exit: exit.exit,
           to: [to],
-          named: true,
+          isHop: true,
           ...place,
         }))
       : [];
@@ -102,7 +102,7 @@ function namedHops(exits: readonly OpenExit[], text: string): readonly Hit[] {
 
 const findStatements = (exits: readonly OpenExit[], text: string): readonly Hit[] =>
   exits.flatMap(({ exit, to }) =>
-    findMatches(exitPatterns(exit), text).map((place) => ({ exit, to, named: false, ...place })),
+    findMatches(exitPatterns(exit), text).map((place) => ({ exit, to, isHop: false, ...place })),
   );
 
 const findMatches = (patterns: readonly RegExp[], text: string): readonly { at: number; length: number }[] =>
@@ -113,14 +113,14 @@ const findMatches = (patterns: readonly RegExp[], text: string): readonly { at: 
 const HEDGE =
   /\b(?:i think|i believe|i guess|seems?|seemingly|looks like|appears?|probably|likely|apparently|presumably|i suppose|as far as i)\b/i;
 
-/** Words before the match in its clause that negate it, postpone it, or attribute it to somebody else. */
+/** Words before the match, in its clause, that negate the match, postpone it, or attribute it to somebody else. */
 const NEGATED =
   /\b(?:not|no|never|none|neither|nor|without|cannot|nothing|nobody|nowhere|doubt|hardly|barely|far from|unable|refuse[sd]?|avoid(?:ed|ing)?|stop(?:ped)?|instead of|rather than|no longer|fail(?:ed|s)? to|0|zero)\b|n't\b/i;
 const SUPPOSED =
   /\b(?:if|unless|until|till|when|whenever|once|whether|while|before|after|as soon as|in case|assuming|provided|suppos(?:e|ing)|being|should|would(?! like)|could|(?<!now (?:i|we) )can(?! now)|might|may|must|maybe|perhaps|hopefully|hope|hoping|wish|try(?:ing)?|tried|check(?:ing|ed|s)?|verif(?:y|ying|ied)|ensure|make sure|confirm(?:ing)?|see that|expect(?:ed|s|ing)?|wait(?:ing)?|almost|nearly|soon|eventually|later|tomorrow|partly|halfway|how|why|what|which|where|requires?|need(?:s|ed)?(?! to$)|will be|'ll be|so that|to make|to get|to have|wants? (?:me|the|my|all)|goal|aim|plan is|todo|yet to|previously|earlier|yesterday|last time|used to|were|had|example|e\.g|i\.e)\b/i;
 const OF_OTHERS =
   /\b(?:says?|said|reads|states?|stated|prints?|printed|logs?|logged|outputs?|messages?|according to|quot(?:e|es|ed|ing)|mentions?|mentioned|comment|comments|readme|document(?:s|ed|ation)?|docs|titled?|called|named|labell?ed|word|string|flag|variable|status code|exits?|options?|available|possible|possibl[ey]|allowed|you|your|they|he|she|someone|anyone|users?(?! (?:request|ask|want)|'s request)|reviewers?|colleague|other agents?|another|thread|threads|process|requests are|function|spec|rule|tool|command|hook|ci|stack overflow|article)\b/i;
-/** Words after the match that make it a condition or withdraw it. */
+/** Words after the match that put it under a condition or withdraw it. */
 const TAKEN_BACK =
   /^[^.!]*?(?:\b(?:if|once(?= \w)|unless|until|when|as soon as|provided|assuming|after)\b|^ would\b|\blast (?:week|month|year|night|time)\b|\bago\b|\b(?:is|are|was|were|would be) (?:not|n't|wrong|false|premature|too early|unlikely|the (?:wrong|goal|plan|question))|\bisn't\b|, (?:or )?not\b|\bnot yet\b|\bnot?$|\beventually\b|\blater\b|\btomorrow\b|\bsoon\b)/i;
 /** "to hop" counts as a hop in a sentence that states an intention. */
@@ -147,7 +147,7 @@ function isMeant(text: string, from: number, to: number): boolean {
   return !TAKEN_BACK.test(text.slice(to));
 }
 
-/** Phrases for a part of the tests, or for the tests in one place. */
+/** Phrases that limit a statement to a part of the tests, or to the tests in one place. */
 const PARTIAL = /\b(?:only|some|half|few|many|most|several|part|partially|almost all|\d+ (?:out )?of (?:the )?\d+)\b/i;
 const ONLY_THERE = /^[^.!,]*\b(?:only|except|apart from|but not|alone)\b/i;
 

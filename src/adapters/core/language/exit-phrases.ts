@@ -17,8 +17,8 @@ const FOUND =
 /** The start of a sentence, where a report of one's own work needs no subject. */
 const START = '^(?:(?:ok|okay|good|great|done|so|yes|now|finally|and)[,:]? )?';
 
-/** Further phrases that say an exit without its name. Case is ignored. */
-const SAID: { readonly [exit: string]: readonly string[] } = {
+/** Patterns of phrases that mean an exit without naming it, by exit. Case is ignored. */
+const PHRASES: { readonly [exit: string]: readonly string[] } = {
   'found-target': [
     `(?:i|we)(?:'ve| have)?(?: now| just| finally| also)* ${FOUND}`,
     `${START}${FOUND}`,
@@ -92,14 +92,14 @@ function derivedPatterns(exit: string): readonly string[] {
 const patterns = new Map<string, readonly RegExp[]>();
 
 export function exitPatterns(exit: string): readonly RegExp[] {
-  const known = patterns.get(exit);
-  if (known) return known;
-  const table = Object.hasOwn(SAID, exit) ? (SAID[exit] ?? []) : [];
-  const taken = `(?:take|taking|leave by|leaving by|choose|use|using) (?:the )?exit ${escapePattern(exit)}`;
-  const sources = [taken, ...(exit.startsWith('hop-') ? [] : table.length > 0 ? table : derivedPatterns(exit))];
-  const made = sources.map((source) => new RegExp(`(?<![\\w-])${source}(?![\\w-])`, 'gi'));
-  if (patterns.size < 1000) patterns.set(exit, made);
-  return made;
+  const cached = patterns.get(exit);
+  if (cached) return cached;
+  const table = Object.hasOwn(PHRASES, exit) ? (PHRASES[exit] ?? []) : [];
+  const byName = `(?:take|taking|leave by|leaving by|choose|use|using) (?:the )?exit ${escapePattern(exit)}`;
+  const sources = [byName, ...(exit.startsWith('hop-') ? [] : table.length > 0 ? table : derivedPatterns(exit))];
+  const compiled = sources.map((source) => new RegExp(`(?<![\\w-])${source}(?![\\w-])`, 'gi'));
+  if (patterns.size < 1000) patterns.set(exit, compiled);
+  return compiled;
 }
 
 const WORK = '(?:peripheral|phase|stage)';

@@ -10,7 +10,7 @@ import {
   type ToolSpec,
 } from '../../../spec/types.ts';
 
-/** Joins a list for people, at most `most` items. */
+/** Joins a list with commas; after `most` items, a count of the others follows. */
 export function joinList(items: readonly string[], most: number = Number.POSITIVE_INFINITY): string {
   if (items.length <= most) return items.join(', ');
   return `${items.slice(0, most).join(', ')} and ${items.length - most} more`;
@@ -54,8 +54,8 @@ export function describeScope(rule: ScopeRule, config: ProjectConfig): ScopeWord
       'session-log': 'only files that this session’s log names',
       none: 'no files',
     }[rule.read],
-    writes: rule.write.length > 0 ? `only ${placesOf(rule.write)}` : 'nothing',
-    commands: commandsOf(rule, config),
+    writes: rule.write.length > 0 ? `only ${writePathsInWords(rule.write)}` : 'nothing',
+    commands: commandsInWords(rule, config),
     urls:
       rule.url === 'none'
         ? 'none'
@@ -70,13 +70,13 @@ export function describeScope(rule: ScopeRule, config: ProjectConfig): ScopeWord
 }
 
 /** The write paths in words: `src/, *.go, but not dist/`. */
-function placesOf(write: readonly string[]): string {
+function writePathsInWords(write: readonly string[]): string {
   const excluded = write.filter(isExclusion).map((path) => path.slice(1));
-  const granted = write.filter((path) => !isExclusion(path)).map((path) => (path === '.' ? 'the whole tree' : path));
-  return `${joinList(granted, MAX_LISTED)}${excluded.length > 0 ? `, but not ${joinList(excluded)}` : ''}`;
+  const included = write.filter((path) => !isExclusion(path)).map((path) => (path === '.' ? 'the whole tree' : path));
+  return `${joinList(included, MAX_LISTED)}${excluded.length > 0 ? `, but not ${joinList(excluded)}` : ''}`;
 }
 
-function commandsOf({ command, write }: ScopeRule, { test, deploy, git }: ProjectConfig): string {
+function commandsInWords({ command, write }: ScopeRule, { test, deploy, git }: ProjectConfig): string {
   const tests = test.map(({ run }) => run.join(' '));
   const ships = Object.keys(deploy);
   switch (command) {
@@ -85,7 +85,7 @@ function commandsOf({ command, write }: ScopeRule, { test, deploy, git }: Projec
     case 'read-only':
       return 'any, contained: they can read the tree but not change it; no network';
     case 'contained':
-      return `any, contained: only their changes within ${placesOf(write) || 'nothing'} are kept; no network`;
+      return `any, contained: only their changes within ${writePathsInWords(write) || 'nothing'} are kept; no network`;
     case 'test':
       return tests.length > 0
         ? `only the test commands: ${joinList(tests, 6)}`

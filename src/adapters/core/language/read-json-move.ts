@@ -19,7 +19,7 @@ export function readJsonMove(text: string): JsonMove | null {
   return json === null ? null : moveOf(json);
 }
 
-/** True if a text begins like a call. If `readJsonMove` finds no call in it, the agent needs a hint. */
+/** True if a text begins like a call. If `readJsonMove` cannot read it, the agent needs a hint. */
 export const looksLikeJsonMove = (text: string): boolean =>
   /^\{\s*"(?:hop|mode|tool|name|function)"\s*:/.test(jsonIn(text) ?? '');
 
@@ -35,7 +35,7 @@ function jsonIn(text: string): string | null {
 }
 
 function moveOf(json: string): JsonMove | null {
-  const fields = parsed(json);
+  const fields = parseFields(json);
   if (!fields) return null;
   const { hop, mode } = fields;
   if (typeof hop === 'string') return { name: 'hop', input: fields };
@@ -52,11 +52,11 @@ function moveOf(json: string): JsonMove | null {
 function callOf({ tool, name = tool, ...rest }: ModelArguments): JsonMove | null {
   if (typeof name !== 'string' || name === '') return null;
   const args = rest['args'] ?? rest['arguments'] ?? rest['input'] ?? rest['parameters'] ?? {};
-  const input = typeof args === 'string' ? parsed(args) : args;
+  const input = typeof args === 'string' ? parseFields(args) : args;
   return isObject(input) ? { name, input } : null;
 }
 
-function parsed(json: string): ModelArguments | null {
+function parseFields(json: string): ModelArguments | null {
   const value: unknown = parseJson(json);
   return isObject(value) ? argumentsOf(value) : null;
 }

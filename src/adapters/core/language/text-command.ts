@@ -1,4 +1,4 @@
-/** A line of an agent: a command for the world, a message to somebody, or the wish to leave. */
+/** A line of an agent: a command for the world, a message to somebody, or a request to leave the world. */
 export type TextCommand =
   | { readonly kind: 'world'; readonly command: string }
   | { readonly kind: 'bell' | 'whistle'; readonly to: string; readonly message: string }
@@ -24,7 +24,7 @@ export function readTextCommand(line: string): TextCommand | null {
   const [, word = '', rest = ''] = /^(\S+)\s*(.*)$/s.exec(text) ?? [];
   if (word === 'hop-out') {
     if (rest !== '' && !rest.startsWith('"')) return null;
-    const reason = quoted(rest);
+    const reason = readQuoted(rest);
     return typeof reason === 'string' ? { kind: 'hop-out', reason } : unreadable('hop-out "the reason"', reason.why);
   }
   if (word === 'bell' || word === 'whistle') {
@@ -32,7 +32,7 @@ export function readTextCommand(line: string): TextCommand | null {
     const to = NAME.exec(name)?.[1];
     // "bell joe about it" is ordinary text; a message has quotes, even if its end was cut off.
     if (to === undefined || (tail !== '' && !tail.startsWith('"'))) return null;
-    const message = quoted(tail);
+    const message = readQuoted(tail);
     return typeof message === 'string'
       ? { kind: word, to, message }
       : unreadable(`${word} ${to} "the message"`, message.why);
@@ -43,7 +43,7 @@ export function readTextCommand(line: string): TextCommand | null {
 const unreadable = (form: string, why: string): TextCommand => ({ kind: 'unreadable', why: `${why}; write: ${form}` });
 
 /** The content of the quotes, if `text` is a single quoted text. */
-function quoted(text: string): string | { readonly why: string } {
+function readQuoted(text: string): string | { readonly why: string } {
   if (!text.startsWith('"')) return { why: 'the quotes are missing' };
   let content = '';
   for (let i = 1; i < text.length; i++) {

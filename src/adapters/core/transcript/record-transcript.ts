@@ -14,7 +14,7 @@ import {
   userMessage,
 } from './transcript-items.ts';
 
-/** A session that records its agent's transcript. Events that do not pass through the session are reported to it. */
+/** A session that records its agent's transcript. The program reports events that do not pass through the session. */
 export interface RecordedSession extends AgentSession {
   /** The agent's own words. */
   said(text: string): void;
@@ -45,24 +45,24 @@ export function recordTranscript(
   sink: TranscriptSink,
   { evidence }: RecordOptions = {},
 ): RecordedSession {
-  const lead = `${Date.now().toString(36)}.`;
+  const idPrefix = `${Date.now().toString(36)}.`;
   let calls = 0;
-  let names = '';
+  let lastOffered = '';
 
   const situation = async () => situationIn(await session.status());
   const call = async (call: AgentCall): Promise<AgentAnswer> => {
-    const id = `${lead}${calls++}`;
+    const id = `${idPrefix}${calls++}`;
     const { name: tool, input } = call;
     evidence?.();
     sink.add(toolCall({ id, tool, input }));
-    const left = (): readonly string[] | null => evidence?.() ?? null;
+    const newEvidence = (): readonly string[] | null => evidence?.() ?? null;
     try {
       const answer = await session.call(call);
-      sink.add(toolAnswer(id, answer, reportsSituation(tool, answer) ? await situation() : null, left()));
+      sink.add(toolAnswer(id, answer, reportsSituation(tool, answer) ? await situation() : null, newEvidence()));
       for (const { author, text, kind } of answer.messages ?? []) sink.add(userMessage(author, text, kind));
       return answer;
     } catch (error) {
-      sink.add(toolFault(id, error, left()));
+      sink.add(toolFault(id, error, newEvidence()));
       throw error;
     }
   };
@@ -76,8 +76,8 @@ export function recordTranscript(
     async tools() {
       const tools = await session.tools();
       const now = tools.map(({ name }) => name);
-      if (now.join(' ') !== names) sink.add(toolsOffered(now));
-      names = now.join(' ');
+      if (now.join(' ') !== lastOffered) sink.add(toolsOffered(now));
+      lastOffered = now.join(' ');
       return tools;
     },
     async prompt(options) {
@@ -91,6 +91,6 @@ export function recordTranscript(
     },
     said: (text) => sink.add(assistantMessage(text)),
     heard: (source, text, channel) => sink.add(userMessage(source, text, channel)),
-    actedOutside: (tool, input) => sink.add(toolCall({ id: `${lead}${calls++}`, tool, input }, true)),
+    actedOutside: (tool, input) => sink.add(toolCall({ id: `${idPrefix}${calls++}`, tool, input }, true)),
   };
 }

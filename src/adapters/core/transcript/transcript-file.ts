@@ -12,7 +12,7 @@ export function transcriptPath(stateDir: string, sessionId: string): string {
 }
 
 /** The longest wait for another writer, and the age after which its lock counts as abandoned. */
-const PATIENCE_MS = 250;
+const LOCK_WAIT_MS = 250;
 
 export interface TranscriptFileOptions {
   readonly clock?: Clock;
@@ -20,7 +20,7 @@ export interface TranscriptFileOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-/** Several items are appended at once, without another writer's items between them. */
+/** A sink that appends the items of one call together, without another writer's items between them. */
 export interface TranscriptFile extends TranscriptSink {
   add(...items: readonly Item[]): void;
 }
@@ -30,12 +30,12 @@ export interface TranscriptFile extends TranscriptSink {
  * because several processes may answer the hooks of one conversation.
  */
 export function transcriptTo(file: string, { clock = Date, onError }: TranscriptFileOptions = {}): TranscriptFile {
-  let known: End = { items: 0, bytes: 0 };
+  let end: End = { items: 0, bytes: 0 };
   let missing = 0;
   return {
     add(...items) {
       try {
-        known = append(file, known, missing, items, clock);
+        end = append(file, end, missing, items, clock);
         missing = 0;
       } catch (error) {
         missing += items.length;
@@ -51,13 +51,13 @@ interface End {
 }
 
 /** @param missing the number of items before these that could not be written */
-function append(file: string, known: End, missing: number, added: readonly Item[], clock: Clock): End {
-  if (known.bytes === 0) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+function append(file: string, lastEnd: End, missing: number, added: readonly Item[], clock: Clock): End {
+  if (lastEnd.bytes === 0) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const unlock = lock(`${file}.lock`);
   try {
     const fd = openSync(file, 'a+', 0o600);
     try {
-      const { items, bytes, isCut } = endOf(fd, known);
+      const { items, bytes, isCut } = endOf(fd, lastEnd);
       const at = new Date(clock.now()).toISOString();
       const lines = added.map((item, index) => JSON.stringify({ n: items + missing + index, at, ...item }));
       const text = `${isCut ? '\n' : ''}${lines.join('\n')}\n`;
@@ -93,9 +93,9 @@ function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boole
     : { items: lines + 1, bytes: size, isCut: true };
 }
 
-/** Locks the file for one writer. After the wait the writer continues; the numbering then shows the conflict. */
+/** Locks the file for one writer. If the wait is over, the writer continues; a repeated number shows the conflict. */
 function lock(file: string): () => void {
-  for (const until = Date.now() + PATIENCE_MS; ; pause()) {
+  for (const until = Date.now() + LOCK_WAIT_MS; ; pause()) {
     try {
       closeSync(openSync(file, 'wx', 0o600));
       return () => rmSync(file, { force: true });
@@ -109,7 +109,7 @@ function lock(file: string): () => void {
 
 function isAbandoned(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
-  return stats !== undefined && Date.now() - stats.mtimeMs > PATIENCE_MS;
+  return stats !== undefined && Date.now() - stats.mtimeMs > LOCK_WAIT_MS;
 }
 
 const pause = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);

@@ -9,8 +9,8 @@ import type { AgentAnswer, AgentSession } from '../agent-session.ts';
 export type Item = TranscriptEvent & Attribution;
 
 /** The longest text in the transcript, in characters; the evidence has the full text. */
-const KEPT = 2000;
-const cutText = (text: string): string => shorten(text, KEPT);
+const MAX_TEXT = 2000;
+const cutText = (text: string): string => shorten(text, MAX_TEXT);
 
 export const sessionOpened = (sessionId: string, channel = 'session'): Item => ({
   kind: 'opened',

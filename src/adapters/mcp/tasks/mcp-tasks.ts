@@ -7,7 +7,7 @@ import type { McpReading } from '../mcp-reading.ts';
 const MAX_KEPT_MS = 24 * 3_600_000;
 /** Milliseconds for which the result of a task is kept after its deadline. */
 const KEPT_MS = 600_000;
-/** Maximum number of kept tasks. Above it, those that ended first are forgotten. */
+/** Maximum number of kept tasks. Above it, the oldest ended tasks are dropped. */
 const MAX_TASKS = 256;
 
 export type TaskStatus = 'working' | 'completed' | 'cancelled' | 'failed';
@@ -80,13 +80,13 @@ export class McpTasks {
   /** A task; null if there is none by this id, or it is forgotten. */
   async find(id: string): Promise<McpTask | null> {
     this.#forget();
-    return this.#running.get(id)?.task ?? this.#stored(id);
+    return this.#running.get(id)?.task ?? this.#storedTask(id);
   }
 
   /** A task at its end; null as in {@link find}. */
   async ended(id: string): Promise<McpTask | null> {
     this.#forget();
-    return this.#running.get(id)?.settled ?? this.#stored(id);
+    return this.#running.get(id)?.settled ?? this.#storedTask(id);
   }
 
   /**
@@ -112,8 +112,8 @@ export class McpTasks {
     return running.task;
   }
 
-  /** A task for a whistle that an earlier process of this server sent: nobody waits for its answer any more. */
-  async #stored(id: string): Promise<McpTask | null> {
+  /** The task of a whistle that an earlier process of this server sent. No call waits for its answer any more. */
+  async #storedTask(id: string): Promise<McpTask | null> {
     const found = await this.#reading?.message(id);
     if (!found) return null;
     const { kind, from, sentAt } = found.message;

@@ -36,10 +36,10 @@ const declaresTasks = (server: Server, ctx: ServerContext): boolean =>
   connectedClient(server, ctx).capabilities?.extensions?.[EXTENSION] !== undefined;
 
 /**
- * The form of a task that a client gets from this call; null if it wants none. Since 2026-07-28 a client declares that
- * it can poll; in 2025-11-25 it requests a task in the call.
+ * The form of task with which a call is answered; null if its client requests no task. Since 2026-07-28 a client
+ * declares that it can poll; in 2025-11-25 it requests a task in the call.
  */
-export function wantedTask(server: Server, { params }: CallToolRequest, ctx: ServerContext): TaskForm | null {
+export function requestedTaskForm(server: Server, { params }: CallToolRequest, ctx: ServerContext): TaskForm | null {
   const form = formOf(server);
   if (form === '2026') return declaresTasks(server, ctx) ? form : null;
   return params.task === undefined ? null : form;

@@ -113,7 +113,7 @@ const hookMatchers = (hook: HookCallback): HookCallbackMatcher[] => [{ hooks: [h
 /** Serves each connection separately, so that the options can be used for several queries. */
 function inProcess(host: McpHost): McpSdkServerConfigWithInstance {
   const instance = { connect: async (transport: Transport) => void serveOverTransport(host, transport) };
-  return { type: 'sdk', name: SERVER, instance: instance as unknown as McpSdkServerConfigWithInstance['instance'] };
+  return { type: 'sdk', name: SERVER, instance: instance as McpSdkServerConfigWithInstance['instance'] };
 }
 
 /** Wraps the session so that a person is asked before a call that needs an approval, and errors are reported. */

@@ -58,7 +58,7 @@ export function openRunJournal(file: string): RunJournal {
         throw new RunFailure('key-reused', 'this key belongs to another request', 'Use a new key for each run.');
       return stateOf(row);
     },
-    find: (key) => stateOf(select.get(key) as unknown as Row | undefined),
+    find: (key) => stateOf(select.get(key) as Row | undefined),
     finish: (key, reply) => void store.run(JSON.stringify(reply), key),
     forget: (key) => void drop.run(key),
     close: () => db.close(),

@@ -3,6 +3,22 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 
 export type Fields = { readonly [field: string]: Json };
 
+/** The same type if all of it is JSON; `never` in the place of each part that is not. */
+type JsonPart<T> = T extends Json | undefined
+  ? T
+  : T extends (...args: never) => unknown
+    ? never
+    : T extends object
+      ? { [Key in keyof T]: JsonPart<T[Key]> }
+      : never;
+
+/**
+ * Returns a value as JSON. For values whose type is an interface or has read-only lists, which TypeScript does not
+ * assign to {@link Json}. A value with a part that JSON cannot express, such as a function, does not compile.
+ */
+export const asJson = <T extends object | null>(value: T & JsonPart<T>): { [key: string]: Json } | Extract<T, null> =>
+  value as { [key: string]: Json };
+
 /** True for an object; null and lists are not objects. */
 export function isObject(value: Json | undefined): value is { [field: string]: Json };
 export function isObject(value: unknown): value is { readonly [field: string]: unknown };

@@ -1,4 +1,5 @@
-import type { Json, SpecSet } from '../spec/types.ts';
+import { asJson } from '../base/json.ts';
+import type { SpecSet } from '../spec/types.ts';
 import { compileConfigs } from './compile-specs.ts';
 import { diagramOf } from './diagram.ts';
 import { buildMachine } from './machine.ts';
@@ -58,7 +59,7 @@ ${tags.length === 0 ? '' : `${union(`${Name}Tag`, tags.map(printString))}\n`}exp
   types: {
     events: {} as ${Name}Event,
 ${tags.length === 0 ? '' : `    tags: {} as ${Name}Tag,\n`}${hasMeta ? '    meta: {} as EnvelopeMeta,\n' : ''}  },
-${names.length === 0 ? '' : `${callText('  guards: guards', names.map(printString))},\n`}}).createMachine(${printLiteral(config as unknown as Json, 0, '}).createMachine('.length, 2)});
+${names.length === 0 ? '' : `${callText('  guards: guards', names.map(printString))},\n`}}).createMachine(${printLiteral(asJson(config), 0, '}).createMachine('.length, 2)});
 `;
 }
 

@@ -17,7 +17,7 @@ export type MachineSnapshot = SnapshotFrom<Machine>;
 /** Builds a machine from its config and checks it. Throws with all problems, which are bugs: the spec was checked. */
 export function buildMachine(config: MachineJson): Machine {
   const { createMachine } = parts(machineNames(config, 'guards'));
-  const machine = createMachine(checkedConfig(config) as never) as Machine;
+  const machine = createMachine(checkedConfig(config)) as Machine;
   initialSnapshot(machine);
   return machine;
 }

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { isObject, type Json } from '../base/json.ts';
+import { asJson, isObject } from '../base/json.ts';
 import { canonicalJson } from '../evidence/canonical.ts';
 import { type GrantLimits, isGrantLimits } from '../gate/approvals/grant.ts';
 
@@ -77,5 +77,5 @@ export function answerProblem(
 
 const macOf = (whole: Omit<SignedAnswer, 'mac'>, token: string): Buffer =>
   createHmac('sha256', token)
-    .update(`hopgate approval\n${canonicalJson(whole as unknown as Json)}`)
+    .update(`hopgate approval\n${canonicalJson(asJson(whole))}`)
     .digest();

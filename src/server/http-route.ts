@@ -66,7 +66,7 @@ export function defineRoute<
 >(address: `${'GET' | 'POST'} /${string}`, parts: RouteParts<Path, Query, Body>): HttpRoute {
   const [method, at] = address.split(' ') as [HttpRoute['method'], string];
   const { path, query, body, status = 200, run } = parts;
-  return { ...parts, method, at, path, query, body, status, run: run as unknown as HttpRoute['run'] };
+  return { ...parts, method, at, path, query, body, status, run: run as HttpRoute['run'] };
 }
 
 export const isStreamed = (answer: HttpRoute['answer']): answer is StreamedAnswer =>

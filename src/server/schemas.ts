@@ -6,7 +6,7 @@ import type { Json as JsonValue } from '../spec/types.ts';
 
 /** Parts of the requests and answers. The OpenAPI page is generated from them. */
 
-export const JsonSchema = z.unknown().describe('Any JSON value.') as unknown as z.ZodType<JsonValue>;
+export const JsonSchema = z.unknown().describe('Any JSON value.') as z.ZodType<JsonValue>;
 export const FieldsSchema = z.record(z.string(), JsonSchema);
 export const NameSchema = z.string().min(1).max(300);
 export const Text = z.string().max(100_000);

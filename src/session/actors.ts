@@ -50,7 +50,7 @@ export function startActors(
   };
   const send = ({ machine, type, facts }: AddressedEvent, entry: Entry): void => {
     const actor = actors[ACTOR_OF[machine]];
-    const event = { type, ...(facts ? { facts: facts as unknown as RequirementFacts } : {}), entry: entry.id };
+    const event = { type, ...(facts ? { facts: facts as RequirementFacts } : {}), entry: entry.id };
     if (!actor) return;
     inspector?.event(actor.logic.id, event);
     actor.send(event);

@@ -1,10 +1,10 @@
-import { fieldsOf } from '../base/json.ts';
+import { type Fields, fieldsOf } from '../base/json.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { EntryDraft } from '../evidence/entry.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
 import { getPin } from '../session/pin.ts';
-import type { ModeGateSpec, Json, Mode } from '../spec/types.ts';
+import type { Mode, ModeGateSpec } from '../spec/types.ts';
 import {
   type PipelineMessage,
   type SocialOutcome,
@@ -59,7 +59,7 @@ export async function recordOnce(
   at: PipelineMessage,
   id: string,
   claim: EntryDraft['claim'],
-  body: { readonly [field: string]: unknown },
+  body: Fields,
   inReplyTo?: string,
 ): Promise<void> {
   const sessionId = [at.to, at.from].find((each) => each?.startsWith('session:'))?.slice('session:'.length) ?? 'social';
@@ -73,7 +73,7 @@ export async function recordOnce(
     sessionId,
     peripheral: null,
     mode: null,
-    body: body as unknown as Json,
+    body,
     tags: ['social', String(body['event'])],
     ...(inReplyTo === undefined ? {} : { inReplyTo }),
   };

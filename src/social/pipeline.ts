@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { isObject } from '../base/json.ts';
+import { asJson, isObject } from '../base/json.ts';
 import { refuseMessage } from '../gate/requirements/refuse-message.ts';
 import { checkPost, sendBell } from '../messages/send-message.ts';
 import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
@@ -83,7 +83,7 @@ async function passStage(
     try {
       await RUN[stage](at, services).catch(async (error: unknown) => {
         if (!(error instanceof StageFailure)) throw error;
-        const body = { ...fail(error), event: 'failure' };
+        const body = asJson({ ...fail(error), event: 'failure' });
         await recordOnce(services, at, `failure-${randomUUID()}`, 'conclusion', body);
         throw error;
       });

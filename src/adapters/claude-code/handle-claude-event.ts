@@ -151,7 +151,7 @@ async function concludeUnfinishedCalls(at: HookCall): Promise<ConversationRecord
 const INTERRUPTED = { ran: false, text: 'it was interrupted' };
 
 async function concludeUnfinishedCall({ host, record }: HookCall, toolUseId: string, message: string): Promise<void> {
-  const stored = (await host.takeForCall(record, toolUseId)) as unknown as StoredCall | null;
+  const stored = (await host.takeForCall(record, toolUseId)) as StoredCall | null;
   if (stored === null) return;
   const { ticket, input } = stored;
   // If the command has begun, the run command records it.
@@ -188,7 +188,7 @@ async function recordMissingHooks(before: HookCall): Promise<ConversationRecord>
 /** Records in the transcript that the result of a native call will never arrive. */
 async function recordLostResult({ event: { toolUseId }, record, host }: HookCall): Promise<void> {
   if (toolUseId === null) return;
-  const stored = (await host.takeForCall(record, toolUseId)) as unknown as StoredCall | null;
+  const stored = (await host.takeForCall(record, toolUseId)) as StoredCall | null;
   if (stored?.ticket)
     host.recordTranscript(record, toolResult(toolUseId, { status: 'error', text: 'no hook reported its end' }));
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { asJson } from '../../base/json.ts';
 import type { NativeTicket } from '../../session/native/native-ticket.ts';
 import type { Json } from '../../spec/types.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
@@ -13,10 +14,10 @@ export interface StoredCall {
 }
 
 export const storeCall = ({ host, record, event }: HookCall<ClaudeToolEvent>, call: StoredCall): Promise<void> =>
-  host.storeForCall(record, event.toolUseId, call as unknown as Json);
+  host.storeForCall(record, event.toolUseId, asJson(call));
 
 export const takeCall = async ({ host, record, event }: HookCall<ClaudeToolEvent>): Promise<StoredCall | null> =>
-  (await host.takeForCall(record, event.toolUseId)) as unknown as StoredCall | null;
+  (await host.takeForCall(record, event.toolUseId)) as StoredCall | null;
 
 /**
  * True if the client ran the call with other input than hopgate allowed. Another hook may have changed the input after

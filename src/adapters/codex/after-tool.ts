@@ -16,7 +16,7 @@ export async function afterTool(
   host: HookContext,
   record: ConversationRecord,
 ): Promise<string | null> {
-  const ticket = (await host.takeForCall(record, ticketKey(tool_use_id))) as unknown as NativeTicket | null;
+  const ticket = (await host.takeForCall(record, ticketKey(tool_use_id))) as NativeTicket | null;
   if (ticket === null) return null;
   const outcome = outcomeOf(tool_response);
   const concluded = await host.withSession(record, (session) => session.conclude(ticket, outcome));

@@ -1,8 +1,8 @@
+import { asJson } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
 import type { Refused } from '../../session/call-results.ts';
 import type { NativeCall } from '../../session/native/native-ticket.ts';
 import type { Session } from '../../session/session.ts';
-import type { Json } from '../../spec/types.ts';
 import { namedServer } from '../core/calls/mcp-name.ts';
 import { routeOf } from '../core/calls/shell-route.ts';
 import {
@@ -183,7 +183,7 @@ async function letRun(at: ToolEventContext, { tool, args, byOurs }: ActionStep):
     return refuse(at, refuseWrite(byOurs ?? [{ tool, args }], codexToolName(host)));
   const admitted = await host.withSession(record, (session) => session.admit({ tool, args }));
   if (!admitted.ok) return recordRefusal(at, { tool, args }, admitted);
-  await host.storeForCall(record, ticketKey(event.tool_use_id), admitted.ticket as unknown as Json);
+  await host.storeForCall(record, ticketKey(event.tool_use_id), asJson(admitted.ticket));
   host.recordTranscript(record, calledAs(at, { tool, args }));
   return null;
 }

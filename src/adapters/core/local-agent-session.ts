@@ -1,4 +1,4 @@
-import { fieldsOf, type Json } from '../../base/json.ts';
+import { asJson, fieldsOf, type Json } from '../../base/json.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
@@ -95,11 +95,7 @@ async function carryOut(
     return arrivalAnswer(session, { mode: changed.mode });
   }
   if (name === 'status') {
-    const data = {
-      ...session.state,
-      available: session.available(),
-      situation: situation(session),
-    } as unknown as Json;
+    const data = asJson({ ...session.state, available: session.available(), situation: situation(session) });
     return { status: 'ok', text: promptSection(session), data, denial: null };
   }
   if (name === 'why') {
@@ -159,6 +155,6 @@ const toolNames = (session: Session): string => [session.state.peripheral, ...se
 export const describeDenialFor = (session: Session, denial: Denial): AnswerBeforeTools => ({
   status: 'refused',
   text: describeRefusal(denial, firstHop(session, denial)),
-  data: denial as unknown as Json,
+  data: asJson(denial),
   denial,
 });

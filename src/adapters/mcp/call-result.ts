@@ -60,7 +60,7 @@ function upstreamResult({ status, data }: AgentAnswer): {
   if (!Array.isArray(content) || !content.every((block) => isSpecType.ContentBlock(block))) return null;
   if (status === 'failed' && content.length === 0) return null; // hopgate caused the failure, not the server
   return {
-    content: content as unknown as ContentBlock[],
+    content: content as ContentBlock[],
     structuredContent: objectOr(result?.['structuredContent']),
   };
 }

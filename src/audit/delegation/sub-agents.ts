@@ -122,9 +122,9 @@ function judgePin(
       `a sub-agent stays in mode ${mode ?? 'none'}`,
       `the sub-agent begins in mode ${gate?.initial ?? 'none'}, and may change it`,
     );
-  if (!sameJson(child.specs.tools as never, parent.specs.tools as never))
+  if (!sameJson(child.specs.tools, parent.specs.tools))
     wrong('a sub-agent has the tools of its parent', 'the catalogue of tools differs');
-  const settings = ({ config: { scopes: _, ...rest } }: AuditedPin) => JSON.parse(JSON.stringify(rest)) as never;
+  const settings = ({ config: { scopes: _, ...rest } }: AuditedPin) => JSON.parse(JSON.stringify(rest));
   if (!sameJson(settings(child), settings(parent)))
     wrong('a sub-agent has the configuration of its parent', 'the configuration differs');
   for (const id of within === 'own' ? [to] : [from, to]) {

@@ -1,5 +1,6 @@
 import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
+import { asJson } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Fields } from './compare-json.ts';
 
@@ -33,7 +34,7 @@ export const celHolds = (rule: string, variables: CelVariables): boolean => celV
 /** The value of an expression in CEL; undefined if it cannot be evaluated. */
 export function celValue(expression: string, facts: CelValues): unknown {
   try {
-    return parse(expression)(asCel({ ...facts } as unknown as Json) as object);
+    return parse(expression)(asCel(asJson({ ...facts })) as object);
   } catch {
     return undefined;
   }

@@ -15,7 +15,7 @@ function fitsOnLine(list: YAMLSeq, path: readonly unknown[]): boolean {
   const pair = path.at(-1);
   const key = isPair(pair) ? String(pair.key) : '';
   const flow = new Document(list.toJSON(), { compat: 'yaml-1.1' });
-  (flow.contents as unknown as YAMLSeq).flow = true;
+  (flow.contents as YAMLSeq).flow = true;
   return 2 * depth + `${key}: ${flow.toString({ ...FORMAT, lineWidth: 0 }).trimEnd()}`.length <= LIST_WIDTH;
 }
 

@@ -22,7 +22,7 @@ export function withKey(text: string | null, path: string, key: string, value: V
 export function objectIn(text: string, path: string): { readonly [key: string]: unknown } {
   try {
     const parsed: unknown = JSON.parse(text);
-    if (isObject(parsed)) return parsed as never;
+    if (isObject(parsed)) return parsed;
     throw new Error('it does not contain an object');
   } catch (cause) {
     throw new CliError(

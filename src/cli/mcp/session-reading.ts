@@ -1,12 +1,13 @@
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { describeConstraints } from '../../adapters/core/describe-constraints.ts';
 import type { McpReading } from '../../adapters/mcp/mcp-reading.ts';
+import { asJson } from '../../base/json.ts';
 import { projectThread } from '../../evidence/threads.ts';
 import { openEvidence } from '../../open-evidence.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Pin } from '../../session/pin.ts';
 import { getOwn } from '../../spec/names.ts';
-import type { Json, SpecSet } from '../../spec/types.ts';
+import type { SpecSet } from '../../spec/types.ts';
 import { outlineThread } from '../../view/outline.ts';
 import { readPin } from '../choose-sessions.ts';
 import type { Io } from '../io.ts';
@@ -43,7 +44,7 @@ export function sessionReading(io: Io, root: string, session: AgentSession): Mcp
     },
     async constraints(peripheral) {
       const { specs, config } = await pin();
-      return describeConstraints(specs, config, peripheral) as unknown as Json;
+      return asJson(describeConstraints(specs, config, peripheral));
     },
   };
 }

@@ -31,7 +31,7 @@ export async function overRest({ session, env }: Pick<ConnectionSetting, 'sessio
     });
     const answer = (await response.json()) as { error: { message: string } };
     if (!response.ok) throw new Error(`${path}: ${answer.error.message}`);
-    return answer as unknown as T;
+    return answer as T;
   };
   return {
     step: (tool, args) => ask('/step', { tool, args }),

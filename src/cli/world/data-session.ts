@@ -2,6 +2,7 @@ import type { AgentAnswer, AgentCall, AgentSession } from '../../adapters/core/a
 import { describeRefusal } from '../../adapters/core/describe-refusal.ts';
 import { renderResult } from '../../adapters/core/render-result.ts';
 import { messagesText } from '../../adapters/core/turn-messages.ts';
+import { asJson } from '../../base/json.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { Json } from '../../spec/types.ts';
@@ -46,7 +47,7 @@ export function dataSession(
         : await connection.step(name, input as { [name: string]: Json });
     if (!answer.ok) {
       const { denial } = answer;
-      return { status: 'refused', text: describeRefusal(denial, null), data: denial as unknown as Json, denial };
+      return { status: 'refused', text: describeRefusal(denial, null), data: asJson(denial), denial };
     }
     if (name === 'hop') return arrived();
     const { outcome, result = null, error } = answer;

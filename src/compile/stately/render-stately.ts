@@ -1,4 +1,5 @@
-import type { Json, SpecSet } from '../../spec/types.ts';
+import { asJson } from '../../base/json.ts';
+import type { SpecSet } from '../../spec/types.ts';
 import { compileConfigs } from '../compile-specs.ts';
 import { camelCase, GENERATED_BY } from '../generate-files.ts';
 import { machineNames } from '../machine-json.ts';
@@ -17,7 +18,7 @@ export function renderStately(specs: SpecSet, id: string): string {
   return `${GENERATED_BY}${specs.hash.slice(0, 12)}: ${id}, for Stately's tools.
 import { setup } from 'xstate';
 ${names.length === 0 ? '' : guardsOf(names)}
-${call}${printLiteral(config as unknown as Json, 0, call.length, 2)});
+${call}${printLiteral(asJson(config), 0, call.length, 2)});
 `;
 }
 

@@ -88,5 +88,5 @@ export function readActivity(event: Fields, defaults: { readonly id: string; rea
     mode: null,
     body: { event: 'activity', activity: event },
     tags: ['musn', type, ...(typeof source === 'string' && source !== '' ? [source] : [])],
-  } as unknown as EntryDraft;
+  } as EntryDraft;
 }

@@ -1,3 +1,4 @@
+import { asJson } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Body, bodyOf } from '../bodies.ts';
 import { normalisedFields } from '../dialects/fields.ts';
@@ -11,7 +12,7 @@ import { disciplineOf } from './discipline.ts';
 export function removeOutput(entry: Entry): Entry {
   const body = bodyOf(entry.body);
   const isCall = body?.event === 'step' || body?.event === 'intent' || body?.event === 'outcome';
-  return isCall && disciplineOf(body) === null ? { ...entry, body: shortenBody(body) as unknown as Json } : entry;
+  return isCall && disciplineOf(body) === null ? { ...entry, body: asJson(shortenBody(body)) } : entry;
 }
 
 function shortenBody(body: Extract<Body, { event: 'step' | 'intent' | 'outcome' }>): Body {

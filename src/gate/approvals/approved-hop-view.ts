@@ -1,3 +1,4 @@
+import { asJson } from '../../base/json.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
@@ -32,7 +33,7 @@ function treeView({ config }: GateContext, tree: TreeNow): { readonly [title: st
     [APPROVAL_VIEW.tested]: tested,
     [APPROVAL_VIEW.ships]: {
       tree: shipped,
-      ...(rest as unknown as { [title: string]: Json }),
+      ...asJson(rest),
       commits: commits.map((one) => ({ ...one })),
     },
   };

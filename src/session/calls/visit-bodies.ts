@@ -1,4 +1,4 @@
-import type { Fields } from '../../base/json.ts';
+import { asJson, type Fields } from '../../base/json.ts';
 import type { SpecTables } from '../../compile/spec-tables.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { HopPlan, StopPlan } from '../../gate/decide-visit.ts';
@@ -27,7 +27,7 @@ export function hopBodies(
       by,
       approval: approval?.body.record.id ?? null,
       facts: event.facts,
-      ...(tree ? { tree: tree as unknown as Fields } : {}),
+      ...(tree ? { tree: asJson(tree) } : {}),
       ...reframe(compiled, state, edge, fruit),
     },
     startBody(compiled, edge.to, { by, context, facts: null, now }),
@@ -62,7 +62,7 @@ export function startBody(
 ): Body {
   const minutes = specs.peripherals[peripheral]?.limits.minutes ?? null;
   const deadline = minutes === null ? null : at.now + minutes * 60_000;
-  const tree = at.tree ? { tree: at.tree as unknown as Fields } : {};
+  const tree = at.tree ? { tree: asJson(at.tree) } : {};
   return { event: 'start', peripheral, by: at.by, context: at.context, deadline, facts: at.facts, ...tree };
 }
 

@@ -69,7 +69,7 @@ export class NativeSteps {
         const { store } = this.#calls.parts;
         const { tool } = ticket;
         const effects = await this.#effectsOf(this.#calls.toolCall(plan), ticket.before);
-        const stored = await storeOutcome(store, toJson(outcome) as unknown as NativeOutcome);
+        const stored = await storeOutcome(store, toJson(outcome) as NativeOutcome);
         if (acts) {
           const bodies: Body[] = [{ event: 'outcome', tool, outcome: stored, effects }, ...this.#calls.deferredSteps];
           this.#calls.clearDeferred();

@@ -67,14 +67,14 @@ function moveMachines(tables: SpecTables, state: SessionState, entry: Entry, bod
   for (const { machine, type, facts } of machineEventsOf(body, state)) {
     const table = machine === 'mode' ? tables.modeGate : machine === 'hopGraph' ? tables.hopGraph : visit;
     const at = moved[machine];
-    const event = facts ? { type, facts: facts as unknown as RequirementFacts } : { type };
+    const event = facts ? { type, facts: facts as RequirementFacts } : { type };
     const next = table && at !== null ? stateAfter(table, at, event) : null;
     if (next === null) {
       throw new FoldError(
         `entry ${entry.seq} (${entry.id}) records "${type}", which ${table?.id ?? machine} does not accept in "${at ?? 'nowhere'}"; run hopgate verify ${entry.sessionId}`,
       );
     }
-    moved[machine] = next as never;
+    moved[machine] = next;
   }
   return { ...state, ...moved };
 }
@@ -97,7 +97,7 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
         denials: 0,
         headId: entry.id,
         observations: NOTHING_OBSERVED,
-        tree: (body.tree as unknown as TreeToShip | undefined) ?? draft.hopTree,
+        tree: (body.tree as TreeToShip | undefined) ?? draft.hopTree,
         background: [],
         message: textOf(body.context['commit-message']),
       };
@@ -160,7 +160,7 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
     }
     case 'hop':
       draft.hopId = entry.id;
-      draft.hopTree = (body.tree as unknown as TreeToShip | undefined) ?? null;
+      draft.hopTree = (body.tree as TreeToShip | undefined) ?? null;
       return;
     case 'approval': {
       const { nonce, grant } = body.record;
@@ -171,7 +171,7 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
     case 'grant': {
       const { id, by, action, bound, limits, grantedAt } = body;
       const grant = { id, by, action, bound, limits, givenAt: Date.parse(grantedAt), used: 0, ended: null };
-      draft.grants = [...draft.grants, grant as unknown as GrantView];
+      draft.grants = [...draft.grants, grant as GrantView];
       return;
     }
     case 'grant-end':

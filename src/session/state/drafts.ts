@@ -1,10 +1,11 @@
+import { asJson } from '../../base/json.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import { CLAIM_OF } from '../../evidence/claim-of.ts';
 import type { EntryDraft, EvidenceType } from '../../evidence/entry.ts';
 import { disciplineOf } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
 import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
-import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import type { SessionState } from './session-state.ts';
 
 /** A peripheral that yields a PAR reflects: its entries are of type `reflection`. */
@@ -63,7 +64,7 @@ export function draftEntry(
     sessionId: facts.sessionId,
     peripheral,
     mode: state.mode,
-    body: body as unknown as Json,
+    body: asJson(body),
     tags: [
       ...(peripheral === null ? [] : ['peripheral', peripheral]),
       ...(rule ? [rule.tag] : []),

@@ -34,15 +34,15 @@ export function shortestRoutes<State, Move extends { readonly name: string }>(
   const keyOf = ({ context }: Snapshot): string => {
     return getOrInsert(keys, context, () => model.key(context.state));
   };
-  const test = new TestModel(logic as never, {
-    events: ((snapshot: { context: { state: State } }) =>
-      model.moves(snapshot.context.state).map((move) => ({ type: move.name, move }))) as never,
+  const test = new TestModel(logic, {
+    events: (snapshot: { context: { state: State } }) =>
+      model.moves(snapshot.context.state).map((move) => ({ type: move.name, move })),
     // Transitions are states here, so that each transition has a shortest route, not only each state.
-    serializeState: ((snapshot: Snapshot, event?: Event, before?: Snapshot) =>
-      `${keyOf(snapshot)}|${before ? `${keyOf(before)} ${event?.type}` : ''}`) as never,
-    serializeEvent: ((event: Event) => event.type) as never,
+    serializeState: (snapshot: Snapshot, event?: Event, before?: Snapshot) =>
+      `${keyOf(snapshot)}|${before ? `${keyOf(before)} ${event?.type}` : ''}`,
+    serializeEvent: (event: Event) => event.type,
   });
-  const paths = test.getShortestPaths() as unknown as readonly { readonly steps: readonly { event: Event }[] }[];
+  const paths = test.getShortestPaths() as readonly { readonly steps: readonly { event: Event }[] }[];
   return paths.map(({ steps }) => {
     const moves = steps.flatMap(({ event }) => (event.move === undefined ? [] : [event.move]));
     const states = [model.initial];

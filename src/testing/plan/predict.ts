@@ -78,8 +78,8 @@ function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, 
       const { outcome, effects, observed = {}, state: visitState = {} } = report;
       const result = {
         tool: request.tool,
-        outcome: outcome as never,
-        effects: effects as never,
+        outcome: outcome,
+        effects: effects,
         observed,
         state: visitState,
       };
@@ -91,7 +91,7 @@ function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, 
       applyBody(state, {
         event: 'mode',
         from: state.mode!,
-        to: request.to as never,
+        to: request.to,
         how: 'transition',
         by: request.by,
         summary: null,

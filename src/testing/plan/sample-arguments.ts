@@ -91,7 +91,7 @@ export function sampleOf(schema: { readonly [keyword: string]: Json }): Json {
       return Object.fromEntries(
         (Array.isArray(schema['required']) ? schema['required'] : []).map((name) => [
           String(name),
-          sampleOf(((schema['properties'] as { [key: string]: never } | undefined)?.[String(name)] ?? {}) as never),
+          sampleOf((schema['properties'] as { [key: string]: never } | undefined)?.[String(name)] ?? {}),
         ]),
       );
     default:

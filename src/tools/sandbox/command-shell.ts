@@ -183,7 +183,7 @@ export class CommandShell {
 
   get #streams(): Socket[] {
     const { stdin, stdout, stderr } = this.process;
-    return [stdin, stdout, stderr] as unknown as Socket[];
+    return [stdin, stdout, stderr] as Socket[];
   }
 
   #send(line: string): void {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { basename, join, normalize, parse } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { asJson } from '../../base/json.ts';
 import { isBadArgument } from '../../gate/commands/bad-argument.ts';
 import { type ChosenTest, chooseTests } from '../../gate/commands/choose-command.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
@@ -75,7 +76,7 @@ function fieldsOfRun(
     ...(now !== null && before !== null && now < before ? { fewerTests: { before, now } } : {}),
     ...(others.length === 0 ? {} : { others: [...others] }),
     verdict,
-    report: report as unknown as Json,
+    report: asJson(report),
     ...(reportProblem === undefined ? {} : { reportProblem }),
     ...(remedy === undefined ? {} : { remedy }),
     ...(changed.length === 0 ? {} : { changedCode: changed.slice(0, MAX_CHANGED) }),

@@ -122,5 +122,5 @@ export class ProcessTransport implements Transport {
 
 function parse(line: Buffer): JSONRPCMessage | null {
   const value: unknown = parseJson(line.toString('utf8'));
-  return isObject(value) && 'jsonrpc' in value ? (value as unknown as JSONRPCMessage) : null;
+  return isObject(value) && 'jsonrpc' in value ? (value as JSONRPCMessage) : null;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { constants, readFileSync, readSync } from 'node:fs';
 import { closing } from '../../base/files.ts';
-import { isObject, type Json } from '../../base/json.ts';
+import { asJson, isObject, type Json } from '../../base/json.ts';
 import { type TestSignals, testSignals } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
 import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
@@ -39,7 +39,7 @@ export function nativeWatch(anchors: Anchors): NativeWatch {
         return refused ? { refused } : { before: null };
       }
       const seen = lookBefore(call, id === 'read' ? 'read' : 'write', anchors);
-      return isStop(seen) ? { refused: refusalOf(seen) } : { before: seen as unknown as Json };
+      return isStop(seen) ? { refused: refusalOf(seen) } : { before: asJson(seen) };
     },
     async after(call, before) {
       const { id } = call.tool;

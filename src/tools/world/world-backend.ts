@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
-import { type Fields, fieldsOf, isObject, type Json } from '../../base/json.ts';
+import { asJson, type Fields, fieldsOf, isObject, type Json } from '../../base/json.ts';
 import { judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { type GameChoice, type WorldEnvironment, WorldError } from '../../ports/world-environment.ts';
@@ -193,11 +193,7 @@ function clientOf(address: string, call: ToolCall): WorldEnvironment {
 /** The state as JSON; a log that is too long is left out. */
 function stateOf({ world, carried, saved }: StoredGame): Json {
   const isLong = JSON.stringify(saved.log).length > MAX_LOG;
-  return structuredClone({
-    world,
-    carried,
-    saved: isLong ? { ...saved, game: null, log: [] } : saved,
-  }) as unknown as Json;
+  return asJson(structuredClone({ world, carried, saved: isLong ? { ...saved, game: null, log: [] } : saved }));
 }
 
 function storedGameIn(value: Json | undefined): StoredGame | null {

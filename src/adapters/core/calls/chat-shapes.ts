@@ -1,4 +1,4 @@
-import { fieldsOf, type Json, parseJson } from '../../../base/json.ts';
+import { asJson, fieldsOf, type Json, parseJson } from '../../../base/json.ts';
 import type { AgentAnswer, AgentTool } from '../agent-session.ts';
 
 /**
@@ -31,7 +31,7 @@ interface Shape {
   readonly results: (answers: readonly Answer[]) => readonly ChatMessage[];
 }
 
-const schemaOf = ({ inputSchema }: AgentTool): Json => structuredClone(inputSchema) as unknown as Json;
+const schemaOf = ({ inputSchema }: AgentTool): Json => asJson(structuredClone(inputSchema));
 
 export const CHAT_SHAPES: { readonly [shape in ChatShape]: Shape } = {
   openai: {

@@ -65,10 +65,7 @@ async function list(io: Io, id: string, options: Options): Promise<void> {
   const forms = page.entries.map(({ entry }) => (options.entries ? toEntryForm(entry) : toActivity(entry)));
   if (options.edn) {
     for (const form of forms) {
-      print(
-        io,
-        options.entries ? printEntryForm(form as { [key: string]: Json }) : printEdn(form as unknown as EdnValue),
-      );
+      print(io, options.entries ? printEntryForm(form as { [key: string]: Json }) : printEdn(form as EdnValue));
     }
   } else if (io.json) {
     printJson(io, { [options.entries ? 'entries' : 'events']: forms, next: page.next });

@@ -24,8 +24,8 @@ const toolWith = (parameter: { readonly name: string; readonly role: ArgumentRol
   limits: { seconds: 1, outputBytes: 1 },
 });
 
-/** The answer to one argument of a role: null, or the code and why. */
-function problem(
+/** The problem of one argument of a role. */
+function problemOf(
   role: ArgumentRole,
   value: Json | undefined,
   scope: Partial<ScopeRule>,
@@ -33,7 +33,7 @@ function problem(
 ) {
   const tool = toolWith({ name: 'it', role });
   const args: { [name: string]: Json } = value === undefined ? {} : { it: value };
-  const found = scopeProblem({
+  return scopeProblem({
     tool,
     args,
     scope: { ...closed, ...scope },
@@ -43,8 +43,22 @@ function problem(
     unsafeNoSandbox: false,
     message: null,
   });
+}
+
+/** The answer to one argument of a role: null, or the code and why. */
+function problem(...call: Parameters<typeof problemOf>) {
+  const found = problemOf(...call);
   return found && `${found.code}: ${found.about['why']}`;
 }
+
+it.each<[ArgumentRole, Json, string]>([
+  ['path:read', ['src/a', '../b'], '../b'],
+  ['path:write', ['src/a', 'docs/b'], 'docs/b'],
+  ['resource', ['db:a/x', 'db:b/x'], 'db:b/x'],
+])('the refusal of a list for %s names only the element that is out of scope', (role, list, element) => {
+  const scope = { read: 'root', write: ['src/'], resource: ['db:a/*'] } as const;
+  expect(problemOf(role, list, scope)?.about['value']).toBe(element);
+});
 
 const src = { write: ['src/'] };
 it.each<[ArgumentRole, Json | undefined, Partial<ScopeRule>, string | null]>([

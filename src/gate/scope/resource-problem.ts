@@ -6,6 +6,8 @@ interface ResourceProblem {
   readonly why: string;
   /** The value is not the name of a resource. */
   readonly invalid: boolean;
+  /** The name at fault. */
+  readonly element: Json;
 }
 
 /**
@@ -15,17 +17,17 @@ interface ResourceProblem {
  * @example resourceProblem('db:live/users', ['db:staging/*']) // { why: 'the scope does not grant it', … }
  */
 export function resourceProblem(value: Json, patterns: readonly string[]): ResourceProblem | null {
-  for (const name of Array.isArray(value) ? value : [value]) {
-    if (typeof name !== 'string') return { why: 'the name of a resource must be a string', invalid: true };
-    const problem = resourceNameProblem(name);
-    if (problem !== null) return { why: `it is not the name of a resource: ${problem}`, invalid: true };
-    if (patterns.length === 0) return { why: 'this scope reaches no resources', invalid: false };
-    const names = name.split('/');
+  for (const element of Array.isArray(value) ? value : [value]) {
+    if (typeof element !== 'string') return { why: 'the name of a resource must be a string', invalid: true, element };
+    const problem = resourceNameProblem(element);
+    if (problem !== null) return { why: `it is not the name of a resource: ${problem}`, invalid: true, element };
+    if (patterns.length === 0) return { why: 'this scope reaches no resources', invalid: false, element };
+    const names = element.split('/');
     const fits = (pattern: string) => compileGlob(pattern)(names);
     const granted = patterns.some((pattern) => !pattern.startsWith('!') && fits(pattern));
     const excluded = patterns.find((pattern) => pattern.startsWith('!') && fits(pattern.slice(1)));
-    if (!granted) return { why: 'the scope does not grant it', invalid: false };
-    if (excluded !== undefined) return { why: `the scope excludes it (${excluded})`, invalid: false };
+    if (!granted) return { why: 'the scope does not grant it', invalid: false, element };
+    if (excluded !== undefined) return { why: `the scope excludes it (${excluded})`, invalid: false, element };
   }
   return null;
 }

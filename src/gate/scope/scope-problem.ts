@@ -49,10 +49,11 @@ export function scopeProblem(call: Call): ScopeProblem | null {
 }
 
 function problemOf(
-  { why, scope, invalid = false, remedy, argument }: ArgumentProblem,
+  { why, scope, invalid = false, remedy, argument, element }: ArgumentProblem,
   parameter?: string,
-  value?: Json,
+  given?: Json,
 ): ScopeProblem {
+  const value = element ?? given;
   return {
     code: invalid ? 'invalid-action' : 'out-of-scope',
     about: {
@@ -72,6 +73,8 @@ interface ArgumentProblem {
   readonly remedy?: string;
   /** The argument at fault, if the reason names its value. */
   readonly argument?: string;
+  /** The element at fault, if the argument is a list. */
+  readonly element?: Json;
 }
 
 function toArgumentProblem(problem: BadArgument | null): ArgumentProblem | null {
@@ -93,7 +96,7 @@ function roleProblem(call: Call, { name, role }: ToolParameter, value: Json): Ar
     case 'path:write':
       for (const path of Array.isArray(value) ? value : [value]) {
         const why = pathProblem(call, role, path);
-        if (why) return why;
+        if (why) return { ...why, element: path };
       }
       return null;
     case 'url':

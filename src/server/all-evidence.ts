@@ -14,12 +14,12 @@ export interface RepositoryEvidence {
   /** The name of the repository's state folder: the first 16 hex digits of the sha256 of its root. */
   readonly key: string;
   readonly stateDir: string;
-  /** Opened again after a failed write, which ends a store: later calls work again when the disk does. */
+  /** The store. A failed write ends a store, so the next access opens it again. */
   readonly store: EvidenceStore;
   readonly arrivals: Arrivals;
 }
 
-/** A session as lists show it: its summary and its place. */
+/** A session of any repository: its summary, its repository and its root. */
 export interface LocatedSession {
   readonly repository: RepositoryEvidence;
   readonly summary: SessionSummary;
@@ -28,7 +28,7 @@ export interface LocatedSession {
 }
 
 /** How long the list of repositories is cached, in milliseconds. */
-const RECENT_MS = 250;
+const LIST_CACHE_MS = 250;
 const MAX_PINS = 50;
 
 /** The evidence of every repository of this user, which all processes of the user write. */
@@ -36,7 +36,7 @@ export class AllEvidence {
   readonly #env: Env;
   readonly #home: string;
   readonly #open = new Map<string, RepositoryEvidence>();
-  readonly #places = new Map<string, RepositoryEvidence>();
+  readonly #repositoryBySession = new Map<string, RepositoryEvidence>();
   readonly #roots = new Map<string, string | null>();
   readonly #pins = new Map<string, Promise<Pin>>();
   #readAt = 0;
@@ -48,7 +48,7 @@ export class AllEvidence {
 
   /** The repositories that have evidence. New ones are found within a quarter of a second. */
   repositories(): readonly RepositoryEvidence[] {
-    if (Date.now() - this.#readAt >= RECENT_MS) {
+    if (Date.now() - this.#readAt >= LIST_CACHE_MS) {
       this.#readAt = Date.now();
       const names = existsSync(this.#home) ? readdirSync(this.#home) : [];
       for (const name of names) if (/^[0-9a-f]{16}$/.test(name)) this.#add(name);
@@ -68,7 +68,7 @@ export class AllEvidence {
           void store.close();
           return next;
         } catch {
-          return store; // It still reads.
+          return store; // The failed store can still be read.
         }
       };
       this.#open.set(key, {
@@ -88,8 +88,8 @@ export class AllEvidence {
     return root === undefined ? all : all.filter(({ key }) => key === keyOf(root));
   }
 
-  /** The evidence of a repository that has none before its first session. @throws ProjectError, StoreError */
-  created(root: string): RepositoryEvidence {
+  /** Creates the evidence of a repository that has no session yet. @throws ProjectError, StoreError */
+  createRepository(root: string): RepositoryEvidence {
     void openEvidence(root, this.#env, 'create').close();
     this.#readAt = 0;
     return this.repositoriesOf(root)[0]!;
@@ -97,12 +97,12 @@ export class AllEvidence {
 
   /** @throws ApiError `unknown-session` */
   async repositoryOf(sessionId: string): Promise<RepositoryEvidence> {
-    const known = this.#places.get(sessionId);
+    const known = this.#repositoryBySession.get(sessionId);
     if (known) return known;
     this.#readAt = 0;
     for (const repository of this.repositories()) {
       if ((await repository.store.head(sessionId)).seq < 0) continue;
-      this.#places.set(sessionId, repository);
+      this.#repositoryBySession.set(sessionId, repository);
       return repository;
     }
     throw unknownSession(sessionId);
@@ -121,7 +121,7 @@ export class AllEvidence {
   }
 
   /**
-   * The root and the agent of a session that hopgate recorded.
+   * The root and the store of a session that hopgate recorded.
    *
    * @throws ApiError `unknown-session`, `erased`, `foreign-session`
    */
@@ -160,7 +160,7 @@ export class AllEvidence {
     const found: LocatedSession[] = [];
     for (const repository of this.repositoriesOf(root)) {
       for (const summary of await repository.store.sessions()) {
-        this.#places.set(summary.sessionId, repository);
+        this.#repositoryBySession.set(summary.sessionId, repository);
         found.push({ repository, summary, root: await this.rootOf(summary.sessionId) });
       }
     }

@@ -5,7 +5,9 @@ import { operatorRemedy, ProjectError } from '../project/project-error.ts';
 import { FoldError } from '../session/state/apply-entry.ts';
 import { formatIssues, SpecError } from '../spec/check/issues.ts';
 
-/** The code of each error, with its HTTP status. A denial is an answer with `ok: false` instead. */
+/**
+ * The HTTP status of each error code. A denial by the gate is no error: its response has status 200 and `ok: false`.
+ */
 export const HTTP_STATUS = {
   'invalid-request': 400,
   'invalid-spec': 400,
@@ -65,7 +67,7 @@ export class ApiError extends Error {
 export const unknownSession = (id: string): ApiError =>
   new ApiError('unknown-session', `there is no session "${id}"`, 'List the sessions with GET /v1/sessions.');
 
-const STORE: { readonly [code in StoreErrorCode]?: readonly [ErrorCode, string] } = {
+const STORE_ERRORS: { readonly [code in StoreErrorCode]?: readonly [ErrorCode, string] } = {
   'session-not-found': ['unknown-session', 'List the sessions with GET /v1/sessions.'],
   'entry-not-found': ['unknown-entry', 'Take the id from an entry that was served.'],
   'session-busy': ['session-busy', 'Wait until the other writer has finished, then send the request again.'],
@@ -79,13 +81,14 @@ const STORE: { readonly [code in StoreErrorCode]?: readonly [ErrorCode, string] 
   'blob-not-found': ['erased', 'The content was erased or removed; only the chain is left.'],
 };
 
-/** The API error for an error of another layer; null for an internal fault, whose text stays in the log. */
+/** The API error for an error of another layer; null for an internal fault, whose text only the log may show. */
 export function apiErrorOf(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error;
   if (error instanceof SessionBusy)
     return new ApiError('session-busy', error.message, 'Wait, then send the request again.');
   if (error instanceof StoreError) {
-    const [code, remedy] = STORE[error.code] ?? (['store-failed', 'Check the disk, then send it again.'] as const);
+    const [code, remedy] =
+      STORE_ERRORS[error.code] ?? (['store-failed', 'Check the disk, then send it again.'] as const);
     return new ApiError(code, error.message, remedy);
   }
   if (error instanceof FoldError) return new ApiError('broken-evidence', error.message, 'Run "hopgate verify".');

@@ -15,7 +15,7 @@ import { Millis } from './schemas.ts';
 
 export const ApprovalCardSchema = z.object({
   message: z.string().nullable().describe('The message of the commit that a yes allows.'),
-  opens: z.string().describe('The place, mode or call that a yes opens, and the time limit there.'),
+  opens: z.string().describe('The peripheral, mode or call that a yes allows, and its limits.'),
   tests: z
     .object({ at: Millis, verdict: z.string(), command: z.string() })
     .nullable()
@@ -34,7 +34,7 @@ export const ApprovalCardSchema = z.object({
 });
 
 /** Summarises a request for the person who answers it: its commit, tests, effect and diff. */
-export async function cardOf(
+export async function cardOfRequest(
   request: ApprovalRequest,
   pin: Pin,
   diff: TreeDiff | null,
@@ -71,11 +71,11 @@ function opensOf({ action: { kind, from, to } }: ApprovalRequest, { specs }: Pin
 const effectsOf = ({ modeGate }: Pin['specs'], mode: string): string =>
   (modeGate ? effectsIn(modeGate, mode) : []).join(', ') || 'do nothing';
 
-/** How many of the newest entries are searched for a run of the tests. */
-const RECENT = 500;
+/** Number of the newest entries in which a run of the tests is searched. */
+const MAX_SEARCHED_ENTRIES = 500;
 
 async function lastTests(store: EvidenceStore, sessionId: string) {
-  const { entries } = await store.query({ sessionId, limit: RECENT });
+  const { entries } = await store.query({ sessionId, limit: MAX_SEARCHED_ENTRIES });
   for (const { entry } of entries) {
     const body = bodyOf(entry.body);
     if ((body?.event !== 'outcome' && body?.event !== 'step') || body.outcome.status !== 'ok') continue;
@@ -86,7 +86,7 @@ async function lastTests(store: EvidenceStore, sessionId: string) {
   return null;
 }
 
-/** A diff in the form of git, by file, with the side of the scope's border on which each file is. */
+/** Splits a git diff by file. `inside`: some peripheral may write the file. Such files come first. */
 function byFile(lines: readonly string[], { specs, config }: Pin): z.output<typeof ApprovalCardSchema>['files'] {
   const writes = Object.keys(specs.peripherals).map((id) => effectiveScope(specs, config, id).write);
   const files: { path: string; inside: boolean; lines: string[] }[] = [];

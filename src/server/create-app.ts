@@ -17,10 +17,10 @@ import { sendMessages } from './stream/send-events.ts';
 export const MAX_BODY = 4 << 20;
 
 /**
- * The Content-Security-Policy of every response: no script, style, image or connection from elsewhere; no frame around
- * a page; no text as code. It is also set on evidence, so that a browser shows a directly opened entry as text.
+ * Headers of every response. The Content-Security-Policy allows no script, style, image or connection from elsewhere,
+ * no frame around a page, and no text as code. Evidence has it too, so that a browser shows an opened entry as text.
  */
-const HEADERS: { readonly [name: string]: string } = {
+const SECURITY_HEADERS: { readonly [name: string]: string } = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   'X-Content-Type-Options': 'nosniff',
@@ -33,20 +33,20 @@ const HEADERS: { readonly [name: string]: string } = {
 export interface AppOptions {
   readonly services: Services;
   readonly routes: readonly HttpRoute[];
-  /** The server's own names with the port, which is known late; null accepts any name, but no browser. */
+  /** The server's names with the port, which is known only after listening; null accepts any name, but no browser. */
   readonly hosts: () => readonly string[] | null;
   readonly log: (line: string) => void;
   /** Check each answer against its schema. For tests. */
   readonly checkAnswers?: boolean;
 }
 
-/** The HTTP application: access, then schemas, then the route. Pure but for what the services do. */
+/** The HTTP application: checks access, then the schemas of the request, then runs the route. */
 export function createApp(options: AppOptions): Hono {
   const { services, routes, hosts, log } = options;
   const app = new Hono();
   app.use(async (c, next) => {
     await next();
-    for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
+    for (const [name, value] of Object.entries(SECURITY_HEADERS)) c.res.headers.set(name, value);
     const key = `${c.req.method} ${c.res.status}`;
     services.counters.requests.set(key, (services.counters.requests.get(key) ?? 0) + 1);
   });
@@ -91,7 +91,7 @@ function mountRoute(app: Hono, route: HttpRoute, { services, checkAnswers }: App
       upgradeWebSocket(async (c) => {
         const gone = new AbortController();
         const request = await routeRequest(c, route, services, gone.signal);
-        const answer = (await route.run(request)) as TwoWayConnection | Parameters<typeof sendMessages>[0];
+        const answer = (await route.run(request)) as ConnectionHandlers | Parameters<typeof sendMessages>[0];
         if ('onMessage' in answer) return socketHandlers(answer);
         const batches = answer;
         return {
@@ -121,17 +121,17 @@ function mountRoute(app: Hono, route: HttpRoute, { services, checkAnswers }: App
 const asClientReads = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** A connection on which both sides can send. */
-interface TwoWayConnection {
-  readonly onOpen: (line: Line) => void;
+interface ConnectionHandlers {
+  readonly onOpen: (line: Connection) => void;
   readonly onMessage: (text: string) => void;
-  readonly onClose: (line: Line) => void;
+  readonly onClose: (line: Connection) => void;
 }
-type Line = { send(text: string): void; close(): void };
+type Connection = { send(text: string): void; close(): void };
 
-function socketHandlers({ onOpen, onMessage, onClose }: TwoWayConnection) {
-  let line: Line | null = null;
+function socketHandlers({ onOpen, onMessage, onClose }: ConnectionHandlers) {
+  let line: Connection | null = null;
   return {
-    onOpen(_event: unknown, socket: Line) {
+    onOpen(_event: unknown, socket: Connection) {
       line = { send: (text) => socket.send(text), close: () => socket.close() };
       onOpen(line);
     },
@@ -143,7 +143,7 @@ function socketHandlers({ onOpen, onMessage, onClose }: TwoWayConnection) {
 
 /** Checks the sender and the parts of a request. @throws ApiError */
 async function routeRequest(c: Context, route: HttpRoute, services: Services, gone: AbortSignal) {
-  const who = whoAsks(c, services);
+  const who = requesterOf(c, services);
   if (!who && route.for !== 'public')
     throw new ApiError(
       'not-authenticated',
@@ -167,7 +167,7 @@ async function routeRequest(c: Context, route: HttpRoute, services: Services, go
 }
 
 /** The holder of the token or the login; null without either. A wrong token is never ignored. */
-function whoAsks(c: Context, { tokens, logins }: Services): Requester | null {
+function requesterOf(c: Context, { tokens, logins }: Services): Requester | null {
   const header = c.req.header('authorization');
   if (header !== undefined) {
     const who = tokens.holder(/^Bearer (\S+)$/.exec(header)?.[1] ?? '');
@@ -189,7 +189,7 @@ function checkAccess({ for: roles, at }: HttpRoute, who: Requester | null, path:
         : `Only these may: ${roles.join(', ')}.`,
     );
   const { session } = (path ?? {}) as { readonly session?: string };
-  // A route without a session in its address itself checks the session that its body names.
+  // If only the body names a session, the route checks it.
   if (who.role === 'session' && at.includes('{session}') && session !== who.session)
     throw new ApiError('forbidden', 'this token is for another session', `Use it for session ${who.session} only.`);
 }

@@ -10,8 +10,8 @@ import { type FrameTail, StoredFrames } from './stored-frames.ts';
 
 /** Maximum number of sessions whose frames are kept; the least recently requested one is dropped first. */
 const MAX_SESSIONS = 128;
-/** Sessions with more entries than this begin with their tail. */
-const LONG = 2_000;
+/** A session with more entries than this is read from its end first. */
+const LONG_SESSION = 2_000;
 /** The number of rows in a tail. */
 export const NEWEST_ROWS = 200;
 
@@ -51,9 +51,9 @@ export class FrameCache {
   async #tailOf(sessionId: string): Promise<FrameTail | null> {
     const { store } = await this.#allEvidence.ownSession(sessionId);
     const { seq } = await store.head(sessionId);
-    if (seq < LONG) return null;
+    if (seq < LONG_SESSION) return null;
     const storedState = await readStoredState(store, sessionId);
-    if (storedState === null || seq - storedState.state.head.seq > LONG) return null;
+    if (storedState === null || seq - storedState.state.head.seq > LONG_SESSION) return null;
     const pin = await this.#allEvidence.pinOf(sessionId);
     const tables = compileTables(pin.specs);
     let { state } = storedState;

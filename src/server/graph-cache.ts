@@ -11,22 +11,22 @@ import type { ViewGraph } from '../view/view-state.ts';
 
 /** Maximum number of graphs in memory. */
 const MAX_GRAPHS = 32;
-/** To be raised when the layout or the form of a graph changes. */
+/** The version of the stored graphs. Raise the number when the layout or the form of a graph changes. */
 const FORMAT = `${manifest.version} 1`;
 
 /** Laid out hop graphs by spec hash: in memory, and as files, because a layout takes a third of a second. */
 export class GraphCache {
   readonly #folder: string;
-  readonly #known = new Map<string, Promise<ViewGraph>>();
+  readonly #graphs = new Map<string, Promise<ViewGraph>>();
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
   graphOf(specs: SpecSet): Promise<ViewGraph> {
-    const graph = getOrInsert(this.#known, specs.hash, () => this.#read(specs));
-    graph.catch(() => this.#known.delete(specs.hash));
-    if (this.#known.size > MAX_GRAPHS) this.#known.delete(this.#known.keys().next().value!);
+    const graph = getOrInsert(this.#graphs, specs.hash, () => this.#read(specs));
+    graph.catch(() => this.#graphs.delete(specs.hash));
+    if (this.#graphs.size > MAX_GRAPHS) this.#graphs.delete(this.#graphs.keys().next().value!);
     return graph;
   }
 
@@ -39,7 +39,7 @@ export class GraphCache {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
       writeAtomically(file, JSON.stringify(graph));
     } catch {
-      // If the disk is full or read-only, the next server must lay out the graph again.
+      // The disk is full or read-only, so the next server lays out the graph again.
     }
     return graph;
   }

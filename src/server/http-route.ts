@@ -3,7 +3,7 @@ import type { Requester, Role } from './access/tokens.ts';
 import type { ApiError } from './api-error.ts';
 import type { Services } from './services.ts';
 
-/** The answer of a route that is not one JSON document. */
+/** Describes an answer that is not one JSON document. */
 export interface StreamedAnswer {
   readonly type:
     | `text/${'event-stream' | 'plain' | 'html' | 'javascript' | 'css'}`

@@ -46,7 +46,7 @@ export interface HttpServerOptions {
 }
 
 export interface HttpServer extends Endpoint {
-  /** A code that logs one browser in, within a minute. */
+  /** Makes a one-use code that logs a browser in. It is valid for a minute. */
   issueCode(): string;
   /** The address for other nodes of the agency; null if there is none. */
   readonly agencyAddress: string | null;
@@ -67,7 +67,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
   let hosts: readonly string[] = ['localhost'];
   const app = createApp({ services, routes: [...ROUTES, ...routes], hosts: () => hosts, log, checkAnswers });
   const server = serverOf(app, MAX_SOCKET_BYTES);
-  const forNodes =
+  const nodeServer =
     agencyListen &&
     serverOf(
       createApp({ services, routes: [...AGENCY_ROUTES, ...A2A_ROUTES], hosts: () => null, log, checkAnswers }),
@@ -76,7 +76,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
   if ('socket' in listen) rmSync(listen.socket, { force: true });
   try {
     await listenAt(server, 'socket' in listen ? { path: listen.socket } : { port: listen.port, host: '127.0.0.1' });
-    if (forNodes) await listenAt(forNodes, agencyListen);
+    if (nodeServer) await listenAt(nodeServer, agencyListen);
   } catch (error) {
     server.close();
     await services.close();
@@ -93,17 +93,17 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
     address = `http://127.0.0.1:${port}`;
     withdraw = announceNode(env, address);
   }
-  void layOutOpen(services).catch(() => {});
+  void layOutOpenSessions(services).catch(() => {});
   void keepExchanges(services, ending.signal, log);
   return {
     address,
-    agencyAddress: forNodes ? addressOf(forNodes) : null,
+    agencyAddress: nodeServer ? addressOf(nodeServer) : null,
     issueCode: () => services.logins.issueCode(),
     async close() {
       withdraw();
-      const servers = forNodes ? [server, forNodes] : [server];
+      const servers = nodeServer ? [server, nodeServer] : [server];
       const closed = Promise.all(servers.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))));
-      // A client that sends continuously keeps its connection busy; the next answer to it ends the connection.
+      // A client that sends continuously never leaves its connection idle, so the next response closes it.
       for (const each of servers)
         each.prependListener('request', (_, response) => {
           response.shouldKeepAlive = false;
@@ -124,7 +124,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
 }
 
 /** Lays out the hop graphs of the newest open sessions, so that a page need not wait for them. */
-async function layOutOpen({ allEvidence, frames, ending }: Services): Promise<void> {
+async function layOutOpenSessions({ allEvidence, frames, ending }: Services): Promise<void> {
   await setImmediate();
   const open = (await allEvidence.sessions()).filter(({ summary, root }) => !summary.closed && root !== null);
   for (const { summary } of open.slice(0, MAX_LAID_OUT)) {

@@ -4,7 +4,7 @@ import { MAX_LIMIT } from '../evidence/evidence-query.ts';
 import { DENIAL_CODES } from '../gate/denial.ts';
 import type { Json as JsonValue } from '../spec/types.ts';
 
-/** Parts of the requests and answers. The OpenAPI page is generated from them. */
+/** Any JSON value. These schemas are parts of requests and answers; the OpenAPI page is generated from them. */
 
 export const JsonSchema = z.unknown().describe('Any JSON value.') as z.ZodType<JsonValue>;
 export const FieldsSchema = z.record(z.string(), JsonSchema);

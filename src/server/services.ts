@@ -15,9 +15,9 @@ import { NodeMail } from './messages/node-mail.ts';
 import { SessionReaders } from './session-reader.ts';
 import { EntryFeed } from './stream/entry-feed.ts';
 
-/** Maximum number of event streams at once: of all clients, and of the agent of one session. */
+/** Maximum number of open event streams: of all clients, and of the agent of one session. */
 const MAX_STREAMS = 256;
-const MAX_OF_SESSION = 16;
+const MAX_SESSION_STREAMS = 16;
 
 /** Numbers for `metrics`, since the start. */
 export interface Counters {
@@ -32,7 +32,7 @@ export interface Services {
   readonly env: Env;
   readonly version: string;
   readonly startedAt: number;
-  /** Changes sessions: the daemon's host, so that hooks, MCP servers and this server share them. */
+  /** The daemon's host of sessions, which hooks, MCP servers and this server share. */
   readonly host: SessionHost;
   readonly allEvidence: AllEvidence;
   readonly readers: SessionReaders;
@@ -52,7 +52,7 @@ export interface Services {
   readonly ending: AbortSignal;
 }
 
-/** Makes the services of one server. `close` frees what they opened. */
+/** Makes the services of one server. `close` closes their stores and stops their work. */
 export function makeServices(
   parts: Pick<Services, 'env' | 'version' | 'host' | 'ending'> & {
     /** The agency folder. Default: this user's. */
@@ -90,14 +90,14 @@ export function makeServices(
   };
 }
 
-/** Counts a stream until the returned function is called. @throws ApiError `too-many-streams` */
-export function openStream({ counters }: Services, who: Requester): () => void {
+/** Counts an open stream. Call the returned function when the stream ends. @throws ApiError `too-many-streams` */
+export function countStream({ counters }: Services, who: Requester): () => void {
   const own = who.role === 'session' ? who.session : null;
   const ofSession = own === null ? 0 : (counters.streamsOf.get(own) ?? 0);
-  if (counters.streams >= MAX_STREAMS || ofSession >= MAX_OF_SESSION)
+  if (counters.streams >= MAX_STREAMS || ofSession >= MAX_SESSION_STREAMS)
     throw new ApiError(
       'too-many-streams',
-      `${ofSession >= MAX_OF_SESSION ? ofSession : counters.streams} streams are open`,
+      `${ofSession >= MAX_SESSION_STREAMS ? ofSession : counters.streams} streams are open`,
       'Close one, then open this one again.',
     );
   const count = (by: 1 | -1): void => {

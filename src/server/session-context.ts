@@ -18,9 +18,9 @@ import type { Services } from './services.ts';
 const ENTRY_CHARACTERS = 1_000;
 
 /**
- * Checks who may start a run. Only the operator and a session itself may send the context of that session. Where the
- * session's peripheral has `delegates`, its gate decides about a run by its agent, and records it; elsewhere that agent
- * runs agents without tools only, so that no run does what its own gate forbids.
+ * Checks that a requester may start a run. Only the operator and a session itself may send the context of that session.
+ * If the session's peripheral has `delegates`, its gate judges and records a run by its agent. Otherwise that agent may
+ * only run agents without tools, so that no run does what the session's gate forbids.
  *
  * @param run the key of the run
  * @throws ApiError `forbidden`
@@ -68,7 +68,7 @@ async function isDelegated(
   return done.by;
 }
 
-/** True if the session has recorded a run in the present visit and mode: a repeated request joins it. */
+/** True if the session has recorded this run in the present visit and mode, so that a repeated request joins it. */
 async function isRecorded(session: Session, run: string, peripheral: string): Promise<boolean> {
   const bodies = (await session.evidence()).map(({ body }) => fieldsOf(body));
   const since = bodies.findLastIndex(({ event }) => event === 'start' || event === 'mode');
@@ -76,8 +76,8 @@ async function isRecorded(session: Session, run: string, peripheral: string): Pr
 }
 
 /**
- * Adds the text of a session to a run. Files are read by steps of that session, so its gate, scope, masks and limits
- * decide, and each read is in its evidence. A refused read refuses the run: `context-refused`.
+ * Adds the context of a session to a run. Files are read by steps of that session, so its gate, scope, masks and limits
+ * apply, and each read is in its evidence. A refused read refuses the run with `context-refused`.
  */
 export const addContext =
   (services: Services): AddContext =>
@@ -94,7 +94,7 @@ export const addContext =
       evidence: evidence.join('\n'),
       ...(files === null ? {} : { files }),
     };
-    // Another node gets only the context that its peripheral asks for, if this node knows that peripheral.
+    // A known peripheral gets only the blocks that it asks for.
     const blockNames = getOwn(services.agency.spec().peripherals, request.peripheral)?.context;
     const sent = Object.entries(blocks).filter(([block]) => blockNames?.includes(block as ContextBlock) ?? true);
     return { ...request, context: { ...request.context, ...Object.fromEntries(sent) } };
@@ -125,7 +125,7 @@ async function filesOf(services: Services, { session: id, files }: ContextReques
         'Name another file.',
       );
     text += `${text === '' ? '' : '\n\n'}${path}:\n${String(fieldsOf(read.result)['text'] ?? '')}`;
-    // Another node would refuse a larger context, so this one does, too.
+    // Every node refuses a larger context.
     if (text.length > MAX_CONTEXT)
       throw new RunFailure(
         'context-refused',

@@ -17,7 +17,7 @@ import type { AllEvidence } from './all-evidence.ts';
 /** Maximum number of sessions whose state is kept. */
 const MAX_SESSIONS = 200;
 
-/** A session's state, folded from its evidence. It takes no lease, so any process can write the session meanwhile. */
+/** Reads a session's state from its evidence. It takes no lease, so another process can write the session meanwhile. */
 export class SessionReader {
   readonly pin: Pin;
   readonly #tables: SpecTables;
@@ -59,7 +59,7 @@ export class SessionReader {
     return availableActions(this.pin.specs, this.view);
   }
 
-  /** The denial that a request would get; null if it would be allowed. Nothing is recorded, nothing runs. */
+  /** The denial that a request would get; null if it would be allowed. A dry run: nothing is recorded. */
   why(request: Request): Denial | null {
     const { specs, config } = this.pin;
     const { unsafeNoSandbox } = this.#state.facts;

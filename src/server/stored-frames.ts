@@ -3,11 +3,12 @@ import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { SessionFrames } from '../view/session-frames.ts';
 import { applyDelta, type Frame, type ViewState } from '../view/view-state.ts';
 
-const PIECE = 500;
+/** Number of frames in a compressed piece. */
+const PIECE_FRAMES = 500;
 /** Number of frames after which other requests may run. */
-const TURN = 100;
+const TURN_FRAMES = 100;
 
-/** Consecutive frames, packed, and the state before them. */
+/** Consecutive frames, compressed, and the state before them. */
 interface Piece {
   readonly before: ViewState;
   readonly packed: Buffer;
@@ -19,9 +20,9 @@ export interface FramePage {
   readonly frames: readonly Frame[];
 }
 
-/** The newest part of a long session. It is read first; the earlier frames are read when a page requests them. */
+/** The newest part of a long session, which is read before the earlier frames. */
 export interface FrameTail {
-  /** Begins with the state after the entry `end`. */
+  /** Makes the frames of the entries after `end`. */
   readonly view: SessionFrames;
   /** The state after `end`. */
   readonly before: ViewState;
@@ -31,8 +32,8 @@ export interface FrameTail {
 }
 
 /**
- * The frames of one session. A long session begins with its tail, to which new entries are added; the earlier frames
- * are made when a page requests them. Complete pieces are compressed to a tenth of their size.
+ * The frames of one session. Of a long session, only the tail is made at first, and new entries are added to it. The
+ * earlier frames are made when a page requests them, and stored in compressed pieces.
  */
 export class StoredFrames {
   readonly #store: EvidenceStore;
@@ -101,19 +102,19 @@ export class StoredFrames {
     if (this.#whole.seq >= last()) return;
     for await (const stored of this.#store.entries(this.#sessionId, { from: this.#whole.seq + 1 })) {
       this.#open.push(this.#whole.add(stored));
-      if (this.#open.length === PIECE) {
+      if (this.#open.length === PIECE_FRAMES) {
         this.#pieces.push({ before: this.#before, packed: deflateRawSync(JSON.stringify(this.#open), { level: 1 }) });
         [this.#before, this.#open] = [this.#whole.state, []];
       }
       if (this.#whole.seq >= last()) return;
-      if (stored.entry.seq % TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+      if (stored.entry.seq % TURN_FRAMES === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    // All entries are read now, so the tail is not needed any more.
+    // All frames are made now, so the tail is not needed any more.
     this.#tail = null;
   }
 
   #pageOfWhole(from: number, limit: number): FramePage {
-    let at = Math.min(Math.floor(from / PIECE), this.#pieces.length);
+    let at = Math.min(Math.floor(from / PIECE_FRAMES), this.#pieces.length);
     let before = this.#pieces[at]?.before ?? this.#before;
     const frames: Frame[] = [];
     for (; at <= this.#pieces.length && frames.length < limit; at++) {

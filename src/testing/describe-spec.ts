@@ -1,8 +1,8 @@
 import type { SpecSet } from '../spec/types.ts';
-import { generateTests, type TestSpecsOptions } from './test-specs.ts';
+import { generateTests, type TestSpecsOptions } from './generate-tests.ts';
 
-/** Timeout in milliseconds; generous, so that a busy machine does not fail a test. */
-const PATIENCE = 120_000;
+/** Timeout of a test in milliseconds; long, so that a busy machine does not fail it. */
+const TIMEOUT_MS = 120_000;
 
 /**
  * Creates a vitest suite from a spec set: see {@link generateTests}. Await it at the top of a test file; vitest must be
@@ -20,7 +20,7 @@ export async function describeSpec(specs: SpecSet | string, options: TestSpecsOp
     for (const [group, cases] of groups) {
       describe(group, () => {
         for (const { name, run, excluded } of cases)
-          if (excluded === null) it(name, run, PATIENCE);
+          if (excluded === null) it(name, run, TIMEOUT_MS);
           else it.skip(`${name} (excluded: ${excluded})`);
       });
     }

@@ -3,8 +3,9 @@ import type { Move } from './plan/moves.ts';
 import type { PlannedCase } from './plan/planned-case.ts';
 
 /**
- * The generated tests as plain vitest files, by file name: one file per group, each test with the moves of its path, so
- * that a diff shows which transitions a change of the specs adds, removes or moves.
+ * The generated tests as plain vitest files, by file name: one file per group. Each test lists the moves of its path,
+ * so that a diff shows the transitions that a change of the specs adds, removes or moves.
+ *
  * @param specs the spec set that the files name, relative to the folder in which they run
  */
 export function emitTestFiles(cases: readonly PlannedCase[], specs: string): { readonly [file: string]: string } {
@@ -46,7 +47,7 @@ function testOf({ name, moves, tries, forges, both, provoke }: PlannedCase, tabl
 const list = (value: Json): string =>
   Array.isArray(value) ? `[${value.map((each) => JSON.stringify(each)).join(', ')}]` : JSON.stringify(value);
 
-/** The distinct moves of a file, each with a name of its own. */
+/** The distinct moves of a file, each with a unique name. */
 class MoveTable {
   readonly #names = new Map<string, string>();
   readonly #used = new Map<string, number>();

@@ -1,8 +1,8 @@
 import { getOrInsert } from '../base/get-or-insert.ts';
+import { type CaseSetting, caseSetting } from './generate-tests.ts';
 import { runCase } from './model/run-case.ts';
 import type { Move } from './plan/moves.ts';
 import type { PlannedCase } from './plan/planned-case.ts';
-import { type CaseSetting, caseSetting } from './test-specs.ts';
 
 export type EmittedMoves = { readonly [name: string]: Omit<Move, 'name'> };
 
@@ -18,8 +18,9 @@ export interface EmittedPath {
 const settings = new Map<string, Promise<CaseSetting>>();
 
 /**
- * Runs the tests in the files of `hopgate test --emit`: each makes the moves of its path in a session of the current
- * specs, and compares every answer with the spec.
+ * Returns the function that runs the tests in a file of `hopgate test --emit`. Each test makes the moves of its path in
+ * a session of the current specs, and compares every answer with the spec.
+ *
  * @param specs the spec set, relative to the folder in which the tests run
  */
 export function emittedTest(

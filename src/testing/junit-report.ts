@@ -15,6 +15,7 @@ const inXml = (text: string): string =>
     // XML 1.0 cannot express these characters.
     .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd');
 
+/** A JUnit XML report, with one `testsuite` for each group. */
 export function junitReport(results: readonly TestResult[]): string {
   const suites = [...Map.groupBy(results, ({ group }) => group)].map(([group, tests]) => {
     const failures = tests.filter(({ failure }) => failure !== null).length;

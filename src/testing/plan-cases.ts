@@ -1,6 +1,6 @@
 import { type AuditedPin, type AuditState, beginState } from '../audit/rules/audit-state.ts';
 import type { Mode } from '../spec/types.ts';
-import { rulesOf } from './model/rules-of.ts';
+import { celRulesText } from './model/cel-rules-text.ts';
 import { hopModel, modeModel } from './model/session-model.ts';
 import { type Model, type ModelRoute, shortestRoutes } from './model/shortest-routes.ts';
 import { type Move, movesFrom } from './plan/moves.ts';
@@ -14,25 +14,25 @@ export interface TestPlan {
   readonly cases: readonly PlannedCase[];
   /** All items that can be covered: `edge edit hop-test test`, `state edit`, `start explore`, `mode a b`. */
   readonly reachable: ReadonlySet<string>;
-  /** True if the spec set is too large for shortest routes to everything, so that long walks are used instead. */
+  /** True if the spec set is too large for a shortest route to each transition, so that the plan has long walks. */
   readonly large: boolean;
 }
 
-/** Maximum number of edges for which shortest routes to every transition do not take too long. */
+/** Maximum number of edges, and of states, of a spec set for which shortest routes to every transition are planned. */
 const LARGE_EDGES = 150;
 const LARGE_STATES = 250;
 /** Plans the cases that test sessions of a spec set against it. Pure. */
 export function planCases(pinned: AuditedPin, agent: string): TestPlan {
   const opening: AuditState = beginState(pinned, { agent, sessionId: 'planned' });
-  const toWork = routeToWork(pinned, opening);
-  const working = toWork.states.at(-1)!;
+  const toWidest = routeToWidestMode(pinned, opening);
+  const widest = toWidest.states.at(-1)!;
   const { specs } = pinned;
   const restricted =
     specs.modeGate !== null &&
     (Object.values(specs.modeGate.peripherals).some((allowed) => allowed !== null) ||
-      /\bsession\.mode\b/.test(rulesOf(specs)));
-  const model = hopModel(pinned, restricted ? opening : working, restricted);
-  const prefix = restricted ? [] : toWork.moves;
+      /\bsession\.mode\b/.test(celRulesText(specs)));
+  const model = hopModel(pinned, restricted ? opening : widest, restricted);
+  const prefix = restricted ? [] : toWidest.moves;
   const modes = modeCases(pinned, opening);
   const states = specs.edges.length > LARGE_EDGES ? null : allStates(model, LARGE_STATES);
   const rest = states ? smallPlan(pinned, model, prefix, states) : planWalks(model, prefix);
@@ -45,7 +45,7 @@ export function planCases(pinned: AuditedPin, agent: string): TestPlan {
 }
 
 /** The route to the mode that allows the most, with the fewest transitions. */
-function routeToWork(pinned: AuditedPin, opening: AuditState): ModelRoute<AuditState, Move> {
+function routeToWidestMode(pinned: AuditedPin, opening: AuditState): ModelRoute<AuditState, Move> {
   const nothing: ModelRoute<AuditState, Move> = { moves: [], states: [opening] };
   const { modeGate } = pinned.specs;
   if (!modeGate) return nothing;
@@ -104,8 +104,8 @@ function smallPlan(
     });
   }
   for (const [item, route] of [...hops].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const way = describeMove(route);
-    cases.push({ group: 'hops', name: `${item}: ${way}`, moves: [...prefix, ...route.moves] });
+    const path = describeMove(route);
+    cases.push({ group: 'hops', name: `${item}: ${path}`, moves: [...prefix, ...route.moves] });
     const back = item.startsWith('edge ') ? roundTrip(model, route) : null;
     if (back) {
       const kind = isReframe(pinned, route) ? 'reframe' : 'round trip';

@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { CloudEvent } from '../../src/server/stream/cloud-event.ts';
-import { MAX_LAG } from '../../src/server/stream/follow.ts';
+import { MAX_LAG } from '../../src/server/stream/follow-session.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { depth } from '../depth.ts';
 import { type Served, serveWorld, until } from './kit.ts';

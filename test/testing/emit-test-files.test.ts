@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { emitTestFiles } from '../../src/testing/emit-test-files.ts';
-import { generateTests } from '../../src/testing/test-specs.ts';
+import { generateTests } from '../../src/testing/generate-tests.ts';
 import { depth, isDeep } from '../depth.ts';
 import { FIXTURE_SPECS, fixtureSpecs } from '../fixture-specs.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { generateTests } from '../../src/testing/test-specs.ts';
+import { generateTests } from '../../src/testing/generate-tests.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
 const DEPLOYED = 'edge deploy deployed reflect';

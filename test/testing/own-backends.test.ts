@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ToolBackend, ToolReport } from '../../src/ports/tool-backend.ts';
-import { generateTests } from '../../src/testing/test-specs.ts';
+import { generateTests } from '../../src/testing/generate-tests.ts';
 import { RUNBOOK, specsOf } from './spec-sets.ts';
 
 const ANSWERS: { readonly [what: string]: ToolReport['outcome'] } = {

@@ -6,12 +6,12 @@ import { putPin } from '../../src/session/pin.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
+import { generateTests } from '../../src/testing/generate-tests.ts';
 import { MODEL_CONFIG, modelConfig } from '../../src/testing/model/model-config.ts';
 import type { Move } from '../../src/testing/plan/moves.ts';
 import { itemsOf } from '../../src/testing/plan/planned-case.ts';
-import { predict } from '../../src/testing/plan/predict.ts';
+import { predictState } from '../../src/testing/plan/predict-state.ts';
 import { planCases } from '../../src/testing/plan-cases.ts';
-import { generateTests } from '../../src/testing/test-specs.ts';
 import { specsOf } from './spec-sets.ts';
 
 /** Peripherals in a circle, each with hops to the next ones; one has no way out. */
@@ -145,7 +145,7 @@ it('a planned state holds the visits and fruits that rules read, and no others, 
     );
     const start: Move = { name: 'a', asked: { kind: 'start', peripheral: 'a', by: 'agent' } };
     const { visits, fruits } = [start, ...walk].reduce(
-      (state, move) => predict(pinned, state, move),
+      (state, move) => predictState(pinned, state, move),
       beginState(pinned, { agent: 'tester', sessionId: 'planned' }),
     );
     return { visits, fruits: Object.keys(fruits) };

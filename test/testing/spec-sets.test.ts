@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../src/session/session.ts';
 import { describeSpec } from '../../src/testing/describe-spec.ts';
-import { generateTests } from '../../src/testing/test-specs.ts';
+import { generateTests } from '../../src/testing/generate-tests.ts';
 import { isDeep } from '../depth.ts';
 import { grid, REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';
 

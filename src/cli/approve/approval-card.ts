@@ -21,8 +21,8 @@ export function cardFor(
   return withStore(root, io.env, null, async (store) => {
     const opened = await openingBody(store, request.sessionId);
     if (opened === null) return null;
-    const { cardOf } = await import('../../server/approval-card-schema.ts');
-    return cardOf(request, await getPin(store, opened.pin), diff, store);
+    const { cardOfRequest } = await import('../../server/approval-card-schema.ts');
+    return cardOfRequest(request, await getPin(store, opened.pin), diff, store);
   });
 }
 

@@ -7,13 +7,13 @@ import { ensureStateDir } from '../../project/state-dir.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
 import type { Requester } from '../access/tokens.ts';
 import { agentCard } from './agent-card.ts';
+import { loadA2aSdk, ROUTE_AGENT } from './load-a2a-sdk.ts';
 import { RunExecutor, type WorkingTasks } from './run-executor.ts';
-import { loadA2aSdk, ROUTE_AGENT } from './sdk.ts';
 import { RunTaskStore } from './task-store.ts';
 
 /** The A2A protocol over a node of the agency. */
 export interface A2aHandler {
-  /** The card of the node (agent null), or of one agent, as JSON. */
+  /** The card of one agent, or of the node if `agent` is null, as JSON. */
   card(base: string, agent: string | null): Response;
   /** Answers one JSON-RPC call, with one document or with a stream of events. */
   call(call: {
@@ -62,7 +62,7 @@ export async function openA2a({ env, agency, folder, version }: A2aOptions): Pro
         const { message } = fieldsOf(body['params']);
         if (isObject(message) && sdk.Message.fromJSON(message).role !== sdk.Role.ROLE_USER)
           throw new sdk.RequestMalformedError('The role of a message to this node is ROLE_USER.');
-        if (asksForPush(body)) throw new sdk.PushNotificationNotSupportedError();
+        if (requestsPush(body)) throw new sdk.PushNotificationNotSupportedError();
         const answer = await rpc.handle(body, context);
         if (!(Symbol.asyncIterator in answer)) return Response.json(answer);
         const first = await answer.next();
@@ -75,13 +75,13 @@ export async function openA2a({ env, agency, folder, version }: A2aOptions): Pro
   };
 }
 
-/** True if a message asks for reports of its task to an address; the library would silently ignore that. */
-function asksForPush({ params }: Record<string, unknown>): boolean {
+/** True if a message asks for push notifications, because the library would silently ignore that. */
+function requestsPush({ params }: Record<string, unknown>): boolean {
   const { taskPushNotificationConfig, task_push_notification_config } = fieldsOf(fieldsOf(params)['configuration']);
   return (taskPushNotificationConfig ?? task_push_notification_config ?? null) !== null;
 }
 
-/** Server-sent events. A stream that fails ends with the error; a client that leaves ends the stream, not the run. */
+/** A Server-Sent Events body. It ends with the error if the stream fails. A client that leaves does not end the run. */
 function eventStream<T>(
   first: IteratorResult<T, void>,
   rest: AsyncGenerator<T, void>,

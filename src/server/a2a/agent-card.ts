@@ -7,7 +7,7 @@ const A2A_VERSION = '1.0';
 interface CardOptions {
   readonly node: string;
   readonly version: string;
-  /** The address of the server, as its client called it: `http://127.0.0.1:4780`. */
+  /** The server's address in the request: `http://127.0.0.1:4780`. */
   readonly base: string;
   /** The agent of the registry to describe; null for the node with all its agents. */
   readonly agent: string | null;

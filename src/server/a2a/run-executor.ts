@@ -5,22 +5,24 @@ import type { AgencyNode } from '../../agency/agency-node.ts';
 import { type RunCode, RunFailure, type RunReply, replyOf } from '../../agency/run-reply.ts';
 import { RunRequest } from '../../agency/run-request.ts';
 import { fieldsOf, isObject, type Json } from '../../base/json.ts';
-import { type A2aSdk, ROUTE_AGENT } from './sdk.ts';
+import { type A2aSdk, ROUTE_AGENT } from './load-a2a-sdk.ts';
 
-/** The codes of a run that was refused before an agent worked. */
-const REFUSED: readonly RunCode[] = [
-  ...(['missing-inputs', 'unknown-inputs', 'invalid-request', 'unknown-agent', 'unknown-peripheral'] as const),
-  ...([
-    'key-reused',
-    'envelope-not-enforceable',
-    'context-unavailable',
-    'loop-refused',
-    'too-many-hops',
-    'tools-refused',
-  ] as const),
+/** The codes of a run that was refused before its agent started. */
+const REFUSED_CODES: readonly RunCode[] = [
+  'missing-inputs',
+  'unknown-inputs',
+  'invalid-request',
+  'unknown-agent',
+  'unknown-peripheral',
+  'key-reused',
+  'envelope-not-enforceable',
+  'context-unavailable',
+  'loop-refused',
+  'too-many-hops',
+  'tools-refused',
 ];
 
-/** The keys of the runs that work in this process, by task. A task is listed until its end is stored. */
+/** The idempotency keys of the runs of this process, by task id. A task is removed when its end is stored. */
 export type WorkingTasks = Map<string, string>;
 
 /** Runs agents of the node for clients of the A2A protocol. */
@@ -67,7 +69,7 @@ export class RunExecutor implements AgentExecutor {
     }
   }
 
-  /** Ends a run. Its task then reports the state `canceled` itself. */
+  /** Cancels the run of a task. The run's reply then gives the task the state `canceled`. */
   cancelTask = async (task: string): Promise<void> => {
     const key = this.#working.get(task);
     if (key !== undefined) this.#agency.cancel(key);
@@ -125,7 +127,7 @@ export function withReply({ Role, TaskState }: A2aSdk, task: Task, reply: RunRep
   const { code, message, remedy } = reply.error;
   const { TASK_STATE_CANCELED, TASK_STATE_REJECTED, TASK_STATE_FAILED } = TaskState;
   const state =
-    code === 'cancelled' ? TASK_STATE_CANCELED : REFUSED.includes(code) ? TASK_STATE_REJECTED : TASK_STATE_FAILED;
+    code === 'cancelled' ? TASK_STATE_CANCELED : REFUSED_CODES.includes(code) ? TASK_STATE_REJECTED : TASK_STATE_FAILED;
   return ended(state, {
     messageId: `${task.id}-${code}`,
     contextId: task.contextId,
@@ -138,7 +140,7 @@ export function withReply({ Role, TaskState }: A2aSdk, task: Task, reply: RunRep
   });
 }
 
-/** The idempotency key of a run: a message that a client sends again starts no second agent. */
+/** The idempotency key of a message's run, so that a repeated message does not start the agent again. */
 export const runKey = (messageId: string, context: ServerCallContext): string =>
   `a2a.${hash('sha256', JSON.stringify([context.user?.userName ?? '', messageId])).slice(0, 40)}`;
 

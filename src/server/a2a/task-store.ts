@@ -5,26 +5,25 @@ import type { AgencyNode } from '../../agency/agency-node.ts';
 import { type Fields, fieldsOf, type Json, textOf } from '../../base/json.ts';
 import { processHolder } from '../../base/process-holder.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import type { A2aSdk } from './load-a2a-sdk.ts';
 import { runKey, type WorkingTasks, withReply } from './run-executor.ts';
-import type { A2aSdk } from './sdk.ts';
 
-/** How long a task is listed, in milliseconds: as long as the reply of its run is kept. Its evidence stays. */
+/** How long a task is listed, in milliseconds; the reply of its run is kept as long. Its evidence is never deleted. */
 const KEEP_MS = 7 * 86_400_000;
 /** How long another process may need to write an entry of a task, in milliseconds. */
 const LEASE_MS = 10_000;
-/** Marks the entries of tasks. */
+/** The tag of entries that record tasks. */
 const TAG = 'a2a-task';
 
 /**
- * Keeps each task of an A2A client in the evidence of the node, in a session of its own: an entry for each change. The
- * journal of runs decides how a task ended whose process is gone: it takes the reply of its run, or fails with
- * `run-interrupted`, and that is recorded, too.
+ * Stores the tasks of A2A clients in the node's evidence: one session per task, one entry per change. If the process of
+ * a task is gone, the journal of runs decides its end: the reply of its run, or the failure `run-interrupted`.
  */
 export class RunTaskStore implements TaskStore {
   readonly #evidence: EvidenceStore;
-  /** The tasks as the evidence says, for reads and lists. */
+  /** The tasks in memory, as the evidence records them. */
   readonly #tasks: TaskStore;
-  /** The last recorded form of each task that is not over. */
+  /** The last recorded form of each open task, by id. */
   readonly #recorded = new Map<string, Fields>();
   readonly #sdk: A2aSdk;
   readonly #agency: AgencyNode;
@@ -44,7 +43,7 @@ export class RunTaskStore implements TaskStore {
 
   async save(task: Task, context: ServerCallContext): Promise<void> {
     await this.#read();
-    // A closed store keeps nothing: the next server reads the end of the task from the journal of runs.
+    // A closed store records nothing. The next server reads the end of the task from the journal of runs.
     if (this.#isClosed) return;
     const written = this.#writing.then(() => this.#record(task, context.user?.userName ?? ''));
     this.#writing = written.catch(() => {});
@@ -117,7 +116,7 @@ export class RunTaskStore implements TaskStore {
     return this.#ready;
   }
 
-  /** A task with the end of its run, if the process that reported it is gone. */
+  /** The task, ended by the reply of its run if no process of this server works on it. */
   async #settled(task: Task, context: ServerCallContext): Promise<Task> {
     if (!this.#isOpen(task) || this.#working.has(task.id)) return task;
     const reply = await this.#agency.replyTo(runKey(task.history[0]?.messageId ?? '', context));

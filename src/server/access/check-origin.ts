@@ -6,15 +6,14 @@ interface BrowserHeaders {
   readonly origin: string | undefined;
   readonly site: string | undefined;
   readonly method: string;
-  /** True if a person opens the page itself by a link or a file, because the page contains no data. */
+  /** True for the navigation of a browser to the page itself, which is harmless because the page contains no data. */
   readonly visits: boolean;
 }
 
 /**
- * Refuses a request that another page could have caused. The Host must be one of the server's own names, which defeats
- * DNS rebinding; an Origin must be the same; a browser must say that the request comes from this page, or that a person
- * entered the address. Only the page itself may be visited from elsewhere. Programs send neither Origin nor
- * Sec-Fetch-Site.
+ * Refuses a request that another web page could have caused. The Host must be a name of this server, which defeats DNS
+ * rebinding. An Origin must match the Host. Sec-Fetch-Site must name this page, or a person who entered the address.
+ * Only the page itself may be opened by a link. Programs send neither Origin nor Sec-Fetch-Site.
  *
  * @param hosts the server's own names with the port: `127.0.0.1:4780`; null accepts any name, but no browser
  * @throws ApiError `wrong-host`, `wrong-origin`

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { isSame } from './tokens.ts';
+import { isSameSecret } from './tokens.ts';
 
-/** How long a code can be exchanged for a login, in milliseconds. */
+/** How long a one-use code is valid, in milliseconds. */
 const CODE_MS = 60_000;
 /** How long a login lasts, in milliseconds. */
 const LOGIN_MS = 12 * 60 * 60_000;
@@ -28,7 +28,7 @@ export class Logins {
     this.#now = now;
   }
 
-  /** A code that one browser can exchange within a minute. */
+  /** Makes a one-use code that a browser can exchange for a login within a minute. */
   issueCode(): string {
     const code = randomBytes(24).toString('base64url');
     this.#codes.set(code, this.#now() + CODE_MS);
@@ -52,12 +52,12 @@ export class Logins {
 
   /** True if the cookie and the page key belong to one login that has not ended. */
   holds(cookie: string, page: string): boolean {
-    const login = this.#logins.find((one) => isSame(cookie, one.cookie));
-    return login !== undefined && this.#now() < login.until && isSame(page, login.page);
+    const login = this.#logins.find((one) => isSameSecret(cookie, one.cookie));
+    return login !== undefined && this.#now() < login.until && isSameSecret(page, login.page);
   }
 
   end(cookie: string): void {
-    const at = this.#logins.findIndex((one) => isSame(cookie, one.cookie));
+    const at = this.#logins.findIndex((one) => isSameSecret(cookie, one.cookie));
     if (at >= 0) this.#logins.splice(at, 1);
   }
 }

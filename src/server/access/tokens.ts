@@ -8,8 +8,9 @@ import { ownTokenIn } from '../../operator/operator-token.ts';
 export const FILE_ROLES = ['operator', 'auditor', 'agent'] as const;
 export type FileRole = (typeof FILE_ROLES)[number];
 
-/** The roles that may read a session, and those that may read all sessions. */
+/** The roles that may read a session; its agent may read no other one. */
 export const READERS = ['operator', 'auditor', 'session'] as const;
+/** The roles that may read all sessions. */
 export const AUDITORS = ['operator', 'auditor'] as const;
 
 /**
@@ -24,12 +25,12 @@ export type Role = Requester['role'];
 
 const DERIVED_TOKEN = /^hopgate-(session|node)-([A-Za-z0-9_-]{1,400})\.([0-9a-f]{64})$/;
 
-/** The folder of the server's tokens, in the state home, which no sandbox mounts. */
+/** The folder of the server's tokens. It is in the state home, which no sandbox mounts. */
 export const tokenFolder = (env: Env): string => join(stateHome(env), 'server');
 
 export const roleTokenFile = (env: Env, role: FileRole): string => join(tokenFolder(env), `${role}.token`);
 
-/** Bearer tokens: three in files (0600), and one for each session, derived from the operator's. */
+/** Bearer tokens: one for each role in a file (0600); one for each session and node, derived from the operator's. */
 export class Tokens {
   readonly #tokens: ReadonlyMap<FileRole, string>;
 
@@ -54,11 +55,11 @@ export class Tokens {
     const [, kind, encoded = '', mac = ''] = DERIVED_TOKEN.exec(token) ?? [];
     if (kind === 'session' || kind === 'node') {
       const name = Buffer.from(encoded, 'base64url').toString();
-      if (!isSame(mac, this.#mac(kind, name))) return null;
+      if (!isSameSecret(mac, this.#mac(kind, name))) return null;
       return kind === 'session' ? { role: kind, session: name } : { role: kind, node: name };
     }
     // Every token is compared, so that the time does not depend on the role.
-    const found = [...this.#tokens].filter(([, own]) => isSame(token, own));
+    const found = [...this.#tokens].filter(([, own]) => isSameSecret(token, own));
     return found[0] ? { role: found[0][0] } : null;
   }
 
@@ -71,14 +72,14 @@ export class Tokens {
   }
 }
 
-/** The id of this user's node of the agency, which others may know. */
+/** The id of this user's node of the agency. It is not secret. */
 export function nodeId(env: Env): string {
   ensurePrivateDir(tokenFolder(env));
   return hash('sha256', ownTokenIn(roleTokenFile(env, 'auditor'), 'auditor')).slice(0, 16);
 }
 
 /** Compares secrets in constant time. */
-export function isSame(actual: string, expected: string): boolean {
+export function isSameSecret(actual: string, expected: string): boolean {
   const [a, b] = [Buffer.from(actual), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

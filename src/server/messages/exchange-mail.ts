@@ -4,7 +4,7 @@ import { fieldsOf } from '../../base/json.ts';
 import { MailSchema, type NodeMailBody, type Undelivered } from './mail-schema.ts';
 import { type MailPositions, NO_MAIL, type NodeMail } from './node-mail.ts';
 
-/** Interval between looks for mail, in milliseconds. Every process can send. */
+/** Interval in milliseconds for polling the stores for mail, because any process can send. */
 export const MAIL_LOOK_MS = 100;
 /** Maximum time that a request for mail waits, in milliseconds. */
 export const MAIL_WAIT_MS = 15_000;
@@ -28,8 +28,8 @@ const Refusals = z.object({ refusals: MailSchema.shape.refusals });
 export const MailAnswer = z.object({ mail: MailSchema, after: z.string() });
 
 /**
- * Exchanges messages with a node that has an address, until the signal is aborted. This side connects in both
- * directions, so a laptop that nobody can reach gets its messages, too. Mail is sent again until the other node has it.
+ * Exchanges messages with a node that has an address, until the signal is aborted. This side makes the connections for
+ * both directions, so a laptop that nobody can reach also gets its messages. Mail is repeated until it has arrived.
  */
 export async function exchangeMail(options: ExchangeOptions): Promise<void> {
   const { node, mail, signal, onChange = () => {} } = options;

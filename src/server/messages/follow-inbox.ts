@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '../../ports/message-store.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
-import { QUIET_MS, type SentEvent } from '../stream/follow.ts';
 import { cursorOfPositions, type StreamPositions } from '../stream/follow-all.ts';
+import { QUIET_MS, type SentEvent } from '../stream/follow-session.ts';
 import { inboxesOf } from './person-messages.ts';
 
-/** Interval between looks into the inboxes, in milliseconds. Every process can send. */
+/** Interval in milliseconds for polling the inboxes, because any process can send. */
 const LOOK_MS = 100;
 /** Maximum number of messages of one inbox per read. */
 const PAGE = 128;
@@ -16,13 +16,13 @@ interface FollowedInbox {
   readonly repositories: () => readonly RepositoryEvidence[];
   readonly unread: boolean;
   readonly signal: AbortSignal;
-  /** The cursor for these positions; by default of all repositories. */
+  /** Makes the cursor of an event from the positions after it. Default: {@link cursorOfPositions}. */
   readonly cursor?: (places: StreamPositions) => string;
 }
 
 /**
- * The messages of an address as events, in the order of each inbox: from the positions on, then live. An empty batch is
- * a keep-alive. `places` names the last `seq` of each repository that the reader has.
+ * The messages of an address as events, in the order of each inbox: after `places`, then live. An empty batch is a
+ * keep-alive. `places` has the last `seq` of each repository that the reader has, and is changed here.
  */
 export async function* followInbox(
   followed: FollowedInbox,

@@ -5,7 +5,7 @@ import type { RemoteAgent } from '../../spec/agency/agency-types.ts';
 import { exchangeMail } from './exchange-mail.ts';
 import type { NodeMail } from './node-mail.ts';
 
-/** Interval between looks at the registry, in milliseconds. */
+/** Interval for reading the registry again, in milliseconds. */
 const LOOK_MS = 2_000;
 
 /** Exchanges messages with every node that the registry gives an address, until the signal is aborted. */
@@ -28,7 +28,11 @@ export async function keepExchanges(
       running.set(key, ended);
       const until = AbortSignal.any([signal, ended.signal]);
       const onChange = (problem: string | null): void =>
-        log(problem === null ? `messages of ${node} pass` : `messages of ${node} cannot be exchanged: ${problem}`);
+        log(
+          problem === null
+            ? `messages with ${node} are exchanged`
+            : `messages with ${node} cannot be exchanged: ${problem}`,
+        );
       void exchangeMail({ node, url, token: () => secretIn(tokenFile), mail, signal: until, onChange });
     }
     await sleep(LOOK_MS, undefined, { signal, ref: false }).catch(() => {});

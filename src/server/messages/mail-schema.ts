@@ -7,15 +7,15 @@ export const MAX_MESSAGES = 32;
 export const MAX_CIRCLE = 100;
 /** Maximum number of waits, and of tokens, in one mail. */
 export const MAX_WAITS = 1_000;
-/** Maximum length of a wait that mail names, in milliseconds. */
-export const MAX_MS = 86_400_000;
+/** Maximum duration of a wait in mail, in milliseconds. */
+export const MAX_WAIT_MS = 86_400_000;
 
 export const NodeName = z.string().regex(/^[\w.:-]{1,100}$/, 'use letters, digits, ".", ":", "_" and "-"');
 
 const OwnId = z.string().regex(/^[^@\s]{1,300}@$/, 'is not the id of an own message');
 const OwnName = z.string().regex(/^[^@\s]{1,300}$/, 'is not a name of this node');
 const AnyId = z.string().min(1).max(500);
-const Left = z.number().min(0).max(MAX_MS);
+const RemainingMs = z.number().min(0).max(MAX_WAIT_MS);
 
 /**
  * Mail between two nodes. A name that ends with `@` belongs to the sending node, one without `@` to the receiving node,
@@ -33,7 +33,7 @@ export const MailSchema = z.strictObject({
         to: z.string().regex(/^(?:session|agent|person):[^@\s]{1,200}$/, 'is not an address of this node'),
         text: z.string().min(1).max(MAX_TEXT),
         ref: AnyId.nullable(),
-        leftMs: Left.nullable().describe('How long the sender of a whistle still waits.'),
+        leftMs: RemainingMs.nullable().describe('How long the sender of a whistle still waits.'),
       }),
     )
     .max(MAX_MESSAGES)
@@ -58,15 +58,15 @@ export const MailSchema = z.strictObject({
     .default([])
     .describe('Messages that were not delivered, with the reason.'),
   waits: z
-    .array(z.strictObject({ id: OwnId, waiter: OwnId, target: OwnName, leftMs: Left }))
+    .array(z.strictObject({ id: OwnId, waiter: OwnId, target: OwnName, leftMs: RemainingMs }))
     .max(MAX_WAITS)
     .optional()
-    .describe('The open waits of senders of this mail for somebody at the node that gets it. Left out: as before.'),
+    .describe('The open waits of this node for somebody at the receiving node. Left out: unchanged.'),
   behind: z
-    .array(z.strictObject({ token: z.string().regex(/^wait-[0-9a-f]{32}$/), target: OwnId, leftMs: Left }))
+    .array(z.strictObject({ token: z.string().regex(/^wait-[0-9a-f]{32}$/), target: OwnId, leftMs: RemainingMs }))
     .max(MAX_WAITS)
     .optional()
-    .describe('The tokens of these waits, and of those that end at their waiters, on any machine. Comes with "waits".'),
+    .describe('The tokens of these waits, and of the waits for their waiters, on any machine. Only with "waits".'),
 });
 export type NodeMailBody = z.output<typeof MailSchema>;
 export type Undelivered = NodeMailBody['refusals'][number];

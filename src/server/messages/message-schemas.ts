@@ -38,7 +38,7 @@ const Address = NameSchema.describe('session:<id>, agent:<id> (its newest open s
 const Ref = NameSchema.describe('The id of the message that this one answers or is about.');
 const Seconds = z.number().min(0).max(3600).describe('How long to wait.');
 
-/** The parts of a message that its sender supplies. hopgate adds the source. */
+/** The parts of a message that its sender supplies. hopgate adds the sender. */
 export const BellBody = z.strictObject({
   to: Address.optional().describe('Left out: the sender of the message in "ref".'),
   text: Words,

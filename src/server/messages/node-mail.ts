@@ -3,7 +3,7 @@ import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import { checkPost, describeCircle, sendBell } from '../../messages/send-message.ts';
 import type { BlockedSender, MailPosition, Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
-import { MAX_CIRCLE, MAX_MESSAGES, MAX_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
+import { MAX_CIRCLE, MAX_MESSAGES, MAX_WAIT_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
 import {
   circleForNode,
   circleInWords,
@@ -14,7 +14,7 @@ import {
   waitsForNode,
 } from './node-waits.ts';
 
-/** The mail that a node already has: a position in each repository, and the waits that it knows. */
+/** The mail that a node already has: a position in each repository, and the hash of the waits that it got. */
 export interface MailPositions {
   readonly places: { readonly [repository: string]: MailPosition };
   readonly waits: string;
@@ -35,8 +35,8 @@ interface NodeInbox {
  */
 export class NodeMail {
   readonly #allEvidence: AllEvidence;
-  /** The known nodes of a repository, each as `<key of the repository> <node>`. */
-  readonly #known = new Set<string>();
+  /** The nodes that were added to a store, each as `<key of the repository> <node>`. */
+  readonly #knownNodes = new Set<string>();
 
   constructor(allEvidence: AllEvidence) {
     this.#allEvidence = allEvidence;
@@ -62,7 +62,7 @@ export class NodeMail {
       places[repository.key] = found.place;
     }
     const now = Date.now();
-    // Read last, because a whistle waits before it is sent.
+    // The waits are read after the messages, because a whistle's wait is stored before its message.
     const rows = await waitsOf(boxes, now);
     mail.messages.push(...outgoing.map((message) => mailMessageOf(message, node, rows, now)));
     const waits = waitsForNode(rows, node, now);
@@ -79,7 +79,7 @@ export class NodeMail {
   ): Promise<readonly Undelivered[]> {
     const boxes = await this.#boxes(node);
     const refused: Undelivered[] = [];
-    // Stored first: whether a whistle closes a circle depends on the waits that its sender is part of.
+    // The waits are stored first, because they decide whether a whistle closes a circle.
     if (waits) await putWaits(boxes, node, { waits, behind });
     for (const message of messages) {
       const id = nameFromNode(message.id, node);
@@ -107,14 +107,14 @@ export class NodeMail {
       const { messages } = repository.store;
       if (!messages) continue;
       const known = `${repository.key} ${node}`;
-      if (!this.#known.has(known)) await messages.addNode(node);
-      this.#known.add(known);
+      if (!this.#knownNodes.has(known)) await messages.addNode(node);
+      this.#knownNodes.add(known);
       boxes.push({ messages, repository });
     }
     return boxes;
   }
 
-  /** Puts a message into the inbox of its recipient; otherwise returns the reason. */
+  /** Puts a message into the inbox of its recipient. Returns the reason if it cannot; null if it did. */
   async #deliver(
     boxes: readonly NodeInbox[],
     node: string,
@@ -132,7 +132,7 @@ export class NodeMail {
       if (checked.ok) open.push({ messages, draft: checked.draft });
       else problem = checked.message;
     }
-    const newest = await this.#newest(open);
+    const newest = await this.#newestSession(open);
     if (!newest) return { text: problem };
     const { messages, draft } = newest;
     if (kind === 'whistle' && leftMs !== null) {
@@ -147,7 +147,9 @@ export class NodeMail {
   }
 
   /** The recipient that was opened last, if several match. */
-  async #newest<Open extends { readonly draft: MessageDraft }>(open: readonly Open[]): Promise<Open | undefined> {
+  async #newestSession<Open extends { readonly draft: MessageDraft }>(
+    open: readonly Open[],
+  ): Promise<Open | undefined> {
     if (open.length < 2) return open[0];
     for (const { summary } of await this.#allEvidence.sessions()) {
       const one = open.find(({ draft }) => draft.to === `session:${summary.sessionId}`);
@@ -169,8 +171,7 @@ async function findDelivered(
 }
 
 /**
- * Finds a message that was sent to this node. Null for any other message, so that a node cannot report on the messages
- * of others.
+ * Finds a message that was sent to `node`; null for any other message, so that no node reports on messages of others.
  */
 async function sentTo(boxes: readonly NodeInbox[], node: string, id: string): ReturnType<typeof findDelivered> {
   const sent = await findDelivered(boxes, id);
@@ -183,7 +184,7 @@ function mailMessageOf(message: Message, node: string, rows: readonly BlockedSen
   return {
     ...{ id: nameForNode(id, node), kind, act, from: nameForNode(from, node), author, to: nameForNode(to, node), text },
     ref: ref === null ? null : nameForNode(ref, node),
-    leftMs: until === undefined ? null : Math.min(until - now, MAX_MS),
+    leftMs: until === undefined ? null : Math.min(until - now, MAX_WAIT_MS),
   };
 }
 
@@ -193,7 +194,7 @@ async function waitsOf(boxes: readonly NodeInbox[], now: number): Promise<readon
   return [...new Map(all.map((wait) => [wait.id, wait])).values()];
 }
 
-/** Replaces the waits of a node. A wait for an agent becomes a wait for the session that got the whistle. */
+/** Replaces the stored waits of a node. A wait for an agent becomes a wait for the session that got the whistle. */
 async function putWaits(
   boxes: readonly NodeInbox[],
   node: string,
@@ -210,8 +211,8 @@ async function putWaits(
 }
 
 /**
- * Ends the waits of this machine that are part of a circle. A whistle that closes a circle is refused when it arrives;
- * this finds circles that two machines closed at the same moment.
+ * Ends the waits of this machine that are part of a circle. A whistle that closes a circle is refused on arrival, so
+ * only circles that two machines closed at the same moment are left.
  */
 async function endCircles(boxes: readonly NodeInbox[], node: string): Promise<void> {
   const now = Date.now();

@@ -1,22 +1,22 @@
 import { hash } from 'node:crypto';
 import type { BlockedSender } from '../../ports/message-store.ts';
-import { MAX_MS, MAX_WAITS, type NodeMailBody } from './mail-schema.ts';
+import { MAX_WAIT_MS, MAX_WAITS, type NodeMailBody } from './mail-schema.ts';
 
 /*
- * A circle of waits may pass any number of machines, and each knows only its own part. With a wait for somebody there,
- * a machine therefore also sends the waits that end at its waiter, over any number of machines, as tokens: hashes of
- * their ids, without names. A machine to which the token of one of its own waits comes back knows how that wait goes
- * on, and sees the circle in its own rows.
+ * A circle of waits may include any number of machines, and each machine knows only its own waits. So a machine sends
+ * to another node, with each wait for somebody there, also the tokens of all waits for its waiter, directly or over
+ * further machines. A token is a hash of a wait, without names. A machine that receives the token of its own wait knows
+ * how that wait continues, and finds the circle in its own rows.
  */
 
-/** The name of a node's message in the form that the other node uses. Inverse: {@link nameFromNode}. */
+/** A name in the form for the mail to `node`. Inverse: {@link nameFromNode}. */
 export function nameForNode(name: string, node: string): string {
   const end = `@${node}`;
   if (name.endsWith(end)) return name.slice(0, -end.length);
   return name.includes('@') ? name : `${name}@`;
 }
 
-/** The name under which this node stores a name from the mail of `node`: one that ends with `@` is of that node. */
+/** The stored form of a name in the mail of `node`. A name that ends with `@` belongs to that node. */
 export const nameFromNode = (name: string, node: string): string => (name.endsWith('@') ? `${name}${node}` : name);
 
 const isOwn = ({ id }: Pick<BlockedSender, 'id'>): boolean => !id.includes('@');
@@ -32,11 +32,11 @@ const tokenOf = (row: BlockedSender): string | null => {
 
 type WireWaits = Required<Pick<NodeMailBody, 'waits' | 'behind'>>;
 
-/** The waits that a node must know: those for somebody on it, and the tokens of all waits behind them. */
+/** The waits for somebody at a node, and the tokens of all waits that depend on them. */
 export function waitsForNode(rows: readonly BlockedSender[], node: string, now: number): WireWaits {
   const open = rows.filter(({ until }) => until > now);
   const ownWaits = open.filter((row) => isOwn(row) && row.target.endsWith(`@${node}`)).slice(0, MAX_WAITS);
-  const left = (until: number): number => Math.min(until - now, MAX_MS);
+  const left = (until: number): number => Math.min(until - now, MAX_WAIT_MS);
   const behind = [...new Set(ownWaits.map(({ waiter }) => waiter))].flatMap((waiter) =>
     [...tokensBehind(open, waiter)].map(([token, until]) => ({ token, target: waiter, until })),
   );
@@ -44,38 +44,37 @@ export function waitsForNode(rows: readonly BlockedSender[], node: string, now: 
   const ourWaits = ownWaits.map((row) => ({ token: tokenOf(row)!, target: row.id, until: row.until }));
   return {
     waits: ownWaits.map(({ id, waiter, target, until }) => ({
-      ...{
-        id: nameForNode(id, node),
-        waiter: nameForNode(waiter, node),
-        target: nameForNode(target, node),
-        leftMs: left(until),
-      },
+      id: nameForNode(id, node),
+      waiter: nameForNode(waiter, node),
+      target: nameForNode(target, node),
+      leftMs: left(until),
     })),
     behind: [...ourWaits, ...behind].slice(0, MAX_WAITS).map(({ token, target, until }) => ({
-      ...{ token, target: nameForNode(target, node), leftMs: left(until) },
+      token,
+      target: nameForNode(target, node),
+      leftMs: left(until),
     })),
   };
 }
 
-/** The tokens of the waits that end at an address, each with the time at which the last path of it ends. */
+/** The tokens of the waits that end at an address, directly or over others, with the time until which each lasts. */
 function tokensBehind(open: readonly BlockedSender[], address: string): Map<string, number> {
   const ourWaits = new Set(open.filter(isOwn).map(tokenOf));
   const tokens = new Map<string, number>();
   const reached = new Map<string, number>();
-  const ways: (readonly [string, number])[] = [[address, Number.POSITIVE_INFINITY]];
-  for (let way = ways.pop(); way; way = ways.pop()) {
-    const [at, left] = way;
+  const paths: (readonly [string, number])[] = [[address, Number.POSITIVE_INFINITY]];
+  for (let path = paths.pop(); path; path = paths.pop()) {
+    const [at, left] = path;
     if (left <= (reached.get(at) ?? 0)) continue;
     reached.set(at, left);
     for (const row of open) {
       if (row.target !== at || row.waiter === address) continue;
       const until = Math.min(left, row.until);
       const token = tokenOf(row);
-      // If a token of this machine comes back, the search follows this machine's own wait, so it finds the circle in
-      // this case, too.
+      // A received token of this machine's own wait is left out, because the search follows that wait itself.
       if (token !== null && (isOwn(row) || !ourWaits.has(token)))
         tokens.set(token, Math.max(until, tokens.get(token) ?? 0));
-      ways.push([row.waiter, until], [row.id, until]);
+      paths.push([row.waiter, until], [row.id, until]);
     }
   }
   return tokens;
@@ -107,19 +106,19 @@ export function waitRows(
   return [...direct, ...further];
 }
 
-/** The parts of the waits in mail that matter: if they change, the mail must be sent. */
+/** A hash of waits, to detect a change that must be sent. Times are rounded to 10 s. */
 export const hashOfWaits = ({ waits, behind }: WireWaits, now: number): string => {
   const rounded = (leftMs: number): number => Math.round((now + leftMs) / 10_000);
   const parts = [...waits, ...behind].map(({ leftMs, ...each }) => JSON.stringify([each, rounded(leftMs)]));
   return hash('sha256', JSON.stringify(parts.sort()));
 };
 
-/** A circle in the names of the receiving node; names of a third machine are left out. */
+/** A circle in names for the mail to `node`; an empty name replaces the names of third machines. */
 export const circleForNode = (circle: readonly string[], node: string): string[] =>
   circle
     .map((name) => (name.includes('@') && !name.endsWith(`@${node}`) ? '' : nameForNode(name, node)))
     .filter((name, index, all) => name !== '' || all[index - 1] !== '');
 
-/** A node's circle of waits, in words. */
+/** Describes a circle of waits that a node sent. */
 export const circleInWords = (circle: readonly string[], node: string): string =>
   circle.map((name) => (name === '' ? 'another machine' : nameFromNode(name, node))).join(' → ');

@@ -38,8 +38,8 @@ export async function withReceipts(messages: MessageStore, message: Message) {
 }
 
 /**
- * The checked message of a person, in the repository that has its recipient. A recipient on another machine can be
- * reached from each of them.
+ * Checks a person's message, and finds the repository that has its recipient. For a recipient on another machine, it is
+ * the first repository that accepts the message.
  *
  * @throws ApiError `invalid-request`
  */
@@ -69,11 +69,11 @@ export async function draftIn(
   throw new ApiError('invalid-request', 'there is no session there yet', 'Open a session first.', 'body.root');
 }
 
-/** The address to which an answer is sent. */
+/** The address of the sender of a message, to which an answer goes; undefined if there is no such message. */
 export const senderOf = async (messages: MessageStore, ref: unknown): Promise<string | undefined> =>
   typeof ref === 'string' ? (await messages.find(ref))?.from : undefined;
 
-/** The answer to a whistle whose deadline has passed. The recipient's work continues, and `job` names it. */
+/** The response to a whistle whose deadline has passed. The recipient continues its work, which `job` names. */
 export const noAnswerYet = (job: string, seconds: number, under = '/v1', more: object = {}): Response =>
   Response.json(
     {

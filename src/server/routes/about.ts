@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { COOKIE } from '../access/login-names.ts';
 import { LOGIN_SECONDS } from '../access/logins.ts';
-import { FILE_ROLES } from '../access/tokens.ts';
+import { AUDITORS, FILE_ROLES } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { Millis } from '../schemas.ts';
@@ -18,7 +18,7 @@ const health = defineRoute('GET /v1/health', {
 const metrics = defineRoute('GET /v1/metrics', {
   id: 'metrics',
   summary: 'Counters since the start, in the Prometheus text format.',
-  for: ['operator', 'auditor'],
+  for: AUDITORS,
   answer: { type: 'text/plain', description: 'Lines such as `hopgate_streams 2`.' },
   run: async ({ services }) =>
     new Response(metricsOf(services), { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } }),

@@ -7,7 +7,7 @@ import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
 import { type Par, reviewOf } from '../../evidence/patterns/par.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { timeOrderedId } from '../../stores/time-ordered.ts';
-import { READERS } from '../access/tokens.ts';
+import { AUDITORS, READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { FieldsSchema, Instant, Limit, NameSchema, SessionPath } from '../schemas.ts';
@@ -109,7 +109,7 @@ const pars = defineRoute('GET /v1/sessions/{session}/pars', {
 const aggregate = defineRoute('GET /v1/pars', {
   id: 'aggregatePars',
   summary: 'All reviews added up: problems that recur, and patterns that helped.',
-  for: ['operator', 'auditor'],
+  for: AUDITORS,
   query: z.strictObject({
     root: NameSchema.optional(),
     since: Instant.optional().describe('Only reviews since then.'),

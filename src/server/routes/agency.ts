@@ -131,7 +131,7 @@ function nodeOf(who: Requester): string {
 const Place = z.object({ message: z.int().min(0), receipt: z.int().min(0) });
 const After = z.object({ places: z.record(z.string(), Place), waits: z.string() });
 
-function placesIn(text: string): MailPositions {
+function positionsIn(text: string): MailPositions {
   if (text === '') return NO_MAIL;
   const after = After.safeParse(parseJson(Buffer.from(text, 'base64url').toString()));
   if (after.success) return after.data;
@@ -155,7 +155,7 @@ const collect = defineRoute('GET /agency/messages', {
   answer: MailAnswer,
   run: async ({ who, query, services: { mail }, signal }) => {
     const node = nodeOf(who);
-    const after = placesIn(query.after);
+    const after = positionsIn(query.after);
     const until = Date.now() + MAIL_WAIT_MS;
     for (;;) {
       const outgoing = await mail.collect(node, after);

@@ -8,13 +8,13 @@ import { type PendingItem, pendingItems } from '../../operator/pending-items.ts'
 import { treeDiff } from '../../tools/tree/tree-diff.ts';
 import { AUDITORS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { ApprovalCardSchema, cardOf } from '../approval-card-schema.ts';
+import { ApprovalCardSchema, cardOfRequest } from '../approval-card-schema.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { FieldsSchema, Hash, Millis } from '../schemas.ts';
 import type { Services } from '../services.ts';
 
-const Given = z.object({ verdict: z.enum(['yes', 'no']), by: z.string(), until: Millis });
-const Waiting = z.object({
+const GivenAnswer = z.object({ verdict: z.enum(['yes', 'no']), by: z.string(), until: Millis });
+const WaitingRequest = z.object({
   id: z.string().describe('Six letters and digits.'),
   session: z.string(),
   agent: z.string(),
@@ -25,7 +25,7 @@ const Waiting = z.object({
   askedAt: Millis,
   expiresAt: Millis,
   hash: Hash.describe('The sha256 of the request; a yes is valid only for the request with this hash.'),
-  answer: Given.nullable().describe('The answer that the agent has not used yet; null before there is one.'),
+  answer: GivenAnswer.nullable().describe('The answer that the agent has not used yet; null before there is one.'),
 });
 const ApprovalPath = z.object({ approval: z.string().regex(/^[a-z2-9]{6}$/) });
 
@@ -45,7 +45,7 @@ function findPendingItem(services: Services, id: string): PendingItem {
   );
 }
 
-function pendingJson({ pending, answer }: PendingItem): z.output<typeof Waiting> {
+function pendingJson({ pending, answer }: PendingItem): z.output<typeof WaitingRequest> {
   const { id, root, askedAt, expiresAt, request } = pending;
   return {
     id,
@@ -66,7 +66,7 @@ const list = defineRoute('GET /v1/approvals', {
   id: 'listApprovals',
   summary: 'The requests that wait for the operator, of all sessions, the oldest first.',
   for: AUDITORS,
-  answer: z.object({ approvals: z.array(Waiting) }),
+  answer: z.object({ approvals: z.array(WaitingRequest) }),
   run: async ({ services }) => ({ approvals: pendingInAll(services).map(pendingJson) }),
 });
 
@@ -75,7 +75,7 @@ const show = defineRoute('GET /v1/approvals/{approval}', {
   summary: 'One request in full, with the present diff of the files that a yes ships.',
   for: AUDITORS,
   path: ApprovalPath,
-  answer: Waiting.extend({
+  answer: WaitingRequest.extend({
     view: FieldsSchema.describe('Everything that the hash covers.'),
     writable: z.array(z.string()).describe('The paths that the peripheral of the agent may write.'),
     diff: z
@@ -103,7 +103,7 @@ const show = defineRoute('GET /v1/approvals/{approval}', {
       view: request.view,
       writable: config.scopes[request.action.from] ?? from?.scope.rule.write ?? [],
       diff,
-      card: await cardOf(request, pin, diff, store),
+      card: await cardOfRequest(request, pin, diff, store),
     };
   },
 });

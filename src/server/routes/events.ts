@@ -4,9 +4,9 @@ import { AUDITORS, READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute, type RouteRequest } from '../http-route.ts';
 import { SessionPath } from '../schemas.ts';
-import { followSession } from '../stream/follow.ts';
 import { followAll, parseCursor } from '../stream/follow-all.ts';
-import { countStream, type OpenedStream, SSE, sseAnswer } from '../stream/sse-answer.ts';
+import { followSession } from '../stream/follow-session.ts';
+import { type OpenedStream, SSE, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
 
 const SessionQuery = z.strictObject({
   after: z
@@ -38,7 +38,7 @@ async function openSession(request: SessionRequest): Promise<OpenedStream> {
   const last = header('last-event-id') ?? query.after ?? '-1';
   if (!/^-?\d{1,15}$/.test(last))
     throw new ApiError('invalid-request', 'Last-Event-ID is not a seq', 'Send the id of the last event.', 'header');
-  const { end, ended } = countStream(request);
+  const { end, ended } = streamLifetime(request);
   return {
     end,
     batches: followSession({
@@ -61,7 +61,7 @@ async function openAll(request: AllRequest): Promise<OpenedStream> {
   const after = last === undefined ? null : parseCursor(last);
   if (last !== undefined && after === null)
     throw new ApiError('invalid-request', 'Last-Event-ID is not a cursor', 'Send the id of the last event.', 'header');
-  const { end, ended } = countStream(request);
+  const { end, ended } = streamLifetime(request);
   return { end, batches: followAll({ allEvidence: services.allEvidence, feed: services.feed, after, signal: ended }) };
 }
 

@@ -116,7 +116,7 @@ const ThreadAnswer = z
   })
   .describe('The entries about one subject, as a tree of replies.');
 
-const formOf = (one: Thread, page: { readonly from: number; readonly limit: number }): ThreadForm => {
+const threadForm = (one: Thread, page: { readonly from: number; readonly limit: number }): ThreadForm => {
   const { id, status, count, participants, patterns } = one;
   const end = page.from + page.limit;
   return {
@@ -125,7 +125,7 @@ const formOf = (one: Thread, page: { readonly from: number; readonly limit: numb
     entries: one.entries.slice(page.from, end).map((entry) => entry.id),
     next: end < count ? end : null,
     conjectures: one.conjectures.map(({ entry, outcome }) => ({ entry: entry.id, outcome })),
-    forks: one.forks.map((fork) => formOf(fork, page)),
+    forks: one.forks.map((fork) => threadForm(fork, page)),
   };
 };
 
@@ -135,7 +135,7 @@ const thread = defineRoute('GET /v1/sessions/{session}/thread', {
   for: READERS,
   path: SessionPath,
   query: z.strictObject({
-    from: Seq.default(0).describe('How many entries come before the first one.'),
+    from: Seq.default(0).describe('The number of entries to skip.'),
     limit: Limit.default(100),
   }),
   answer: ThreadAnswer,
@@ -145,7 +145,7 @@ const thread = defineRoute('GET /v1/sessions/{session}/thread', {
     const found = projectThread(entries, { type: 'session', id: session }, { now: Date.now() });
     if (!found)
       throw new ApiError('unknown-entry', `session ${session} has no goal, so no thread`, 'Read its evidence.');
-    return formOf(found, page);
+    return threadForm(found, page);
   },
 });
 

@@ -3,6 +3,7 @@ import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import { describeLimits, type GrantView, grantEnd } from '../../gate/approvals/grant.ts';
 import { revokedBy, revokeGrant } from '../../operator/revoked-grants.ts';
 import { sessionsWithGrants } from '../../session/grants-in.ts';
+import { AUDITORS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { Millis, NameSchema } from '../schemas.ts';
@@ -62,7 +63,7 @@ const grantJson = ({ session, agent, grant, over }: FoundGrant): z.output<typeof
 const list = defineRoute('GET /v1/grants', {
   id: 'listGrants',
   summary: 'The grants of the operator in all sessions, the latest first; also those that have ended.',
-  for: ['operator', 'auditor'],
+  for: AUDITORS,
   answer: z.object({ grants: z.array(Grant) }),
   run: async ({ services }) => ({ grants: (await grantsOf(services)).map(grantJson) }),
 });

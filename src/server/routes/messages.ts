@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { sendBell, sendWhistle } from '../../messages/send-message.ts';
 import type { Message } from '../../ports/message-store.ts';
+import { AUDITORS } from '../access/tokens.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
@@ -30,9 +31,8 @@ import {
 } from '../messages/person-messages.ts';
 import { NameSchema } from '../schemas.ts';
 import { cursorOfPositions, parseCursor, type StreamPositions } from '../stream/follow-all.ts';
-import { countStream, SSE, sseAnswer } from '../stream/sse-answer.ts';
+import { SSE, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
 
-const READERS = ['operator', 'auditor'] as const;
 /** The holder of the operator's token acts as a person. */
 const PEOPLE = ['operator'] as const;
 
@@ -40,7 +40,7 @@ const Root = NameSchema.optional().describe('The repository: its absolute real p
 const After = z.string().max(20_000).optional().describe('The cursor of the last message that you have.');
 
 /** @throws ApiError `invalid-request` */
-function placesOf(cursor: string | undefined, path: string): StreamPositions {
+function positionsOf(cursor: string | undefined, path: string): StreamPositions {
   const places = cursor === undefined ? new Map() : parseCursor(cursor);
   if (places) return places;
   throw new ApiError('invalid-request', 'this is not a cursor', 'Send the cursor of an answer or an event.', path);
@@ -49,7 +49,7 @@ function placesOf(cursor: string | undefined, path: string): StreamPositions {
 const inbox = defineRoute('GET /v1/inbox', {
   id: 'inbox',
   summary: "A person's messages from every repository, each inbox in its own order, in pages.",
-  for: READERS,
+  for: AUDITORS,
   query: z.strictObject({ as: PersonName, root: Root, unread: UnreadOnly, after: After, limit: PageLimit }),
   answer: z.object({
     messages: z.array(MessageSchema.extend({ root: z.string().nullable().describe('The repository.') })),
@@ -59,7 +59,7 @@ const inbox = defineRoute('GET /v1/inbox', {
   }),
   run: async ({ query, services: { allEvidence } }) => {
     const { as, root, unread, limit } = query;
-    const places = placesOf(query.after, 'query.after');
+    const places = positionsOf(query.after, 'query.after');
     const address = `person:${as}`;
     const found: (Message & { readonly root: string | null; readonly key: string })[] = [];
     let count = 0;
@@ -87,7 +87,7 @@ const inbox = defineRoute('GET /v1/inbox', {
   },
 });
 
-/** The root of a repository, from its newest session that has one. */
+/** The root of a repository, from its newest session that hopgate recorded; null without one. */
 async function rootOf(
   { store }: RepositoryEvidence,
   allEvidence: Parameters<typeof findMessage>[0],
@@ -102,13 +102,13 @@ async function rootOf(
 const inboxEvents = defineRoute('GET /v1/inbox/events', {
   id: 'inboxEvents',
   summary: "A person's messages as events (dev.hopgate.message.v1): from a place on, then live.",
-  for: READERS,
+  for: AUDITORS,
   query: z.strictObject({ as: PersonName, root: Root, unread: UnreadOnly, after: After }),
   answer: SSE,
   run: async (request) => {
     const { query, services, header } = request;
-    const places = placesOf(header('last-event-id') ?? query.after, 'query.after');
-    const { end, ended } = countStream(request);
+    const places = positionsOf(header('last-event-id') ?? query.after, 'query.after');
+    const { end, ended } = streamLifetime(request);
     const followed = {
       address: `person:${query.as}`,
       repositories: () => services.allEvidence.repositoriesOf(query.root),
@@ -119,7 +119,7 @@ const inboxEvents = defineRoute('GET /v1/inbox/events', {
   },
 });
 
-/** The sender and the id of a message; the same key of the same sender always gives the same id. */
+/** The sender and the id of a person's message. The same idempotency key gives the same id. */
 function senderOf(person: string, header: (name: string) => string | undefined) {
   const [from, key] = [`person:${person}`, header('idempotency-key')];
   const id = key === undefined ? randomUUID() : hash('sha256', `${from}\n${key}`).slice(0, 32);
@@ -172,7 +172,7 @@ const whistled = defineRoute('POST /v1/whistle', {
 const message = defineRoute('GET /v1/messages/{message}', {
   id: 'message',
   summary: 'A message with its receipts and its answer; also the state of a whistle whose deadline has passed.',
-  for: READERS,
+  for: AUDITORS,
   path: MessagePath,
   answer: StoredMessage,
   run: async ({ path, services: { allEvidence } }) => {

@@ -163,7 +163,7 @@ const reflect = defineRoute('POST /v1/sessions/{session}/reflect', {
   run: async ({ path, body: { reason, review }, services }) => {
     const reader = await services.readers.read(path.session);
     const to = Object.values(reader.pin.specs.peripherals).find(isReflective)?.id ?? 'reflect';
-    // Judged before the session is taken, because a step that another program runs must not be interrupted for it.
+    // The hop is judged before the session is taken, because taking it would interrupt a step of another program.
     const { view } = reader;
     const denial = view.pending === undefined ? null : reader.why({ kind: 'hop', to, reason, by: 'agent' });
     if (denial) return { ok: false, denial, evidence: [] };

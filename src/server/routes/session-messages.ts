@@ -18,7 +18,7 @@ import {
 } from '../messages/message-schemas.ts';
 import { inboxesOf, noAnswerYet, senderOf, unknownMessage, withReceipts } from '../messages/person-messages.ts';
 import { NameSchema, Seq, SessionPath } from '../schemas.ts';
-import { countStream, SSE, sseAnswer } from '../stream/sse-answer.ts';
+import { SSE, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
 import { useSession } from './use-session.ts';
 
 /** Only the agent of a session sends and reads as the session. */
@@ -57,7 +57,7 @@ const inboxEvents = defineRoute('GET /v1/sessions/{session}/inbox/events', {
     const last = Seq.safeParse(header('last-event-id') ?? query.after);
     if (!last.success)
       throw new ApiError('invalid-request', 'Last-Event-ID is not a seq', 'Send the id of the last event.', 'header');
-    const { end, ended } = countStream(request);
+    const { end, ended } = streamLifetime(request);
     const followed = {
       address: addressOf(path.session),
       repositories: () => [repository],
@@ -86,7 +86,7 @@ const read = defineRoute('POST /v1/sessions/{session}/inbox/read', {
     }),
 });
 
-/** Sends by the tool of the session, so that the gate judges it and both sessions have its evidence. */
+/** Sends a message by a step of the session, so that the gate judges it and both sessions record it. */
 async function send(
   session: Session,
   tool: 'bell' | 'whistle',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isInUse } from '../../base/process-holder.ts';
+import { AUDITORS, READERS } from '../access/tokens.ts';
 import type { LocatedSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
@@ -35,7 +36,7 @@ const Listed = z.object({
   denials: z.int().nullable(),
 });
 
-/** A session in a list. The state is read only for open sessions; evidence that does not fold has none. */
+/** A session in a list. Only an open session with intact evidence has a state (peripheral, mode, counters). */
 async function sessionJson({ readers }: Services, { summary, root }: LocatedSession): Promise<z.output<typeof Listed>> {
   const { sessionId, agent, openedAt, lastAt, entries, head, closed } = summary;
   const state = closed || root === null ? null : await readers.read(sessionId).catch(() => null);
@@ -59,7 +60,7 @@ async function sessionJson({ readers }: Services, { summary, root }: LocatedSess
 const list = defineRoute('GET /v1/sessions', {
   id: 'listSessions',
   summary: 'The sessions of every process of this user, over all repositories, newest first.',
-  for: ['operator', 'auditor'],
+  for: AUDITORS,
   query: z.strictObject({
     root: NameSchema.optional().describe('Only those of this repository: its absolute real path.'),
     open: z.enum(['true', 'false']).optional().describe('Only open ones, or only closed ones.'),
@@ -119,7 +120,7 @@ const open = defineRoute('POST /v1/sessions', {
 const status = defineRoute('GET /v1/sessions/{session}', {
   id: 'sessionStatus',
   summary: 'The state of the session: peripheral, mode, visit, backpack, fruits, counters.',
-  for: ['operator', 'auditor', 'session'],
+  for: READERS,
   path: SessionPath,
   answer: Status,
   run: async ({ path, services: { readers } }) => (await readers.read(path.session)).status,
@@ -128,7 +129,7 @@ const status = defineRoute('GET /v1/sessions/{session}', {
 const available = defineRoute('GET /v1/sessions/{session}/available', {
   id: 'available',
   summary: 'The tools, hops and modes that are open now, and what each hop and mode still needs.',
-  for: ['operator', 'auditor', 'session'],
+  for: READERS,
   path: SessionPath,
   answer: AvailableSchema,
   run: async ({ path, services: { readers } }) => (await readers.read(path.session)).available,
@@ -137,7 +138,7 @@ const available = defineRoute('GET /v1/sessions/{session}/available', {
 const why = defineRoute('POST /v1/sessions/{session}/why', {
   id: 'why',
   summary: 'The denial that a call would get. Nothing is recorded, and nothing runs.',
-  for: ['operator', 'auditor', 'session'],
+  for: READERS,
   path: SessionPath,
   body: z.strictObject({ tool: NameSchema, args: JsonSchema.optional() }),
   answer: z.object({ allowed: z.boolean(), denial: DenialSchema.nullable() }),

@@ -5,6 +5,7 @@ import { realRoot } from '../../project/repository-root.ts';
 import { socialOutcome } from '../../social/message-evidence.ts';
 import { sendSocial } from '../../social/pipeline.ts';
 import type { IncomingMessage, SenderConnection, SocialServices } from '../../social/pipeline-types.ts';
+import { AUDITORS } from '../access/tokens.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { MessagePath, PersonName } from '../messages/message-schemas.ts';
@@ -79,7 +80,7 @@ const send = defineRoute('POST /v1/send', {
   answer: Answer,
   run: async ({ body: { id, to, payload, as, root }, services }) => {
     const real = realRoot(root);
-    const repository = services.allEvidence.repositoriesOf(real)[0] ?? services.allEvidence.created(real);
+    const repository = services.allEvidence.repositoriesOf(real)[0] ?? services.allEvidence.createRepository(real);
     return sendThrough(
       services,
       repository,
@@ -116,7 +117,7 @@ const sendAsSession = defineRoute('POST /v1/sessions/{session}/send', {
 const outcome = defineRoute('GET /v1/messages/{message}/outcome', {
   id: 'messageOutcome',
   summary: 'The outcome of a message that the social pipeline dispatched.',
-  for: ['operator', 'auditor'],
+  for: AUDITORS,
   path: MessagePath,
   answer: Outcome,
   run: async ({ path, services: { allEvidence } }) => {

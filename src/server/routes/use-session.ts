@@ -4,7 +4,7 @@ import type { Services } from '../services.ts';
 /** How long a call waits for other work in its session, in milliseconds. */
 const WAIT_MS = 10_000;
 
-/** Calls `work` with the session as its only writer, and counts a denial. */
+/** Calls `work` with a session, whose only writer it is meanwhile. A denial is counted for the metrics. */
 export async function useSession<Answer extends { readonly ok: boolean }>(
   { host, allEvidence, counters }: Services,
   sessionId: string,

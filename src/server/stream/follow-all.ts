@@ -1,12 +1,12 @@
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { cloudEventOf, resyncEvent } from './cloud-event.ts';
 import type { EntryFeed } from './entry-feed.ts';
-import { MAX_LAG, QUIET_MS, type SentEvent } from './follow.ts';
+import { MAX_LAG, QUIET_MS, type SentEvent } from './follow-session.ts';
 
 /** Maximum number of entries of one repository per read. */
 const PAGE = 128;
 
-/** A position in the evidence of all repositories: by the key of each, how many of its entries have arrived. */
+/** A position in the streams of all repositories: the number of entries (or inbox messages) read, by repository key. */
 export type StreamPositions = Map<string, number>;
 
 /** The cursor of a position: `3f2a91c0d4e5f607.1z-…`; repositories without entries are left out. */
@@ -24,9 +24,8 @@ export function parseCursor(text: string): StreamPositions | null {
 }
 
 /**
- * The entries of all sessions as events, in the order of their arrival in each repository, in batches. Without a
- * position it begins with the next entry. A repository that the position does not name is new, so all its entries are
- * sent.
+ * The entries of all sessions as events, in the order of their arrival in each repository, in batches. Without `after`
+ * it begins with the next entry. A repository that `after` does not name is new, so all its entries are sent.
  */
 export async function* followAll({
   allEvidence,
@@ -46,7 +45,7 @@ export async function* followAll({
     const changed = feed.changed(null, QUIET_MS, signal);
     let isQuiet = true;
     for (const repository of allEvidence.repositories()) {
-      const sent = await readOn(repository, places);
+      const sent = await readFrom(repository, places);
       if (sent.length === 0) continue;
       isQuiet = false;
       yield sent;
@@ -61,7 +60,7 @@ export async function* followAll({
 const isUnchanged = (allEvidence: AllEvidence, places: StreamPositions): boolean =>
   allEvidence.repositories().every(({ key, arrivals }) => arrivals.last() <= (places.get(key) ?? 0));
 
-async function readOn(
+async function readFrom(
   { key, store, arrivals }: RepositoryEvidence,
   places: StreamPositions,
 ): Promise<readonly SentEvent[]> {

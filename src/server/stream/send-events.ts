@@ -1,5 +1,5 @@
 import type { WSContext } from 'hono/ws';
-import type { SentEvent } from './follow.ts';
+import type { SentEvent } from './follow-session.ts';
 
 const encoder = new TextEncoder();
 

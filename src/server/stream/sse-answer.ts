@@ -1,6 +1,6 @@
 import type { RouteRequest } from '../http-route.ts';
-import { openStream } from '../services.ts';
-import type { SentEvent } from './follow.ts';
+import { countStream } from '../services.ts';
+import type { SentEvent } from './follow-session.ts';
 import { sseBody } from './send-events.ts';
 
 /** An open stream: its batches, and the function that ends it. */
@@ -15,8 +15,8 @@ export const SSE = {
     'Server-Sent Events. `data` is a CloudEvent; `id` is the cursor, which a client sends back as Last-Event-ID.',
 } as const;
 
-/** Counts an open stream until its client leaves or the server ends. */
-export function countStream({
+/** Counts a stream as open until `end` is called, its client leaves, or the server ends. `ended` is then aborted. */
+export function streamLifetime({
   services,
   signal,
   who,
@@ -24,7 +24,7 @@ export function countStream({
   readonly end: () => void;
   readonly ended: AbortSignal;
 } {
-  const release = openStream(services, who);
+  const release = countStream(services, who);
   const own = new AbortController();
   const end = (): void => {
     release();

@@ -17,15 +17,15 @@ interface CannedCall {
   readonly complain: (problem: string) => void;
 }
 
-/** Replaces every tool of a spec set: it does nothing, returns the canned report and checks its calls. */
-export function cannedBackend(tools: readonly string[], scene: CannedCall): ToolBackend {
+/** A backend that runs nothing: it returns the canned report, and complains about calls that should not be made so. */
+export function cannedBackend(tools: readonly string[], session: CannedCall): ToolBackend {
   return {
     name: 'canned',
     tools,
     run: async (call) => {
-      const problem = (await intentProblem(call, scene)) ?? envelopeProblem(call, scene);
-      if (problem) scene.complain(problem);
-      const report = scene.report();
+      const problem = (await intentProblem(call, session)) ?? envelopeProblem(call, session);
+      if (problem) session.complain(problem);
+      const report = session.report();
       if (!report) throw new Error('the canned tool failed on purpose');
       return report;
     },
@@ -39,10 +39,10 @@ async function intentProblem({ tool }: ToolCall, { last }: CannedCall): Promise<
   const body = entry && bodyOf(entry.body);
   return body?.event === 'intent' && body.tool === tool.id
     ? null
-    : `${tool.id} was run while the last entry recorded ${body?.event ?? 'nothing'}, not of the intent`;
+    : `${tool.id} ran after an entry of ${body?.event ?? 'nothing'} instead of its intent`;
 }
 
-/** Checks the grant of a call, by which a tool refuses effects that no argument shows. */
+/** Checks a call's envelope, which limits effects that no argument shows. */
 function envelopeProblem({ envelope }: ToolCall, { state }: CannedCall): string | null {
   const now = state();
   const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = envelope;
@@ -64,5 +64,5 @@ function envelopeProblem({ envelope }: ToolCall, { state }: CannedCall): string 
   };
   return sameJson(actual, expected)
     ? null
-    : `a tool was granted ${JSON.stringify(actual)} where it is ${JSON.stringify(expected)}`;
+    : `the envelope of the call is ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`;
 }

@@ -16,7 +16,7 @@ export class FixedClock implements Clock {
   /** Moves the clock forward. Throws for a negative or non-finite step. */
   advance(milliseconds: number): void {
     if (!(milliseconds >= 0 && Number.isFinite(milliseconds)))
-      throw new Error(`a clock cannot go ${milliseconds} ms on`);
+      throw new Error(`a clock cannot advance by ${milliseconds} ms`);
     this.#now += milliseconds;
   }
 }

@@ -8,7 +8,7 @@ export class DeathError extends Error {
 /** The moment of death in an append: before it is durable, or after it but before the append returns. */
 export type Death = 'before' | 'after';
 
-/** A store as one process uses it; the process can be made to die in a call. Another instance is another process. */
+/** One process with its view of a store. It can be made to die in a call. Another instance is another process. */
 export class MortalProcess {
   #death: Death | null = null;
   #dead = false;

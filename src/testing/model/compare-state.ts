@@ -4,23 +4,23 @@ import { sameJson } from '../../audit/rules/compare-json.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
 import type { Json } from '../../spec/types.ts';
 
-/** The answer that the spec requires, and the session's answer, which differs. */
+/** A required value or answer, and the session's, which differs. */
 export interface StateDifference {
   readonly expected: string;
   readonly actual: string;
 }
 
 /**
- * Cache: objects of the state that follows from the evidence, each with the equal object of the status. Most requests
- * change neither.
+ * Cache of objects that are equal: from an object of the state that follows from the evidence to an object of the
+ * status. Most requests change neither.
  */
-const equal = new WeakMap<object, object>();
+const equalObjects = new WeakMap<object, object>();
 
 function isEqual(expected: Json | undefined, actual: Json | undefined): boolean {
   const records = typeof expected === 'object' && typeof actual === 'object' && expected && actual;
-  if (records && equal.get(expected) === actual) return true;
+  if (records && equalObjects.get(expected) === actual) return true;
   if (!sameJson(expected, actual)) return false;
-  if (records) equal.set(expected, actual);
+  if (records) equalObjects.set(expected, actual);
   return true;
 }
 

@@ -15,7 +15,7 @@ import type { StateDifference } from './compare-state.ts';
 /** The refusal with which a session must answer a move; null if it must allow the move. */
 export type ExpectedRefusal = { readonly code: string; readonly constraint: string } | null;
 
-interface Parts {
+interface ExpectationsOptions {
   readonly pinned: AuditedPin;
   readonly clock: Clock;
   /** The backends under test; canned tools serve the other tools. */
@@ -24,11 +24,11 @@ interface Parts {
 
 const REFUSED_BY_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
 
-/** The answers that the audit's rules require of a session, for a move in a given state. */
+/** The answers that the audit's rules require of a session to a move in a state. */
 export class Expectations {
-  readonly #parts: Parts;
+  readonly #parts: ExpectationsOptions;
 
-  constructor(parts: Parts) {
+  constructor(parts: ExpectationsOptions) {
     this.#parts = parts;
   }
 
@@ -36,18 +36,18 @@ export class Expectations {
   refusal({ asked, report, approvalMinutes }: Move, state: AuditState): ExpectedRefusal {
     const problem = firstProblem(state, asked, this.#now());
     if (problem) return problem;
-    if (approvalMinutes === 0 && this.#wantsApproval(asked, state))
+    if (approvalMinutes === 0 && this.#needsApproval(asked, state))
       return { code: 'approval-invalid', constraint: 'an approval that has not expired' };
-    const outcome = asked.kind === 'step' && !this.#isTheirs(asked.tool) && report?.outcome;
+    const outcome = asked.kind === 'step' && !this.#isServedByBackend(asked.tool) && report?.outcome;
     return outcome && outcome.status === 'refused' ? { code: outcome.code, constraint: 'the tool itself' } : null;
   }
 
   /** True if a backend under test may refuse an allowed step with a denial like this. */
   mayRefuse({ asked }: Move, { code }: Denial): boolean {
-    return asked.kind === 'step' && this.#isTheirs(asked.tool) && REFUSED_BY_TOOLS.includes(code);
+    return asked.kind === 'step' && this.#isServedByBackend(asked.tool) && REFUSED_BY_TOOLS.includes(code);
   }
 
-  /** Null if a dry run gives the same answer as the move itself, including events since the last entry. */
+  /** The difference between a dry run and the required answer; null if they agree. The clock counts as in the move. */
   async dryRunProblem(session: Session, { asked, wait }: Move, state: AuditState): Promise<StateDifference | null> {
     if (asked.kind === 'step') {
       const expected = firstProblem(state, { ...asked, approves: false }, this.#now())?.code ?? 'it would be allowed';
@@ -59,7 +59,7 @@ export class Expectations {
       };
     }
     if (!('approves' in asked) || wait) return null;
-    const needsApproval = this.#wantsApproval(asked, state);
+    const needsApproval = this.#needsApproval(asked, state);
     const actual = await dryRun(session, asked);
     if ((actual !== null) === needsApproval) return null;
     return {
@@ -90,13 +90,13 @@ export class Expectations {
     return offer === null ? null : { expected: 'the refusal names the available actions', actual: offer };
   }
 
-  #wantsApproval(request: AuditRequest, state: AuditState): boolean {
+  #needsApproval(request: AuditRequest, state: AuditState): boolean {
     if (!('approves' in request)) return false;
     return firstProblem(state, { ...request, approves: false }, this.#now())?.code === 'approval-required';
   }
 
   /** True if a backend under test runs a tool; its answers and refusals are then not predicted. */
-  #isTheirs(tool: string): boolean {
+  #isServedByBackend(tool: string): boolean {
     return this.#parts.backends?.some(({ tools }) => tools.includes(tool)) ?? false;
   }
 

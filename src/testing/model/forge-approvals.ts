@@ -5,16 +5,16 @@ import { decide } from '../../gate/decide.ts';
 import type { GateContext, HopRequest, ModeRequest } from '../../gate/request.ts';
 import type { Move } from '../plan/moves.ts';
 
-/** A nonce that the session has seen. */
-const USED = 'approval-used';
+/** A nonce that an earlier approval of the session had. */
+const USED_NONCE = 'approval-used';
 const HOUR = 3_600_000;
 
-/** Approvals that are invalid for this request, by their defect, and one valid approval. */
+/** Invalid copies of a valid approval, by what makes each invalid. */
 const forgeries = (good: Approval): { readonly [what: string]: Approval } => ({
   'another session': { ...good, sessionId: `${good.sessionId}-other` },
   'something else': { ...good, requestHash: good.requestHash.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) },
   'a time that is over': { ...good, expiresAt: good.expiresAt - 2 * HOUR },
-  'another use': { ...good, nonce: USED },
+  'another use': { ...good, nonce: USED_NONCE },
 });
 
 /**
@@ -27,7 +27,7 @@ export function forgeApprovals(pinned: AuditedPin, state: AuditState, { asked }:
   const context = contextOf(pinned, state);
   const request = asked as HopRequest | ModeRequest;
   const { ok, wanted } = { wanted: null, ...decide(context, request) };
-  if (ok || !wanted) return 'it wants no approval';
+  if (ok || !wanted) return 'it requires no approval';
   const good: Approval = {
     id: 'approval-1',
     nonce: 'approval-fresh',
@@ -39,8 +39,8 @@ export function forgeApprovals(pinned: AuditedPin, state: AuditState, { asked }:
   if (!decide(context, { ...request, approval: good }).ok) return 'it refuses a valid approval';
   for (const [what, approval] of Object.entries(forgeries(good))) {
     const decision = decide(context, { ...request, approval });
-    if (decision.ok) return `it takes an approval for ${what}`;
-    if (decision.denial.code !== 'approval-invalid') return `for ${what} it says ${decision.denial.code}`;
+    if (decision.ok) return `it accepts an approval for ${what}`;
+    if (decision.denial.code !== 'approval-invalid') return `for ${what} it answers ${decision.denial.code}`;
   }
   return null;
 }
@@ -78,7 +78,7 @@ function contextOf({ specs, config }: AuditedPin, state: AuditState): GateContex
       fruits: state.fruits,
       files: [...state.files],
       changes: {},
-      usedNonces: [USED],
+      usedNonces: [USED_NONCE],
     },
   };
 }

@@ -12,12 +12,12 @@ export const MODEL_CONFIG: ProjectConfig = {
 };
 
 /**
- * Writable paths of the made-up repository in addition to a spec's own: the folder that contains the specs, and a path
- * that no scope can grant.
+ * Writable paths of the made-up repository in addition to those of the spec: a folder that contains the spec set, and a
+ * protected file, which no scope can grant.
  */
 const OWN_PATHS = ['extra/', 'hopgate.yaml'];
 
-/** The config of a spec set's made-up repository, with paths for every peripheral, even those that write nothing. */
+/** The config of a spec set's made-up repository. It names write paths for each peripheral, even one without writes. */
 export function modelConfig({ peripherals }: SpecSet): ProjectConfig {
   const scopes = Object.values(peripherals).map(({ id, scope }) => [id, [...scope.rule.write, ...OWN_PATHS]] as const);
   return { ...MODEL_CONFIG, specs: 'extra/policy', scopes: Object.fromEntries(scopes) };

@@ -15,7 +15,7 @@ import { cannedBackend } from '../doubles/canned-backend.ts';
 import { countingIds } from '../doubles/counting-ids.ts';
 import { type Death, DeathError, MortalProcess } from '../doubles/mortal-store.ts';
 import { DEFAULT_REPORT, type Move } from '../plan/moves.ts';
-import { predict } from '../plan/predict.ts';
+import { predictState } from '../plan/predict-state.ts';
 import { sendRequest } from '../plan/send-request.ts';
 import { compareState } from './compare-state.ts';
 import { Expectations, type ExpectedRefusal } from './expectations.ts';
@@ -30,7 +30,9 @@ export interface MoveResult {
   readonly denial: Denial | null;
 }
 
-/** The session differs from the spec. The message has the moves so far, the expected answer and the actual one. */
+/**
+ * Thrown if the session differs from the spec. The message has the moves so far, and the expected and actual answer.
+ */
 export class ModelRunFailure extends Error {
   override readonly name = 'ModelRunFailure';
 }
@@ -48,8 +50,8 @@ export interface ModelRunOptions {
 
 /**
  * Runs moves on a real session. Every request is judged twice: by the session, and by the audit's rules over the
- * session's own evidence. The two must agree, each refusal must be recorded, and in the end the round trip must find no
- * problem.
+ * session's evidence. The two must agree. Each refusal must be recorded, and in the end the round trip must find no
+ * violation.
  */
 export class ModelRun {
   readonly #options: ModelRunOptions;
@@ -124,7 +126,7 @@ export class ModelRun {
     this.#trace.push(`${first.name} and ${second.name} at once`);
     const expectations = [
       this.#expectations.refusal(first, this.#state),
-      this.#expectations.refusal(second, predict(this.#options.pinned, this.#state, first)),
+      this.#expectations.refusal(second, predictState(this.#options.pinned, this.#state, first)),
     ] as const;
     const answers = await Promise.all([this.#request(first), this.#request(second)]);
     await this.#read();
@@ -143,10 +145,10 @@ export class ModelRun {
   forgeApproval(move: Move): void {
     this.#trace.push(`${move.name} by approvals for something else`);
     const problem = forgeApprovals(this.#options.pinned, this.#state, move);
-    if (problem) this.#fail(move, 'only an approval for exactly this is taken', problem);
+    if (problem) this.#fail(move, 'only an approval of exactly this request is accepted', problem);
   }
 
-  /** Lets another program act on the session, and reads the entries that it left. */
+  /** Lets a program act on the session, and reads the entries that it added. */
   async withSession(name: string, act: (session: Session) => Promise<void>): Promise<void> {
     this.#trace.push(name);
     await act(this.session);
@@ -155,8 +157,8 @@ export class ModelRun {
   }
 
   /**
-   * Makes a move and dies at its first append, before or after it is durable. Then another process resumes the session.
-   * If the move was not recorded, it is made again.
+   * Makes a move with a process that dies at its first append, before or after the append is durable. Then another
+   * process resumes the session. If the move was not recorded, that process makes it again.
    */
   async makeAndCrash(move: Move, death: Death): Promise<void> {
     this.#advanceClock(move);
@@ -182,7 +184,7 @@ export class ModelRun {
     else this.#compareState(move);
   }
 
-  /** Resumes the session like another process after this one has died: the lease must expire first. */
+  /** Resumes the session as another process does after the death of this one: when the lease has expired. */
   async resume(): Promise<void> {
     this.#options.clock.advance(LEASE_MS + 1);
     this.#process = new MortalProcess(this.#options.store);
@@ -226,11 +228,11 @@ export class ModelRun {
   async #request(move: Move): Promise<Denial | null> {
     this.#move = move;
     const result = await sendRequest(this.session, move.asked);
-    if (this.#complaint) this.#fail(move, 'the tool is called as it should be', this.#complaint);
+    if (this.#complaint) this.#fail(move, 'the tool is called after its intent, with its envelope', this.#complaint);
     return result.ok ? null : result.denial;
   }
 
-  /** Folds the new entries in the store. */
+  /** Applies the new entries in the store to the state. */
   async #read(): Promise<void> {
     const { store } = this.#options;
     const id = this.session.id;

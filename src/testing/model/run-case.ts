@@ -17,7 +17,7 @@ export interface RunCaseOptions {
   readonly agent: string;
   readonly backends?: readonly ToolBackend[];
   readonly onMove?: (taken: MoveResult) => void;
-  /** Places and modes whose negative cases were already tried; shared between the walks of one run. */
+  /** Places and modes whose negative cases were tried; all cases of one run share it. */
   readonly provoked: Set<string>;
 }
 
@@ -93,10 +93,10 @@ async function provokeOnce(pinned: AuditedPin, run: ModelRun, provoked: Set<stri
   await tryNegativeCases(pinned, run, provoked.size <= SAMPLED ? 'sample' : 'edges');
 }
 
-/** Number of places of a large spec set in which also rules that are the same everywhere are tried. */
+/** Number of places of a large spec set in which rules that hold everywhere are tried too. */
 const SAMPLED = 12;
 
-/** Tries the negative cases of this state, and allowed steps that do not leave it. */
+/** Tries the negative cases of this state. Of those that turn out to be allowed, only steps are made. */
 async function tryNegativeCases(pinned: AuditedPin, run: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
   for (const move of negativeCases(pinned, run.state, how)) {
     const { state } = run;

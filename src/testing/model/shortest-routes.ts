@@ -5,7 +5,7 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 /** A route through a model: its moves, in order, and the states they lead to. */
 export interface ModelRoute<State, Move> {
   readonly moves: readonly Move[];
-  /** The state before each move, then the last. */
+  /** The state before each move, and the state after the last move. */
   readonly states: readonly State[];
 }
 
@@ -19,8 +19,8 @@ export interface Model<State, Move> {
 }
 
 /**
- * The shortest route to every transition of a model, enumerated by `@xstate/test`. This module is its only importer.
- * For small models: the cost grows with transitions times route length.
+ * The shortest route to every transition of a model, as `@xstate/test` enumerates them. Only for small models, because
+ * the cost grows with the number of transitions times the length of the routes.
  */
 export function shortestRoutes<State, Move extends { readonly name: string }>(
   model: Model<State, Move>,

@@ -3,13 +3,14 @@ import { observedValue } from '../../audit/rules/audited-observations.ts';
 import type { TestRuns } from '../../audit/rules/test-runs.ts';
 import { fruitNow } from '../../audit/rules/visit-problems.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
-import { BETWEEN_RULES, rulesOf } from './rules-of.ts';
+import { celRulesText, RULE_SEPARATOR } from './cel-rules-text.ts';
 
+/** The facts with many values that a rule may read. */
 const COUNTED =
   /\b(session\.steps|session\.denials|session\.visits|visit\.steps|visit\.denials|tests\.count|tests\.failed|visits\.[a-z0-9_]+|fruit\.[a-z0-9_]+|backpack\.[a-z0-9_]+|session\.mode)\b/g;
 /** Returns a function that gives two states the same key if no rule of a spec set distinguishes them. */
 export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => string {
-  const rules = rulesOf(specs);
+  const rules = celRulesText(specs);
   const counted = new Set(rules.match(COUNTED) ?? []);
   const counts = (name: string) => counted.has(name);
   const sources = [
@@ -30,8 +31,8 @@ export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => str
       ),
     ),
   ];
-  // A counter above every number that a rule compares it with gets one common value.
-  const compared = rules.split(BETWEEN_RULES).filter((rule) => rule.match(COUNTED));
+  // All values of a counter above the largest number in a rule are the same to the rules.
+  const compared = rules.split(RULE_SEPARATOR).filter((rule) => rule.match(COUNTED));
   const numbers = compared.flatMap((rule) => rule.match(/\d+/g) ?? []).map(Number);
   const far = Math.max(1, ...numbers.filter((count) => count < 1000)) + 1;
   const cap = (count: number) => Math.min(count, far);
@@ -78,7 +79,7 @@ export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => str
   };
 }
 
-/** The reported fields that exits of a peripheral depend on. */
+/** The observed fields on which exits of a peripheral depend. */
 const impliedFields = ({ exits, fruit }: PeripheralSpec): readonly string[] => [
   ...new Set(
     exits.flatMap(({ implies }) => (implies && fruit[implies.field]?.kind === 'observed' ? [implies.field] : [])),

@@ -5,7 +5,7 @@ import { edgesFrom } from '../../spec/edges-from.ts';
 import { peripheralsWith } from '../../spec/peripherals-with.ts';
 import type { SpecSet } from '../../spec/types.ts';
 
-/** The available actions, as data: computed from the spec, without the gate. */
+/** The available actions, computed from the spec without the gate. */
 interface ExpectedActions {
   readonly peripheral: string | null;
   readonly mode: string | null;
@@ -44,7 +44,7 @@ function expectedActions({ specs }: AuditedPin, { visit, visits, mode, closed }:
   };
 }
 
-const asOffer = ({ peripheral, mode, tools, hops, modes }: Available): ExpectedActions => ({
+const expectedForm = ({ peripheral, mode, tools, hops, modes }: Available): ExpectedActions => ({
   peripheral,
   mode,
   tools,
@@ -66,7 +66,7 @@ export function availableProblem(
   denial: Denial,
 ): string | null {
   const expected = sortedText(expectedActions(pinned, state));
-  const actual = sortedText(asOffer(denial.available));
+  const actual = sortedText(expectedForm(denial.available));
   if (actual !== expected) return `it offers ${actual}, but the spec has ${expected}`;
   return pathProblem(pinned, state, request, denial);
 }
@@ -99,10 +99,7 @@ function goal(specs: SpecSet, request: AuditRequest): ReadonlySet<string> | null
   return null;
 }
 
-/**
- * The number of hops from a peripheral to the nearest of the wanted ones, at least one hop; null if none can be
- * reached.
- */
+/** The number of hops from a peripheral to the nearest target, at least one; null if no target can be reached. */
 function hopsTo(specs: SpecSet, from: string, targets: ReadonlySet<string>): number | null {
   if (targets.size === (targets.has(from) ? 1 : 0)) return null;
   const seen = new Set([from]);

@@ -15,7 +15,7 @@ export interface CoverageRow {
 
 const KINDS = { states: 'state ', starts: 'start ', edges: 'edge ', modes: 'mode ' } as const;
 
-/** Counts the moves of a spec set that were made and refused. */
+/** Collects the parts of a spec set that made moves covered, and the moves that were refused. */
 export class Coverage {
   readonly #specs: SpecSet;
   readonly #taken = new Set<string>();

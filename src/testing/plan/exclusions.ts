@@ -2,7 +2,7 @@ import { nearestName } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { itemsOf, type PlannedCase } from './planned-case.ts';
 
-/** The items of generated tests that cannot be provoked, with the reasons. Each must exclude at least one test. */
+/** Items of the coverage table that no test can reach, with reasons. Each must exclude at least one test. */
 export class Exclusions {
   readonly #specs: SpecSet;
   readonly #reasons: ReadonlyMap<string, string>;
@@ -14,7 +14,7 @@ export class Exclusions {
     this.#reasons = new Map(Object.entries(reasons));
   }
 
-  /** The reason why a test is not run; null if it is. */
+  /** The reason why a test is excluded; null if it is not. */
   reasonFor(planned: PlannedCase, name: string): string | null {
     const items = [name, ...itemsOf(this.#specs, planned.moves)];
     for (const item of items) this.#known.add(item);

@@ -6,7 +6,7 @@ import { modesOf } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ProjectConfig, SpecSet, TestCommand, ToolSpec } from '../../spec/types.ts';
-import { rulesOf } from '../model/rules-of.ts';
+import { celRulesText } from '../model/cel-rules-text.ts';
 import { sampleArguments, writableFile } from './sample-arguments.ts';
 import { sampleOfType, statedFruit, statedFruits, valuesFor } from './stated-fruit.ts';
 
@@ -32,7 +32,7 @@ export const DEFAULT_REPORT: ToolReport = { outcome: { status: 'ok', result: { s
 /** A request that may be refused, as a move. */
 export const attemptMove = (name: string, request: AuditRequest): Move => ({ name: `? ${name}`, asked: request });
 
-/** The moves to try in a state, including those that will be refused. */
+/** The moves to try in a state. Some of them will be refused. */
 export function movesFrom(pinned: AuditedPin, state: AuditState): readonly Move[] {
   if (state.closed) return [];
   const inside = state.visit && getOwn(pinned.specs.peripherals, state.visit.peripheral);
@@ -41,7 +41,7 @@ export function movesFrom(pinned: AuditedPin, state: AuditState): readonly Move[
       ? [...hops(pinned, inside), ...stepMoves(pinned, state, inside), ...delegations(inside), stop(inside)]
       : starts(pinned)),
     ...modes(pinned, state),
-    ...(inside && /\bdenials\b/.test(rulesOf(pinned.specs)) ? [REFUSED] : []),
+    ...(inside && /\bdenials\b/.test(celRulesText(pinned.specs)) ? [REFUSED] : []),
   ];
 }
 
@@ -68,7 +68,9 @@ function starts({ specs }: AuditedPin): Move[] {
   });
 }
 
-/** The hops of the exits, with each fruit that rules can distinguish; by the operator too if it matters. */
+/**
+ * A hop for each exit, target and fruit that rules can distinguish; also by the operator if that makes a difference.
+ */
 function hops({ specs }: AuditedPin, from: PeripheralSpec): Move[] {
   return statedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
 }
@@ -172,7 +174,7 @@ function reportsOf(
     ? { state: Object.fromEntries(Object.keys(state).map((field) => [field, sampleOfType(state[field]!)])) }
     : {};
   return Object.entries(observes).flatMap(([field, type]) =>
-    valuesFor(type, rulesOf(specs))
+    valuesFor(type, celRulesText(specs))
       .slice(0, MAX_REPORTS)
       .map(
         (value) =>
@@ -183,7 +185,9 @@ function reportsOf(
 
 const MAX_REPORTS = 6;
 
-/** The steps of the canned tools here: observe, run passing or failing tests, change a file, ship, record a pattern. */
+/**
+ * The steps of canned tools in a peripheral: observe, run tests that pass or fail, change a file, ship, use a pattern.
+ */
 function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec): Move[] {
   const scope = scopeNow(state);
   const tools = from.tools.flatMap((id) => getOwn(pinned.specs.tools, id) ?? []);

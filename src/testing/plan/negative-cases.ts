@@ -8,24 +8,24 @@ import { INHERITED_NAMES, negativeSteps, outsideOfEnvelope } from './negative-st
 import { rotate } from './rotate.ts';
 import { statedFruit } from './stated-fruit.ts';
 
-/** The number of targets without an edge, or tools outside the envelope, to try from one place of a large spec set. */
+/** Number of targets without an edge, and of tools outside of the envelope, to try in one place of a large spec set. */
 const SAMPLE = 1;
+/** Number of starts to try outside of any peripheral in a large spec set. */
 const OUTSIDE_SAMPLE = 20;
 
 /** `whole`: everything; `sample`: some cases of rules that hold everywhere; `edges`: only the edges out of here. */
 type Thoroughness = 'whole' | 'sample' | 'edges';
 
 /**
- * Requests that have no transition in the machines, or that a rule refuses: hops without an edge, exits that open
- * another target, tools outside the envelope, invalid arguments, places out of scope, mode changes without a
- * transition, starts inside, steps outside. A request that the spec allows must be allowed: the spec decides, not this
- * list.
+ * Requests that the spec probably refuses: hops without an edge, exits that open another target, tools outside of the
+ * envelope, invalid arguments, paths out of scope, mode changes without a transition, starts during a visit, steps
+ * outside of one. The spec decides about each: it must be refused or allowed as the spec says.
  */
 export function negativeCases(pinned: AuditedPin, state: AuditState, how: Thoroughness): readonly Move[] {
   const { specs } = pinned;
   const spec = state.visit ? specs.peripherals[state.visit.peripheral] : undefined;
   if (!spec) return [...refusedAnywhere(pinned, state), ...refusedOutside(pinned, state, how)];
-  if (how === 'edges') return atEdges(pinned, state, spec);
+  if (how === 'edges') return edgeCases(pinned, state, spec);
   return [
     ...refusedAnywhere(pinned, state),
     attemptMove('close inside', { kind: 'close' }),
@@ -40,15 +40,17 @@ export function negativeCases(pinned: AuditedPin, state: AuditState, how: Thorou
     ]),
     ...delegations(specs, spec),
     ...negativeSteps(pinned, state, how === 'whole' ? undefined : SAMPLE),
-    ...withoutEdges(specs, spec, how),
-    ...(how === 'whole' ? [] : atEdges(pinned, state, spec)),
-    ...alongEdges(spec, how),
+    ...hopsWithoutEdge(specs, spec, how),
+    ...(how === 'whole' ? [] : edgeCases(pinned, state, spec)),
+    ...misusedEdges(spec, how),
   ];
 }
 
 const anyoneOf = ({ peripherals }: SpecSet): string => Object.keys(peripherals)[0] ?? 'nowhere';
 
-/** Starts of sub-agents in a place that does not exist, in one that is not named, and in each that is. */
+/**
+ * Starts of sub-agents in a peripheral that does not exist, in one that `delegates` lacks, and in each that it names.
+ */
 function delegations({ peripherals }: SpecSet, { delegates = [] }: PeripheralSpec): readonly Move[] {
   const unnamed = Object.keys(peripherals).find((id) => !delegates.some(({ to }) => to === id));
   const tried = ['no-such-peripheral', ...(unnamed === undefined ? [] : [unnamed]), ...delegates.map(({ to }) => to)];
@@ -81,7 +83,7 @@ const hopTo = (
   ...more,
 });
 
-/** Moves that are allowed nowhere. */
+/** Moves that no state allows. */
 function refusedAnywhere(pinned: AuditedPin, state: AuditState): readonly Move[] {
   const spec = state.visit ? pinned.specs.peripherals[state.visit.peripheral] : undefined;
   return [
@@ -107,15 +109,15 @@ function refusedOutside(pinned: AuditedPin, state: AuditState, how: Thoroughness
   ];
 }
 
-/** Peripherals that no exit of the current one opens, in the order in which they are tried. */
-function closedTo(specs: SpecSet, spec: PeripheralSpec): readonly string[] {
+/** Peripherals that no exit of this one opens, in the order in which they are tried. */
+function targetsWithoutExit(specs: SpecSet, spec: PeripheralSpec): readonly string[] {
   const ids = Object.keys(specs.peripherals);
   const opened = new Set(spec.exits.flatMap(({ opens }) => opens.map(({ to }) => to)));
   return rotate(ids, ids.indexOf(spec.id)).filter((to) => !opened.has(to));
 }
 
-function withoutEdges(specs: SpecSet, spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
-  const closed = closedTo(specs, spec);
+function hopsWithoutEdge(specs: SpecSet, spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
+  const closed = targetsWithoutExit(specs, spec);
   const [tried, exits] = how === 'whole' ? [closed, spec.exits] : [closed.slice(0, SAMPLE), spec.exits.slice(0, 1)];
   return tried.flatMap((to) => [
     attemptMove(`hop ${to} without an exit`, hopTo(spec, to)),
@@ -123,7 +125,7 @@ function withoutEdges(specs: SpecSet, spec: PeripheralSpec, how: Thoroughness): 
   ]);
 }
 
-function alongEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
+function misusedEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
   const ways = spec.exits.flatMap(({ name, opens, implies }) => opens.map(({ to }) => ({ exit: name, to, implies })));
   return (how === 'whole' ? ways : ways.slice(0, SAMPLE)).flatMap(({ exit, to, implies }) => [
     attemptMove(`hop ${to} by ${exit} without approval`, hopTo(spec, to, { exit, by: 'operator', approves: false })),
@@ -139,8 +141,8 @@ function alongEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
   ]);
 }
 
-/** Every edge out of here that a rule may refuse; a target without an edge; a tool outside the envelope. */
-function atEdges(pinned: AuditedPin, state: AuditState, spec: PeripheralSpec): readonly Move[] {
+/** Every hop of this peripheral, also without approval; a target without an edge; a tool outside of the envelope. */
+function edgeCases(pinned: AuditedPin, state: AuditState, spec: PeripheralSpec): readonly Move[] {
   const { specs } = pinned;
   const hops = movesFrom(pinned, state).filter(({ asked }) => asked.kind === 'hop');
   const approvals = hops.flatMap((move): Move[] =>
@@ -148,7 +150,7 @@ function atEdges(pinned: AuditedPin, state: AuditState, spec: PeripheralSpec): r
       ? [{ name: `${move.name} without approval`, asked: { ...move.asked, approves: false } }]
       : [],
   );
-  const [to] = closedTo(specs, spec);
+  const [to] = targetsWithoutExit(specs, spec);
   const [tool] = rotate(
     Object.values(specs.tools).filter(({ id }) => !spec.tools.includes(id)),
     Object.keys(specs.peripherals).indexOf(spec.id),

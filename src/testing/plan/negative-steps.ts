@@ -6,8 +6,8 @@ import { oddPaths } from './odd-paths.ts';
 import { rotate } from './rotate.ts';
 import { sampleArguments, sampleOf } from './sample-arguments.ts';
 
-/** A scope that grants some of everything, to make up arguments for a call whose own scope leaves none. */
-const ANY = {
+/** A scope that grants something of each kind, for the arguments of a call whose own scope allows none. */
+const ANY_SCOPE = {
   ...({ read: 'root', write: ['src/'], command: 'contained', url: 'allow-list', resource: ['thing'] } as const),
   agency: [{ to: 'no-such-agency', within: 'parent' }],
 } as const;
@@ -21,7 +21,7 @@ const callMove = (tool: string, name: string, args: Json): Move => ({
 });
 
 export const outsideOfEnvelope = (tool: ToolSpec, { config }: AuditedPin): Move =>
-  callMove(tool.id, 'outside of the envelope', { ...sampleArguments(tool, { scope: ANY, config, files: [] }) });
+  callMove(tool.id, 'outside of the envelope', { ...sampleArguments(tool, { scope: ANY_SCOPE, config, files: [] }) });
 
 /**
  * Calls that a rule may refuse in a state: tools outside the envelope, invalid arguments, places out of scope.
@@ -42,12 +42,12 @@ export function negativeSteps(pinned: AuditedPin, state: AuditState, sample?: nu
   ];
 }
 
-/** All calls of a tool of the envelope that its scope may forbid. `seen`: roles that were already tried in full. */
+/** Calls of a tool of the envelope that a rule may refuse. `seen`: the roles of arguments that were tried in full. */
 function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
   const { config } = pinned;
   const scope = scopeNow(state);
   const args = sampleArguments(tool, { scope, config, files: [...state.files] });
-  const most = { ...(args ?? sampleArguments(tool, { scope: ANY, config, files: [] })) };
+  const most = { ...(args ?? sampleArguments(tool, { scope: ANY_SCOPE, config, files: [] })) };
   const many = Array.from({ length: tool.parameters.length + 1 }, () => 'x');
   const moves = [
     callMove(tool.id, 'with what it takes', most),
@@ -72,7 +72,7 @@ function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen:
         odd(oddValues(schema));
         const paths = oddPaths(role, scope, config);
         const listed = schema['type'] === 'array';
-        for (const path of seen.has(role) ? paths.slice(0, FEW) : paths)
+        for (const path of seen.has(role) ? paths.slice(0, MAX_REPEATED_PATHS) : paths)
           moves.push(callMove(tool.id, `on ${path.slice(0, 100)}`, { ...most, [name]: listed ? [path] : path }));
         if (listed) {
           const [first] = (Array.isArray(most[name]) ? most[name] : []) as Json[];
@@ -108,8 +108,8 @@ function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen:
   return moves;
 }
 
-/** Number of odd paths that are tried for further tools with a path of the same role. */
-const FEW = 6;
+/** Number of odd paths to try for a parameter whose role was tried in full with another parameter. */
+const MAX_REPEATED_PATHS = 6;
 
 const inOrder = ({ parameters }: ToolSpec, args: { readonly [name: string]: Json }): Json =>
   parameters.map(({ name }) => args[name] ?? null);

@@ -16,7 +16,7 @@ const NOWHERE = [
   `${'long/'.repeat(1000)}a`,
 ];
 
-/** A part of the protected names, to save time, and spellings under which a file system may still find one. */
+/** A third of the protected names, to save time, and spellings under which a file system may still find them. */
 const PROTECTED = [
   ...PROTECTED_NAMES.filter((_, at) => at % 3 === 0).map((name, at) =>
     at % 2 === 0 ? `${name}/a` : `deep/er/${name}`,

@@ -4,19 +4,19 @@ import type { ModelRoute } from '../model/shortest-routes.ts';
 import { type Move, movesFrom } from './moves.ts';
 import { describeMove, type PlannedCase, placeName } from './planned-case.ts';
 
-/** For every rule that can refuse a move, the shortest route to a state in which it does. */
+/** Plans one case for every rule that refuses a move: the shortest route to a state in which the rule refuses it. */
 export function planRefusals(
   pinned: AuditedPin,
   prefix: readonly Move[],
   states: readonly ModelRoute<AuditState, Move>[],
 ): PlannedCase[] {
   const found = new Map<string, PlannedCase>();
-  const swept = new Set<string>();
+  const provoked = new Set<string>();
   for (const route of states.toSorted((a, b) => a.moves.length - b.moves.length)) {
     const state = route.states.at(-1)!;
     const where = `${placeName(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
-    if (!swept.has(where)) {
-      swept.add(where);
+    if (!provoked.has(where)) {
+      provoked.add(where);
       const name = `in ${where}: everything forbidden is refused (${describeMove(route)})`;
       found.set(where, { group: 'refusals', name, moves: [...prefix, ...route.moves], provoke: 'end' });
     }
@@ -29,10 +29,10 @@ export function planRefusals(
           moves: [...prefix, ...route.moves],
           forges: [move],
         });
-      for (const tried of variants(move)) {
-        const want = firstProblem(state, tried.asked);
-        if (!want) continue;
-        const key = `${placeName(state)} ${tried.name}: ${want.code}: ${want.constraint}`;
+      for (const tried of withoutApproval(move)) {
+        const problem = firstProblem(state, tried.asked);
+        if (!problem) continue;
+        const key = `${placeName(state)} ${tried.name}: ${problem.code}: ${problem.constraint}`;
         if (found.has(key)) continue;
         found.set(key, {
           group: 'refusals',
@@ -51,7 +51,7 @@ export function onlyLacksApproval(state: AuditState, { asked }: Move): boolean {
   return firstProblem(state, { ...asked, approves: false })?.code === 'approval-required';
 }
 
-const variants = (move: Move): readonly Move[] =>
+const withoutApproval = (move: Move): readonly Move[] =>
   'approves' in move.asked
     ? [move, { ...move, name: `${move.name} without approval`, asked: { ...move.asked, approves: false } }]
     : [move];

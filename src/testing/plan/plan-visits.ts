@@ -7,7 +7,7 @@ import type { Model, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
 import { type PlannedCase, placeName } from './planned-case.ts';
 
-/** Maximum limit of steps that is tested. */
+/** A visit with a higher limit of steps is not tested up to its limit. */
 const MAX_STEPS = 500;
 const SECOND = 1 / 60;
 const CLOSE: Move = { name: 'close', asked: { kind: 'close' } };
@@ -18,14 +18,14 @@ interface Visit {
   readonly stop: Move | undefined;
   readonly step: Move;
   /** The first step that acts, if there is one. */
-  readonly act: Move | undefined;
+  readonly actingStep: Move | undefined;
 }
 
 type VisitCase = Pick<PlannedCase, 'name' | 'moves' | 'provoke' | 'both' | 'tries'>;
 
 /**
- * The life of a visit: steps that work, fail, break and are refused, limits of steps and of time, a clock that is set
- * back, the stop, the start after it, the close; and the session's identity, whatever a caller supplies.
+ * Plans cases for the visits to each peripheral: outcomes of steps, limits of steps and time, a clock that is set back,
+ * the moves after a stop and a close, and a start with the identity of another session.
  */
 export function planVisits(
   pinned: AuditedPin,
@@ -39,13 +39,18 @@ export function planVisits(
     const allowed = model.moves(route.states.at(-1)!);
     const stop = allowed.find(({ asked }) => asked.kind === 'stop');
     const step = allowed.find(({ asked }) => asked.kind === 'step');
-    const act = allowed.find(({ asked }) => asked.kind === 'step' && hasIntent(pinned.specs.tools[asked.tool]));
-    const lives = [
+    const actingStep = allowed.find(({ asked }) => asked.kind === 'step' && hasIntent(pinned.specs.tools[asked.tool]));
+    const cases = [
       ...(stop ? stopCases(stop) : []),
       ...identityCases(route),
-      ...(step ? [...steps({ pinned, spec, stop, step, act }), ...limits({ pinned, spec, stop, step, act })] : []),
+      ...(step
+        ? [
+            ...steps({ pinned, spec, stop, step, actingStep: actingStep }),
+            ...limits({ pinned, spec, stop, step, actingStep: actingStep }),
+          ]
+        : []),
     ];
-    return lives.map(({ name, moves, ...rest }) => ({
+    return cases.map(({ name, moves, ...rest }) => ({
       group: 'visits',
       name: `${spec.id}: ${name}`,
       moves: [...prefix, ...route.moves, ...moves],
@@ -86,7 +91,7 @@ const outcome = (status: ToolReport['outcome'], effects: ToolReport['effects'] =
 });
 
 /** The outcomes of a step other than success. */
-function steps({ step, act, stop }: Visit): VisitCase[] {
+function steps({ step, actingStep: actingStep, stop }: Visit): VisitCase[] {
   const failed = outcome({
     status: 'failed',
     code: 'no-luck',
@@ -95,8 +100,8 @@ function steps({ step, act, stop }: Visit): VisitCase[] {
   });
   const refused = outcome({ status: 'refused', code: 'out-of-scope', message: 'not here', remedy: 'Elsewhere.' });
   const end = stop ? [stop] : [];
-  return [act, step].flatMap((move): VisitCase[] => {
-    if (move?.asked.kind !== 'step' || (move === step && step === act)) return [];
+  return [actingStep, step].flatMap((move): VisitCase[] => {
+    if (move?.asked.kind !== 'step' || (move === step && step === actingStep)) return [];
     const { tool } = move.asked;
     const may = (name: string, more: Partial<Move>): VisitCase => ({
       name: `${tool} ${name}`,

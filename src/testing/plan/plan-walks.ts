@@ -4,21 +4,19 @@ import { plural } from '../../base/text.ts';
 import type { Model, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
 import { coveredBy, type PlannedCase, placeName } from './planned-case.ts';
-import { isLawful } from './predict.ts';
+import { isLawful } from './predict-state.ts';
 import { searchRoute } from './search-route.ts';
 
-/** The least number of moves in a full walk. */
-const WALK = 60;
-/** Maximum number of moves spent on returning, in all walks: enough for about 300 edges. */
-const WAYS_BACK = 1500;
-/**
- * The number of these moves that a search without a result costs, because on a long chain it visits all later states.
- */
-const NO_WAY_BACK = 5;
-/** Maximum number of states visited in the search for a route back. */
-const FAR = 2000;
-/** Maximum number of states visited in the search for a new edge. */
-const FURTHEST = 20_000;
+/** Minimum number of moves in a walk that more edges could extend. */
+const MIN_WALK_MOVES = 60;
+/** Maximum number of moves on routes back, in all walks together: enough for about 300 edges. */
+const MAX_RETURN_MOVES = 1500;
+/** The cost of a search that finds no route back, in such moves: on a long chain it visits all later states. */
+const FAILED_RETURN_COST = 5;
+/** Maximum number of states that a search for a route back visits. */
+const MAX_RETURN_STATES = 2000;
+/** Maximum number of states that a search for a new edge visits. */
+const MAX_SEARCH_STATES = 20_000;
 
 /**
  * Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. After
@@ -30,21 +28,23 @@ export function planWalks(
 ): { cases: PlannedCase[]; reachable: Set<string> } {
   const covered = new Set<string>();
   const cases: PlannedCase[] = [];
-  let left = WAYS_BACK;
+  let returnMovesLeft = MAX_RETURN_MOVES;
   const tried = new Set<string>();
   const isNew = (state: AuditState, move: Move) => {
     const [edge, ...more] = coveredBy(state, move);
     if (edge === undefined) return false;
-    return [edge, ...more].some((item) => !covered.has(item)) || (left > 0 && isHop(move) && !tried.has(edge));
+    return (
+      [edge, ...more].some((item) => !covered.has(item)) || (returnMovesLeft > 0 && isHop(move) && !tried.has(edge))
+    );
   };
   const graph = graphOf(model);
-  // The search is shared by all walks, because an item that a walk has covered stays covered.
+  // All walks share the states from which a search found nothing new, because covered items stay covered.
   const spent = { joined: new Set<string>(), exact: new Set<string>() };
   let moves: Move[] = [];
   let at = model.initial;
   let trips = 0;
-  // The moves of the present walk up to its first new edge. A walk ends after four times as many, so that at most about
-  // a quarter of all moves repeat a way: on a long chain their number grows with the chain, not with its square.
+  // The number of moves of the present walk up to its first new edge. A walk ends after four times as many, so that at
+  // most about a quarter of all moves repeat earlier ones.
   let approach = 0;
   const take = (route: ModelRoute<AuditState, Move>) => {
     route.moves.forEach((move, index) => {
@@ -66,10 +66,10 @@ export function planWalks(
     trips = 0;
   };
   for (;;) {
-    if (moves.length >= Math.max(WALK, 4 * approach)) finish();
+    if (moves.length >= Math.max(MIN_WALK_MOVES, 4 * approach)) finish();
     const route =
-      followRoute(model, at, searchRoute(graph, at, isNew, FURTHEST, spent.joined)) ??
-      searchRoute(model, at, isNew, FURTHEST, spent.exact);
+      followRoute(model, at, searchRoute(graph, at, isNew, MAX_SEARCH_STATES, spent.joined)) ??
+      searchRoute(model, at, isNew, MAX_SEARCH_STATES, spent.exact);
     if (!route && moves.length === 0) break;
     if (!route) {
       finish();
@@ -78,11 +78,11 @@ export function planWalks(
     if (moves.length === 0) approach = route.moves.length;
     take(route);
     const [source, last] = [route.states.at(-2)!, route.moves.at(-1)!];
-    if (!isHop(last) || left <= 0) continue;
+    if (!isHop(last) || returnMovesLeft <= 0) continue;
     tried.add(coveredBy(source, last)[0]!);
     const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === placeName(source);
-    const back = followRoute(model, at, searchRoute(graph, at, isBack, FAR));
-    left -= back?.moves.length ?? NO_WAY_BACK;
+    const back = followRoute(model, at, searchRoute(graph, at, isBack, MAX_RETURN_STATES));
+    returnMovesLeft -= back?.moves.length ?? FAILED_RETURN_COST;
     if (!back) continue;
     trips += 1;
     take(back);
@@ -97,26 +97,26 @@ const isHop = ({ asked }: Move): boolean => asked.kind === 'hop';
 function graphOf(model: Model<AuditState, Move>): Model<AuditState, Move> {
   const keys = new WeakMap<AuditState, string>();
   const states = new Map<string, AuditState>();
-  const ways = new Map<string, Map<Move, AuditState>>();
+  const nextStates = new Map<string, Map<Move, AuditState>>();
   const key = (state: AuditState): string => {
     return getOrInsert(keys, state, () => model.key(state));
   };
-  const one = (state: AuditState): AuditState => {
+  const representative = (state: AuditState): AuditState => {
     return getOrInsert(states, key(state), () => state);
   };
-  const waysFrom = (state: AuditState): Map<Move, AuditState> => {
-    const known = ways.get(key(state));
+  const nextStatesOf = (state: AuditState): Map<Move, AuditState> => {
+    const known = nextStates.get(key(state));
     if (known) return known;
-    const from = one(state);
-    const found = new Map(model.moves(from).map((move) => [move, one(model.next(from, move))]));
-    ways.set(key(state), found);
+    const from = representative(state);
+    const found = new Map(model.moves(from).map((move) => [move, representative(model.next(from, move))]));
+    nextStates.set(key(state), found);
     return found;
   };
   return {
     initial: model.initial,
     key,
-    moves: (state) => [...waysFrom(state).keys()],
-    next: (state, move) => waysFrom(state).get(move)!,
+    moves: (state) => [...nextStatesOf(state).keys()],
+    next: (state, move) => nextStatesOf(state).get(move)!,
   };
 }
 

@@ -6,7 +6,7 @@ import type { Move } from './moves.ts';
 /** A route to execute, and the moves to make at its end. */
 export interface PlannedCase {
   readonly group: 'hops' | 'round trips' | 'refusals' | 'modes' | 'visits' | 'walks';
-  /** The name of the test: a sentence that contains its path. */
+  /** The name of the test, which contains its route in words. */
   readonly name: string;
   readonly moves: readonly Move[];
   /** Tried at the end of the route; each must be allowed or refused as the spec says. */
@@ -35,10 +35,7 @@ export function coveredBy(before: AuditState, { asked }: Move): readonly string[
   }
 }
 
-/**
- * The states, edges and mode changes that a planned walk covers, as keys of the coverage table. Refused moves cover
- * nothing.
- */
+/** The items that a list of moves covers if all succeed. Moves that are meant to be refused cover nothing. */
 export function itemsOf({ modeGate }: SpecSet, moves: readonly Move[]): readonly string[] {
   let at = 'outside';
   let mode = modeGate?.initial;
@@ -64,7 +61,7 @@ export function itemsOf({ modeGate }: SpecSet, moves: readonly Move[]): readonly
   });
 }
 
-/** Describes a route in a sentence: starts, exits and targets, and the required steps between them. */
+/** Describes a route in one line: starts, exits and targets, and the steps between them. */
 export const describeMove = ({ moves, states }: ModelRoute<AuditState, Move>): string =>
   moves
     .flatMap(({ asked, name }, index) => {

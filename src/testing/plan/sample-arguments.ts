@@ -10,7 +10,7 @@ export interface SampleScope {
   readonly files: readonly string[];
 }
 
-/** Arguments that the catalogue and the scope both accept; null if the scope leaves no such arguments. */
+/** Arguments that the catalogue and the scope both accept; null if the scope allows no call. */
 export function sampleArguments(tool: ToolSpec, reach: SampleScope): { readonly [name: string]: Json } | null {
   const args: { [name: string]: Json } = {};
   for (const parameter of tool.parameters) {
@@ -51,11 +51,11 @@ function sampleValue(
   }
 }
 
-/** Returns a file that a scope lets a call write; null if none is known. */
+/** A file that a scope lets a call write; null if none is found. */
 export const writableFile = ({ write }: ScopeRule): string | null =>
   write.map(fileIn).find((path) => isWritablePath(path, write)) ?? null;
 
-/** A file in the folder, or the path itself if it names a file. A glob is also the name of a file that matches it. */
+/** A file in the folder, or the path itself if it names a file. A glob counts as a name, because it matches itself. */
 export const fileIn = (place: string): string =>
   /\.[a-z0-9]+$/i.test(place) ? place : `${place.replace(/^\.(?:\/|$)|\/+$/g, '')}/a.txt`.replace(/^\//, '');
 

@@ -1,11 +1,11 @@
 import type { Model, ModelRoute } from '../model/shortest-routes.ts';
 
 /**
- * The shortest route from a state to the first move that `wanted` accepts (the move is its last), breadth first; null
- * if there is none within `limit` states.
+ * The shortest route from a state that ends with a move that `isGoal` accepts, found breadth first; null if there is
+ * none within `limit` states.
  *
- * @param spent keys of states from which no wanted move can be reached; a search that finds none adds the states that
- *   it visited. Only for a `wanted` that never accepts a move that it refused before.
+ * @param spent keys of states from which no such move can be reached; a complete search without a result adds the
+ *   states that it visited. Only for an `isGoal` that never accepts a move that it refused before.
  */
 export function searchRoute<State, Move extends { readonly name: string }>(
   model: Model<State, Move>,

@@ -1,7 +1,7 @@
 import type { FruitType, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { rulesOf } from '../model/rules-of.ts';
+import { celRulesText } from '../model/cel-rules-text.ts';
 
-/** Every stated field of a fruit, filled. */
+/** A fruit with a sample value for each stated field. */
 export function statedFruit({ fruit }: PeripheralSpec): { [field: string]: Json } {
   return Object.fromEntries(
     Object.entries(fruit).flatMap(([field, rule]) =>
@@ -28,12 +28,12 @@ const variants = new WeakMap<
   readonly { readonly note: string; readonly fruit: { [field: string]: Json } }[]
 >();
 
-/** The stated fruits that a spec set's rules could distinguish: each stated field at each value that a rule names. */
+/** Stated fruits that the rules of a spec set may distinguish: each stated field with each value that a rule names. */
 export function statedFruits(specs: SpecSet, from: PeripheralSpec) {
   const known = variants.get(from);
   if (known) return known;
   const base = statedFruit(from);
-  const rules = rulesOf(specs);
+  const rules = celRulesText(specs);
   const more = Object.entries(from.fruit).flatMap(([field, rule]) => {
     const name = field.replaceAll('-', '_');
     if (rule.kind !== 'stated' || !new RegExp(`\\b${name}\\b`).test(rules)) return [];

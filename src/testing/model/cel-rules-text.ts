@@ -3,13 +3,13 @@ import type { SpecSet } from '../../spec/types.ts';
 
 const known = new WeakMap<SpecSet, string>();
 
-/** No rule contains it. */
-export const BETWEEN_RULES = '\0';
+/** Separates the rules in the result of {@link celRulesText}; no rule contains this character. */
+export const RULE_SEPARATOR = '\0';
 
 /** The text of every CEL rule of a spec set. */
-export const rulesOf = (specs: SpecSet): string => getOrInsert(known, specs, () => textOf(specs));
+export const celRulesText = (specs: SpecSet): string => getOrInsert(known, specs, () => joinRules(specs));
 
-const textOf = ({ conditions, edges, tools, peripherals }: SpecSet): string =>
+const joinRules = ({ conditions, edges, tools, peripherals }: SpecSet): string =>
   [
     ...[
       ...Object.values(tools).map(({ gates = [] }) => gates),
@@ -22,4 +22,4 @@ const textOf = ({ conditions, edges, tools, peripherals }: SpecSet): string =>
         ...gates.flatMap((gate) => (gate.kind === 'when' ? [gate.cel] : [])),
       ]),
     ),
-  ].join(BETWEEN_RULES);
+  ].join(RULE_SEPARATOR);

@@ -29,8 +29,8 @@ export interface FollowOptions {
 }
 
 /**
- * A session's entries as events, in batches: from a position on, then live. An empty batch is a keep-alive. Entries are
- * read from the store when the reader is ready for them, so that a slow reader costs one batch of memory.
+ * A session's entries as events, in batches: after a position, then live. An empty batch is a keep-alive. Each batch is
+ * read from the store only when the reader is ready for it, so that a slow reader needs the memory of one batch.
  */
 export async function* followSession(options: FollowOptions): AsyncGenerator<readonly SentEvent[]> {
   const { store, feed, sessionId, signal, form } = options;

@@ -16,8 +16,8 @@ export interface TestSpecsOptions {
   /** The id of the agent in the sessions, for spec sets whose `agents:` restricts entries. */
   readonly agent?: string;
   /**
-   * Your own backends, for the tools that they serve; the other tools stay canned. They may refuse calls that the gate
-   * allows. The expected results then depend on them.
+   * Your own backends, for the tools that they serve; the other tools stay canned. Your backends may refuse calls that
+   * the gate allows, so such answers are not compared with the spec.
    */
   readonly backends?: readonly ToolBackend[];
   /**
@@ -42,7 +42,7 @@ export interface GeneratedTest {
   readonly name: string;
   /** The moves of its path as data, and the requests at its end. */
   readonly planned: PlannedCase;
-  /** The reason why it is not run; null if it is. */
+  /** The reason why the test is excluded; null if it is not. */
   readonly excluded: string | null;
   /** Throws if the session differs from the spec. */
   readonly run: () => Promise<void>;
@@ -58,11 +58,11 @@ export interface GeneratedTests {
 
 /**
  * Generates the tests of a spec set: every edge, start and mode transition by a shortest route, every hop's round trip
- * and reframe, every rule that can refuse, every visit's limits; for large spec sets long walks over every edge. Each
- * test runs a real session with canned tools, and compares every answer with the spec (a second judgement that does not
- * use the gate).
+ * and reframe, every rule that can refuse, every visit's limits; for a large spec set, long walks over every edge. Each
+ * test runs a real session with canned tools, and compares every answer with a second judgement of the spec that does
+ * not use the gate.
  *
- * @param specs a spec set, or the path of one (`default`: the shipped one)
+ * @param specs a spec set, or the path of one; `default` for the shipped one
  */
 export async function generateTests(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<GeneratedTests> {
   const { pinned, run, coverage } = await caseSetting(specs, options);
@@ -134,10 +134,7 @@ export async function caseSetting(specs: SpecSet | string, options: TestSpecsOpt
 
 const OUTSIDE = 'outside';
 
-/**
- * A route to each reachable place: the shortest route that ends there, otherwise the beginning of a walk that passes
- * it.
- */
+/** By place, the shortest beginning of a hop case or a walk that leads to it. */
 function placesOf(cases: readonly PlannedCase[]): readonly (readonly [string, PlannedCase])[] {
   const ways = new Map<string, PlannedCase>([[OUTSIDE, { group: 'hops', name: OUTSIDE, moves: [] }]]);
   for (const planned of cases.filter(({ group }) => group === 'hops' || group === 'walks'))

@@ -1,4 +1,4 @@
-/** The key under which a call's context holds the agent's name, which comes from the address of the request. */
+/** The key in a call's context for the name of the agent in the request's address. */
 export const ROUTE_AGENT = 'hopgate.agent';
 
 /** The part of the A2A library that a server needs. */

@@ -11,14 +11,14 @@ import type { Body } from '../../evidence/bodies.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { rulesOf } from '../model/rules-of.ts';
+import { celRulesText } from '../model/cel-rules-text.ts';
 import { DEFAULT_REPORT, type Move } from './moves.ts';
 
 /**
- * Predicts the state after an allowed move, or after one that is meant to be refused. Visits and fruits that no rule
- * reads are left out, because each further move copies them. Pure.
+ * Predicts the state after an allowed move, or after a move that is meant to be refused. It leaves out visits and
+ * fruits that no rule reads, because each further move copies them. Pure.
  */
-export function predict(pinned: AuditedPin, state: AuditState, { asked, report, refused }: Move): AuditState {
+export function predictState(pinned: AuditedPin, state: AuditState, { asked, report, refused }: Move): AuditState {
   const next = copyState(state);
   if (refused) applyBody(next, REFUSAL);
   else takeMove(pinned, next, asked, report ?? DEFAULT_REPORT);
@@ -34,7 +34,7 @@ const known = new WeakMap<SpecSet, { readonly visits: boolean; readonly fruits: 
 /** The parts of a session's past that rules read: counts of visits, and the fruits of these peripherals. */
 function readBy(specs: SpecSet) {
   return getOrInsert(known, specs, () => ({
-    visits: /\bvisits\b/.test(rulesOf(specs)),
+    visits: /\bvisits\b/.test(celRulesText(specs)),
     fruits: new Set(
       Object.values(specs.peripherals).flatMap(({ context }) =>
         Object.values(context).flatMap(({ source }) => (source.kind === 'fruit' ? [source.peripheral] : [])),

@@ -13,7 +13,6 @@ const REMEDY_ARGUMENT: { readonly [maker: string]: number } = {
   invalidArgument: 2,
   invalidCall: 2,
   malformed: 1,
-  outside: 1,
 };
 /** The folders of these makers; other folders have functions of the same names. */
 const MAKERS = /^(?:cli\/(?!install|fail)|server|social|messages|gate|tools)\b/;

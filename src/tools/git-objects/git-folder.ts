@@ -36,14 +36,14 @@ export function gitFolders(root: string, { repositories, gitFiles, outer }: Foun
   });
   return main
     ? [
-        { gitDir: main.gitDir, commonDir: main.commonDir, prefixes: ['', ...linkedIn(root, main.commonDir)] },
+        { gitDir: main.gitDir, commonDir: main.commonDir, prefixes: ['', ...linkedWorkTrees(root, main.commonDir)] },
         ...folders,
       ]
     : folders;
 }
 
 /** Folders of a repository that are like `.git`: the common one and that of each linked work tree. */
-export function placesOf({ gitDir, commonDir }: Pick<GitFolder, 'gitDir' | 'commonDir'>): string[] {
+export function headFolders({ gitDir, commonDir }: Pick<GitFolder, 'gitDir' | 'commonDir'>): string[] {
   const linked = subfolders(join(commonDir, 'worktrees'));
   return [...new Set([commonDir, gitDir, ...linked])];
 }
@@ -68,7 +68,7 @@ function prefixesOf(root: string, gitDir: string, named: readonly string[]): str
 }
 
 /** Paths of linked work trees in the root. */
-function linkedIn(root: string, commonDir: string): string[] {
+function linkedWorkTrees(root: string, commonDir: string): string[] {
   return subfolders(join(commonDir, 'worktrees'))
     .map((place) => dirname(resolve(place, readIfAny(join(place, 'gitdir')).trim())))
     .filter((folder) => folder !== root && isWithin(root, folder))

@@ -1,5 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import { lstatSync, readFileSync } from 'node:fs';
+import { valueOr } from '../../base/value-or.ts';
 
 const MAX_BYTES = 256 << 20;
 /** Offsets of the mode and of the object name in an entry. */
@@ -9,12 +10,15 @@ const ASSUME_UNCHANGED = 0x8000;
 const STAGE = 0x3000;
 const NOTHING = Buffer.of();
 
-/** A file in the index. Its path is `before` (in version 4 from the previous path) and the bytes from `pathAt`. */
+/**
+ * A file in the index. Its path is `prefix` (in version 4, shared with the previous path), then the bytes from
+ * `pathAt`.
+ */
 interface IndexRow {
   readonly at: number;
   readonly flagsAt: number;
   readonly flags: number;
-  readonly before: Buffer;
+  readonly prefix: Buffer;
   readonly pathAt: number;
   /** Offset of the NUL after the path. */
   readonly end: number;
@@ -25,7 +29,7 @@ interface IndexRow {
  * empty if there is no index.
  *
  * @param path the index, which is not trusted
- * @returns null for a format that is not known here, such as a damaged one
+ * @returns null for a format that this reader lacks, and for a damaged index
  */
 export function stagedEntries(path: string): string | null {
   const stats = lstatSync(path, { throwIfNoEntry: false });
@@ -33,21 +37,21 @@ export function stagedEntries(path: string): string | null {
   const index = readIndex(path);
   if (index === null) return null;
   const { bytes, rows } = index;
-  const seen = rows.flatMap(({ at, flagsAt, flags, before, pathAt, end }) => [
+  const hashed = rows.flatMap(({ at, flagsAt, flags, prefix, pathAt, end }) => [
     bytes.subarray(at + MODE_AT, at + MODE_AT + 4),
     bytes.subarray(at + NAME_AT, flagsAt),
     Buffer.from([(flags & STAGE) >> 8]),
-    before,
+    prefix,
     bytes.subarray(pathAt, end + 1),
   ]);
-  return hash('sha256', Buffer.concat(seen), 'hex');
+  return hash('sha256', Buffer.concat(hashed), 'hex');
 }
 
-const made = new Map<string, { readonly stamp: string; readonly copy: Buffer | null }>();
+const copies = new Map<string, { readonly stamp: string; readonly copy: Buffer | null }>();
 
 /**
- * A copy of an index in which git assumes some files to be unchanged, so that it neither reports nor stages what covers
- * them; null if none of them is tracked, or the format is not known here.
+ * A copy of an index in which git assumes covered files to be unchanged, so that it neither reports nor stages their
+ * covers; null if none of them is tracked, or the index cannot be read.
  *
  * @param covered files and folders
  */
@@ -55,13 +59,13 @@ export function assumeUnchanged(path: string, covered: readonly string[]): Buffe
   const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true });
   if (!stats || covered.length === 0) return null;
   const stamp = [stats.ino, stats.size, stats.mtimeNs, hash('sha256', covered.join('\0'), 'hex')].join(' ');
-  const known = made.get(path);
-  if (known?.stamp === stamp) return known.copy;
-  const places = new Set(covered);
+  const cached = copies.get(path);
+  if (cached?.stamp === stamp) return cached.copy;
+  const coveredPaths = new Set(covered);
   const isCovered = (name: string): boolean =>
-    places.has(name) || (name.includes('/') && isCovered(name.slice(0, name.lastIndexOf('/'))));
+    coveredPaths.has(name) || (name.includes('/') && isCovered(name.slice(0, name.lastIndexOf('/'))));
   const copy = copyAssuming(path, isCovered);
-  made.set(path, { stamp, copy });
+  copies.set(path, { stamp, copy });
   return copy;
 }
 
@@ -82,13 +86,14 @@ function copyAssuming(path: string, isCovered: (path: string) => boolean): Buffe
   return bytes;
 }
 
-const pathOf = (bytes: Buffer, { before, pathAt, end }: IndexRow): Buffer =>
-  before.length === 0 ? bytes.subarray(pathAt, end) : Buffer.concat([before, bytes.subarray(pathAt, end)]);
+const pathOf = (bytes: Buffer, { prefix, pathAt, end }: IndexRow): Buffer =>
+  prefix.length === 0 ? bytes.subarray(pathAt, end) : Buffer.concat([prefix, bytes.subarray(pathAt, end)]);
 
 function readIndex(path: string) {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats?.isFile() || stats.size > MAX_BYTES) return null;
-  const bytes = readWhole(path);
+  // Null if git has replaced or removed the file in the meantime.
+  const bytes = valueOr(() => readFileSync(path), null);
   if (bytes === null) return null;
   for (const nameBytes of [20, 32]) {
     const rows = rowsOf(bytes, nameBytes);
@@ -109,32 +114,22 @@ function rowsOf(index: Buffer, nameBytes: number): readonly IndexRow[] | null {
     if (flagsAt + 2 > index.length) return null;
     const flags = index.readUInt16BE(flagsAt);
     let pathAt = flagsAt + (flags & EXTENDED ? 4 : 2);
-    let before: Buffer = NOTHING;
+    let prefix: Buffer = NOTHING;
     if (version === 4) {
       // Git's offset varint (seven bits in each byte): the number of bytes to drop from the end of the previous path.
       let drop = (index[pathAt] ?? 0) & 0x7f;
       while ((index[pathAt++] ?? 0) & 0x80) drop = (drop + 1) * 128 + ((index[pathAt] ?? 0) & 0x7f);
       if (drop > previous.length) return null;
-      before = previous.subarray(0, previous.length - drop);
+      prefix = previous.subarray(0, previous.length - drop);
     }
     const end = index.indexOf(0, pathAt);
     const length = flags & 0xfff;
     // A wrong length of the object names is detected, because the paths then have wrong lengths.
-    if (end === -1 || (length < 0xfff && before.length + end - pathAt !== length)) return null;
-    const row = { at, flagsAt, flags, before, pathAt, end };
+    if (end === -1 || (length < 0xfff && prefix.length + end - pathAt !== length)) return null;
+    const row = { at, flagsAt, flags, prefix, pathAt, end };
     rows.push(row);
     if (version === 4) previous = pathOf(index, row);
     at = version === 4 ? end + 1 : at + ((end - at + 8) & ~7);
   }
   return rows;
-}
-
-/** null if git has replaced or removed the file in the meantime. */
-function readWhole(path: string): Buffer | null {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-    return null;
-  }
 }

@@ -7,10 +7,13 @@ import type { Repository } from '../git/repository.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
-import { type GitFolder, placesOf } from './git-folder.ts';
+import { type GitFolder, headFolders } from './git-folder.ts';
 
 export interface ObjectList {
-  /** Reachable from a ref, a reflog, an index or a head, at a path that is not masked (or without a path). */
+  /**
+   * Objects that are reachable from a ref, a reflog, an index or a head: blobs at a path that is not masked, and all
+   * commits, trees and tags.
+   */
   readonly open: ReadonlySet<string>;
   /** Blobs that are reachable only at masked paths, or only directly by name without a path. */
   readonly masked: ReadonlySet<string>;
@@ -66,7 +69,10 @@ cat staged
 printf '\\0\\0'
 cat odd`;
 
-/** Runs scripts on one repository in the root, `"$@"` being git, in a sandbox that can only write to `mounts`. */
+/**
+ * Returns a function that runs a script on one repository. In the script, `"$@"` is git. The sandbox can write only to
+ * `mounts`.
+ */
 export function sandboxedGit(
   sandbox: Pick<Sandbox, 'run'>,
   root: string,
@@ -155,7 +161,7 @@ function* changesIn(text: string): Generator<PlacedObject> {
 
 /** Object names in HEAD and the files of git's last operation; git does not list those of other work trees. */
 function headsOf(folder: GitFolder): string {
-  const texts = placesOf(folder).flatMap((place) => HEADS.map((name) => readIfAny(join(place, name))));
+  const texts = headFolders(folder).flatMap((place) => HEADS.map((name) => readIfAny(join(place, name))));
   const names = texts.flatMap((text) => [...text.matchAll(/^(?:[0-9a-f]{64}|[0-9a-f]{40})\b/gm)].map(([name]) => name));
   return names.map((name) => `${name}\n`).join('');
 }

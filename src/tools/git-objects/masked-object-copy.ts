@@ -16,7 +16,7 @@ import { realpathIfAny } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
 import { type GitFailure, gitFailure, type ObjectList, type SandboxedGit } from './list-objects.ts';
-import { packIndex } from './pack-index.ts';
+import { packContains } from './pack-index.ts';
 import type { StoredObjects } from './stored-objects.ts';
 
 /** A copy of the objects that a command may read, and the mounts that place them where git expects them. */
@@ -33,20 +33,22 @@ export interface MaskedObjectCopy {
 export const isCopyComplete = ({ folder, stamp }: MaskedObjectCopy): boolean => stampOf(folder) === stamp;
 
 const stampOf = (folder: string): string => {
-  const some = [
+  const sampled = [
     '',
     'pack',
     'info',
     ...readFolder(folder)
-      .slice(0, STAMPED)
+      .slice(0, SAMPLED_FOLDERS)
       .map(({ name }) => name),
   ];
-  const stats = some.map((name) => lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false }));
+  const stats = sampled.map((name) => lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false }));
   return stats.map((each) => `${each?.ino} ${each?.ctimeNs}`).join();
 };
 
-/** Number of folders with loose objects that are checked; a cleaner of temporary files removes from all. */
-const STAMPED = 8;
+/**
+ * Number of folders with loose objects that are checked; a cleaner of temporary files removes files from all of them.
+ */
+const SAMPLED_FOLDERS = 8;
 /** Maximum number of unchanged packs, because each of their files needs a mount of its own. */
 const MAX_UNCHANGED = 40;
 const PACK_FILES = ['pack', 'idx', 'rev', 'promisor'];
@@ -115,7 +117,7 @@ function sortPacks({ list, stored, borrows }: CopyRequest): Record<'unchanged' |
   const all = [...list.masked, ...list.unreached];
   const nameBytes = ([...list.open, ...all][0]?.length ?? 40) / 2;
   const packs = stored.packs.map((name) => {
-    const has = packIndex(join(stored.packFolder, `${name}.idx`), nameBytes);
+    const has = packContains(join(stored.packFolder, `${name}.idx`), nameBytes);
     return { name, has, removed: all.filter(has) };
   });
   const mayStay = !borrows && packs.length <= MAX_UNCHANGED;

@@ -9,10 +9,10 @@ import type { Mount } from '../sandbox/mount.ts';
 import type { TreeScan } from '../sandbox/mounts/scan-tree.ts';
 import { hiddenFolder } from '../sandbox/mounts/temp-folder.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { fingerprint } from './fingerprint.ts';
-import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
+import { type GitFolder, gitFolders, headFolders } from './git-folder.ts';
 import { type GitFailure, listObjects, sandboxedGit } from './list-objects.ts';
 import { copyMaskedObjects, isCopyComplete, type MaskedObjectCopy } from './masked-object-copy.ts';
+import { repositoryFingerprint } from './repository-fingerprint.ts';
 import { alternatesOf, linkedFrom, listStoredObjects, realWithin } from './stored-objects.ts';
 
 export interface MaskedObjectsRequest {
@@ -33,30 +33,30 @@ export interface MaskedObjects {
   readonly problems: readonly string[];
 }
 
-interface ShownObjects extends MaskedObjectCopy {
+interface CopiedObjects extends MaskedObjectCopy {
   /** The repository's alternates: other folders with objects. */
   readonly elsewhere: readonly string[];
 }
 
 /** The objects that are shown: a copy, all of them, or none, because git failed. */
-type Shown = ShownObjects | 'all' | GitFailure;
-const isCopy = (shown: Shown | null | undefined): shown is ShownObjects =>
-  typeof shown === 'object' && shown !== null && !('problem' in shown);
+type VisibleObjects = CopiedObjects | 'all' | GitFailure;
+const isCopy = (objects: VisibleObjects | null | undefined): objects is CopiedObjects =>
+  typeof objects === 'object' && objects !== null && !('problem' in objects);
 
-interface KnownCopy {
+interface CachedCopy {
   stamp: string;
-  copy: Promise<Shown>;
+  copy: Promise<VisibleObjects>;
   readonly folders: string[];
 }
 
 /** Number of kept copies: a running command may still use an older one. */
-const VIEWS_KEPT = 3;
-const known = new WeakMap<Sandbox, Map<string, KnownCopy>>();
+const COPIES_KEPT = 3;
+const copiesBySandbox = new WeakMap<Sandbox, Map<string, CachedCopy>>();
 
 /**
  * Hides git's stored contents of masked files from commands: in the sandbox their blobs are empty, and unreachable
- * objects are missing. A repository is searched again only if it has changed. A repository that cannot be searched
- * within {@link LIST_SECONDS} shows no objects.
+ * objects are missing. A repository is searched again only if it has changed. A repository that git cannot search
+ * within a time limit shows no objects.
  */
 export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequest): Promise<MaskedObjects> {
   const { root, masks } = request;
@@ -65,18 +65,18 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
   const closed: string[] = [];
   const problems: string[] = [];
   const folders = gitFolders(root, request.scan);
-  const lent = new Set<string>();
+  const borrowed = new Set<string>();
   const seen = [root, ...folders.flatMap(({ commonDir, gitDir }) => [commonDir, gitDir])];
   const cover = coverOf(seen);
   // Folders that a mount replaces, with everything in them.
   const replaced: string[] = [];
   const isReplaced = (path: string) => replaced.some((objects) => isWithin(objects, path));
-  const shown = () => folders.map(({ commonDir }) => realpathIfAny(join(commonDir, 'objects')));
+  const objectFolders = () => folders.map(({ commonDir }) => realpathIfAny(join(commonDir, 'objects')));
   for (const folder of folders) {
     const objects = join(folder.commonDir, 'objects');
     if (isReplaced(folder.commonDir)) continue;
     const copy = await copyOf(sandbox, request, folder, seen);
-    if (copy === 'all') for (const path of foldersElsewhere(objects)) lent.add(path);
+    if (copy === 'all') for (const path of foldersElsewhere(objects)) borrowed.add(path);
     else {
       replaced.push(objects);
       if (isCopy(copy)) mounts.push(...copy.mounts);
@@ -86,15 +86,15 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
         problems.push(copy.problem);
       }
       for (const path of isCopy(copy) ? copy.elsewhere : foldersElsewhere(objects))
-        if (!shown().includes(path)) mounts.push(...cover(path));
+        if (!objectFolders().includes(path)) mounts.push(...cover(path));
     }
-    const copies = placesOf(folder).flatMap((place) => COPIES.flatMap((name) => cover(join(place, name))));
+    const copies = headFolders(folder).flatMap((place) => OTHER_CONTENTS.flatMap((name) => cover(join(place, name))));
     mounts.push(...copies);
     replaced.push(...copies.map(({ target }) => target));
   }
   // The paths of these objects are known only if a repository that borrows them was searched.
   const stores = request.scan.stores.map((path) => ({ path, place: join(root, path) }));
-  for (const { path, place } of stores.filter((each) => !lent.has(each.place) && !isReplaced(each.place))) {
+  for (const { path, place } of stores.filter((each) => !borrowed.has(each.place) && !isReplaced(each.place))) {
     mounts.push({ kind: 'empty-folder', target: place });
     closed.push(path);
     problems.push('these objects belong to no repository');
@@ -109,17 +109,17 @@ async function copyOf(
   request: MaskedObjectsRequest,
   folder: GitFolder,
   seen: readonly string[],
-): KnownCopy['copy'] {
-  const all = getOrInsert(known, sandbox, () => new Map<string, KnownCopy>());
+): CachedCopy['copy'] {
+  const all = getOrInsert(copiesBySandbox, sandbox, () => new Map<string, CachedCopy>());
   const key = JSON.stringify([folder, request.root, request.masks]);
-  const stamp = fingerprint(folder);
+  const stamp = repositoryFingerprint(folder);
   const before = all.get(key);
   if (before?.stamp === stamp) {
     const copy = await before.copy;
     if (!isCopy(copy) || isCopyComplete(copy)) return copy;
     if (all.get(key) !== before) return copyOf(sandbox, request, folder, seen);
   }
-  const now: KnownCopy = {
+  const now: CachedCopy = {
     stamp,
     folders: before?.folders ?? [],
     copy: Promise.resolve({ problem: 'its objects were not read yet' }),
@@ -139,9 +139,9 @@ async function makeCopy(
   { root, masks, toolchains }: MaskedObjectsRequest,
   folder: GitFolder,
   seen: readonly string[],
-  now: KnownCopy,
-  last: KnownCopy['copy'] | null,
-): Promise<Shown> {
+  now: CachedCopy,
+  last: CachedCopy['copy'] | null,
+): Promise<VisibleObjects> {
   const before = await last?.catch(() => null);
   let made: string | null = null;
   try {
@@ -160,7 +160,7 @@ async function makeCopy(
     const found = { ...copy, elsewhere: foldersElsewhere(objects) };
     now.folders.push(made);
     made = null;
-    for (const old of now.folders.splice(0, Math.max(0, now.folders.length - VIEWS_KEPT)))
+    for (const old of now.folders.splice(0, Math.max(0, now.folders.length - COPIES_KEPT)))
       rmSync(old, { recursive: true, force: true });
     return found;
   } catch (error) {
@@ -172,8 +172,10 @@ async function makeCopy(
   }
 }
 
-/** Places where git stores contents outside of its objects: recovered files, remembered conflicts, patches, texts. */
-const COPIES: readonly string[] = [
+/**
+ * Files and folders in which git stores contents outside of its objects: recovered files, conflicts, patches, texts.
+ */
+const OTHER_CONTENTS: readonly string[] = [
   ...['lost-found', 'rr-cache', 'rebase-apply', 'lfs', 'annex'],
   ...['COMMIT_EDITMSG', 'ADD_EDIT.patch', 'addp-hunk-edit.diff', 'rebase-merge/patch'],
 ];

@@ -4,12 +4,13 @@ const SIGNATURE = Buffer.from([0xff, 0x74, 0x4f, 0x63]);
 const FAN_OUT = 256 * 4;
 
 /**
- * Tests whether a pack contains an object, by its `.idx`: sorted names after a fan-out table (gitformat-pack, both
- * versions).
+ * Returns a test that is true for the names of the objects in a pack. It reads the pack's `.idx`: sorted names after a
+ * fan-out table (gitformat-pack, both versions).
  *
+ * @param path of the `.idx`
  * @param nameBytes length of a name: 20, or 32 with sha256
  */
-export function packIndex(path: string, nameBytes: number): (name: string) => boolean {
+export function packContains(path: string, nameBytes: number): (name: string) => boolean {
   const bytes = readFileSync(path);
   const isNew = bytes.subarray(0, 4).equals(SIGNATURE);
   const fanOut = isNew ? 8 : 0;

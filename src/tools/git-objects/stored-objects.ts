@@ -15,7 +15,7 @@ export interface StoredObjects {
 }
 
 const PACK_FILE = /^(pack-[0-9a-f]+)\.(?:pack|idx|rev|bitmap|keep|promisor|mtimes)$/;
-const KNOWN = /^(?:multi-pack-index.*|pack-[0-9a-f]+\.(?:pack|idx|rev|bitmap|keep|promisor|mtimes))$/;
+const EXPECTED_FILE = /^(?:multi-pack-index.*|pack-[0-9a-f]+\.(?:pack|idx|rev|bitmap|keep|promisor|mtimes))$/;
 
 /**
  * Lists regular files only, because hopgate would copy or mount the target of a link, and may read more than a command.
@@ -46,7 +46,7 @@ export function listStoredObjects(objects: string, seen: readonly string[]): Sto
     loose,
     packs: [...packs].filter((name) => files.includes(`${name}.pack`) && files.includes(`${name}.idx`)).sort(),
     packFolder,
-    hasLeftovers: hasLeftovers || files.length < entries.length || files.some((file) => !KNOWN.test(file)),
+    hasLeftovers: hasLeftovers || files.length < entries.length || files.some((file) => !EXPECTED_FILE.test(file)),
   };
 }
 

@@ -49,12 +49,16 @@ export async function commitGit(
   parsed: ParsedGit,
   operator: NodeJS.ProcessEnv,
 ): Promise<ToolReport | ToolStop> {
-  const { isOwnChange = () => true, tree: approved = null, message: due = null } = call.envelope.shipping ?? {};
+  const {
+    isOwnChange = () => true,
+    tree: approved = null,
+    message: approvedMessage = null,
+  } = call.envelope.shipping ?? {};
   const named = (long: string) => parsed.options.filter(({ option }) => option.long === long);
-  const stated = due ?? messageOf(parsed) ?? '';
+  const stated = approvedMessage ?? messageOf(parsed) ?? '';
   const persons = chooseCommitters(session, call, operator);
   if (persons === null) return failed('no-author', NO_AUTHOR);
-  const message = withTrailer(stated, trailerIn(call));
+  const message = withTrailer(stated, trailerOf(call));
   const all = named('all').length > 0;
   const alreadyStaged = await stagedFiles(session);
   if (isStop(alreadyStaged)) return alreadyStaged;
@@ -72,9 +76,9 @@ export async function commitGit(
   if (isStop(before)) return before;
   const index = staged === null ? alreadyStaged : await stagedFiles(session);
   if (isStop(index)) return index;
-  const [mine, others] = splitAtFirst(index.files, ({ path }) => isUnderWay || isOwnChange(path));
-  const back = others.map((file) => indexInfo(file.path, file.before)).join('');
-  const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: back });
+  const [mine, others] = partition(index.files, ({ path }) => isUnderWay || isOwnChange(path));
+  const othersEntries = others.map((file) => indexInfo(file.path, file.before)).join('');
+  const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: othersEntries });
   if (made.exit !== 0) return gitReport('commit', made, nothing);
   const tree = made.stdout.trim();
   const differs = approved && explainMismatch(approved, { head: before.sha, ref: before.ref, tree, mine });
@@ -146,7 +150,7 @@ function explainMismatch(
   return `${what} is not staged as it was tested and approved. ${APPROVE_AGAIN}`;
 }
 
-function splitAtFirst<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
   return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }
 
@@ -180,14 +184,14 @@ function chooseCommitters(
   operator: NodeJS.ProcessEnv,
 ): CommitPersons | null {
   const configured = envelope.config.commits?.author;
-  const shown = envelope.shipping?.tree?.ships?.author ?? configured ?? null;
-  const author = shown === null ? null : readPerson(shown);
-  const known = configured === undefined ? personsOf(repository, operator) : null;
-  if (author === null) return known;
-  return { author, committer: known?.committer ?? author };
+  const authorText = envelope.shipping?.tree?.ships?.author ?? configured ?? null;
+  const author = authorText === null ? null : readPerson(authorText);
+  const configuredPersons = configured === undefined ? personsOf(repository, operator) : null;
+  if (author === null) return configuredPersons;
+  return { author, committer: configuredPersons?.committer ?? author };
 }
 
-function trailerIn({ envelope: { config, shipping } }: ToolCall): string | null {
+function trailerOf({ envelope: { config, shipping } }: ToolCall): string | null {
   const approved = shipping?.tree?.ships?.trailer;
   return approved === undefined ? trailerFor(config.commits, shipping?.agent ?? '') : approved;
 }

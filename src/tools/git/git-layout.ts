@@ -8,7 +8,10 @@ import type { GitLogin } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
 import type { Repository } from './repository.ts';
 
-/** The access of a git call: read-only, writing to the git folder, also to its configuration, also a remote. */
+/**
+ * The access of a git call: it reads only (`read`), writes the git folder (`commit`), also the git configuration
+ * (`configure`), or also a remote (`push`).
+ */
 export type GitAccess =
   | { readonly kind: 'read' }
   | { readonly kind: 'commit' }
@@ -58,6 +61,9 @@ const readOnly = (path: string): Mount => ({ kind: 'read-only', source: path, ta
 
 function writableGit(folder: string, configurable: boolean): Mount[] {
   const names = SEALED.filter((name) => !(configurable && name === 'config'));
-  const sealed = names.map((name): Mount => ({ ...readOnly(join(folder, name)), optional: true }) as Mount);
+  const sealed = names.map((name): Mount => {
+    const path = join(folder, name);
+    return { kind: 'read-only', source: path, target: path, optional: true };
+  });
   return [{ kind: 'writable', source: folder, target: folder }, ...sealed];
 }

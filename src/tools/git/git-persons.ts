@@ -13,8 +13,8 @@ export interface CommitPersons {
 }
 
 const SECONDS = 5;
-/** Variables that select a repository or its parts; the repository is given. */
-const SELECTS = /^GIT_(?!AUTHOR_|COMMITTER_|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)$)/;
+/** Variables that are removed, because they select another repository or its parts. Variables of persons are kept. */
+const REPOSITORY_VARIABLES = /^GIT_(?!AUTHOR_|COMMITTER_|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)$)/;
 
 /**
  * The operator's name for commits: from `GIT_AUTHOR_*` and `GIT_COMMITTER_*`, the repository's configuration, and that
@@ -39,7 +39,7 @@ export function personsOf(repository: Repository, operator: NodeJS.ProcessEnv): 
 function runGit(args: string[], { root, gitDir, commonDir }: Repository, operator: NodeJS.ProcessEnv): string {
   const git = findProgram('git', operator['PATH']);
   if (git === null) return '';
-  const env = Object.fromEntries(Object.entries(operator).filter(([name]) => !SELECTS.test(name)));
+  const env = Object.fromEntries(Object.entries(operator).filter(([name]) => !REPOSITORY_VARIABLES.test(name)));
   const { stdout, status } = spawnSync(git, args, {
     cwd: root,
     env: { ...env, LC_ALL: 'C', GIT_DIR: gitDir, GIT_COMMON_DIR: commonDir, GIT_WORK_TREE: root },
@@ -70,8 +70,9 @@ export const showPerson = ({ name, email }: CommitPerson): string => `${name} <$
 /**
  * A configuration with only the operator's name, mounted as the system's configuration in a sandbox, so that programs
  * that commit in other repositories, as tests do, find the same name as outside. The name comes from `GIT_AUTHOR_*` and
- * the configuration of the user and the system. The repository's own configuration is left out: git reads it in the
- * sandbox, where files outside that a hostile one includes do not exist. Empty if git knows no name and no address.
+ * the configuration of the user and the system. The repository's own configuration is left out, because a hostile one
+ * could include files outside of the sandbox; git reads it inside. Without a name and an address, the section `user` is
+ * missing.
  */
 export function personConfig(repository: Repository, operator: NodeJS.ProcessEnv): string {
   const listed = runGit(['config', '--list', '--includes', '--show-scope', '-z'], repository, operator);
@@ -84,8 +85,8 @@ export function personConfig(repository: Repository, operator: NodeJS.ProcessEnv
       operator[`GIT_AUTHOR_${what.toUpperCase()}`] || settings.get(`author.${what}`) || settings.get(`user.${what}`);
     return text ? [`\t${what} = "${text.replace(/\p{Cc}/gu, '').replace(/["\\]/g, '\\$&')}"\n`] : [];
   });
-  return `${lines.length > 0 ? `[user]\n${lines.join('')}` : ''}${STAT}`;
+  return `${lines.length > 0 ? `[user]\n${lines.join('')}` : ''}${COMPARE_CONTENTS}`;
 }
 
 /** Only contents are compared: in an overlay, inode numbers and change times differ from git's index. */
-const STAT = '[core]\n\tcheckStat = minimal\n\ttrustctime = false\n';
+const COMPARE_CONTENTS = '[core]\n\tcheckStat = minimal\n\ttrustctime = false\n';

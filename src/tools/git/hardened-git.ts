@@ -8,7 +8,7 @@ export const PUSH_PROTOCOLS = 'file:https:ssh';
 
 /**
  * The environment of every git call: no configuration but the repository's own, no prompts, no pagers, no editors, no
- * helpers. The repository is given, so git does not search for one.
+ * helpers. Variables name the repository, so git does not search for one.
  */
 export function gitEnvironment(repository: Repository, protocols: string): { readonly [name: string]: string } {
   return {

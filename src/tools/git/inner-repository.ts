@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fieldsOf } from '../../base/json.ts';
 import type { CallEnvelope, ToolReport } from '../../ports/tool-backend.ts';
 
-/** The folder of a path that is a repository inside the root, such as a submodule; null if none is. */
+/** The topmost folder on a root-relative path that is a repository, such as a submodule; null if none is. */
 export function innerRepository(root: string, path: string): string | null {
   const names = path === '' ? [] : path.split('/');
   const folders = names.map((_, at) => names.slice(0, at + 1).join('/'));

@@ -33,11 +33,11 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
 
   const target = pushTarget(session.repository, configured, session.config);
   if (isStop(target)) return target;
-  const inTheWay = target.kind === 'network' && !session.contained ? networkKeys(session.config) : [];
-  if (inTheWay.length > 0)
+  const keys = target.kind === 'network' && !session.contained ? networkKeys(session.config) : [];
+  if (keys.length > 0)
     return outOfScope(
       'args',
-      `without a sandbox, the repository's configuration would affect the connection to the remote: ${inTheWay.join(', ')}`,
+      `without a sandbox, the repository's configuration would affect the connection to the remote: ${keys.join(', ')}`,
       'Ask the operator to remove these keys from .git/config.',
     );
   const ref = `refs/heads/${branch}`;
@@ -71,27 +71,27 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const connects: ObservedEffect[] = target.kind === 'network' ? [{ path: target.host, op: 'connect' }] : [];
   const proxy = login?.env['https_proxy'];
   const via = proxy ? new URL(proxy).host : null;
-  const explained = (stderr: string) =>
-    target.kind === 'network' ? remoteFailure(redact(stderr, login), target, login?.shown ?? null, via) : null;
+  const explain = (stderr: string) =>
+    target.kind === 'network' ? remoteFailure(redact(stderr, login), target, login?.source ?? null, via) : null;
   // If hopgate is root, commands run as the repository's owner, who may have no access to the operator's files.
   const before = await remoteTip().catch((error: unknown): ToolStop => {
     if (!(error instanceof SandboxError) || !login?.mounts.length) throw error;
     const { message } = error;
     return failed(
       'no-credential',
-      `What git.credential or git.ca names cannot be shown to git (${message}); ask the operator to run hopgate as the owner of the repository.`,
+      `The file that git.credential or git.ca names cannot be shown to git (${message}); ask the operator to run hopgate as the owner of the repository.`,
     );
   });
   if (isStop(before)) return before;
   if (!before.reached) {
-    const why = explained(before.stderr) ?? {
+    const why = explain(before.stderr) ?? {
       code: 'remote-unreachable',
       message: `The remote "${remote}" (${target.url}) does not answer: ${redact(lastLine(before.stderr), login)}; ask the operator to check it.`,
     };
     return { outcome: failed(why.code, why.message).stop, effects: connects };
   }
-  const unseen = approved && (await sendsMore(session, approved, before));
-  if (unseen) return isStop(unseen) ? unseen : failed('not-what-was-approved', unseen.why);
+  const unlisted = approved && (await unlistedCommits(session, approved, before));
+  if (unlisted) return isStop(unlisted) ? unlisted : failed('not-what-was-approved', unlisted.why);
   const options = [
     '--porcelain',
     '--no-verify',
@@ -125,7 +125,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const upstream = follows && (await setUpstream(session, remote, branch));
   const rejected = rejectionReason(result.stdout);
   // Some remotes can be read without a credential and request one only for a push.
-  const denied = pushed || result.exit === 0 || rejected !== null ? null : explained(ran.stderr);
+  const denied = pushed || result.exit === 0 || rejected !== null ? null : explain(ran.stderr);
   if (denied !== null) return { outcome: failed(denied.code, denied.message).stop, effects: [...connects, ...moved] };
   const more = {
     pushed,
@@ -168,15 +168,15 @@ function explainMismatch(
     if (ships.files.length === 0) return null;
     return `${listPaths(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
   }
-  const isIt =
+  const isApproved =
     tip.parents[0] === (head ?? '') &&
     tip.tree === ships.id &&
     (message === null || isSameMessage(withTrailer(message, ships.trailer ?? null), tip.message));
-  return isIt ? null : `The branch is at ${tip.sha}, which is not the commit that was approved. ${APPROVE_AGAIN}`;
+  return isApproved ? null : `The branch is at ${tip.sha}, which is not the commit that was approved. ${APPROVE_AGAIN}`;
 }
 
-/** True if a push would send commits that the approval did not list: the remote has fewer than assumed. */
-async function sendsMore(
+/** Explains that a push would send commits that the approval did not list, because the remote lacks some; else null. */
+async function unlistedCommits(
   session: GitSession,
   { ships }: TreeToShip,
   remote: { readonly sha: string | null; readonly base: string | null },
@@ -184,15 +184,16 @@ async function sendsMore(
   const base = ships?.base ?? null;
   // The remote may have the unlisted commits in another branch than the pushed one.
   if (base === null || base === remote.sha || base === remote.base) return null;
-  const has = remote.sha ?? remote.base;
-  const known = has === null ? null : await session.ask(['rev-parse', '--verify', '--quiet', `${has}^{commit}`]);
-  if (known && isStop(known)) return known;
+  const remoteSha = remote.sha ?? remote.base;
+  const fetched =
+    remoteSha === null ? null : await session.ask(['rev-parse', '--verify', '--quiet', `${remoteSha}^{commit}`]);
+  if (fetched && isStop(fetched)) return fetched;
   // The remote's commit is unknown here, so the remote will refuse the push: it is not a fast-forward.
-  if (known && known.stdout === null) return null;
-  const ahead = has === null ? null : await session.ask(['merge-base', '--is-ancestor', base, has]);
+  if (fetched && fetched.stdout === null) return null;
+  const ahead = remoteSha === null ? null : await session.ask(['merge-base', '--is-ancestor', base, remoteSha]);
   if (ahead && (isStop(ahead) || ahead.stdout !== null)) return isStop(ahead) ? ahead : null;
   return {
-    why: `The remote has ${has ?? 'nothing'}, not ${base} as was known when this was approved: more commits than were shown would be sent. Ask the operator to run git fetch. ${APPROVE_AGAIN}`,
+    why: `The remote has ${remoteSha ?? 'nothing'}, not ${base} as was known when this was approved: more commits than were shown would be sent. Ask the operator to run git fetch. ${APPROVE_AGAIN}`,
   };
 }
 

@@ -47,8 +47,11 @@ async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArg
       const masked = await maskedPaths(session, parsed, revisions, requested);
       if (isStop(masked)) return masked;
       const shown = [...options, ...PLAIN_DIFF, ...everyCommit(sub, requested)];
-      const { paths: left } = masked;
-      return { words: [sub, ...shown, ...revisions, '--', ...requested, ...left.map(excludedPathspec)], masked: left };
+      const { paths: excluded } = masked;
+      return {
+        words: [sub, ...shown, ...revisions, '--', ...requested, ...excluded.map(excludedPathspec)],
+        masked: excluded,
+      };
     }
   }
 }

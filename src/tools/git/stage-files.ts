@@ -19,7 +19,7 @@ export interface StagedFiles {
   readonly paths: readonly string[];
   /** Requested files that have changed and that this session may not stage. */
   readonly skipped: readonly string[];
-  /** Staged versions that were replaced, by path the blob. */
+  /** The blobs of staged versions that were replaced, by path. */
   readonly replaced: { readonly [path: string]: string };
 }
 
@@ -79,7 +79,7 @@ export async function stageFiles(
       else if (mayBe && file.path === path)
         return outOfScope(
           'args',
-          `"${path}" was not changed by this session, so that it does not ship with it.`,
+          `"${path}" was not changed by this session, so it does not ship with this session.`,
           NOT_OURS,
         );
       else if (file.path === path)

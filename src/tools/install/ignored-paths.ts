@@ -1,10 +1,8 @@
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
-import { findRepository } from '../git/repository.ts';
-import { sandboxedGit } from '../git-objects/list-objects.ts';
+import { gitIgnored } from '../shell/changed-code.ts';
 import type { DroppedChange } from '../shell/judge-change.ts';
 import type { Change } from '../shell/overlay-changes.ts';
 import type { CallTree, ShellContext } from '../shell/shell-context.ts';
-import { isStop } from '../workspace/tool-stop.ts';
 
 /** The changed paths that git ignores, and those of them that must not be replaced. */
 interface IgnoredChanges {
@@ -12,30 +10,20 @@ interface IgnoredChanges {
   readonly dropped: readonly DroppedChange[];
 }
 
-const NOTHING: IgnoredChanges = { paths: [], dropped: [] };
-
 /**
  * The topmost of the changed paths that git ignores; a folder with a tracked file is not ignored. Left out: masked and
  * protected paths, folders with masked files, and deletions.
  */
 export async function ignoredPaths(
-  { call, sandbox }: ShellContext,
+  context: ShellContext,
   { scan }: CallTree,
   changes: readonly Change[],
 ): Promise<IgnoredChanges> {
-  const { root, config } = call.envelope;
-  const repository = findRepository(root);
-  if (isStop(repository)) return NOTHING;
-  const git = sandboxedGit(sandbox, root, config.toolchains, repository, call.signal);
   const written = new Set(changes.flatMap(({ kind, path }) => (kind === 'delete' ? [] : withFolders(path, kind))));
-  const checked = await git('"$@" check-ignore -z --stdin', {
-    stdin: [...written].map((path) => `${path}\0`).join(''),
-  });
-  // Exit status 1 means that none is ignored.
-  if (checked.exit !== 0 || checked.truncated) return NOTHING;
-  const all = new Set(checked.stdout.split('\0').flatMap((path) => (path === '' ? [] : [path.replace(/\/$/, '')])));
+  const ignored = await gitIgnored(context, [...written]);
+  const all = new Set([...ignored].map((path) => path.replace(/\/$/, '')));
   const tops = [...all].filter((path) => !parents(path).some((parent) => all.has(parent)));
-  const masked = maskMatcher(config.mask);
+  const masked = maskMatcher(context.call.envelope.config.mask);
   const open = tops.filter((path) => !isProtected(path) && !masked(path));
   const hidden = (top: string) => scan.maskedFiles.some((path) => path === top || path.startsWith(`${top}/`));
   return {

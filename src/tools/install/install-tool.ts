@@ -7,9 +7,9 @@ import { runOnline } from '../proxy/run-online.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
 import { testLayout } from '../sandbox/mounts/tool-layouts.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
-import { applyChanges, finishLeftJournals } from '../shell/apply-changes.ts';
+import { applyChanges, finishJournals } from '../shell/apply-changes.ts';
 import { commandReport, droppedField } from '../shell/command-report.ts';
-import { isCover } from '../shell/git/report-git.ts';
+import { isCover } from '../shell/git/report-git-changes.ts';
 import { type DroppedChange, judgeChanges, mayHoldWritePath } from '../shell/judge-change.ts';
 import { overlayChanges } from '../shell/overlay-changes.ts';
 import { type CallTree, callTree, overlayRefusal, type ShellContext } from '../shell/shell-context.ts';
@@ -44,7 +44,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
   const { root } = call.envelope;
-  const left = finishLeftJournals(root);
+  const recovered = finishJournals(root);
   const tree = await callTree(context);
   const before = readLockFiles(root);
   const request = { ...tree, overlayBytes: OVERLAY_BYTES, limits: { ...tree.limits, memoryBytes: OVERLAY_BYTES } };
@@ -62,7 +62,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
     },
   });
   if (isStop(ran)) return ran;
-  const effects = [...left.effects, ...ran.connects, ...kept.effects];
+  const effects = [...recovered.effects, ...ran.connects, ...kept.effects];
   if (changed.length > 0) {
     const message = `${changed.join(', ')} changed while the command ran, so nothing was kept. Install again.`;
     return { outcome: { status: 'failed', code: 'locks-changed', message }, effects };
@@ -74,7 +74,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
     kept: [...kept.kept],
     changed: kept.effects.map(({ path, op }) => ({ path, op })),
     ...(changedLocks.length > 0 ? { changedLocks } : {}),
-    ...droppedField([...left.dropped, ...kept.dropped]),
+    ...droppedField([...recovered.dropped, ...kept.dropped]),
     ...ran.fields,
     ...tree.remarks,
   });

@@ -45,7 +45,7 @@ export async function runOnline(
     const { aborted, ...ended } = filled.cleanResult(
       await context.run(tree, proxy ? { ...withMounts(layout, ssh.mounts), proxy: true } : layout, command.run, {
         ...more,
-        onOutput: filled.isOpen ? context.call.onOutput : undefined,
+        onOutput: filled.mayShowOutput ? context.call.onOutput : undefined,
         env: { ...(proxy ? proxyVariables(hosts) : {}), ...env, ...filled.env },
         ...(proxy ? { onConnection: proxy.accept } : {}),
         signal: AbortSignal.any([context.call.signal, insisted.signal]),

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
+import { linkIfAny } from '../../base/files.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256Hex } from '../content-effect.ts';
@@ -11,10 +12,9 @@ import {
   type ChangeJournal,
   hashFile,
   type JournaledChange,
-  leftJournals,
-  linkAt,
   makeJournal,
   type Ownership,
+  unfinishedJournals,
 } from './change-journal.ts';
 import type { DroppedChange, JudgedChanges } from './judge-change.ts';
 
@@ -27,29 +27,29 @@ export interface AppliedChanges {
 
 /**
  * Applies judged changes to the repository. All new contents are staged in the root and durable before the first
- * change; each file is then renamed into place. If hopgate is killed in between, {@link finishLeftJournals} completes
+ * change; each file is then renamed into place. If hopgate is killed in between, {@link finishJournals} completes
  * the rest from the journal.
  */
 export function applyChanges(envelope: CallEnvelope, judged: JudgedChanges, view: OverlayWrites): AppliedChanges {
   const { folders, files, links, deletions, emptied } = judged;
   const paths = [...deletions, ...emptied, ...[...folders, ...files, ...links].map(({ path }) => path)];
   if (paths.length === 0) return { effects: [], dropped: [] };
-  let stage: ChangeJournal | null = null;
+  let journal: ChangeJournal | null = null;
   try {
     const modes = new Map<string, number>();
     let steps: readonly JournaledChange[];
     try {
-      stage = makeJournal(envelope.root);
-      steps = stageAll(envelope.root, stage, judged, view, modes);
+      journal = makeJournal(envelope.root);
+      steps = stageAll(envelope.root, journal, judged, view, modes);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === undefined) throw error;
       // The disk is full or not writable: nothing was changed yet.
       const why = `no change could be applied: ${(error as Error).message}`;
       return { effects: [], dropped: paths.map((path) => ({ path, why })) };
     }
-    return performSteps(envelope.root, stage.folder, steps, modes);
+    return performSteps(envelope.root, journal.folder, steps, modes);
   } finally {
-    stage?.remove();
+    journal?.remove();
   }
 }
 
@@ -85,10 +85,10 @@ function stageAll(
 }
 
 /** Completes the changes of a killed process, except for files that were changed since. */
-export function finishLeftJournals(root: string): AppliedChanges {
+export function finishJournals(root: string): AppliedChanges {
   const effects: ObservedEffect[] = [];
   const dropped: DroppedChange[] = [];
-  for (const { folder, steps } of leftJournals(root)) {
+  for (const { folder, steps } of unfinishedJournals(root)) {
     if (steps) {
       const done = performSteps(root, folder, steps, new Map());
       effects.push(...done.effects);
@@ -128,7 +128,7 @@ function performStep(
   const segments = step.path.split('/');
   if (step.do === 'folder') {
     inFolder(root, segments, byDescriptor, (folder, isNew) => {
-      if (isNew) ownFolder(folder, step);
+      if (isNew) setFolderOwner(folder, step);
     });
     return null;
   }
@@ -138,7 +138,7 @@ function performStep(
       fs.rmdirSync(target);
       return null;
     }
-    if (step.do === 'link' && linkAt(target) === step.target) return null;
+    if (step.do === 'link' && linkIfAny(target) === step.target) return null;
     const now = hashFile(target);
     if (step.do === 'put' && now === step.after && !fs.existsSync(join(stage, step.staged))) return null;
     // a step that was completed before the kill is not repeated
@@ -192,7 +192,7 @@ function inFolder<T>(
   }
 }
 
-function ownFolder(path: string, like: Ownership): void {
+function setFolderOwner(path: string, like: Ownership): void {
   const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY);
   try {
     keepOwnerAndMode(fd, like);

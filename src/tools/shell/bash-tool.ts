@@ -13,11 +13,11 @@ import { withMounts } from '../sandbox/mounts/layout.ts';
 import { ownGit } from '../sandbox/mounts/open-git.ts';
 import { editLayout } from '../sandbox/mounts/tool-layouts.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { type AppliedChanges, applyChanges, finishLeftJournals } from './apply-changes.ts';
-import { gatherIgnored } from './changed-code.ts';
+import { type AppliedChanges, applyChanges, finishJournals } from './apply-changes.ts';
+import { groupIgnored } from './changed-code.ts';
 import { commandReport, droppedField } from './command-report.ts';
 import type { GitChanges } from './git/git-changes.ts';
-import { gitOf, isCover, isOfGit, withGit } from './git/report-git.ts';
+import { gitChangesOfRoot, isCover, isOfGit, reportGitChanges } from './git/report-git-changes.ts';
 import { type DroppedChange, judgeChanges, mayHoldWritePath } from './judge-change.ts';
 import { type Change, overlayChanges } from './overlay-changes.ts';
 import { callTree, overlayRefusal, type ShellContext, shellCommand } from './shell-context.ts';
@@ -36,7 +36,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Tool
   if (isStop(argv)) return argv;
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
-  const left = finishLeftJournals(call.envelope.root);
+  const recovered = finishJournals(call.envelope.root);
   const startedAt = Date.now();
   let applied: AppliedChanges = { effects: [], dropped: [] };
   let refused: readonly DroppedChange[] = [];
@@ -46,11 +46,11 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Tool
     onOutput: call.onOutput,
     inspect: async (view) => {
       const masked = new Set(tree.scan.maskedFiles);
-      const isOpen = ownGit(call.envelope.root) !== null;
-      git = gitOf(call.envelope.root, tree.scan, view);
+      const hasOwnGit = ownGit(call.envelope.root) !== null;
+      git = gitChangesOfRoot(call.envelope.root, tree.scan, view);
       if (git?.spoils) return;
       const changes = overlayChanges(call.envelope.root, view, mayHoldWritePath(call.envelope)).filter(
-        (change) => !(isOpen && isOfGit(change.path)) && !isCover(change, masked),
+        (change) => !(hasOwnGit && isOfGit(change.path)) && !isCover(change, masked),
       );
       const bytecode = changes.filter(isBytecode).map(({ path }) => ({ path, why: 'Python writes it again' }));
       const judged = judgeChanges(
@@ -60,7 +60,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Tool
         tree.scan.protectedPaths,
         (path) => importProblem(call.envelope, path, textIn(join(view.upper, path))),
       );
-      refused = await gatherIgnored(context, changes, [...judged.dropped, ...bytecode]);
+      refused = await groupIgnored(context, changes, [...judged.dropped, ...bytecode]);
       const before = new Map(
         [...judged.files.map(({ path }) => path), ...judged.deletions].map((path) => [
           path,
@@ -68,20 +68,23 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Tool
         ]),
       );
       applied = applyChanges(call.envelope, judged, view);
-      applied = { ...applied, effects: applied.effects.map((effect) => withSeen(call.envelope, effect, before)) };
+      applied = {
+        ...applied,
+        effects: applied.effects.map((effect) => withFileFindings(call.envelope, effect, before)),
+      };
     },
   });
-  const dropped = [...left.dropped, ...refused, ...applied.dropped];
-  const effects: readonly ObservedEffect[] = [...left.effects, ...applied.effects];
+  const dropped = [...recovered.dropped, ...refused, ...applied.dropped];
+  const effects: readonly ObservedEffect[] = [...recovered.effects, ...applied.effects];
   const report = commandReport(context, result, effects, {
     changed: applied.effects.map(({ path, op }) => ({ path, op })),
     ...findingsField(effects),
     ...tree.remarks,
     dropped: [],
     ...droppedField(dropped),
-    ...(left.effects.length > 0 ? { completed: left.effects.map(({ path }): Json => path) } : {}),
+    ...(recovered.effects.length > 0 ? { completed: recovered.effects.map(({ path }): Json => path) } : {}),
   });
-  return withGit(report, git, 'files');
+  return reportGitChanges(report, git, 'files');
 }
 
 /** True for a compiled Python module, which would be listed among the changed files of the session. */
@@ -91,7 +94,7 @@ const isBytecode = ({ kind, path }: Change): boolean => kind !== 'delete' && /(?
 const textIn = (path: string): string => valueOr(() => readRegularFile(path, MAX_TEXT).toString('utf8'), '');
 
 /** An effect with the findings on the file's new content. */
-function withSeen(
+function withFileFindings(
   envelope: ToolCall['envelope'],
   effect: ObservedEffect,
   before: ReadonlyMap<string, TestSignals | null>,

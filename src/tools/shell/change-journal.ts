@@ -8,15 +8,15 @@ import { valueOr } from '../../base/value-or.ts';
 import { keepOwnerAndMode } from '../workspace/replace-file.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK } = fs.constants;
-/** Prefix of the name of a stage's folder; changes of commands under such names are dropped. */
+/** Prefix of the name of a journal's folder; changes of commands under such names are dropped. */
 export const JOURNAL_PREFIX = '.hopgate-stage-';
 const JOURNAL = 'journal.json';
-const MARK = 'mark.json';
+const IDENTITY = 'mark.json';
 const CHUNK = 1 << 20;
 const BLOCK = 1 << 16;
 const ZEROS = Buffer.alloc(BLOCK);
 /** Maximum number of files that are fsynced one by one; for more, one sync of the file system is faster. */
-const FEW = 32;
+const MAX_SINGLE_SYNCS = 32;
 
 /** The owner and mode of the file or folder that the command made; the copy gets the same. */
 export interface Ownership {
@@ -42,9 +42,9 @@ export type JournaledChange =
 /** A folder in the root with a command's new contents and their journal, durable before the first change. */
 export interface ChangeJournal {
   readonly folder: string;
-  /** Copies a file into the stage. It is durable once the stage is committed. */
+  /** Copies a file into the folder. The copy is durable once the journal is committed. */
   add(source: string, like: Ownership): { staged: string; after: string };
-  /** Writes the journal. After this, {@link leftJournals} finds the changes if hopgate is killed. */
+  /** Writes the journal. After this, {@link unfinishedJournals} finds the changes if hopgate is killed. */
   commit(steps: readonly JournaledChange[]): void;
   remove(): void;
 }
@@ -54,7 +54,7 @@ export function makeJournal(root: string): ChangeJournal {
   fs.mkdirSync(folder, { mode: 0o700 });
   const remove = () => fs.rmSync(folder, { recursive: true, force: true });
   try {
-    writeDurably(join(folder, MARK), identityOf(folder));
+    writeDurably(join(folder, IDENTITY), identityOf(folder));
   } catch (error) {
     remove();
     throw error;
@@ -80,10 +80,10 @@ export function makeJournal(root: string): ChangeJournal {
 }
 
 /**
- * Stages of processes that have exited. `steps` is null if the stage was not committed, so none of it was applied. A
- * stage contains its own inode number; a copy, such as one in a clone, does not match and is ignored.
+ * Journals of processes that have exited. `steps` is null if the journal was not committed, so no step was applied. The
+ * folder contains its own inode number; a copy, such as one in a clone, does not match and is ignored.
  */
-export function leftJournals(
+export function unfinishedJournals(
   root: string,
 ): { readonly folder: string; readonly steps: readonly JournaledChange[] | null }[] {
   return fs
@@ -92,7 +92,7 @@ export function leftJournals(
       (name) => name.startsWith(JOURNAL_PREFIX) && !isAlive(Number.parseInt(name.slice(JOURNAL_PREFIX.length), 10)),
     )
     .map((name) => join(root, name))
-    .filter((folder) => fs.lstatSync(folder).isDirectory() && readText(join(folder, MARK)) === identityOf(folder))
+    .filter((folder) => fs.lstatSync(folder).isDirectory() && readText(join(folder, IDENTITY)) === identityOf(folder))
     .map((folder) => ({ folder, steps: readJournal(join(folder, JOURNAL)) }));
 }
 
@@ -101,7 +101,7 @@ function identityOf(folder: string): string {
   return JSON.stringify({ dev, ino, birthtimeMs });
 }
 
-/** sha256 (hex) of a regular file; null if there is none. A link or special file equals no file. */
+/** sha256 (hex) of a regular file; null if nothing has this path, `not a regular file` for a link or special file. */
 export function hashFile(path: string): string | null {
   let fd: number;
   try {
@@ -119,9 +119,6 @@ export function hashFile(path: string): string | null {
     return hash.digest('hex');
   });
 }
-
-/** The target of a link; null if there is no link. */
-export const linkAt = (path: string): string | null => valueOr(() => fs.readlinkSync(path), null);
 
 export const syncFolder = (path: string): void => closing(fs.openSync(path, O_RDONLY | O_DIRECTORY), fs.fsyncSync);
 
@@ -154,7 +151,8 @@ function copyFile(source: string, target: string, like: Ownership): string {
 
 /** Makes the staged files `1` to `count` durable. */
 function syncFiles(folder: string, count: number): void {
-  if (count > FEW && spawnSync('sync', ['-f', folder], { env: { PATH: '/usr/bin:/bin' } }).status === 0) return;
+  if (count > MAX_SINGLE_SYNCS && spawnSync('sync', ['-f', folder], { env: { PATH: '/usr/bin:/bin' } }).status === 0)
+    return;
   for (let at = 1; at <= count; at += 1)
     closing(fs.openSync(join(folder, `${at}`), O_RDONLY | O_NOFOLLOW), fs.fsyncSync);
 }

@@ -6,7 +6,7 @@ import { findRepository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
-import { isCover, isOfGit } from './git/report-git.ts';
+import { isCover, isOfGit } from './git/report-git-changes.ts';
 import { DELETED_REASON, type DroppedChange } from './judge-change.ts';
 import { type Change, overlayChanges } from './overlay-changes.ts';
 import type { ShellContext } from './shell-context.ts';
@@ -76,7 +76,7 @@ function realChanges(
 
 async function withoutIgnored(context: ShellContext, changes: readonly Change[]): Promise<string[]> {
   const names = new Map(changes.map((change) => [change.path, gitName(change)]));
-  const ignored = await ignoredOf(context, [...names.values()]);
+  const ignored = await gitIgnored(context, [...names.values()]);
   return [...names].flatMap(([path, name]) => (ignored.has(name) ? [] : path));
 }
 
@@ -84,26 +84,26 @@ async function withoutIgnored(context: ShellContext, changes: readonly Change[])
 const gitName = ({ kind, path }: Change): string => (kind === 'folder' ? `${path}/` : path);
 
 /**
- * Lists the changes that were not kept and that git ignores by the topmost ignored folder, such as a build folder. It
- * is an output if something in it was written.
+ * Replaces dropped changes that git ignores by their topmost ignored folder, such as a build folder. The folder is an
+ * output if the command wrote a file in it.
  *
  * @param changes all changes of the command
  */
-export async function gatherIgnored(
+export async function groupIgnored(
   context: ShellContext,
   changes: readonly Change[],
   dropped: readonly DroppedChange[],
 ): Promise<readonly DroppedChange[]> {
   const names = new Map(changes.map((change) => [change.path, gitName(change)]));
-  const upTo = (path: string): string[] => [
+  const withParents = (path: string): string[] => [
     ...[...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)),
     names.get(path) ?? path,
   ];
-  const candidates = dropped.flatMap(({ path }) => (cacheOf(path) === null ? upTo(path) : []));
-  const ignored = await ignoredOf(context, [...new Set(candidates)]);
+  const candidates = dropped.flatMap(({ path }) => (cacheOf(path) === null ? withParents(path) : []));
+  const ignored = await gitIgnored(context, [...new Set(candidates)]);
   // The path itself must be ignored: a tracked file in an ignored folder is not.
   const tops = Map.groupBy(dropped, ({ path }) =>
-    ignored.has(names.get(path) ?? path) ? upTo(path).find((name) => ignored.has(name)) : undefined,
+    ignored.has(names.get(path) ?? path) ? withParents(path).find((name) => ignored.has(name)) : undefined,
   );
   return [...tops].flatMap(([name, all]): readonly DroppedChange[] => {
     if (name === undefined) return all;
@@ -113,16 +113,20 @@ export async function gatherIgnored(
   });
 }
 
-async function ignoredOf(context: ShellContext, paths: readonly string[]): Promise<ReadonlySet<string>> {
-  const { root, config } = context.call.envelope;
+/** The paths that git ignores; none without a repository. A folder's path must end with a slash. */
+export async function gitIgnored(
+  { call, sandbox }: Pick<ShellContext, 'call' | 'sandbox'>,
+  paths: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { root, config } = call.envelope;
   const repository = findRepository(root);
   if (paths.length === 0 || isStop(repository)) return new Set();
-  const git = sandboxedGit(context.sandbox, root, config.toolchains, repository);
-  const { exit, stdout } = await git('"$@" check-ignore -z --stdin', {
+  const git = sandboxedGit(sandbox, root, config.toolchains, repository);
+  const { exit, stdout, truncated } = await git('"$@" check-ignore -z --stdin', {
     stdin: paths.map((path) => `${path}\0`).join(''),
   });
   // Exit status 1 means that none is ignored.
-  return new Set(exit === 0 ? stdout.split('\0') : []);
+  return new Set(exit === 0 && !truncated ? stdout.split('\0').filter((path) => path !== '') : []);
 }
 
 /** Written files larger than this count as changed without a comparison. */

@@ -1,6 +1,6 @@
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { CommandEnv, CommandReach } from '../../spec/types.ts';
-import { answerOf } from '../git/credentials/credential-helper.ts';
+import { runOperatorProgram } from '../git/credentials/credential-helper.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { ABORTED } from '../tool-outcomes.ts';
 import { makeRedactor, secretForms } from '../upstream/server-env.ts';
@@ -12,8 +12,8 @@ export interface FilledEnv {
   /** The operator's variables that the configuration refers to and that are not set. */
   readonly unset: readonly string[];
   readonly clean: (text: string) => string;
-  /** True if there is nothing to redact, so that the output may be shown while the command runs. */
-  readonly isOpen: boolean;
+  /** True if the output may be shown while the command runs, because it needs no redaction. */
+  readonly mayShowOutput: boolean;
   readonly cleanResult: (result: CommandResult) => CommandResult;
   /** Redacts a place whose name contains a secret value; host names are in lower case. */
   readonly cleanPlace: (place: string) => string;
@@ -22,30 +22,29 @@ export interface FilledEnv {
 type Secrets = ReadonlyMap<string, string>;
 
 /**
- * Fills the operator's values into a command's variables. A variable that refers to an unset one is left out, as it
- * would be outside.
+ * Fills the operator's values into a command's variables. A variable that refers to an unset one is left out.
  *
- * @param given values of variables that the operator's programs printed: see {@link secretsFrom}
+ * @param secretValues values of variables that the operator's programs printed: see {@link secretsFrom}
  * @param hidden further texts that no result may show
  */
 export function fillEnv(
   stated: CommandEnv | undefined,
   operator: NodeJS.ProcessEnv,
-  given: Secrets = new Map(),
+  secretValues: Secrets = new Map(),
   hidden: readonly string[] = [],
 ): FilledEnv {
-  const secrets = new Map([...given].map(([name, value]) => [`\${${name}}`, value]));
+  const secrets = new Map([...secretValues].map(([name, value]) => [`\${${name}}`, value]));
   for (const [at, text] of hidden.entries()) secrets.set(`[key ${at + 1}]`, text);
-  const env: { [name: string]: string } = Object.fromEntries(given);
+  const env: { [name: string]: string } = Object.fromEntries(secretValues);
   const unset = new Set<string>();
   for (const [name, text] of Object.entries(stated ?? {})) {
     let isWhole = true;
     const value = text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (reference, from: string) => {
-      const taken = operator[from];
-      isWhole &&= taken !== undefined;
-      if (taken === undefined) unset.add(from);
-      if (taken !== undefined) secrets.set(reference, taken);
-      return taken ?? '';
+      const operatorValue = operator[from];
+      isWhole &&= operatorValue !== undefined;
+      if (operatorValue === undefined) unset.add(from);
+      else secrets.set(reference, operatorValue);
+      return operatorValue ?? '';
     });
     if (isWhole) env[name] = value;
   }
@@ -55,7 +54,7 @@ export function fillEnv(
   const forms = secretForms(secrets).map(([, form]) => form.toLowerCase());
   const cleanPlace = (place: string) =>
     forms.some((form) => place.toLowerCase().includes(form)) ? '(a name that contains a secret)' : place;
-  return { env, unset: [...unset], clean, isOpen: secrets.size === 0, cleanResult, cleanPlace };
+  return { env, unset: [...unset], clean, mayShowOutput: secrets.size === 0, cleanResult, cleanPlace };
 }
 
 const SECONDS = 60;
@@ -68,7 +67,11 @@ export async function secretsFrom(
 ): Promise<Secrets | ToolStop> {
   const values = new Map<string, string>();
   for (const [name, command] of Object.entries(stated ?? {})) {
-    const answer = await answerOf(command, '', AbortSignal.any([signal, AbortSignal.timeout(SECONDS * 1000)]));
+    const answer = await runOperatorProgram(
+      command,
+      '',
+      AbortSignal.any([signal, AbortSignal.timeout(SECONDS * 1000)]),
+    );
     if (signal.aborted) return { stop: ABORTED };
     const value = (answer ?? '').split('\n')[0]!.replace(/\r$/, '');
     if (value === '' || value.includes('\0'))

@@ -17,8 +17,8 @@ import type { ShellContext } from './shell-context.ts';
 const MAX_DROPPED = 100;
 
 /**
- * The fields of a result for changes that were not kept; none if there are none. Outputs that git ignores and tools'
- * caches cause no warning, and each is named once.
+ * The fields of a result that list the dropped changes; empty if there are none. Outputs that git ignores and caches of
+ * tools cause no warning, and each is named once.
  */
 export function droppedField(all: readonly DroppedChange[]): { readonly [key: string]: Json } {
   const output = ({ path, why, isOutput }: DroppedChange) =>
@@ -42,7 +42,7 @@ function warningOf(dropped: readonly DroppedChange[]): { readonly [key: string]:
   };
 }
 
-/** The report of a command that ran. Without containment its effects were not observed; the result says so. */
+/** The report of a command that ran. Without a sandbox, its effects were not observed, and the result says so. */
 export function commandReport(
   context: ShellContext,
   result: CommandResult,
@@ -51,24 +51,24 @@ export function commandReport(
 ): ToolReport {
   // The warning is the first field, so that no reader takes the exit status for success.
   const { warning, ...fields } = more;
-  const lacking = notInstalled(context, result);
+  const missing = missingPackagesRemedy(context, result);
   const { remedy: _, ...withoutRemedy } = fields;
   const json = {
     ...(warning === undefined ? {} : { warning }),
     ...commandJson(result),
-    ...withoutNetwork(context, result),
-    ...emptyBecauseMasked(context),
-    ...hiddenProgram(context, result),
-    ...hiddenStore(context, result),
-    ...linkedOutside(context, result),
-    ...watchesFiles(result),
-    ...(lacking === null ? fields : { ...withoutRemedy, notShown: lacking }),
+    ...networkRemedy(context, result),
+    ...maskedFilesRemedy(context),
+    ...hiddenProgramRemedy(context, result),
+    ...hiddenStoreRemedy(context, result),
+    ...linkedPackageRemedy(context, result),
+    ...watchRemedy(result),
+    ...(missing === null ? fields : { ...withoutRemedy, notShown: missing }),
     ...(context.contained ? {} : { unsandboxed: true }),
   };
-  const seen = context.contained ? effects : 'unobserved';
-  if (!result.aborted) return { outcome: { status: 'ok', result: json }, effects: seen };
+  const observed = context.contained ? effects : 'unobserved';
+  if (!result.aborted) return { outcome: { status: 'ok', result: json }, effects: observed };
   const message = 'The call was aborted; all of its processes were killed.';
-  return { outcome: { status: 'failed', code: 'aborted', message, result: json }, effects: seen };
+  return { outcome: { status: 'failed', code: 'aborted', message, result: json }, effects: observed };
 }
 
 /** Messages of failed name resolution or a missing network; some programs print them and exit with 0. */
@@ -78,13 +78,13 @@ const NO_NETWORK = /name resolution|could not resolve host|network is unreachabl
  * The remedy for a command that tried to reach a network, and failed or printed that it reached none; the kernel
  * counted the attempts.
  */
-function withoutNetwork({ call }: ShellContext, result: CommandResult): { [key: string]: Json } {
+function networkRemedy({ call }: ShellContext, result: CommandResult): { [key: string]: Json } {
   const { exit, networkTries = 0, stdout, stderr } = result;
   if (networkTries === 0 || (exit === 0 && !NO_NETWORK.test(`${stdout}\n${stderr}`))) return {};
-  return { noNetwork: `There is no network here, and the command tried to reach one. ${wayToInstall(call)}` };
+  return { noNetwork: `There is no network here, and the command tried to reach one. ${installAdvice(call)}` };
 }
 
-const wayToInstall = (
+const installAdvice = (
   { envelope: { config } }: ShellContext['call'],
   otherwise = 'If it installs dependencies, ask the operator to run it',
 ): string =>
@@ -101,23 +101,24 @@ const NO_PACKAGE =
   /Bundler::GemNotFound|could not find (?:gem|\S+ in (?:any of the sources|cached gems|locally installed gems))|\b(?:using|in|for) offline mode\b|\bnetwork (?:is )?disabled\b/i;
 
 /** The remedy for a command that failed because packages were never installed; null otherwise. */
-function notInstalled({ call }: ShellContext, { exit, stdout, stderr }: CommandResult): string | null {
+function missingPackagesRemedy({ call }: ShellContext, { exit, stdout, stderr }: CommandResult): string | null {
   const output = `${stdout}\n${stderr}`;
   if (exit === 0) return null;
   const missing =
     (NOT_FOUND.test(output) && missingPackages(call.envelope.root)) ||
     (NO_PACKAGE.test(output) && 'Packages that the command needs are not installed here.');
-  return missing ? `${missing} ${wayToInstall(call, 'Ask the operator to install them')}` : null;
+  return missing ? `${missing} ${installAdvice(call, 'Ask the operator to install them')}` : null;
 }
 
 /** Messages of programs that run again after each change of a file: vitest, Jest, tsc, webpack, nodemon. */
 const WATCHES = /waiting for file changes|watching for (?:file )?changes|watch usage|watch mode|\[nodemon\] watching/i;
 
 /** The remedy for a command that watched files until its time limit. */
-function watchesFiles({ timedOut, stdout, stderr }: CommandResult): { [key: string]: Json } {
+function watchRemedy({ timedOut, stdout, stderr }: CommandResult): { [key: string]: Json } {
   if (!timedOut || !WATCHES.test(`${stdout}\n${stderr}`)) return {};
   return {
-    remedy: 'The command waited for changes of files. Run it once: with CI=1 before it, or its option for that.',
+    remedy:
+      'The command waited for changes of files. Put CI=1 before it, or use its option that makes it run only once.',
   };
 }
 
@@ -125,16 +126,19 @@ function watchesFiles({ timedOut, stdout, stderr }: CommandResult): { [key: stri
 const NO_STORE = /confirmModulesPurge|ERR_PNPM_(?:UNEXPECTED_STORE|MISSING_PACKAGE_INDEX_FILE|NO_OFFLINE_TARBALL)/;
 
 /** The remedy for pnpm without the operator's store, which it needs to compare node_modules with the lock file. */
-function hiddenStore(
+function hiddenStoreRemedy(
   { call, contained }: ShellContext,
   { exit, stdout, stderr }: CommandResult,
 ): { [key: string]: Json } {
   if (exit === 0 || !contained || !NO_STORE.test(`${stdout}\n${stderr}`)) return {};
-  return { notShown: `pnpm's store of the operator is not shown here. ${wayToInstall(call)}` };
+  return { notShown: `pnpm's store of the operator is not shown here. ${installAdvice(call)}` };
 }
 
 /** The remedy for a program that is on the operator's PATH and not in the sandbox. */
-function hiddenProgram({ env, contained }: ShellContext, { exit, stderr }: CommandResult): { [key: string]: Json } {
+function hiddenProgramRemedy(
+  { env, contained }: ShellContext,
+  { exit, stderr }: CommandResult,
+): { [key: string]: Json } {
   const [, name] = /(?:^|[:\s])([\w.+-]+): (?:command )?not found$/m.exec(stderr) ?? [];
   if (exit === 0 || !contained || name === undefined || findProgram(name, env['PATH']) === null) return {};
   return {
@@ -143,14 +147,14 @@ function hiddenProgram({ env, contained }: ShellContext, { exit, stderr }: Comma
 }
 
 /** The masked files that a command read or named, and the remedy. */
-function emptyBecauseMasked({ emptyFiles }: ShellContext): { [key: string]: Json } {
+function maskedFilesRemedy({ emptyFiles }: ShellContext): { [key: string]: Json } {
   if (emptyFiles.size === 0) return {};
   const remedy = 'If they hold no secrets, ask the operator for an exception in mask of hopgate.yaml ("!path").';
   return { masked: `Empty here, because they are masked: ${listPaths([...emptyFiles], 10)}. ${remedy}` };
 }
 
 /** The remedy for a package that a failed command named and that is a link out of the repository (`npm link`). */
-function linkedOutside({ call, contained }: ShellContext, result: CommandResult): { [key: string]: Json } {
+function linkedPackageRemedy({ call, contained }: ShellContext, result: CommandResult): { [key: string]: Json } {
   if (result.exit === 0 || !contained) return {};
   const words = `${result.stdout}\n${result.stderr}`.split(/[\s"'`()<>=,;]+/);
   const { root } = call.envelope;

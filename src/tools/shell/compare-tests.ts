@@ -3,6 +3,7 @@ import { isBadArgument } from '../../gate/commands/bad-argument.ts';
 import { chooseTests } from '../../gate/commands/choose-command.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import type { ToolSpec } from '../../spec/types.ts';
+import { resultWithoutRun } from '../git/git-report.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type CommandResult, type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { judgeRun, type TestVerdict } from '../test-report/judge-run.ts';
@@ -84,8 +85,7 @@ const PRINTED_LINES = 5;
 /** The result for a program that does not exist outside of the sandbox; inside, bubblewrap gives the same result. */
 function notStarted(error: unknown): CommandResult {
   if (!(error instanceof SandboxError)) throw error;
-  const nothing = { signal: null, truncated: false, timedOut: false, aborted: false, flooded: false, seconds: 0 };
-  return { ...nothing, exit: 127, stdout: '', stderr: error.message };
+  return resultWithoutRun(error.message, 127);
 }
 
 /** True if both runs have the same verdict and the same numbers of tests. */

@@ -14,7 +14,7 @@ import type { Change } from './overlay-changes.ts';
 export interface DroppedChange {
   readonly path: string;
   readonly why: string;
-  /** True for what git ignores and the command wrote. Nobody expects it to be kept, so no warning names it. */
+  /** True for a written file that git ignores. Nobody expects it to be kept, so no warning names it. */
   readonly isOutput?: true;
 }
 
@@ -23,13 +23,14 @@ export interface JudgedChanges {
   readonly folders: readonly Extract<Change, { kind: 'folder' }>[];
   readonly files: readonly Extract<Change, { kind: 'file' }>[];
   readonly links: readonly Extract<Change, { kind: 'link' }>[];
-  /** Files and links first, then the folders that become empty. */
+  /** Deleted files and links. */
   readonly deletions: readonly string[];
+  /** Folders that these deletions make empty. */
   readonly emptied: readonly string[];
   readonly dropped: readonly DroppedChange[];
 }
 
-const CANNOT = {
+const UNAPPLICABLE = {
   unnameable: 'its name is not UTF-8',
   unreadable: 'its permissions make it unreadable',
   'too-deep': 'its path is longer than the system allows',
@@ -44,9 +45,9 @@ const MAX_BYTES = 1 << 30;
 const CLOCK_SLACK_MS = 2;
 
 /**
- * Divides changes into those within the envelope and the rest. Within the envelope are only regular files with one name
- * and no set-id bits, and relative links to such places: in the scope, neither masked nor protected, and not changed by
- * anyone else since `startedAt` (epoch milliseconds).
+ * Divides changes into those that may be applied and those that are dropped. Applied are only regular files with one
+ * name and no set-id bits, and relative links, if they and the targets of links are in the scope, neither masked nor
+ * protected, and not changed by anyone else since `startedAt` (epoch milliseconds).
  *
  * @param protectedPaths paths that a walk of the tree found to be protected regardless of their names
  * @param contentProblem why a file may not have its new content; null if it may
@@ -68,7 +69,7 @@ export function judgeChanges(
   let bytes = 0;
   const dropped: DroppedChange[] = [];
 
-  const outside = (path: string): string | null => {
+  const scopeProblem = (path: string): string | null => {
     const why = writePathReason(path, envelope.scope.write);
     if (why === OUTSIDE_WRITE_PATHS)
       return `it is outside the scope (${shorten(envelope.scope.write.join(', ') || 'nothing', 200)})`;
@@ -77,7 +78,7 @@ export function judgeChanges(
     if (masked(path)) return MASKED_PATH.why;
     return null;
   };
-  const wrongFile = ({ upper, lower }: Extract<Change, { kind: 'file' }>): string | null => {
+  const fileProblem = ({ upper, lower }: Extract<Change, { kind: 'file' }>): string | null => {
     if (upper.mode & SET_ID) return 'it has a setuid or setgid bit';
     if (upper.nlink > 1) return 'it is a hard link; copy the file instead';
     if (lower && !lower.isFile()) return 'it replaces a link or special file';
@@ -88,7 +89,7 @@ export function judgeChanges(
       return 'someone else changed it while the command ran; run it again';
     return null;
   };
-  const wrongLink = ({ path, target, lower }: Extract<Change, { kind: 'link' }>): string | null => {
+  const linkProblem = ({ path, target, lower }: Extract<Change, { kind: 'link' }>): string | null => {
     const name = path.slice(path.lastIndexOf('/') + 1);
     if (name.startsWith('.') || isInstructionFile(path))
       return 'it is a link with the name of a file that programs obey';
@@ -98,19 +99,19 @@ export function judgeChanges(
     const to = linkTarget(path, target);
     if (to === null)
       return 'it is a link that is not relative, or leads out of the root; link to a path within the scope';
-    const why = outside(to);
+    const why = scopeProblem(to);
     return why === null ? null : `it is a link to "${to}", and ${why}`;
   };
   /** True if everything in a deleted folder may be removed. */
   const remove = (path: string): boolean => {
-    const why = outside(path);
+    const why = scopeProblem(path);
     if (why !== null) {
       dropped.push({ path, why: `${DELETED_REASON} ${why}` });
       return false;
     }
     const file = join(envelope.root, path);
     if (isTooDeep(file)) {
-      dropped.push({ path, why: `${DELETED_REASON} ${CANNOT['too-deep']}` });
+      dropped.push({ path, why: `${DELETED_REASON} ${UNAPPLICABLE['too-deep']}` });
       return false;
     }
     const stats = lstatSync(file, { throwIfNoEntry: false });
@@ -127,18 +128,20 @@ export function judgeChanges(
 
   for (const [at, change] of changes.entries()) {
     // A new folder above files that the scope may allow; each file is judged separately.
-    const isWay = change.kind === 'folder' && changes[at + 1]?.path.startsWith(`${change.path}/`) === true;
-    if (isWay && writePathReason(change.path, envelope.scope.write) !== null) continue;
+    const isParentFolder = change.kind === 'folder' && changes[at + 1]?.path.startsWith(`${change.path}/`) === true;
+    if (isParentFolder && writePathReason(change.path, envelope.scope.write) !== null) continue;
     if (change.kind === 'delete') {
       remove(change.path);
       continue;
     }
     const why =
-      outside(change.path) ??
-      (change.kind in CANNOT ? CANNOT[change.kind as keyof typeof CANNOT] : null) ??
-      (change.kind === 'special' ? `it is ${nameOf(change.upper)}, and only regular files and links are kept` : null) ??
-      (change.kind === 'link' ? wrongLink(change) : null) ??
-      (change.kind === 'file' ? (wrongFile(change) ?? contentProblem(change.path)) : null);
+      scopeProblem(change.path) ??
+      (change.kind in UNAPPLICABLE ? UNAPPLICABLE[change.kind as keyof typeof UNAPPLICABLE] : null) ??
+      (change.kind === 'special'
+        ? `it is ${kindOfFile(change.upper)}, and only regular files and links are kept`
+        : null) ??
+      (change.kind === 'link' ? linkProblem(change) : null) ??
+      (change.kind === 'file' ? (fileProblem(change) ?? contentProblem(change.path)) : null);
     if (why !== null) dropped.push({ path: change.path, why });
     else if (change.kind === 'folder') folders.push(change);
     else if (change.kind === 'link') links.push(change);
@@ -165,7 +168,7 @@ function linkTarget(path: string, target: string): string | null {
   return to === '.' || to === '..' || to.startsWith('../') ? null : to;
 }
 
-function nameOf(stats: { isFIFO(): boolean; isSocket(): boolean }): string {
+function kindOfFile(stats: { isFIFO(): boolean; isSocket(): boolean }): string {
   if (stats.isFIFO()) return 'a FIFO';
   return stats.isSocket() ? 'a socket' : 'a device';
 }

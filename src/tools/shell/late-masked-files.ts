@@ -23,7 +23,7 @@ export interface CoveredFiles {
 
 /**
  * Watches the files that a layout covers by single mounts: if such a file is replaced, its mount disappears with it.
- * (The layer of an overlay does not.) Also searches new masked files, if any folder of the tree has changed.
+ * Files in the layer of an overlay stay covered. If any folder of the tree has changed, new masked files are searched.
  * @returns a check that throws {@link LateMaskedFileError} if a masked file was not covered
  */
 export function watchCoveredFiles({ root, masks, scan }: CoveredFiles, { mounts }: SandboxLayout): () => void {
@@ -46,7 +46,7 @@ export function watchCoveredFiles({ root, masks, scan }: CoveredFiles, { mounts 
   };
 }
 
-/** The state without the content: a file stays covered when it is written. */
+/** Identifies a file regardless of its content, because a file stays covered when it is written. */
 function identityOf(path: string): string {
   try {
     const { dev, ino, birthtimeNs } = lstatSync(path, { bigint: true });

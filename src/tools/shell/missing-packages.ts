@@ -25,8 +25,8 @@ export function missingPackages(root: string): string | null {
   const found = PACKAGE_MANAGERS.find(({ manifest, fields, installed }) => {
     if (installed.some((name) => existsSync(join(root, name)))) return false;
     const json = fieldsOf(parseJson(readIfAny(join(root, manifest)), null));
-    const isBlobReference = fieldsOf(json['config'])['vendor-dir'] !== undefined;
-    return !isBlobReference && fields.some((field) => Object.keys(fieldsOf(json[field])).length > 0);
+    const hasOtherFolder = fieldsOf(json['config'])['vendor-dir'] !== undefined;
+    return !hasOtherFolder && fields.some((field) => Object.keys(fieldsOf(json[field])).length > 0);
   });
   if (found === undefined) return null;
   return `${found.installed[0]} is missing: the packages of ${found.manifest} are not installed.`;

@@ -51,10 +51,10 @@ export function overlayChanges(root: string, view: OverlayWrites, descend: (fold
       if (before && before.isDirectory() !== upper.isDirectory()) changes.push({ kind: 'delete', path, lower: before });
       if (upper.isDirectory() && !mayAccess(join(view.upper, path), FOLDER)) changes.push({ kind: 'unreadable', path });
       else if (upper.isDirectory()) {
-        const known = before?.isDirectory() === true;
-        if (!known) changes.push({ kind: 'folder', path, upper });
+        const existed = before?.isDirectory() === true;
+        if (!existed) changes.push({ kind: 'folder', path, upper });
         else if (upper.mode !== before.mode) changes.push({ kind: 'permissions', path });
-        if (known || descend(path)) walk(path);
+        if (existed || descend(path)) walk(path);
       } else if (upper.isFile() && !mayAccess(join(view.upper, path), FILE)) changes.push({ kind: 'unreadable', path });
       else if (upper.isFile())
         changes.push({ kind: 'file', path, upper, lower: before?.isDirectory() ? null : before });

@@ -6,7 +6,7 @@ import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { discardedFiles } from './changed-code.ts';
 import { commandReport, droppedField } from './command-report.ts';
 import type { GitChanges } from './git/git-changes.ts';
-import { gitOf, withGit } from './git/report-git.ts';
+import { gitChangesOfRoot, reportGitChanges } from './git/report-git-changes.ts';
 import { callTree, type ShellContext, shellCommand } from './shell-context.ts';
 
 const WHY = 'this tool keeps no change of the tree';
@@ -21,7 +21,7 @@ export async function readOnlyTool(context: ShellContext): Promise<ToolReport | 
   const result = await context.run(tree, withMounts(exploreLayout(tree), commandCacheMounts(context.call)), argv, {
     onOutput: context.call.onOutput,
     inspect: async (view) => {
-      git = gitOf(context.call.envelope.root, tree.scan, view);
+      git = gitChangesOfRoot(context.call.envelope.root, tree.scan, view);
       discarded = await discardedFiles(context, view, new Set(tree.scan.maskedFiles));
     },
   });
@@ -29,5 +29,5 @@ export async function readOnlyTool(context: ShellContext): Promise<ToolReport | 
     ...droppedField(discarded.map((path) => ({ path, why: WHY }))),
     ...tree.remarks,
   });
-  return withGit(report, git, 'nothing');
+  return reportGitChanges(report, git, 'nothing');
 }

@@ -26,13 +26,13 @@ const TOOLS: { readonly [id: string]: ShellTool } = {
 };
 
 /**
- * Commands in a sandbox: `bash-readonly`, `bash`, `bash-background`, `bash-test`, `bash-deploy`. What a command line
- * may do is never judged by its text; the kernel decides it, by the layout that it runs in.
+ * Commands in a sandbox: `bash-readonly`, `bash`, `bash-background`, `bash-test`, `bash-deploy`, `install`. The text of
+ * a command line is never judged; the kernel decides what it may do, by the layout that it runs in.
  *
  * On a host that cannot contain commands every call is refused with `sandbox-unavailable`, unless the operator allowed
  * the tools anyway (`envelope.unsafeNoSandbox`): then results carry `unsandboxed: true` and effects are `unobserved`.
  *
- * @param env the operator's environment: by it commands find their programs and variables
+ * @param env the operator's environment, in which commands find their programs and variables
  */
 export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBackend {
   const jobs = new Jobs();
@@ -70,7 +70,8 @@ async function attempt(
   try {
     return await work();
   } catch (error) {
-    // With one exception, these reasons mean that the command did not run. In the exception, its changes are discarded.
+    // Each of these errors means that the command did not run, or (LateMaskedFileError) that its changes were
+    // discarded.
     if (signal.aborted && error === signal.reason) return { stop: ABORTED };
     if (error instanceof LayoutError) return failed('layout-impossible', error.message);
     if (error instanceof LateMaskedFileError) return failed('masked-file-uncovered', error.message);

@@ -181,8 +181,8 @@ export async function callTree({ call, sandbox, env, overlay }: ShellContext): P
     closed.length > 0 ? { withoutObjects: [...closed], objectProblems: [...problems] } : {};
   const repository = findRepository(root);
   const gitConfig = isStop(repository) ? '' : personConfig(repository, env);
-  const shown = { objects: objects.mounts, gitConfig, remarks };
-  return { root, masks, toolchains, programs, overlay, unixSockets, scan, limits: homeLimit(config), ...shown };
+  const more = { objects: objects.mounts, gitConfig, remarks };
+  return { root, masks, toolchains, programs, overlay, unixSockets, scan, limits: homeLimit(config), ...more };
 }
 
 /** A larger home folder also raises the limits of `/tmp`, of a file, and of memory, which holds both folders. */

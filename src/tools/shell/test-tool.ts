@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import fs from 'node:fs';
 import { basename, join, normalize, parse } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { asJson } from '../../base/json.ts';
@@ -9,6 +8,7 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { cacheMounts } from '../programs/cache-mounts.ts';
 import { boundText } from '../sandbox/bounded-output.ts';
+import { fileStamp } from '../sandbox/mounts/certificates.ts';
 import { type LayoutLimits, stateHomes, withMounts } from '../sandbox/mounts/layout.ts';
 import { testLayout } from '../sandbox/mounts/tool-layouts.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
@@ -18,10 +18,10 @@ import { refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { changedCode } from './changed-code.ts';
 import { type FilledEnv, fillEnv } from './command-env.ts';
 import { commandReport } from './command-report.ts';
+import { readWrittenFile } from './read-written-file.ts';
 import { type CallTree, callTree, overlayRefusal, type ShellContext } from './shell-context.ts';
-import { readWrittenFile } from './written-file.ts';
 
-/** How much of stdout is kept to read a test report from; the agent may see less. */
+/** Bytes of stdout that are kept for reading a TAP report; the agent may see less. */
 const REPORT_BYTES = 16 << 20;
 
 const MAX_CHANGED = 100;
@@ -38,7 +38,7 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Tool
   const runs: { readonly result: CommandResult; readonly fields: { readonly [key: string]: Json } }[] = [];
   for (const test of chosen) {
     const { result, junit, changed } = await runTest(context, tree, test);
-    runs.push({ result: forAgent(result, outputBytes), fields: fieldsOfRun(call, test, result, junit, changed) });
+    runs.push({ result: boundOutput(result, outputBytes), fields: fieldsOfRun(call, test, result, junit, changed) });
     if (result.aborted) break;
   }
   const [first] = runs;
@@ -68,12 +68,13 @@ function fieldsOfRun(
   changed: readonly string[],
 ): { readonly [key: string]: Json } {
   const { verdict, report, reportProblem, remedy } = judgeRun(config.report, result, junit, changed);
-  const now = verdict === 'pass' && report !== null && !narrowed ? report.passed : null;
-  const before = now === null ? null : compareCount(stateHomes()[0]!, envelope.root, argv.join(' '), sessionId, now);
+  const passed = verdict === 'pass' && report !== null && !narrowed ? report.passed : null;
+  const before =
+    passed === null ? null : compareCount(stateHomes()[0]!, envelope.root, argv.join(' '), sessionId, passed);
   return {
     command: [...argv],
     narrowed,
-    ...(now !== null && before !== null && now < before ? { fewerTests: { before, now } } : {}),
+    ...(passed !== null && before !== null && passed < before ? { fewerTests: { before, now: passed } } : {}),
     ...(others.length === 0 ? {} : { others: [...others] }),
     verdict,
     report: asJson(report),
@@ -115,7 +116,7 @@ export async function runTest(
   const path = place === null ? null : named === null ? place.path : place.freshPath;
   let junit: string | null = null;
   let changed: readonly string[] = [];
-  const before = path === null || context.contained ? null : fileStampOf(join(envelope.root, path));
+  const before = path === null || context.contained ? null : fileStamp(join(envelope.root, path));
   const layout = withMounts(testLayout({ ...tree, limits: { ...tree.limits, ...memoryLimit(memory) } }), [
     ...(context.contained ? cacheMounts(context.call) : []),
     ...(named && place?.outbox ? [{ kind: 'outbox', target: place.outbox } as const] : []),
@@ -124,7 +125,7 @@ export async function runTest(
     ...(minutes === undefined ? {} : { seconds: minutes * 60 }),
     // Tests of colours fail with NO_COLOR, so colours are taken out of the output instead.
     env: { CI: '1', ...(named?.env ?? filled.env) },
-    onOutput: filled.isOpen ? context.call.onOutput : undefined,
+    onOutput: filled.mayShowOutput ? context.call.onOutput : undefined,
     outputBytes: report === 'tap' ? Math.max(REPORT_BYTES, tool.limits.outputBytes) : tool.limits.outputBytes,
     // The upper folder contains only files of this run, so an old report cannot count as a new one.
     inspect: async (view) => {
@@ -134,7 +135,7 @@ export async function runTest(
       changed = (await changedCode(context, view)).filter((each) => path === null || each !== normalize(path));
     },
   });
-  if (path !== null && !context.contained && fileStampOf(join(envelope.root, path)) !== before)
+  if (path !== null && !context.contained && fileStamp(join(envelope.root, path)) !== before)
     junit = readWrittenFile(envelope.root, path);
   const { stdout, stderr } = result;
   const plain = { stdout: stripVTControlCharacters(stdout), stderr: stripVTControlCharacters(stderr) };
@@ -175,13 +176,7 @@ function nameReport(
   return { argv: argv.map(rename), env: Object.fromEntries(values) };
 }
 
-/** A text that changes if the file is written; null if it does not exist. */
-function fileStampOf(path: string): string | null {
-  const stats = fs.lstatSync(path, { throwIfNoEntry: false });
-  return stats ? `${stats.ino} ${stats.ctimeMs} ${stats.size}` : null;
-}
-
-function forAgent(result: CommandResult, outputBytes: number): CommandResult {
+function boundOutput(result: CommandResult, outputBytes: number): CommandResult {
   const stdout = boundText(result.stdout, outputBytes);
   const stderr = boundText(result.stderr, outputBytes);
   return {

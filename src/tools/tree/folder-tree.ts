@@ -7,13 +7,13 @@ import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { sha256Hex } from '../content-effect.ts';
 
 const MAX_FILES = 400_000;
-/** By path: the state of a file when it was read, and its hash. */
-const known = new Map<string, { readonly stamp: string; readonly hash: string }>();
+/** The hash of each file, and the file's state when it was read; by path. */
+const hashes = new Map<string, { readonly stamp: string; readonly hash: string }>();
 
 /**
  * Computes the id of the tree of a root without a repository: a sha256 over the sorted paths, kinds, permissions to
- * execute and contents of all files. Masked ones do not count, nor `.git` and `node_modules`. A file is read again only
- * if its time, size or inode has changed.
+ * execute and contents of all files. Masked files, `.git` and `node_modules` do not count. A file is read again only if
+ * its time, size or inode has changed.
  */
 export function folderTree({
   root,
@@ -51,11 +51,11 @@ export function folderTree({
 
 function contentOf(file: string, { dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   const stamp = [dev, ino, size, mtimeNs, ctimeNs].join(' ');
-  const before = known.get(file);
+  const before = hashes.get(file);
   if (before?.stamp === stamp) return before.hash;
   const hash = sha256Hex(readFileSync(file));
-  if (known.size > MAX_FILES) known.clear();
+  if (hashes.size > MAX_FILES) hashes.clear();
   // A file that changed shortly before may change again within the same time stamp.
-  if (BigInt(Date.now()) * 1_000_000n - ctimeNs > 2_000_000_000n) known.set(file, { stamp, hash });
+  if (BigInt(Date.now()) * 1_000_000n - ctimeNs > 2_000_000_000n) hashes.set(file, { stamp, hash });
   return hash;
 }

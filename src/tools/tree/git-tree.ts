@@ -140,24 +140,27 @@ export function treeGit(
   };
 }
 
-/** The current tree. Masked files count as committed: no test sees them, and they are never shipped. */
+/**
+ * The current tree. Masked files count as committed: no test sees them, and they are never shipped.
+ *
+ * @param committed changes that are taken back, so that their files are as in the last commit
+ */
 export async function gitTree(
   git: TreeGit,
   { config }: Pick<CallEnvelope, 'config'>,
-  more: readonly TreeChange[] = [],
+  committed: readonly TreeChange[] = [],
 ): Promise<GitTree | TreeProblem> {
-  const back = more.map(({ path, before }) => indexInfo(path, before)).join('');
-  const ran = await git(TREE, back);
+  const ran = await git(TREE, committed.map(({ path, before }) => indexInfo(path, before)).join(''));
   if ('problem' in ran) return ran;
   const [head = '', id = ''] = ran.text.split('\n', 2);
   const changes = readChanges(ran.text.slice(head.length + id.length + 2));
   const masked = maskMatcher(config.mask);
   const hidden = changes.filter(({ path }) => masked(path));
-  if (hidden.length > 0 && more.length === 0) return gitTree(git, { config }, hidden);
+  if (hidden.length > 0 && committed.length === 0) return gitTree(git, { config }, hidden);
   return { id, head: head || null, changes };
 }
 
-/** The paths of a session's own changes that it may ship; other changes stay unshipped. */
+/** True for the path of a session's own change that may ship. */
 export type IsOwnChange = (path: string) => boolean;
 
 /**
@@ -215,7 +218,7 @@ function listsIn(text: string): string[][] {
   return lists;
 }
 
-/** The staged versions of files that differ from the versions to be shipped: by path the blob, null if deleted. */
+/** The blobs of staged versions that differ from the versions to be shipped, by path; null for a staged deletion. */
 function replacedBy(mine: readonly TreeChange[], staged: readonly TreeChange[]): ShippedContent['replaces'] {
   const ours = new Map(mine.map(({ path, now }) => [path, now?.blob]));
   const others = staged.filter(({ path, now }) => ours.has(path) && ours.get(path) !== now?.blob);

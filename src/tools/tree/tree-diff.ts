@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { fieldsOf, type Json } from '../../base/json.ts';
 import { isMasked } from '../../gate/scope/masks.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { sha256Hex } from '../content-effect.ts';
 import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from '../git/git-config-keys.ts';
 import { gitEnvironment, hardenedArgv } from '../git/hardened-git.ts';
 import { findRepository, type Repository } from '../git/repository.ts';
@@ -102,7 +102,7 @@ function isDifferent(root: string, path: string, then: Json | undefined): boolea
   try {
     const file = join(root, path);
     if (!lstatSync(file).isFile()) return true;
-    return createHash('sha256').update(readFileSync(file)).digest('hex') !== then;
+    return sha256Hex(readFileSync(file)) !== then;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== 'ENOENT' || then !== null;
   }
@@ -116,7 +116,7 @@ interface DiffRun {
 /** The key that makes git fail if a filter has no program. */
 const isRequired = ({ key }: ConfigValue): boolean => /^filter\..*\.required$/s.test(key);
 
-/** Git on a repository, without the programs of its configuration. */
+/** Returns a function that runs git on the repository of a root, without the programs of its configuration. */
 async function quietGit(
   root: string,
 ): Promise<{ run(...args: readonly string[]): Promise<DiffRun> } | { readonly problem: string }> {

@@ -26,17 +26,17 @@ export async function moveToBranch(session: GitSession, parsed: ParsedGit): Prom
   if (isStop(begin)) return begin;
   if (begin.sha !== head.sha)
     return outOfScope('args', `"${start}" is not the commit of HEAD, and files would change.`, SAME_COMMIT);
-  const there = await commitOf(session, `refs/heads/${name}`);
-  if (isStop(there)) return there;
+  const existing = await commitOf(session, `refs/heads/${name}`);
+  if (isStop(existing)) return existing;
   const create = sub === 'branch' || parsed.options.length > 0;
-  if (create && there.sha !== null)
+  if (create && existing.sha !== null)
     return failed('branch-exists', `The branch "${name}" exists; switch to it, or choose another name.`);
-  if (!create && there.sha === null)
+  if (!create && existing.sha === null)
     return failed(
       'no-such-branch',
       `There is no branch "${name}"; create it with {sub: "switch", args: ["-c", "${name}"]}.`,
     );
-  if (!create && there.sha !== head.sha)
+  if (!create && existing.sha !== head.sha)
     return outOfScope('args', `"${name}" is at another commit than HEAD, and files would change.`, SAME_COMMIT);
   const from = currentBranch(session.repository);
   const env = {
@@ -51,7 +51,7 @@ export async function moveToBranch(session: GitSession, parsed: ParsedGit): Prom
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   const now = currentBranch(session.repository);
   const moved: ObservedEffect[] = now === from ? [] : [{ path: 'HEAD', op: 'ref', before: head.sha, after: head.sha }];
-  const effects = [...refEffects(`refs/heads/${name}`, there.sha, after.sha), ...moved];
+  const effects = [...refEffects(`refs/heads/${name}`, existing.sha, after.sha), ...moved];
   return gitReport(sub, result, { branch: now, created: create && after.sha !== null }, effects);
 }
 

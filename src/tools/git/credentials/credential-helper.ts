@@ -23,7 +23,7 @@ export async function askHelper(
   const { host, pathname } = new URL(url);
   const request = `protocol=https\nhost=${host}\npath=${pathname.slice(1)}\n\n`;
   const seconds = Math.min(SECONDS, call.tool.limits.seconds);
-  const answer = await answerOf(
+  const answer = await runOperatorProgram(
     [...command, 'get'],
     request,
     AbortSignal.any([call.signal, AbortSignal.timeout(seconds * 1000)]),
@@ -41,7 +41,7 @@ export async function askHelper(
 }
 
 /** The stdout of a program of the operator, run outside the sandbox and the repository; null if it failed. */
-export function answerOf(
+export function runOperatorProgram(
   [program, ...words]: readonly string[],
   stdin: string,
   signal: AbortSignal,

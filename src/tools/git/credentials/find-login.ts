@@ -23,20 +23,20 @@ export async function findLogin(
   const toolchains = call.envelope.config.toolchains
     .map(expandHome)
     .flatMap((folder) => (existsSync(folder) ? [realpathSync(folder)] : []));
-  const places: CredentialContext = {
+  const context: CredentialContext = {
     env: process.env,
     reach: [repository.root, repository.gitDir, repository.commonDir, ...toolchains],
   };
-  if (target.scheme === 'ssh') return sshLogin(git, target, places);
-  const proxy = proxyFor(target, places.env);
+  if (target.scheme === 'ssh') return sshLogin(git, target, context);
+  const proxy = proxyFor(target, context.env);
   if (isStop(proxy)) return proxy;
-  const ca = git.ca === undefined ? null : credentialFile(places, 'git.ca', git.ca);
+  const ca = git.ca === undefined ? null : credentialFile(context, 'git.ca', git.ca);
   if (ca !== null && isStop(ca)) return ca;
-  const password = await passwordFor(git.credential, target, call, places);
+  const password = await passwordFor(git.credential, target, call, context);
   if (password !== null && isStop(password)) return password;
   return {
     ...NO_LOGIN,
-    shown: password === null ? null : describeCredential(git.credential),
+    source: password === null ? null : describeCredential(git.credential),
     password,
     env: { ...proxy, ...(ca === null ? {} : { GIT_SSL_CAINFO: ca.path }) },
     mounts: ca === null ? [] : [readOnly(ca.path)],

@@ -4,8 +4,8 @@ import type { Mount } from '../../sandbox/mount.ts';
 
 /** The credential that one push presents to the remote, and the files that it needs. */
 export interface GitLogin {
-  /** The place where the credential is configured, for messages; null without a credential. */
-  readonly shown: string | null;
+  /** The setting that names the credential, for messages; null without a credential. */
+  readonly source: string | null;
   /** For https. Git receives it over a pipe, so that it is in no command line, environment or file. */
   readonly password: { readonly username: string; readonly password: string } | null;
   readonly env: { readonly [name: string]: string };
@@ -14,7 +14,7 @@ export interface GitLogin {
   readonly unixSockets: boolean;
 }
 
-export const NO_LOGIN: GitLogin = { shown: null, password: null, env: {}, mounts: [], unixSockets: false };
+export const NO_LOGIN: GitLogin = { source: null, password: null, env: {}, mounts: [], unixSockets: false };
 export const readOnly = (path: string): Mount => ({ kind: 'read-only', source: realpathSync(path), target: path });
 
 /** Describes where a credential is configured; never its value. */

@@ -50,7 +50,7 @@ export function remoteFailure(
   if (CERTIFICATE.test(stderr))
     return {
       code: 'untrusted-certificate',
-      message: `The certificate of ${host} is not trusted; ask the operator to check it, and to state git.ca in hopgate.yaml if it is its own.`,
+      message: `The certificate of ${host} is not trusted; ask the operator to check it, and to state git.ca in hopgate.yaml if a private authority signed it.`,
     };
   if (scheme === 'https' && REDIRECTS.test(stderr))
     return {

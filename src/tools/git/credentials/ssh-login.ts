@@ -14,16 +14,16 @@ const PLAIN_PATH = /^\/[\p{L}\p{N}_./@+:,=~-]+$/u;
 export function sshLogin(
   { remote, credential }: GitConfig,
   target: NetworkTarget,
-  places: CredentialContext,
+  context: CredentialContext,
 ): GitLogin | ToolStop {
   if (credential?.kind !== 'key' && credential?.kind !== 'agent')
     return failed(
       'no-credential',
       `The remote "${remote}" (${target.url}) is reached by ssh, and no key is configured for it; ask the operator to set git.url and git.credential: { key: ~/.ssh/id_ed25519 } in hopgate.yaml, and to accept the file ("hopgate trust").`,
     );
-  const hosts = credentialFile(places, 'git.credential.known-hosts', credential.knownHosts);
+  const hosts = credentialFile(context, 'git.credential.known-hosts', credential.knownHosts);
   if (isStop(hosts)) return hosts;
-  const user = target.user ?? ownName();
+  const user = target.user ?? accountName();
   if (user === null)
     return failed(
       'no-credential',
@@ -31,20 +31,20 @@ export function sshLogin(
     );
   const common = [`UserKnownHostsFile=${hosts.path}`, ...(target.user === null ? [`User=${user}`] : [])];
   if (credential.kind === 'key') {
-    const key = credentialFile(places, 'git.credential.key', credential.path);
+    const key = credentialFile(context, 'git.credential.key', credential.path);
     if (isStop(key)) return key;
     const odd = [hosts.path, key.path].find((path) => !PLAIN_PATH.test(path));
     if (odd !== undefined) return oddPath(odd);
     const options = [...common, `IdentityFile=${key.path}`, 'IdentitiesOnly=yes', 'IdentityAgent=none'];
     return {
       ...NO_LOGIN,
-      shown: describeCredential(credential),
+      source: describeCredential(credential),
       env: sshEnvironment(options),
       mounts: [readOnly(hosts.path), readOnly(key.path)],
     };
   }
   if (!PLAIN_PATH.test(hosts.path)) return oddPath(hosts.path);
-  const socket = places.env['SSH_AUTH_SOCK'];
+  const socket = context.env['SSH_AUTH_SOCK'];
   if (socket === undefined || !lstatSync(socket, { throwIfNoEntry: false })?.isSocket())
     return failed(
       'no-credential',
@@ -53,7 +53,7 @@ export function sshLogin(
   const env = { ...sshEnvironment([...common, 'IdentityAgent=SSH_AUTH_SOCK']), SSH_AUTH_SOCK: socket };
   return {
     ...NO_LOGIN,
-    shown: describeCredential(credential),
+    source: describeCredential(credential),
     env,
     mounts: [readOnly(hosts.path), readOnly(socket)],
     unixSockets: true,
@@ -61,7 +61,7 @@ export function sshLogin(
 }
 
 /** The account that runs hopgate; null if the system lists no account with its id, as in some containers. */
-const ownName = (): string | null => valueOr(() => userInfo().username, null);
+const accountName = (): string | null => valueOr(() => userInfo().username, null);
 
 /** Neither the user's nor the system's ssh configuration is read, and ssh never prompts. */
 function sshEnvironment(options: readonly string[]): { readonly [name: string]: string } {
@@ -76,5 +76,5 @@ function sshEnvironment(options: readonly string[]): { readonly [name: string]: 
 const oddPath = (path: string): ToolStop =>
   failed(
     'no-credential',
-    `ssh cannot be given the path ${path}; ask the operator for one of letters, digits and . _ - / only.`,
+    `ssh cannot use the path ${path}; ask the operator for a path of only letters, digits and . _ - /.`,
   );

@@ -16,13 +16,13 @@ const WHY = 'a command in the background keeps no change of the tree';
 const FIRST_MS = 500;
 
 /** The data that a job keeps for its later calls: the context of its start, and the check of masked files. */
-interface Started {
+interface JobContext {
   readonly context: ShellContext;
   readonly check: () => void;
   discarded: readonly string[];
   readonly remarks: { readonly [key: string]: Json };
 }
-const started = new WeakMap<Job, Started>();
+const jobContexts = new WeakMap<Job, JobContext>();
 
 /**
  * `bash-background`: starts a command on a throwaway overlay of the tree, reads its output, or stops it. The command
@@ -34,7 +34,7 @@ export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise
   if (command !== undefined) {
     if (id !== undefined || stop === true)
       return invalid('command', '"command" starts a new command.', 'Leave out "job" and "stop", or "command".');
-    return start(context, jobs);
+    return startJob(context, jobs);
   }
   const all = jobs.of(sessionId);
   if (id === undefined) {
@@ -43,15 +43,15 @@ export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise
   }
   const job = all.find((each) => each.id === id);
   if (!job) {
-    const known = all.map((each) => each.id).join(', ') || 'none';
-    return failed('no-such-job', `There is no job "${String(id)}" in this visit; there are: ${known}.`);
+    const ids = all.map((each) => each.id).join(', ') || 'none';
+    return failed('no-such-job', `There is no job "${String(id)}" in this visit; there are: ${ids}.`);
   }
   if (stop === true) await job.stop();
-  else await job.news(Number(wait) * 1000, signal);
-  return read(job);
+  else await job.outputOrEnd(Number(wait) * 1000, signal);
+  return reportJob(job);
 }
 
-async function start(context: ShellContext, jobs: Jobs): Promise<ToolReport | ToolStop> {
+async function startJob(context: ShellContext, jobs: Jobs): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const { sessionId, signal, envelope, tool } = call;
   const argv = shellCommand(call);
@@ -67,24 +67,32 @@ async function start(context: ShellContext, jobs: Jobs): Promise<ToolReport | To
   }
   const tree = await callTree(context);
   const layout = withMounts(exploreLayout(tree), commandCacheMounts(call));
-  const about: Started = { context, check: watchCoveredFiles(tree, layout), discarded: [], remarks: tree.remarks };
-  const left = (envelope.deadline ?? Number.POSITIVE_INFINITY) - Date.now();
-  const seconds = Math.max(1, Math.min(tool.limits.seconds, left / 1000));
+  const jobContext: JobContext = {
+    context,
+    check: watchCoveredFiles(tree, layout),
+    discarded: [],
+    remarks: tree.remarks,
+  };
+  const millisecondsLeft = (envelope.deadline ?? Number.POSITIVE_INFINITY) - Date.now();
+  const seconds = Math.max(1, Math.min(tool.limits.seconds, millisecondsLeft / 1000));
   const inspect = async (view: OverlayWrites) => {
-    about.discarded = await discardedFiles(context, view, new Set(tree.scan.maskedFiles));
+    jobContext.discarded = await discardedFiles(context, view, new Set(tree.scan.maskedFiles));
   };
   const run: RunJob = (watch) => context.run(tree, layout, argv, { ...watch, seconds, inspect });
   const { outputBytes } = tool.limits;
-  const job = jobs.start(sessionId, (id) => new Job(id, String(call.args['command']), outputBytes, about.check, run));
-  started.set(job, about);
+  const job = jobs.start(
+    sessionId,
+    (id) => new Job(id, String(call.args['command']), outputBytes, jobContext.check, run),
+  );
+  jobContexts.set(job, jobContext);
   call.onBackground?.(job);
   await job.endedWithin(FIRST_MS, signal);
-  return read(job, true);
+  return reportJob(job, true);
 }
 
 /** The output since the last read and, after the end, how the command ended. */
-function read(job: Job, isFirst = false): ToolReport {
-  const { context, check, discarded, remarks } = started.get(job)!;
+function reportJob(job: Job, isFirst = false): ToolReport {
+  const { context, check, discarded, remarks } = jobContexts.get(job)!;
   if (job.error !== null) throw job.error;
   try {
     check();
@@ -92,7 +100,7 @@ function read(job: Job, isFirst = false): ToolReport {
     void job.stop();
     throw error;
   }
-  const { text: stdout, truncated } = isFirst && job.isFollowed ? job.look() : job.take();
+  const { text: stdout, truncated } = isFirst && job.isFollowed ? job.peekUnread() : job.takeUnread();
   const about = { job: job.id, running: job.isRunning };
   if (job.result === null) return { outcome: { status: 'ok', result: { ...about, stdout, truncated } }, effects: [] };
   // A command that was stopped on request is a result, not an aborted call.

@@ -7,8 +7,8 @@ export type RunJob = (watch: {
   readonly onOutput: (text: string) => void;
 }) => Promise<CommandResult>;
 
-/** Interval in which a follower gets the output. */
-const PASS_MS = 200;
+/** Interval at which the output is passed to a follower. */
+const FORWARD_MS = 200;
 
 export class Job {
   readonly id: string;
@@ -23,7 +23,7 @@ export class Job {
   readonly #stop = new AbortController();
   readonly #cap: number;
   #unread: BoundedOutput;
-  #last: BoundedText = { text: '', truncated: false };
+  #lastOutput: BoundedText = { text: '', truncated: false };
   #onText: () => void = () => {};
   #follow: ((text: string) => void) | null = null;
   #unfollowed = '';
@@ -42,7 +42,7 @@ export class Job {
       this.#onText();
       if (this.#follow) this.#unfollowed += text;
     };
-    const pass = () => {
+    const forward = () => {
       if (this.#unfollowed === '') return;
       try {
         check();
@@ -53,7 +53,7 @@ export class Job {
       }
       this.#unfollowed = '';
     };
-    const timer = setInterval(pass, PASS_MS);
+    const timer = setInterval(forward, FORWARD_MS);
     timer.unref();
     this.ended = run({ signal: this.#stop.signal, onOutput })
       .then(
@@ -67,7 +67,7 @@ export class Job {
       .then(() => {
         this.isRunning = false;
         clearInterval(timer);
-        pass();
+        forward();
       });
   }
 
@@ -81,16 +81,16 @@ export class Job {
   }
 
   /** The output since the last call, head and tail if longer than the cap. After the end, the last output again. */
-  take(): BoundedText {
-    const output = this.look();
+  takeUnread(): BoundedText {
+    const output = this.peekUnread();
     this.#unread = new BoundedOutput(this.#cap);
     return output;
   }
 
   /** Returns the unread output without marking it as read. */
-  look(): BoundedText {
-    if (this.hasUnread || this.isRunning) this.#last = this.#unread.kept();
-    return this.#last;
+  peekUnread(): BoundedText {
+    if (this.hasUnread || this.isRunning) this.#lastOutput = this.#unread.kept();
+    return this.#lastOutput;
   }
 
   /** True if the output is already shown elsewhere. */
@@ -98,8 +98,8 @@ export class Job {
     return this.#follow !== null;
   }
 
-  /** Settles when the command prints, ends, or after this time at the latest. */
-  async news(ms: number, signal: AbortSignal): Promise<void> {
+  /** Settles when there is unread output, when the command ends, or after this time at the latest. */
+  async outputOrEnd(ms: number, signal: AbortSignal): Promise<void> {
     if (ms <= 0 || !this.isRunning || this.hasUnread || signal.aborted) return;
     await this.#within(ms, signal, new Promise<void>((resolve) => (this.#onText = resolve)));
     this.#onText = () => {};
@@ -135,15 +135,15 @@ const MAX_ENDED = 16;
 /** The commands in the background of each session, oldest first. */
 export class Jobs {
   readonly #ofSession = new Map<string, Job[]>();
-  #last = 0;
+  #lastId = 0;
 
   of(sessionId: string): readonly Job[] {
     return this.#ofSession.get(sessionId) ?? [];
   }
 
   start(sessionId: string, make: (id: string) => Job): Job {
-    this.#last += 1;
-    const job = make(`${this.#last}`);
+    this.#lastId += 1;
+    const job = make(`${this.#lastId}`);
     const ended = this.of(sessionId).filter(({ isRunning }) => !isRunning);
     const dropped = new Set(ended.slice(0, Math.max(0, ended.length - MAX_ENDED)));
     this.#ofSession.set(sessionId, [...this.of(sessionId).filter((each) => !dropped.has(each)), job]);

@@ -4,14 +4,14 @@ import { stagedEntries } from '../../git-objects/git-index.ts';
 import { gitFoldersIn, type RepositoryFolders } from '../../sandbox/mounts/open-git.ts';
 import { isTooDeep } from '../../sandbox/mounts/read-folder.ts';
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
-import { readWrittenFile } from '../written-file.ts';
+import { readWrittenFile } from '../read-written-file.ts';
 
 /** The words for a change of git's settings, such as its hooks or the author. */
 export const CHANGED_CONFIGURATION = 'the changed configuration of git';
 
 /** The changes that a command made in the overlay of its git folders. All of them are discarded. */
 export interface GitChanges {
-  /** The reason why the command's changes of files must be discarded too; null if they may be kept. */
+  /** The reason for discarding the command's changes of files as well; null if they may be kept. */
   readonly spoils: string | null;
   /** Discarded changes that the agent would believe to exist: commits, branches, tags, settings. */
   readonly lost: readonly string[];
@@ -22,7 +22,7 @@ export interface GitChanges {
 /** Maximum number of refs that are compared. */
 const MAX_REFS = 50_000;
 /** Files of an operation of git that has not ended. */
-const UNDER_WAY = {
+const OPERATIONS = {
   MERGE_HEAD: 'a merge',
   CHERRY_PICK_HEAD: 'a cherry-pick',
   'rebase-merge': 'a rebase',
@@ -52,14 +52,14 @@ export function gitChanges(
   const refsMoved = wrote('refs') || wrote('packed-refs') || wrote('HEAD') || wrote('reftable');
   const [before, after] = refsMoved ? [readRefs(was), readRefs(now)] : [NO_REFS, NO_REFS];
   const spoils =
-    stashLeft(before, after) ??
-    operationLeft(was, now) ??
-    (wrote('reftable') ? 'it wrote to the table of refs' : headMoved(was, now, before, after));
-  const isAmended = refsMoved && newSteps(was, now).some((line) => line.includes('\tcommit (amend): '));
+    newStash(before, after) ??
+    unfinishedOperation(was, now) ??
+    (wrote('reftable') ? 'it wrote to the table of refs' : movedHead(was, now, before, after));
+  const isAmended = refsMoved && newLogLines(was, now).some((line) => line.includes('\tcommit (amend): '));
   const commits = isAmended ? 'the amended commit (only the operator rewrites commits)' : 'the commits';
   const lost = [
     ...changedRefs(before, after).map((ref) =>
-      ref === before.head ? `${commits} on ${shortName(ref)}` : kindOf(ref, after.values.has(ref)),
+      ref === before.head ? `${commits} on ${shortName(ref)}` : describeRef(ref, after.values.has(ref)),
     ),
     ...(before.head !== after.head ? [`the switch to ${shortName(after.head)}`] : []),
     ...(wrote('config') || wrote('config.worktree') ? [CHANGED_CONFIGURATION] : []),
@@ -97,7 +97,7 @@ function readRefs({ gitDir, commonDir }: RepositoryFolders): Refs {
 
 const commitOf = ({ head, values }: Refs): string => values.get(head) ?? (head.startsWith('refs/') ? '' : head);
 
-function stashLeft(before: Refs, after: Refs): string | null {
+function newStash(before: Refs, after: Refs): string | null {
   const now = after.values.get(STASH);
   if (now === undefined || now === before.values.get(STASH)) return null;
   return 'it left changes in a stash, which no later command would find. Take them out in the same command line (git stash pop), or do without the stash';
@@ -107,9 +107,9 @@ function stashLeft(before: Refs, after: Refs): string | null {
  * The reason to discard the changes of files: HEAD is at another commit now. Null if the command only committed, which
  * changes no file.
  */
-function headMoved(was: RepositoryFolders, now: RepositoryFolders, before: Refs, after: Refs): string | null {
+function movedHead(was: RepositoryFolders, now: RepositoryFolders, before: Refs, after: Refs): string | null {
   if (commitOf(before) === commitOf(after)) return null;
-  const steps = newSteps(was, now);
+  const steps = newLogLines(was, now);
   if (steps.length > 0 && steps.every(changesNoFile)) return null;
   const commit = commitOf(after).slice(0, 10) || 'no commit';
   const [from, to] = [before, after].map(({ head }) => shortName(head)) as [string, string];
@@ -118,7 +118,7 @@ function headMoved(was: RepositoryFolders, now: RepositoryFolders, before: Refs,
 }
 
 /** The entries that a command added to HEAD's log; none if it rewrote the log. */
-function newSteps(...folders: readonly [RepositoryFolders, RepositoryFolders]): readonly string[] {
+function newLogLines(...folders: readonly [RepositoryFolders, RepositoryFolders]): readonly string[] {
   const [earlier, log] = folders.map(({ gitDir }) => readWrittenFile(gitDir, 'logs/HEAD') ?? '') as [string, string];
   const added = log.startsWith(earlier) ? log.slice(earlier.length) : '';
   return added.split('\n').filter((line) => line !== '');
@@ -133,10 +133,10 @@ function changesNoFile(line: string): boolean {
   return from === to || /\tcommit(?: \((?:initial|amend)\))?: /.test(line);
 }
 
-function operationLeft(was: RepositoryFolders, now: RepositoryFolders): string | null {
+function unfinishedOperation(was: RepositoryFolders, now: RepositoryFolders): string | null {
   const has = ({ gitDir }: RepositoryFolders, name: string) =>
     lstatSync(join(gitDir, name), { throwIfNoEntry: false }) !== undefined;
-  const left = Object.entries(UNDER_WAY).find(([name]) => has(now, name) && !has(was, name))?.[1];
+  const left = Object.entries(OPERATIONS).find(([name]) => has(now, name) && !has(was, name))?.[1];
   return left === undefined ? null : `it left ${left} under way, which no later command could finish. ${INSTEAD}`;
 }
 
@@ -146,7 +146,7 @@ const changedRefs = ({ values: before }: Refs, { values: after }: Refs): string[
 const shortName = (ref: string): string =>
   /^[0-9a-f]{40,}$/.test(ref) ? ref.slice(0, 10) : ref.replace(/^refs\/(?:heads|tags|remotes)\//, '');
 
-function kindOf(ref: string, isThere: boolean): string {
+function describeRef(ref: string, isThere: boolean): string {
   const kind = ref.startsWith('refs/heads/') ? 'branch' : ref.startsWith('refs/tags/') ? 'tag' : 'ref';
   return `${isThere ? 'the' : 'the deletion of the'} ${kind} ${shortName(ref)}`;
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { finishLeftJournals } from '../../../src/tools/shell/apply-changes.ts';
+import { finishJournals } from '../../../src/tools/shell/apply-changes.ts';
 import {
   hashFile,
   JOURNAL_PREFIX,
@@ -36,7 +36,7 @@ async function killedAfterCommit(root: string): Promise<string> {
 test('the changes that a killed engine had committed are completed', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
-  const { effects, dropped } = finishLeftJournals(root);
+  const { effects, dropped } = finishJournals(root);
   expect(effects.map(({ path, op }) => `${op} ${path}`)).toEqual([
     'delete src/gone',
     'modify src/a',
@@ -51,7 +51,7 @@ test('a restart after a kill makes only the changes that are missing', async () 
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   const folder = await killedAfterCommit(root);
   renameSync(join(folder, '1'), join(root, 'src/a'));
-  const { effects } = finishLeftJournals(root);
+  const { effects } = finishJournals(root);
   expect(effects.map(({ path }) => path)).toEqual(['src/gone', 'src/new/b']);
 });
 
@@ -59,7 +59,7 @@ test('a restart after a kill does not repeat a finished deletion', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
   rmSync(join(root, 'src/gone'));
-  const { effects, dropped } = finishLeftJournals(root);
+  const { effects, dropped } = finishJournals(root);
   expect(effects.map(({ path }) => path)).toEqual(['src/a', 'src/new/b']);
   expect(dropped).toEqual([]);
 });
@@ -68,7 +68,7 @@ test('a file that another program changed since stays', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
   writeFileSync(join(root, 'src/a'), 'by hand');
-  const { dropped } = finishLeftJournals(root);
+  const { dropped } = finishJournals(root);
   expect(dropped.map(({ path }) => path)).toEqual(['src/a']);
   expect(readFileSync(join(root, 'src/a'), 'utf8')).toBe('by hand');
 });
@@ -79,7 +79,7 @@ test('a journal folder that came with the repository is not trusted', async () =
   const clone = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   mkdirSync(join(clone, JOURNAL_PREFIX));
   cpSync(folder, join(clone, folder.slice(root.length + 1)), { recursive: true });
-  expect(finishLeftJournals(clone)).toEqual({ effects: [], dropped: [] });
+  expect(finishJournals(clone)).toEqual({ effects: [], dropped: [] });
   expect(existsSync(join(clone, 'src/gone'))).toBe(true);
 });
 
@@ -88,7 +88,7 @@ test('uncommitted changes of a killed engine are discarded, but not those of a r
   const mine = makeJournal(root);
   const dead = await killedAfterCommit(root);
   renameSync(join(dead, 'journal.json'), join(dead, 'journal.json.new'));
-  expect(finishLeftJournals(root)).toEqual({ effects: [], dropped: [] });
+  expect(finishJournals(root)).toEqual({ effects: [], dropped: [] });
   expect(existsSync(dead)).toBe(false);
   expect(existsSync(mine.folder)).toBe(true);
   mine.remove();

@@ -7,23 +7,23 @@ import type { GitFolder } from './git-folder.ts';
 const HEADS = ['HEAD', 'index', 'logs/HEAD', 'FETCH_HEAD', 'ORIG_HEAD', 'MERGE_HEAD', 'CHERRY_PICK_HEAD'];
 
 /** A text that changes whenever the repository gains or loses an object, or its refs, reflogs or index change. */
-export function fingerprint({ gitDir, commonDir }: GitFolder): string {
+export function repositoryFingerprint({ gitDir, commonDir }: GitFolder): string {
   const stamps: string[] = [];
-  const look = (path: string): void => {
+  const addStamp = (path: string): void => {
     const stats = lstatSync(path, { throwIfNoEntry: false });
     stamps.push(stats ? `${stats.ino} ${stats.mtimeMs} ${stats.size}` : '-');
   };
   const objects = join(commonDir, 'objects');
-  for (const name of namesIn(objects)) look(join(objects, name));
-  for (const name of HEADS) look(join(gitDir, name));
-  look(join(commonDir, 'packed-refs'));
-  look(join(commonDir, 'reftable'));
+  for (const name of namesIn(objects)) addStamp(join(objects, name));
+  for (const name of HEADS) addStamp(join(gitDir, name));
+  addStamp(join(commonDir, 'packed-refs'));
+  addStamp(join(commonDir, 'reftable'));
   const worktrees = join(commonDir, 'worktrees');
-  for (const name of namesIn(worktrees)) for (const each of HEADS) look(join(worktrees, name, each));
+  for (const name of namesIn(worktrees)) for (const each of HEADS) addStamp(join(worktrees, name, each));
   // Git replaces a ref by a rename, which changes the time of its folder.
   const open = [join(commonDir, 'refs')];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-    look(folder);
+    addStamp(folder);
     for (const entry of entriesIn(folder)) if (entry.isDirectory()) open.push(join(folder, entry.name));
   }
   return stamps.join('\n');

@@ -9,7 +9,7 @@ import type { CallTree } from '../shell-context.ts';
 import { CHANGED_CONFIGURATION, type GitChanges, gitChanges } from './git-changes.ts';
 
 /** The changes of the repository's git folder: in the overlay of the root, or in its own if it lies outside. */
-export function gitOf(
+export function gitChangesOfRoot(
   root: string,
   { outer: [outer], gitFiles }: CallTree['scan'],
   view: OverlayWrites,
@@ -18,13 +18,13 @@ export function gitOf(
   if (own)
     return combineChanges(
       gitChanges(own, root, view),
-      modules.map((each) => ofModule(root, each, view)),
+      modules.map((each) => moduleChanges(root, each, view)),
     );
   return outer && view.other ? gitChanges(outer.repository, outer.folder, view.other) : null;
 }
 
 /** Changes of a submodule's repository; they are labelled with the submodule's name. */
-function ofModule(root: string, folders: RepositoryFolders, view: OverlayWrites): GitChanges | null {
+function moduleChanges(root: string, folders: RepositoryFolders, view: OverlayWrites): GitChanges | null {
   const changes = gitChanges(folders, root, view);
   const name = relative(modulesOf(root), folders.gitDir);
   return changes && { ...changes, lost: changes.lost.map((what) => `${what} of the submodule ${name}`) };
@@ -63,7 +63,7 @@ function nextStep(lost: readonly string[]): string {
  *
  * @param kept `files` if the command's changes of files are kept
  */
-export function withGit(
+export function reportGitChanges(
   { outcome, effects }: ToolReport,
   git: GitChanges | null,
   kept: 'files' | 'nothing',

@@ -472,13 +472,20 @@ describe('the proposed hopgate.yaml', () => {
 
   it('builds with Meson, or with autotools and a generated or committed configure', async () => {
     const line = async (files: { readonly [path: string]: string }) => (await tests(files)).map(({ run }) => run);
-    expect(await line({ 'meson.build': '' })).toEqual([expect.stringContaining('meson test -C')]);
+    const meson = {
+      'meson.build': "if ok\n  subdir('a')\nendif",
+      'a/meson.build': "subdir('b/')",
+      'a/b/meson.build': "test('t', e)",
+    };
+    expect(await line(meson)).toEqual([expect.stringContaining('meson test -C')]);
     const autotools = { 'configure.ac': '', 'Makefile.am': 'TESTS = a', Makefile: 'check:' };
     expect(await line(autotools)).toEqual([
       expect.stringMatching(/autoreconf --install && .\/configure && make check$/),
     ]);
     expect(await line({ ...autotools, configure: '' })).toEqual([expect.stringMatching(/cd \$b && .\/configure/)]);
-    const all = { ...autotools, 'meson.build': '', 'CMakeLists.txt': 'enable_testing()' };
+    expect(await line({ ...autotools, 'meson.build': '# test()' })).toEqual(await line(autotools));
+    expect(await line({ ...autotools, ...meson })).toEqual(await line(meson));
+    const all = { ...autotools, ...meson, 'CMakeLists.txt': 'enable_testing()' };
     expect(await line(all)).toEqual([expect.stringContaining('ctest')]);
   });
 

@@ -69,7 +69,7 @@ export function otherTests(tree: DiskTree): readonly FoundTest[] {
       ...['sh', '-c'],
       'b=$(mktemp -d) && cmake -S . -B $b && cmake --build $b && ctest --test-dir $b --output-on-failure',
     ]),
-    ...found(has('meson.build'), [
+    ...found(hasMesonTest(tree) ? 'meson.build' : undefined, [
       'sh',
       '-c',
       'b=$(mktemp -d) && meson setup $b && meson test -C $b --print-errorlogs',
@@ -97,6 +97,14 @@ export function otherTests(tree: DiskTree): readonly FoundTest[] {
     ...found(bats, ['bats', '--tap', bats ?? ''], 'tap'),
     ...buildSystems.slice(0, 1),
   ];
+}
+
+/** True if `meson.build`, or one in a folder that it includes, has a test: without one, `meson test` passes. */
+function hasMesonTest(tree: DiskTree, folder = ''): boolean {
+  const text = tree.read(`${folder}meson.build`) ?? '';
+  if (/^\s*test *\(/m.test(text)) return true;
+  const included = [...text.matchAll(/^\s*subdir *\( *'([\w.+-]+)(?:\/*)'/gm)];
+  return included.some(([, name]) => name !== '..' && name !== '.' && hasMesonTest(tree, `${folder}${name}/`));
 }
 
 /** The first of the usual test scripts that is written for a shell. */

@@ -24,7 +24,7 @@ import type { Pin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
 import { suggest } from './spec/names.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
-import { timeOrderedId } from './stores/time-ordered.ts';
+import { timeOrderedId } from './stores/time-ordered-id.ts';
 import type { SessionSpans } from './telemetry/index.ts';
 import { judgePaths } from './tools/judge-paths.ts';
 

@@ -1,5 +1,5 @@
 import { holderRuns, processHolder } from '../base/process-holder.ts';
-import { nodeSqlite, switchToWal } from '../stores/node-sqlite.ts';
+import { nodeSqlite, switchToWal } from '../stores/sqlite/node-sqlite.ts';
 import { RunFailure, type RunReply } from './run-reply.ts';
 
 /** How long the reply of a finished run is kept, in milliseconds. */

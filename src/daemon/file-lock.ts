@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
+import { isBusy, nodeSqlite } from '../stores/sqlite/node-sqlite.ts';
 
 /** Interval of attempts for a lock that another process holds, in milliseconds. */
 const RETRY_MS = 5;

@@ -3,7 +3,7 @@ import { openEvidence } from '../open-evidence.ts';
 import { type OpenOptions, openSession, randomIds } from '../open-session.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { Session } from '../session/session.ts';
-import { isBusy } from '../stores/node-sqlite.ts';
+import { isBusy } from '../stores/sqlite/node-sqlite.ts';
 import type { HostOptions } from './conversations/session-host-options.ts';
 
 /** Interval of attempts for a session that another process writes, in milliseconds. */

@@ -158,15 +158,18 @@ export function matchesQuery(query: ResolvedQuery, entry: EntryDraft): boolean {
   );
 }
 
+/** A match of a query, and where it is in the order of the results. */
+export interface PositionedEntry {
+  readonly position: QueryPosition;
+  readonly found: FoundEntry;
+}
+
 /** Cuts sorted results to one page and adds the cursor of the next. */
-export function pageOf(
-  query: ResolvedQuery,
-  found: readonly { readonly place: QueryPosition; readonly found: FoundEntry }[],
-): QueryPage {
-  const page = found.slice(0, query.limit);
+export function pageOf(query: ResolvedQuery, results: readonly PositionedEntry[]): QueryPage {
+  const page = results.slice(0, query.limit);
   const last = page.at(-1);
   return {
-    entries: page.map((one) => one.found),
-    next: last === undefined || found.length <= query.limit ? null : cursorOf(last.place),
+    entries: page.map(({ found }) => found),
+    next: last === undefined || results.length <= query.limit ? null : cursorOf(last.position),
   };
 }

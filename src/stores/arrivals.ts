@@ -1,4 +1,4 @@
-import { nodeSqlite } from './node-sqlite.ts';
+import { nodeSqlite } from './sqlite/node-sqlite.ts';
 
 /** One entry's position: in its store by order of arrival, and in its session. */
 export interface Arrival {
@@ -17,7 +17,7 @@ export interface Arrivals {
   close(): void;
 }
 
-/** Opens the order of arrival of a store's file. The file must exist. */
+/** Opens a store's file to read the order in which its entries arrived. The file must exist. */
 export function arrivalsOf(file: string): Arrivals {
   const db = new (nodeSqlite().DatabaseSync)(file, { readOnly: true });
   db.exec('PRAGMA busy_timeout = 1000; PRAGMA trusted_schema = OFF');

@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
+import { IN_MEMORY } from './sqlite/sqlite-schema.ts';
 import { sqliteStore } from './sqlite.ts';
-import { IN_MEMORY } from './sqlite-schema.ts';
 
 /**
  * Evidence store in memory; it lives as long as the process and writes no file.

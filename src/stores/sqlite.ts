@@ -1,40 +1,37 @@
 import { hash as digest } from 'node:crypto';
-import type { StoredBytes } from '../evidence/chain.ts';
-import type { StoredEntry } from '../evidence/entry.ts';
-import type { FoundEntry } from '../evidence/evidence-query.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EvidenceStore, OperatorNote, StoredFold, StoreError } from '../ports/evidence-store.ts';
+import type { EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
-import { DataVersion } from './data-version.ts';
-import { entryWriter, ephemeralWriter } from './entry-writer.ts';
-import { GroupCommit } from './group-commit.ts';
-import { StoreCheck } from './integrity/store-check.ts';
-import { sqliteMessages } from './messages/sqlite-messages.ts';
-import { chainOf } from './reply-chain.ts';
 import {
-  isFromTheFuture,
   judgeAppend,
   judgeEphemeral,
   judgeLease,
-  type LeaseRow,
-  noteOf,
-  readStored,
-  seal,
+  judgeRefusal,
+  readStoredEntry,
+  sealAppend,
   sealEphemeral,
-  shortened,
-  storeError,
-  takeoverNote,
 } from './rules/append-rules.ts';
-import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
-import { connect } from './sqlite-connection.ts';
-import { pageFrom, readAll, readEphemeral, readingsOf, StatementCache } from './sqlite-query.ts';
-import { blobReferences, collectBlobs, eraseBodies } from './sqlite-removal.ts';
-import { currentSchema, IN_MEMORY } from './sqlite-schema.ts';
-import { storeViews } from './sqlite-view.ts';
-import { STORE_SQL, statementsOf } from './statements.ts';
-import { keyFileOfUser, StoreKey } from './store-key.ts';
-import { summarise } from './summary.ts';
-import { WriteCache } from './write-cache.ts';
+import { checkQuery, checkTime, toQueryPage } from './rules/query-rules.ts';
+import { replyChainOf } from './rules/reply-chain.ts';
+import { DataVersion } from './sqlite/data-version.ts';
+import { GroupCommit } from './sqlite/group-commit.ts';
+import { StoreCheck } from './sqlite/integrity/store-check.ts';
+import { blobTable } from './sqlite/sqlite-blobs.ts';
+import { connect } from './sqlite/sqlite-connection.ts';
+import { entryTable } from './sqlite/sqlite-entries.ts';
+import { eraser } from './sqlite/sqlite-erasure.ts';
+import { STORE_NAME, sqliteError } from './sqlite/sqlite-error.ts';
+import { foldTable } from './sqlite/sqlite-folds.ts';
+import { leaseTable } from './sqlite/sqlite-leases.ts';
+import { sqliteMessages } from './sqlite/sqlite-messages.ts';
+import { noteTable } from './sqlite/sqlite-notes.ts';
+import { findMatches } from './sqlite/sqlite-query.ts';
+import { IN_MEMORY } from './sqlite/sqlite-schema.ts';
+import { sessionTable } from './sqlite/sqlite-sessions.ts';
+import { writeView } from './sqlite/sqlite-view.ts';
+import { prepareOnce } from './sqlite/statements.ts';
+import { keyFileOfUser, StoreKey } from './sqlite/store-key.ts';
+import { WriteCache } from './sqlite/write-cache.ts';
 
 export interface SqliteStoreOptions {
   readonly clock?: Clock;
@@ -48,15 +45,13 @@ export interface SqliteStoreOptions {
   /** Read the file without writing to it or its folder; each write fails. Default: false. */
   readonly readOnly?: boolean;
   /**
-   * The file of the key that authenticates stored states and leases; it must not be in the database's folder. Default:
-   * one per user, `$XDG_STATE_HOME/hopgate/kept-states.key`. Without it sessions are folded from their first entry.
+   * The file of the key that signs folds and leases; it must not be in the database's folder. Default: one per user,
+   * `$XDG_STATE_HOME/hopgate/kept-states.key`. Without it sessions are folded from their first entry.
    */
   readonly keyFile?: string;
   /** Called after each transaction with the number of writes that became durable. */
   readonly onCommit?: (writes: number) => void;
 }
-
-const NAME = 'sqlite';
 
 /**
  * Evidence store in one SQLite file (WAL, synchronous FULL): acknowledged entries survive a crash and a power cut.
@@ -68,57 +63,40 @@ const NAME = 'sqlite';
  * const store = sqliteStore('/home/me/.local/state/hopgate/evidence.db');
  */
 export function sqliteStore(file: string, options: SqliteStoreOptions = {}): EvidenceStore {
-  const {
-    clock = Date,
-    busyMs = 5000,
-    readOnly = false,
-    checkpointPages,
-    onCommit = () => {},
-    keyFile = keyFileOfUser(),
-  } = options;
-  const { db, close, patiently, read: readPatiently } = connect(NAME, file, { busyMs, readOnly, checkpointPages });
-  const sql = statementsOf(db, STORE_SQL);
-  const addEntry = entryWriter(db);
-  const addEphemeral = ephemeralWriter(db);
-  const statements = new StatementCache(db);
+  const { clock = Date, busyMs = 5000, readOnly = false, checkpointPages, onCommit, keyFile } = options;
+  const inMemory = file === IN_MEMORY;
+  const connection = connect(file, busyMs, readOnly, checkpointPages);
+  const { db } = connection;
+  const key = new StoreKey(inMemory ? null : (keyFile ?? keyFileOfUser()));
   const version = new DataVersion(db);
   const cache = new WriteCache(version);
-  const inMemory = file === IN_MEMORY;
-  const key = new StoreKey(inMemory ? null : keyFile);
-  const writer = new GroupCommit(NAME, db, busyMs, onCommit, {
-    begun: () => cache.refresh(),
-    committed: () => version.committed(),
-    undone: () => cache.forget(),
-    ...(inMemory ? { soon: queueMicrotask } : {}),
+  const entries = entryTable(db, cache);
+  const leases = leaseTable(db, key, cache);
+  const folds = foldTable(db, key);
+  const sessions = sessionTable(db, leases.get);
+  const blobs = blobTable(db, file);
+  const notes = noteTable(db);
+  const eraseBodies = eraser(db);
+  const prepare = prepareOnce(db);
+  const view = writeView(entries, leases, cache);
+  const writer = new GroupCommit(db, busyMs, {
+    onBegin: () => cache.refresh(),
+    onRollback: () => cache.clear(),
+    onCommit: (writes) => {
+      version.committed();
+      onCommit?.(writes);
+    },
+    ...(inMemory ? { schedule: queueMicrotask } : {}),
   });
   let closing: Promise<void> | null = null;
+  let messages: MessageStore | null = null;
 
   const assertOpen = (): void => {
-    if (closing !== null) throw storeError(NAME, 'store-failed', `${file} is closed; open the store again`);
+    if (closing !== null) throw sqliteError('store-failed', `${file} is closed; open the store again`);
   };
-  const reading = <T>(work: () => T): T => {
+  const read = <T>(work: () => T): T => {
     assertOpen();
-    return readPatiently(work);
-  };
-  const read = (row: unknown): StoredEntry => readStored(NAME, row as StoredBytes);
-  const { view, ours, lastOf } = storeViews(NAME, sql, cache);
-  /** Also removes deleted data from the write-ahead log. If another process is reading, the next checkpoint does it. */
-  const forget = (): void => {
-    if (closing === null) patiently(() => sql.truncate.get());
-  };
-  const findAny = (id: string): FoundEntry | null => {
-    const durable = view.find(id);
-    if (durable !== null) return durable;
-    const row = sql.ephemeral.get(id);
-    return row === undefined ? null : readEphemeral(row);
-  };
-  const insertNote = ({ at, code, sessionId, message }: OperatorNote): void => {
-    sql.addNote.run(at, code, sessionId, message);
-  };
-  const putLease = (sessionId: string, lease: LeaseRow): void => {
-    cache.forgetLease(sessionId);
-    const { holder, until, ttl } = lease;
-    sql.putLease.run(sessionId, holder, until, ttl, key.codeOfLease(sessionId, lease, true) ?? '');
+    return connection.read(work);
   };
   const write = async <T>(
     sessionId: string | null,
@@ -126,180 +104,140 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     durable = true,
   ): Promise<T> => {
     assertOpen();
-    const refused = (error: StoreError): void => {
-      const note = noteOf(error, sessionId, clock.now());
-      if (note !== null) insertNote(note);
-      const held = note?.code === 'session-busy' && sessionId !== null ? view.leaseOf(sessionId) : null;
-      if (held && sessionId !== null && isFromTheFuture(held, clock.now()))
-        putLease(sessionId, shortened(held, clock.now()));
+    const noteRefusal = (error: StoreError): void => {
+      const held = sessionId === null ? null : leases.get(sessionId);
+      const refusal = judgeRefusal(error, sessionId, held, clock.now());
+      if (refusal !== null) notes.add(refusal.note);
+      if (refusal?.lease && sessionId !== null) leases.put(sessionId, refusal.lease);
     };
-    return writer.run((isSecond) => work(clock.now(), isSecond), refused, durable);
+    return writer.run((isSecond) => work(clock.now(), isSecond), noteRefusal, durable);
   };
-
   /** Leases concern only processes of this boot, so they need not survive a power cut. */
-  const leasing = <T>(sessionId: string, work: (now: number) => T): Promise<T> => write(sessionId, work, false);
-
-  const putFold = (sessionId: string, fold: StoredFold): void => {
-    if (sql.erased.get(sessionId) !== undefined) return;
-    const code = key.codeOf(sessionId, fold, true);
-    if (code !== null) sql.keepFold.run(sessionId, fold.head.seq, fold.head.hash, fold.text, code);
+  const writeLease = <T>(sessionId: string, work: (now: number) => T): Promise<T> => write(sessionId, work, false);
+  /** Removes deleted data from the write-ahead log, too. If another process is reading, the next checkpoint does it. */
+  const truncateLog = (): void => {
+    if (closing === null) connection.waitForLock(() => db.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
   };
-
-  let messages: MessageStore | null = null;
 
   return {
-    name: NAME,
+    name: STORE_NAME,
 
     get failed() {
       return writer.failed;
     },
 
     get messages() {
-      messages ??= sqliteMessages(db, version, (work) => write(null, work), reading);
+      messages ??= sqliteMessages(db, version, (work) => write(null, work), read);
       return messages;
     },
 
     acquire: (sessionId, holder, ttl) =>
-      leasing(sessionId, (now) => {
-        const { lease, note } = judgeLease(ours, now, sessionId, holder, ttl);
-        putLease(sessionId, lease);
+      writeLease(sessionId, (now) => {
+        const { lease, note } = judgeLease(view, now, sessionId, holder, ttl);
+        leases.put(sessionId, lease);
         if (note !== null) {
-          insertNote(takeoverNote(note, sessionId, now));
-          sql.dropSessionWaits.run(sessionId);
+          notes.add(note);
+          leases.endWaits(sessionId);
         }
         return { sessionId, holder, until: lease.until };
       }),
 
     release: ({ sessionId, holder }, fold) =>
-      leasing(sessionId, () => {
-        cache.forgetLease(sessionId);
-        const { changes } = sql.dropLease.run(sessionId, holder);
-        if (fold !== undefined && changes > 0) putFold(sessionId, fold);
+      writeLease(sessionId, () => {
+        if (leases.remove(sessionId, holder) && fold !== undefined) folds.put(sessionId, fold);
       }),
 
     keepFold: ({ sessionId, holder }, fold) =>
-      leasing(sessionId, () => {
-        if (view.leaseOf(sessionId)?.holder === holder) putFold(sessionId, fold);
+      writeLease(sessionId, () => {
+        if (leases.get(sessionId)?.holder === holder) folds.put(sessionId, fold);
       }),
 
-    keptFold: async (sessionId) =>
-      reading(() => {
-        const row = sql.fold.get(sessionId);
-        if (row === undefined) return null;
-        const fold = { head: { seq: Number(row['seq']), hash: String(row['hash']) }, text: String(row['text']) };
-        return key.codeOf(sessionId, fold, false) === row['digest'] ? fold : null;
-      }),
+    keptFold: async (sessionId) => read(() => folds.get(sessionId)),
 
     async append(lease, after, drafts) {
       assertOpen();
-      const { drafts: complete, sealed } = seal(NAME, lease, after, drafts, clock.now());
+      const { drafts: complete, sealed } = sealAppend(STORE_NAME, lease, after, drafts, clock.now());
       return write(lease.sessionId, (now, isSecond) => {
         // Ids are nearly always new. If one is not, the insert fails, and the second run searches for each.
-        const granted = judgeAppend(ours, now, lease, after, complete, sealed, !isSecond);
-        for (const stored of granted.fresh) {
-          const { sessionId, id, seq, hash } = stored.entry;
-          const at = Date.parse(stored.entry.at);
-          addEntry(stored, at, at < cache.head(sessionId, lastOf).at);
-          cache.move(sessionId, id, { seq, hash, at });
-        }
-        if (granted.lease !== null) putLease(lease.sessionId, granted.lease);
-        return granted.stored;
+        const accepted = judgeAppend(view, now, lease, after, complete, sealed, !isSecond);
+        for (const stored of accepted.fresh) entries.add(stored);
+        if (accepted.lease !== null) leases.put(lease.sessionId, accepted.lease);
+        return accepted.stored;
       });
     },
 
     async appendEphemeral(sessionId, drafts) {
       assertOpen();
-      const entries = sealEphemeral(NAME, sessionId, drafts, clock.now());
+      const sealed = sealEphemeral(STORE_NAME, sessionId, drafts, clock.now());
       return write(sessionId, () => {
-        for (const entry of judgeEphemeral(ours, entries)) addEphemeral(entry);
-        return entries;
+        for (const entry of judgeEphemeral(view, sealed)) entries.addEphemeral(entry);
+        return sealed;
       });
     },
 
-    head: async (sessionId) => reading(() => view.headOf(sessionId)),
+    head: async (sessionId) =>
+      read(() => {
+        const { seq, hash } = entries.last(sessionId);
+        return { seq, hash };
+      }),
 
     async *entries(sessionId, { from = 0 } = {}) {
       // The first pages are small, because many callers need only the first entry.
-      for (let [next, most] = [from, 1]; ; most *= 16) {
-        const page = reading(() => pageFrom(sql, sessionId, next, most));
-        for (const row of page) yield read(row);
+      for (let [next, limit] = [from, 1]; ; limit *= 16) {
+        const page = read(() => entries.page(sessionId, next, limit));
+        for (const row of page) yield readStoredEntry(STORE_NAME, row);
         if (page.length === 0) return;
-        next = Number(page.at(-1)!['seq']) + 1;
+        next = page.at(-1)!.seq + 1;
       }
     },
 
-    get: async (id) => reading(() => view.find(id)),
+    get: async (id) => read(() => entries.find(id)),
 
-    async query(asked) {
-      const checked = checkQuery(NAME, asked);
-      return reading(() => answer(NAME, checked, readAll(statements, readingsOf(statements, checked))));
+    async query(query) {
+      const checked = checkQuery(STORE_NAME, query);
+      return read(() => toQueryPage(STORE_NAME, checked, findMatches(prepare, checked)));
     },
 
-    replyChain: async (id) => reading(() => chainOf(NAME, id, findAny)),
+    replyChain: async (id) =>
+      read(() => replyChainOf(STORE_NAME, id, (each) => entries.find(each) ?? entries.findEphemeral(each))),
 
-    sessions: async () =>
-      reading(() =>
-        sql.openings.all().map((row) => {
-          const { entry } = read(row);
-          const { sessionId } = entry;
-          const name = row['name'] === null ? null : String(row['name']);
-          const archived = row['archived'] === 1;
-          const facts = { agent: String(row['agent']), pin: String(row['pin']), name, archived };
-          const last = read(sql.last.get(sessionId)).entry;
-          return summarise(facts, entry, last, row['closed'] === 1, view.leaseOf(sessionId), clock.now());
-        }),
-      ),
+    sessions: async () => read(() => sessions.list(clock.now())),
 
-    label: (sessionId, { name, archived }) =>
-      write(null, () => {
-        const mark = archived === undefined ? null : Number(archived);
-        const { changes } = sql.label.run(sessionId, Number(name !== undefined), name ?? null, mark);
-        if (changes === 0) throw storeError(NAME, 'session-not-found', `there is no session ${sessionId}`);
-      }),
+    label: (sessionId, label) => write(null, () => sessions.label(sessionId, label)),
 
     async putBlob(bytes) {
       const hash = digest('sha256', bytes);
       const copy = new Uint8Array(bytes);
-      await write(null, (now) => sql.addBlob.run(hash, copy, now));
+      await write(null, (now) => blobs.put(hash, copy, now));
       return hash;
     },
 
-    getBlob: async (hash) =>
-      reading(() => {
-        const bytes = sql.blob.get(hash)?.['bytes'] as Uint8Array | undefined;
-        if (bytes === undefined) return null;
-        if (digest('sha256', bytes) === hash) return bytes;
-        throw storeError(NAME, 'store-failed', `blob ${hash} in ${file} was changed: its bytes have another hash`);
-      }),
+    getBlob: async (hash) => read(() => blobs.get(hash)),
 
-    blobReferences: async (hash) => reading(() => blobReferences(statements, hash)),
+    blobReferences: async (hash) => read(() => blobs.references(hash)),
 
     async collectBlobs({ olderThan }) {
-      const before = checkTime(NAME, olderThan);
-      const collected = await write(null, () => collectBlobs(statements, before));
-      forget();
+      const before = checkTime(STORE_NAME, olderThan);
+      const collected = await write(null, () => blobs.collect(before));
+      truncateLog();
       return { collected };
     },
 
     async erase(what) {
-      const erased = await write(null, (now) => eraseBodies(NAME, statements, what, now));
+      const erased = await write(null, (now) => eraseBodies(what, now));
       if ('sessionId' in what) await this.messages?.eraseTexts(`session:${what.sessionId}`);
-      forget();
+      truncateLog();
       return { erased };
     },
 
-    problems: async () =>
-      reading(() => new StoreCheck(db).run(key, clock.now(), currentSchema(), (bytes) => digest('sha256', bytes))),
+    problems: async () => read(() => new StoreCheck(db).run(key, clock.now())),
 
-    note: (note) => write(null, () => insertNote(note)),
+    note: (note) => write(null, () => notes.add(note)),
 
-    notes: async ({ limit = -1 } = {}) =>
-      reading(() =>
-        sql.notes.all(Number.isFinite(limit) ? limit : -1).map((row) => ({ ...row }) as unknown as OperatorNote),
-      ),
+    notes: async ({ limit = -1 } = {}) => read(() => notes.newest(limit)),
 
     close() {
-      closing ??= writer.drained().then(close);
+      closing ??= writer.drained().then(connection.close);
       return closing;
     },
   };

@@ -7,7 +7,7 @@ import { DialIns, dialIn } from '../../src/agency/dial-in.ts';
 import { openNode } from '../../src/agency/open-node.ts';
 import { openRunJournal, type RunJournal } from '../../src/agency/run-journal.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
-import { nodeSqlite } from '../../src/stores/node-sqlite.ts';
+import { nodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { until } from '../server/kit.ts';
 import { agencyWith, breakingWire, countingAgent, folder, nodeWith, run, served } from './kit.ts';
 

@@ -4,7 +4,7 @@ import { createSession } from '../../src/session/create-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
-import { timeOrderedId } from '../../src/stores/time-ordered.ts';
+import { timeOrderedId } from '../../src/stores/time-ordered-id.ts';
 import { type Pace, paceOf } from './pace.ts';
 
 const specs = await loadSpecs('default');

@@ -1,7 +1,7 @@
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite';
 import { assign, createActor, setup } from 'xstate';
-import { type Database, nodeSqlite } from '../../src/stores/node-sqlite.ts';
+import { type Database, nodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { type Pace, paceOf } from './pace.ts';
 import { inFolder } from './raw-sqlite.ts';
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
-import { type Database, nodeSqlite } from '../../src/stores/node-sqlite.ts';
+import { type Database, nodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
+import { openDatabase } from '../../src/stores/sqlite/sqlite-schema.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { openDatabase } from '../../src/stores/sqlite-schema.ts';
 import { stepsInto } from './gated-steps.ts';
 import { type Pace, paceOf } from './pace.ts';
 
@@ -46,7 +46,7 @@ export function entryRows(rows: number, sessions: number): Promise<readonly Row[
 export function rawInserts(rows: readonly Row[], batch: number, indexed: boolean): Promise<Pace> {
   return inFolder(async (file) => {
     const columns = Object.keys(rows[0]!).filter((column) => column !== 'nth');
-    const db = indexed ? openDatabase('bench', file, 0) : bareTable(file, columns);
+    const db = indexed ? openDatabase(file, 0) : bareTable(file, columns);
     const values = rows.map((row) => columns.map((column) => row[column]!));
     const insert = db.prepare(`INSERT INTO entries (${columns}) VALUES (${columns.map(() => '?')})`);
     const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')];

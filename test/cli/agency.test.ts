@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAlive } from '../../src/base/process.ts';
 import { evidenceFile } from '../../src/project/state-dir.ts';
-import { nodeSqlite } from '../../src/stores/node-sqlite.ts';
+import { nodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { agencyWith, countingAgent, folder, INPUTS } from '../agency/kit.ts';
 import { until } from '../server/kit.ts';
 import { machine } from './run.ts';

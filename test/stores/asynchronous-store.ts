@@ -3,24 +3,21 @@ import { EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
 import type { EphemeralEntry } from '../../src/evidence/evidence-query.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { type EvidenceStore, type OperatorNote, StoreError } from '../../src/ports/evidence-store.ts';
-import { chainOf } from '../../src/stores/reply-chain.ts';
 import {
-  isFromTheFuture,
   judgeAppend,
   judgeEphemeral,
   judgeLease,
+  judgeRefusal,
   type LeaseRow,
-  noteOf,
-  readStored,
-  seal,
+  readStoredEntry,
+  sealAppend,
   sealEphemeral,
-  shortened,
   storeError,
-  takeoverNote,
 } from '../../src/stores/rules/append-rules.ts';
-import { answer, checkQuery, checkTime } from '../../src/stores/rules/query-rules.ts';
+import { checkQuery, checkTime, toQueryPage } from '../../src/stores/rules/query-rules.ts';
 import { readView, type StoreReader } from '../../src/stores/rules/read-view.ts';
-import { eventOf, sessionFacts, summarise } from '../../src/stores/summary.ts';
+import { replyChainOf } from '../../src/stores/rules/reply-chain.ts';
+import { eventOf, sessionFacts, summariseSession } from '../../src/stores/rules/session-summary.ts';
 import { blobReferences, collectBlobs, eraseBodies } from './memory-removal.ts';
 import { findNewest, type MemoryTables } from './memory-tables.ts';
 import { type Row, WorkerDatabase } from './worker-database.ts';
@@ -37,7 +34,7 @@ const TABLES = [
   'notes (nth INTEGER PRIMARY KEY, note TEXT)',
 ];
 
-const read = (row: Row): StoredEntry => readStored(NAME, row as never);
+const read = (row: Row): StoredEntry => readStoredEntry(NAME, row as never);
 const parse = <T>(row: Row | undefined, column: string): T | null =>
   row === undefined ? null : JSON.parse(String(row[column]));
 
@@ -79,12 +76,11 @@ export async function asynchronousStore(file: string, clock: Clock): Promise<Evi
     try {
       return await inTransaction(() => work(clock.now()));
     } catch (error) {
-      const note = error instanceof StoreError ? noteOf(error, session, clock.now()) : null;
-      if (note)
+      if (error instanceof StoreError)
         await inTransaction(async () => {
-          await addNote(note);
-          const held = note.code === 'session-busy' ? await reader.leaseOf(session) : null;
-          if (held && isFromTheFuture(held, clock.now())) await putLease(session, shortened(held, clock.now()));
+          const refusal = judgeRefusal(error, session, await reader.leaseOf(session), clock.now());
+          if (refusal !== null) await addNote(refusal.note);
+          if (refusal?.lease) await putLease(session, refusal.lease);
         });
       throw error;
     }
@@ -99,7 +95,7 @@ export async function asynchronousStore(file: string, clock: Clock): Promise<Evi
   const findIn =
     ({ byId, ephemeral }: MemoryTables) =>
     (id: string) =>
-      byId.has(id) ? readStored(NAME, byId.get(id)!) : (ephemeral.get(id)?.found ?? null);
+      byId.has(id) ? readStoredEntry(NAME, byId.get(id)!) : (ephemeral.get(id)?.found ?? null);
 
   return {
     name: NAME,
@@ -107,7 +103,7 @@ export async function asynchronousStore(file: string, clock: Clock): Promise<Evi
       write(sessionId, async (now) => {
         const { lease, note } = judgeLease(await readView(reader, sessionId), now, sessionId, holder, ttl);
         await putLease(sessionId, lease);
-        if (note !== null) await addNote(takeoverNote(note, sessionId, now));
+        if (note !== null) await addNote(note);
         return { sessionId, holder, until: lease.until };
       }),
     release: ({ sessionId, holder }, fold) =>
@@ -123,7 +119,7 @@ export async function asynchronousStore(file: string, clock: Clock): Promise<Evi
         parse((await db.run('SELECT fold FROM folds WHERE session = ?', sessionId))[0], 'fold'),
       ),
     async append(lease, after, drafts) {
-      const { drafts: complete, sealed } = seal(NAME, lease, after, drafts, clock.now());
+      const { drafts: complete, sealed } = sealAppend(NAME, lease, after, drafts, clock.now());
       return write(lease.sessionId, async (now) => {
         const view = await readView(reader, lease.sessionId, complete);
         const granted = judgeAppend(view, now, lease, after, complete, sealed);
@@ -154,21 +150,21 @@ export async function asynchronousStore(file: string, clock: Clock): Promise<Evi
     async query(asked) {
       const checked = checkQuery(NAME, asked);
       return withTables((tables) =>
-        answer(
+        toQueryPage(
           NAME,
           checked,
-          findNewest(tables, checked, (row) => readStored(NAME, row)),
+          findNewest(tables, checked, (row) => readStoredEntry(NAME, row)),
         ),
       );
     },
-    replyChain: (id) => withTables((tables) => chainOf(NAME, id, findIn(tables))),
+    replyChain: (id) => withTables((tables) => replyChainOf(NAME, id, findIn(tables))),
     sessions: () =>
       withTables(({ chains, sessions, leases }) =>
         [...chains]
           .map(([sessionId, chain]) => {
             const facts = sessions.get(sessionId)!;
-            const [first, last] = [chain[0]!, chain.at(-1)!].map((row) => readStored(NAME, row).entry);
-            return summarise(facts, first!, last!, facts.closed, leases.get(sessionId) ?? null, clock.now());
+            const [first, last] = [chain[0]!, chain.at(-1)!].map((row) => readStoredEntry(NAME, row).entry);
+            return summariseSession(facts, first!, last!, facts.closed, leases.get(sessionId) ?? null, clock.now());
           })
           .reverse()
           .sort((a, b) => (a.openedAt < b.openedAt ? 1 : a.openedAt > b.openedAt ? -1 : 0)),

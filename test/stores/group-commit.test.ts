@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { StoreError } from '../../src/ports/evidence-store.ts';
-import { GroupCommit } from '../../src/stores/group-commit.ts';
+import { GroupCommit } from '../../src/stores/sqlite/group-commit.ts';
 
 function setUp() {
   const db = new DatabaseSync(':memory:');
@@ -12,7 +12,7 @@ function setUp() {
       .prepare('SELECT word FROM rows')
       .all()
       .map(({ word }) => word);
-  return { writer: new GroupCommit('sqlite', db, 1000, () => {}), add, words };
+  return { writer: new GroupCommit(db, 1000), add, words };
 }
 
 it('a failing job undoes only its own writes', async () => {
@@ -58,7 +58,7 @@ it('a disk failure within a job fails the whole batch and all later jobs', async
 
 it('only a batch with a job that must survive a power cut waits for the disk', async () => {
   const db = new DatabaseSync(':memory:');
-  const writer = new GroupCommit('sqlite', db, 1000, () => {});
+  const writer = new GroupCommit(db, 1000);
   const level = () => db.prepare('PRAGMA synchronous').get()?.['synchronous'];
   const [NORMAL, FULL] = [1, 2];
   const passing = () => writer.run(level, () => {}, false);

@@ -1,7 +1,7 @@
 import { blobsIn } from '../../src/evidence/redaction.ts';
 import type { BlobReferences, Erasure } from '../../src/ports/evidence-store.ts';
-import { notFound, writtenBy } from '../../src/stores/reply-chain.ts';
 import { storeError } from '../../src/stores/rules/append-rules.ts';
+import { entryNotFound, sessionIsWritten } from '../../src/stores/rules/reply-chain.ts';
 import type { MemoryRow, MemoryTables } from './memory-tables.ts';
 
 export function blobReferences({ byId, ephemeral, sessions }: MemoryTables, hash: string): BlobReferences {
@@ -33,7 +33,7 @@ export function eraseBodies(store: string, tables: MemoryTables, what: Erasure, 
   for (const row of rows) {
     const { sessionId } = JSON.parse(row.head) as { sessionId: string };
     const held = tables.leases.get(sessionId);
-    if (held !== undefined && held.until > now) throw writtenBy(store, sessionId, held);
+    if (held !== undefined && held.until > now) throw sessionIsWritten(store, sessionId, held);
   }
   for (const row of rows) tables.folds.delete((JSON.parse(row.head) as { sessionId: string }).sessionId);
   let erased = 0;
@@ -52,7 +52,7 @@ function rowsOf(store: string, { byId, chains }: MemoryTables, what: Erasure): r
   }
   return what.ids.map((id) => {
     const row = byId.get(id);
-    if (row === undefined) throw notFound(store, id);
+    if (row === undefined) throw entryNotFound(store, id);
     return row;
   });
 }

@@ -1,10 +1,15 @@
 import type { StoredBytes } from '../../src/evidence/chain.ts';
 import type { StoredEntry } from '../../src/evidence/entry.ts';
-import { byNewest, type EphemeralEntry, matchesQuery, type ResolvedQuery } from '../../src/evidence/evidence-query.ts';
+import {
+  byNewest,
+  type EphemeralEntry,
+  matchesQuery,
+  type PositionedEntry,
+  type ResolvedQuery,
+} from '../../src/evidence/evidence-query.ts';
 import type { StoredFold } from '../../src/ports/evidence-store.ts';
 import type { LeaseRow } from '../../src/stores/rules/append-rules.ts';
-import type { Placed } from '../../src/stores/rules/query-rules.ts';
-import type { StoredLabel, StoredSessionFacts } from '../../src/stores/summary.ts';
+import type { StoredLabel, StoredSessionFacts } from '../../src/stores/rules/session-summary.ts';
 
 /** An entry's bytes and its arrival number in the whole store. */
 export interface MemoryRow extends StoredBytes {
@@ -33,16 +38,16 @@ export function findNewest(
   { byId, ephemeral }: MemoryTables,
   query: ResolvedQuery,
   read: (row: MemoryRow) => StoredEntry,
-): readonly Placed[] {
+): readonly PositionedEntry[] {
   const durable = [...byId.values()].map((row) => placed(read(row), row.nth, false));
   const passing = [...ephemeral.values()].map(({ found, nth }) => placed(structuredClone(found), nth, true));
   return [...durable, ...(query.ephemeral === true ? passing : [])]
     .filter(({ found }) => matchesQuery(query, found.entry))
-    .filter(({ place }) => query.after === null || byNewest(query.after, place) < 0)
-    .sort((a, b) => byNewest(a.place, b.place));
+    .filter(({ position: place }) => query.after === null || byNewest(query.after, place) < 0)
+    .sort((a, b) => byNewest(a.position, b.position));
 }
 
-const placed = (found: Placed['found'], nth: number, ephemeral: boolean): Placed => ({
-  place: { at: Date.parse(found.entry.at), ephemeral, nth },
+const placed = (found: PositionedEntry['found'], nth: number, ephemeral: boolean): PositionedEntry => ({
+  position: { at: Date.parse(found.entry.at), ephemeral, nth },
   found,
 });

@@ -8,9 +8,10 @@ import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { byNewest, type EvidenceQuery, matchesQuery, resolveQuery } from '../../src/evidence/evidence-query.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
+import { statementsOfQuery } from '../../src/stores/sqlite/sqlite-query.ts';
+import { openDatabase } from '../../src/stores/sqlite/sqlite-schema.ts';
+import { prepareOnce } from '../../src/stores/sqlite/statements.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { readingsOf, StatementCache } from '../../src/stores/sqlite-query.ts';
-import { openDatabase } from '../../src/stores/sqlite-schema.ts';
 import { conversation, draft, opening } from '../evidence/drafts.ts';
 
 let folder: string;
@@ -36,8 +37,8 @@ it.each<[EvidenceQuery, string[]]>([
   [{ ephemeral: true, after: AFTER }, ['entries_at', 'ephemeral_at']],
   [{ sessionId: 's', ephemeral: true }, ['entries_session', 'ephemeral_session']],
 ])('a page of %j is read along an index without sorting', (query, indexes) => {
-  const db = openDatabase('sqlite', file, 100);
-  const readings = readingsOf(new StatementCache(db), resolveQuery(query));
+  const db = openDatabase(file, 100);
+  const readings = statementsOfQuery(prepareOnce(db), resolveQuery(query));
   expect(readings.map(({ sql }) => /INDEXED BY (\w+)/.exec(sql)?.[1])).toEqual(indexes);
   for (const { sql, values } of readings) {
     const plan = db

@@ -6,7 +6,7 @@ import { createEncoder, type Encoder, length, toUint8Array, writeVarUint } from 
 import { type WebSocket, WebSocketServer } from 'ws';
 import { readSyncMessage, writeSyncStep1, writeUpdate } from 'y-protocols/sync';
 import type { Doc } from 'yjs';
-import { nodeSqlite, switchToWal } from '../../stores/node-sqlite.ts';
+import { nodeSqlite, switchToWal } from '../../stores/sqlite/node-sqlite.ts';
 import {
   type Contributions,
   contributionsOf,

@@ -12,7 +12,7 @@ import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
 import { SpecError } from '../../spec/check/issues.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
-import { openReadOnly } from '../../stores/sqlite-schema.ts';
+import { openReadOnly } from '../../stores/sqlite/sqlite-schema.ts';
 import { personsOf } from '../../tools/git/git-persons.ts';
 import { findRepository } from '../../tools/git/repository.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
@@ -150,7 +150,7 @@ export function diagnoseEvidence(root: string, io: Io): readonly Diagnosis[] {
   try {
     const file = evidenceFile(root, io.env);
     if (!isThere(file)) return [];
-    const { db, close } = openReadOnly('sqlite', file, 5000);
+    const { db, close } = openReadOnly(file, 5000);
     const found = String(db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
     close();
     if (found !== 'ok') throw new Error(found);

@@ -6,7 +6,7 @@ import { isEntryForm, readEntryForm } from '../../evidence/musn/entry-form.ts';
 import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
 import { type Par, reviewOf } from '../../evidence/patterns/par.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
-import { timeOrderedId } from '../../stores/time-ordered.ts';
+import { timeOrderedId } from '../../stores/time-ordered-id.ts';
 import { AUDITORS, READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';

@@ -29,42 +29,46 @@ export interface StoreView {
 /** A stored lease; each append renews it by `ttl` milliseconds. */
 export interface LeaseRow {
   readonly holder: string;
+  /** Epoch milliseconds. */
   readonly until: number;
   readonly ttl: number;
 }
 
 /** A renewal adds this share of the ttl to the promised time, so that the next appends need no write. */
 const RENEWAL_SLACK = 1 / 8;
-/** The maximum `ttl`, in milliseconds; a longer one is shortened. */
+/** The longest `ttl` of a writer, in milliseconds. */
 const MAX_TTL = 3_600_000;
 
-const longest = ({ ttl }: LeaseRow, now: number): number =>
+const latestEnd = ({ ttl }: LeaseRow, now: number): number =>
   Math.ceil(now + Math.min(Math.max(ttl, 0), MAX_TTL) * (1 + RENEWAL_SLACK));
 
 /** True if a lease lasts longer than a writer can ask for: it is forged, or the clock was ahead. */
 export const isFromTheFuture = (lease: LeaseRow, now: number): boolean =>
-  lease.ttl > MAX_TTL || lease.until > longest(lease, now) + 1;
+  lease.ttl > MAX_TTL || lease.until > latestEnd(lease, now) + 1;
 
-/** A lease whose end is at most one ttl away, for the writer that was refused because of it. */
-export const shortened = (lease: LeaseRow, now: number): LeaseRow => ({
+/** The lease with an end that is at most one ttl away. */
+const shortenLease = (lease: LeaseRow, now: number): LeaseRow => ({
   ...lease,
   ttl: Math.min(lease.ttl, MAX_TTL),
-  until: Math.min(lease.until, longest(lease, now)),
+  until: Math.min(lease.until, latestEnd(lease, now)),
 });
-
-/** A granted lease: the row to write and the note for the operator. */
-export interface Granted {
-  readonly lease: LeaseRow;
-  readonly note: string | null;
-}
 
 export const storeError = (store: string, code: StoreErrorCode, message: string, cause?: unknown): StoreError =>
   new StoreError(code, `[stores/${store}] ${message}`, cause === undefined ? undefined : { cause });
 
-const time = (ms: number): string => new Date(ms).toISOString();
+const isoTime = (ms: number): string => new Date(ms).toISOString();
 
-/** Decides who may write a session: its holder, or anyone after the lease has expired or the holder ended. */
-export function judgeLease(store: StoreView, now: number, sessionId: string, holder: string, ttl: number): Granted {
+/**
+ * Decides who may write a session: its holder, or anyone after the lease has expired or the holder ended. Returns the
+ * rows to write; `note` is null unless the lease was taken over.
+ */
+export function judgeLease(
+  store: StoreView,
+  now: number,
+  sessionId: string,
+  holder: string,
+  ttl: number,
+): { readonly lease: LeaseRow; readonly note: OperatorNote | null } {
   if (!(Number.isFinite(ttl) && ttl > 0))
     throw new RangeError(`ttl must be a positive number of milliseconds, got ${ttl}`);
   const held = store.leaseOf(sessionId);
@@ -72,19 +76,19 @@ export function judgeLease(store: StoreView, now: number, sessionId: string, hol
   if (held === null || held.holder === holder) return { lease, note: null };
   const gone = store.isGone(held.holder);
   if (held.until > now && !gone) {
-    const message = `session ${sessionId} is being written by ${held.holder} until ${time(held.until)}; ${holder} was turned away. Wait, or end the other writer`;
+    const message = `session ${sessionId} is being written by ${held.holder} until ${isoTime(held.until)}; ${holder} was turned away. Wait, or end the other writer`;
     throw storeError(store.name, 'session-busy', message);
   }
   const why =
     held.until > now
       ? `the process of ${held.holder} has ended`
-      : `the lease of ${held.holder} ran out at ${time(held.until)}`;
-  const note = `${holder} took over session ${sessionId}: ${why}`;
-  return { lease, note };
+      : `the lease of ${held.holder} ran out at ${isoTime(held.until)}`;
+  const message = `${holder} took over session ${sessionId}: ${why}`;
+  return { lease, note: { at: isoTime(now), code: 'lease-taken-over', sessionId, message } };
 }
 
 /** Turns an error about a draft into a StoreError; rethrows any other. */
-function asInvalid<T>(store: string, work: () => T): T {
+function asInvalidEntry<T>(store: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -93,40 +97,40 @@ function asInvalid<T>(store: string, work: () => T): T {
   }
 }
 
-function assertSession(store: string, sessionId: string, drafts: readonly EntryDraft[]): void {
-  const stranger = drafts.find((draft) => draft.sessionId !== sessionId);
-  if (stranger === undefined) return;
-  const message = `entry ${stranger.id} belongs to session ${stranger.sessionId}, the lease is for ${sessionId}`;
+function assertOneSession(store: string, sessionId: string, drafts: readonly EntryDraft[]): void {
+  const foreign = drafts.find((draft) => draft.sessionId !== sessionId);
+  if (foreign === undefined) return;
+  const message = `entry ${foreign.id} belongs to session ${foreign.sessionId}, the lease is for ${sessionId}`;
   throw storeError(store, 'invalid-entry', message);
 }
 
 /** Seals drafts before any lock is taken, so that invalid drafts never reach the store. */
-export function seal(
+export function sealAppend(
   store: string,
   { sessionId }: Lease,
   after: ChainHead,
   drafts: readonly (EntryDraft | ShortEntry)[],
   now: number,
 ): { readonly drafts: readonly EntryDraft[]; readonly sealed: readonly StoredEntry[] } {
-  return asInvalid(store, () => {
+  return asInvalidEntry(store, () => {
     const complete = drafts.map((draft) => completeDraft(draft, sessionId, now));
     const sealed = sealDrafts(after, complete);
-    assertSession(store, sessionId, complete);
+    assertOneSession(store, sessionId, complete);
     return { drafts: complete, sealed };
   });
 }
 
-/** Checks and copies ephemeral entries. */
+/** Completes, checks and copies drafts of ephemeral entries. */
 export function sealEphemeral(
   store: string,
   sessionId: string,
   drafts: readonly (EntryDraft | ShortEntry)[],
   now: number,
 ): readonly EphemeralEntry[] {
-  return asInvalid(store, () => {
+  return asInvalidEntry(store, () => {
     const complete = drafts.map((draft) => completeDraft(draft, sessionId, now));
     for (const draft of complete) bodyOfDraft(draft);
-    assertSession(store, sessionId, complete);
+    assertOneSession(store, sessionId, complete);
     return complete.map((draft) => ({ ...JSON.parse(JSON.stringify(draft)), ephemeral: true }) as EphemeralEntry);
   });
 }
@@ -135,22 +139,19 @@ export function sealEphemeral(
 export function judgeEphemeral(store: StoreView, entries: readonly EphemeralEntry[]): readonly EphemeralEntry[] {
   const fresh = new Set<string>();
   const exists = (id: string): boolean => fresh.has(id) || store.has(id) || store.hasEphemeral(id);
-  for (const { id, inReplyTo, forkOf } of entries) {
+  for (const entry of entries) {
+    const { id } = entry;
     if (exists(id)) throw storeError(store.name, 'duplicate-id', `entry ${id} exists; give each entry its own id`);
-    assertPoints(store.name, exists, { id, inReplyTo, forkOf });
+    assertReferences(store.name, exists, entry);
     fresh.add(id);
   }
   return entries;
 }
 
-function assertPoints(
+function assertReferences(
   store: string,
   exists: (id: string) => boolean,
-  {
-    id,
-    inReplyTo,
-    forkOf,
-  }: { readonly id: string; readonly inReplyTo?: string | undefined; readonly forkOf?: string | undefined },
+  { id, inReplyTo, forkOf }: Pick<EntryDraft, 'id' | 'inReplyTo' | 'forkOf'>,
   why = 'which is not here',
 ): void {
   if (inReplyTo !== undefined && !exists(inReplyTo))
@@ -159,7 +160,7 @@ function assertPoints(
     throw storeError(store, 'fork-not-found', `entry ${id} forks ${forkOf}, ${why}`);
 }
 
-function renew(held: LeaseRow, now: number): LeaseRow | null {
+function renewLease(held: LeaseRow, now: number): LeaseRow | null {
   const promised = now + held.ttl;
   return held.until >= promised ? null : { ...held, until: Math.ceil(promised + held.ttl * RENEWAL_SLACK) };
 }
@@ -188,29 +189,29 @@ export function judgeAppend(
   const { sessionId, holder } = lease;
   const held = store.leaseOf(sessionId);
   if (held === null || held.holder !== holder || held.until <= now) {
-    const why = held === null ? 'no lease' : `${held.holder} holds it until ${time(held.until)}`;
+    const why = held === null ? 'no lease' : `${held.holder} holds it until ${isoTime(held.until)}`;
     const message = `${holder} has lost its lease of session ${sessionId} (${why}); acquire it again and read the head before writing`;
     throw storeError(store.name, 'lease-expired', message);
   }
-  const renewed = renew(held, now);
+  const renewed = renewLease(held, now);
 
-  const known = new Map<string, StoredEntry>();
+  const storedById = new Map<string, StoredEntry>();
   const isRepeat = (draft: EntryDraft): boolean => {
-    const before = known.get(draft.id) ?? (store.has(draft.id) ? store.find(draft.id) : null);
+    const before = storedById.get(draft.id) ?? (store.has(draft.id) ? store.find(draft.id) : null);
     if (before !== null && sameContent(before, draft)) {
-      known.set(draft.id, before);
+      storedById.set(draft.id, before);
       return true;
     }
     if (before === null && !store.hasEphemeral(draft.id)) return false;
     const message = `entry ${draft.id} exists with other content; give each entry its own id`;
     throw storeError(store.name, 'duplicate-id', message);
   };
-  const exists = (id: string): boolean => known.has(id) || store.has(id);
+  const exists = (id: string): boolean => storedById.has(id) || store.has(id);
   const fresh: EntryDraft[] = [];
   for (const [index, draft] of drafts.entries()) {
     if (!assumeNew && isRepeat(draft)) continue;
-    assertPoints(store.name, exists, draft, 'which is not here as a durable entry');
-    known.set(draft.id, sealed[index]!);
+    assertReferences(store.name, exists, draft, 'which is not here as a durable entry');
+    storedById.set(draft.id, sealed[index]!);
     fresh.push(draft);
   }
 
@@ -219,12 +220,11 @@ export function judgeAppend(
     const message = `session ${sessionId} is at seq ${head.seq} (${head.hash.slice(0, 12)}), not at ${after.seq} (${after.hash.slice(0, 12)}); read the new entries and decide again`;
     throw storeError(store.name, 'chain-conflict', message);
   }
-  // If some drafts are repeats, the others get lower seqs and must be sealed again.
-  const added = fresh.length === drafts.length || fresh.length === 0 ? sealed : sealDrafts(after, fresh);
-  if (fresh.length === drafts.length) return { fresh: added, stored: added, lease: renewed };
-  if (fresh.length === 0) return { fresh: [], stored: drafts.map(({ id }) => known.get(id)!), lease: renewed };
-  for (const link of added) known.set(link.entry.id, link);
-  return { fresh: added, stored: drafts.map(({ id }) => known.get(id)!), lease: renewed };
+  if (fresh.length === drafts.length) return { fresh: sealed, stored: sealed, lease: renewed };
+  // Some drafts are repeats, so the others get lower seqs and must be sealed again.
+  const added = sealDrafts(after, fresh);
+  for (const link of added) storedById.set(link.entry.id, link);
+  return { fresh: added, stored: drafts.map(({ id }) => storedById.get(id)!), lease: renewed };
 }
 
 /** A draft sealed at the same place has the same hash if its content is the same, even if the body was erased. */
@@ -234,7 +234,7 @@ function sameContent({ entry }: StoredEntry, draft: EntryDraft): boolean {
 }
 
 /** Parses stored bytes; throws a StoreError if they are damaged. */
-export function readStored(store: string, bytes: StoredBytes): StoredEntry {
+export function readStoredEntry(store: string, bytes: StoredBytes): StoredEntry {
   try {
     return parseStored(bytes);
   } catch (error) {
@@ -244,16 +244,20 @@ export function readStored(store: string, bytes: StoredBytes): StoredEntry {
   }
 }
 
-/** The operator's note of a refusal that no session's chain records. */
-export function noteOf(error: StoreError, sessionId: string | null, now: number): OperatorNote | null {
-  if (error.code !== 'session-busy' && error.code !== 'lease-expired') return null;
-  return { at: time(now), code: error.code, sessionId, message: error.message };
+/**
+ * Returns the rows that a store writes after it has refused a write and rolled it back; null if none. The note is for
+ * the operator, because no session's chain records the refusal. `lease` replaces a lease from the future, which would
+ * refuse every other writer until then; else it is null.
+ *
+ * @param held the lease of the session
+ */
+export function judgeRefusal(
+  { code, message }: StoreError,
+  sessionId: string | null,
+  held: LeaseRow | null,
+  now: number,
+): { readonly note: OperatorNote; readonly lease: LeaseRow | null } | null {
+  if (code !== 'session-busy' && code !== 'lease-expired') return null;
+  const isTooLong = code === 'session-busy' && held !== null && isFromTheFuture(held, now);
+  return { note: { at: isoTime(now), code, sessionId, message }, lease: isTooLong ? shortenLease(held, now) : null };
 }
-
-/** The operator's note of a lease that changed hands. */
-export const takeoverNote = (message: string, sessionId: string, now: number): OperatorNote => ({
-  at: time(now),
-  code: 'lease-taken-over',
-  sessionId,
-  message,
-});

@@ -1,20 +1,14 @@
 import {
   type EvidenceQuery,
-  type FoundEntry,
   matchesQuery,
+  type PositionedEntry,
   pageOf,
   QueryError,
   type QueryPage,
-  type QueryPosition,
   type ResolvedQuery,
   resolveQuery,
 } from '../../evidence/evidence-query.ts';
 import { storeError } from './append-rules.ts';
-
-export interface Placed {
-  readonly place: QueryPosition;
-  readonly found: FoundEntry;
-}
 
 /** Validates a query; throws a StoreError `invalid-query`. */
 export function checkQuery(store: string, query: EvidenceQuery): ResolvedQuery {
@@ -36,11 +30,11 @@ export function checkTime(store: string, olderThan: string): number {
 }
 
 /** Cuts the found entries to a page. Throws if an entry's bytes contradict the index column by which it was found. */
-export function answer(store: string, query: ResolvedQuery, found: readonly Placed[]): QueryPage {
-  for (const { found: one } of found) {
-    if (matchesQuery(query, one.entry)) continue;
-    const message = `entry ${one.entry.id} was found under what its bytes do not say. The store is damaged: keep a copy of its files, then run the chain check`;
+export function toQueryPage(store: string, query: ResolvedQuery, results: readonly PositionedEntry[]): QueryPage {
+  for (const { found } of results) {
+    if (matchesQuery(query, found.entry)) continue;
+    const message = `entry ${found.entry.id} was found under what its bytes do not say. The store is damaged: keep a copy of its files, then run the chain check`;
     throw storeError(store, 'store-failed', message);
   }
-  return pageOf(query, found);
+  return pageOf(query, results);
 }

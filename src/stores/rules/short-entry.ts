@@ -1,6 +1,6 @@
 import type { EntryDraft } from '../../evidence/entry.ts';
 import type { ShortEntry } from '../../ports/evidence-store.ts';
-import { timeOrderedId } from '../time-ordered.ts';
+import { timeOrderedId } from '../time-ordered-id.ts';
 
 const isComplete = (draft: EntryDraft | ShortEntry): draft is EntryDraft =>
   draft.id !== undefined &&

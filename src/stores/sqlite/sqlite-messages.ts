@@ -2,9 +2,9 @@ import { isGone, processHolder } from '../../base/process-holder.ts';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import type { BlockedSender, MailPosition, Message, MessageStore, Receipt } from '../../ports/message-store.ts';
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
-import type { DataVersion } from '../data-version.ts';
-import type { Database } from '../node-sqlite.ts';
-import { statementsOf } from '../statements.ts';
+import type { DataVersion } from './data-version.ts';
+import type { Database } from './node-sqlite.ts';
+import { statementsOf } from './statements.ts';
 
 export const DDL_MESSAGES = `
   CREATE TABLE messages (
@@ -88,7 +88,7 @@ class QuietInboxes {
     this.#version = version;
   }
 
-  /** True if nothing has arrived after this place of an inbox. Otherwise `add` it if the file says so. */
+  /** True if nothing has arrived after this place of an inbox. If false, read the file; `add` a place without news. */
   knows(address: string, { seq, receipt }: Place): boolean {
     const version = this.#version.recent();
     if (version !== this.#seen) this.#places.clear();
@@ -167,10 +167,7 @@ export function sqliteMessages(
         if (circle === null) sql.addWait.run(wait.id, wait.waiter, wait.target, wait.until, processHolder(''));
         return circle;
       }),
-    endWait: (id) =>
-      write((now) => {
-        sql.dropWait.run(id, now);
-      }),
+    endWait: (id) => write((now) => void sql.dropWait.run(id, now)),
     waits: async (now) => read(() => openWaits(now)),
     putWaits: (node, waits) =>
       write(() => {
@@ -178,13 +175,10 @@ export function sqliteMessages(
         for (const { id, waiter, target, until } of waits) sql.addWait.run(id, waiter, target, until, '');
       }),
     nodes: async () => read(() => sql.nodes.all().map(({ name }) => String(name))),
-    addNode: (name) =>
-      write(() => {
-        sql.addNode.run(name);
-      }),
+    addNode: (name) => write(() => void sql.addNode.run(name)),
     mailFor: async (node, after, limit) =>
       read(() => {
-        // Read first: entries that another process adds after it are found again from this position.
+        // Read the last places first: what another process adds after this line is found by the next call.
         const last = sql.lastPlaces.get() as unknown as MailPosition;
         const found = sql.mailMessages.all(`@${node}`, after.message, limit);
         const receipts = sql.mailReceipts.all(`@${node}`, after.receipt, limit) as unknown as Receipt[];
@@ -198,13 +192,7 @@ export function sqliteMessages(
         };
       }),
     people: async () => read(() => sql.people.all().map(({ name }) => String(name))),
-    addPerson: (name) =>
-      write(() => {
-        sql.addPerson.run(name);
-      }),
-    eraseTexts: (address) =>
-      write(() => {
-        sql.erase.run(address);
-      }),
+    addPerson: (name) => write(() => void sql.addPerson.run(name)),
+    eraseTexts: (address) => write(() => void sql.erase.run(address)),
   };
 }

@@ -1,7 +1,7 @@
-import { isObject, parseJson } from '../../base/json.ts';
-import type { EntryDraft } from '../../evidence/entry.ts';
-import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
-import type { Json } from '../../spec/types.ts';
+import { isObject, parseJson } from '../../../base/json.ts';
+import type { EntryDraft } from '../../../evidence/entry.ts';
+import { RECEIPTS } from '../../../spec/policy/closed-lists.ts';
+import type { Json } from '../../../spec/types.ts';
 import { subjectKey } from '../facets.ts';
 import type { Database } from '../node-sqlite.ts';
 import { type Statements, statementsOf } from '../statements.ts';
@@ -33,8 +33,8 @@ export class DispatchCheck {
     const { event, message } = body as { readonly [field: string]: Json };
     if (event !== 'dispatch' && event !== 'outcome') return;
     const wrong = (text: string, isGap = false) => this.#report(sessionId, `ephemeral ${id}`, text, isGap);
-    const due = event === 'dispatch' ? undefined : `dispatch-${message}`;
-    if (subject?.type !== 'evidence' || subject.id !== message || id !== `${event}-${message}` || inReplyTo !== due)
+    const parent = event === 'dispatch' ? undefined : `dispatch-${message}`;
+    if (subject?.type !== 'evidence' || subject.id !== message || id !== `${event}-${message}` || inReplyTo !== parent)
       return wrong(`the subject, id or inReplyTo of the record does not name message ${message}`);
     if (event === 'outcome') return this.#outcome(String(message), body, wrong);
     if (body['from'] === 'person:clock' && body['talk'] === 'action') wrong('the clock asks for an action');

@@ -41,15 +41,15 @@ const BROKEN = [7, 8, 10, 11, 13, 14, 15, 26];
 /** True for a fault of the disk or the file, not of the statement. */
 export const isBroken = (error: unknown): boolean => BROKEN.includes(resultCode(error) ?? -1);
 
-/** Space that a new store needs, with its write-ahead log and shared memory, in bytes. */
-const NEEDED = 1 << 18;
+/** The bytes that a new store needs, with its write-ahead log and shared memory. */
+const MIN_FREE_BYTES = 1 << 18;
 
-/** True if a fault of the disk comes from a lack of space. SQLite reports that of its shared memory as an I/O error. */
+/** True if the error comes from a full disk. For its shared memory, SQLite reports that as an I/O error. */
 export function isFull(file: string, error: unknown): boolean {
   if (!isBroken(error) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') return false;
   try {
     const { bavail, bsize } = statfsSync(dirname(file));
-    return bavail * bsize < NEEDED;
+    return bavail * bsize < MIN_FREE_BYTES;
   } catch {
     return false;
   }

@@ -1,6 +1,6 @@
 import { validate, version } from 'uuid';
 import { expect, it } from 'vitest';
-import { timeOrderedId } from '../../src/stores/time-ordered.ts';
+import { timeOrderedId } from '../../src/stores/time-ordered-id.ts';
 
 it('ids are version 7 UUIDs in increasing order', () => {
   const ids = Array.from({ length: 20_000 }, timeOrderedId);

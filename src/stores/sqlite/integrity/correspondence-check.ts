@@ -1,10 +1,10 @@
-import { isObject } from '../../base/json.ts';
-import { type Body, bodyOf } from '../../evidence/bodies.ts';
-import { isRecipient } from '../../messages/resolve-address.ts';
-import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
-import type { Json } from '../../spec/types.ts';
+import { isObject } from '../../../base/json.ts';
+import { type Body, bodyOf } from '../../../evidence/bodies.ts';
+import { isRecipient } from '../../../messages/resolve-address.ts';
+import { RECEIPTS } from '../../../spec/policy/closed-lists.ts';
+import type { Json } from '../../../spec/types.ts';
 import type { Database } from '../node-sqlite.ts';
-import { type Statements, statementsOf } from '../statements.ts';
+import { type Row, type Statements, statementsOf } from '../statements.ts';
 
 const SQL = {
   message: 'SELECT * FROM messages WHERE id = ?',
@@ -15,8 +15,6 @@ const SQL = {
   inboxes: 'SELECT recipient FROM messages GROUP BY recipient HAVING min(seq) <> 1 OR max(seq) <> count(*)',
   strayReceipts: 'SELECT nth, message FROM receipts WHERE message NOT IN (SELECT id FROM messages)',
 };
-
-type Row = { readonly [column: string]: unknown };
 
 type Report = (sessionId: string | null, where: string, message: string, isGap?: boolean) => void;
 
@@ -34,10 +32,13 @@ export class CorrespondenceCheck {
   readonly #agents = new Map<string, string>();
   /** Addresses of sessions with erased entries: the texts of their messages may be erased, too. */
   readonly #erased = new Set<string>();
-  readonly #blank: { readonly sessionId: string; readonly seq: number; readonly parties: readonly string[] }[] = [];
+  /** Recorded messages whose text in the inbox is empty. */
+  readonly #emptyTexts: { readonly sessionId: string; readonly seq: number; readonly parties: readonly string[] }[] =
+    [];
+  /** The messages that their senders or recipients recorded, by id. */
   readonly #sent = new Set<string>();
   readonly #received = new Set<string>();
-  /** The messages that their recipients recorded as delivered. */
+  /** The received messages that were delivered; an answer to a whistle is received without a delivery. */
   readonly #delivered = new Set<string>();
 
   constructor(db: Database, report: Report) {
@@ -49,24 +50,24 @@ export class CorrespondenceCheck {
   add(sessionId: string, seq: number, body: Json, erased: boolean): void {
     const address = `${SESSION}${sessionId}`;
     if (erased) this.#erased.add(address);
-    const known = bodyOf(body);
-    if (known?.event === 'session-open') this.#agents.set(address, known.agent);
-    if (known?.event === 'message') {
-      const { from, sentAt, event: _, ...same } = known;
-      this.#received.add(known.id);
-      this.#delivered.add(known.id);
+    const recorded = bodyOf(body);
+    if (recorded?.event === 'session-open') this.#agents.set(address, recorded.agent);
+    if (recorded?.event === 'message') {
+      const { from, sentAt, event: _, ...same } = recorded;
+      this.#received.add(recorded.id);
+      this.#delivered.add(recorded.id);
       this.#compare(sessionId, seq, { ...same, recipient: address, sender: from, sent_at: sentAt });
     }
-    if (known?.event === 'receipt' && known.nth !== null) {
-      const row = this.#sql.receipt.get(known.nth);
-      if (row?.['sender'] !== address || row['message'] !== known.message || row['state'] !== known.state)
+    if (recorded?.event === 'receipt' && recorded.nth !== null) {
+      const row = this.#sql.receipt.get(recorded.nth);
+      if (row?.['sender'] !== address || row['message'] !== recorded.message || row['state'] !== recorded.state)
         this.#report(
           sessionId,
           `receipts at ${seq}`,
-          `receipt ${known.nth} of the inbox differs from the recorded one`,
+          `receipt ${recorded.nth} of the inbox differs from the recorded one`,
         );
     }
-    if (known?.event === 'step') this.#step(sessionId, seq, known);
+    if (recorded?.event === 'step') this.#step(sessionId, seq, recorded);
   }
 
   /** Adds a step that sent a bell or a whistle, and the answer that the whistle waited for. */
@@ -90,21 +91,21 @@ export class CorrespondenceCheck {
     this.#compare(sessionId, seq, { id: answered, ...rest, ...answerText, sender: from, recipient: address, ref: id });
   }
 
-  #compare(sessionId: string, seq: number, due: Row): void {
-    const row = this.#sql.message.get(String(due['id']));
-    if (row === undefined) return this.#report(sessionId, `messages at ${seq}`, `message ${due['id']} is gone`);
-    for (const [column, value] of Object.entries(due)) {
+  #compare(sessionId: string, seq: number, expected: Row): void {
+    const row = this.#sql.message.get(String(expected['id']));
+    if (row === undefined) return this.#report(sessionId, `messages at ${seq}`, `message ${expected['id']} is gone`);
+    for (const [column, value] of Object.entries(expected)) {
       if (row[column] === value) continue;
       const found = `it is ${JSON.stringify(row[column])}, not ${JSON.stringify(value)}`;
       if (column === 'text' && row[column] === '')
-        this.#blank.push({ sessionId, seq, parties: [String(row['sender']), String(row['recipient'])] });
+        this.#emptyTexts.push({ sessionId, seq, parties: [String(row['sender']), String(row['recipient'])] });
       else this.#report(sessionId, `messages.${column} at ${seq}`, found);
     }
   }
 
   /** Compares each message with its receipts and with the evidence of both sides, after the last entry. */
   finish(): void {
-    for (const { sessionId, seq, parties } of this.#blank)
+    for (const { sessionId, seq, parties } of this.#emptyTexts)
       if (!parties.some((address) => this.#erased.has(address)))
         this.#report(sessionId, `messages.text at ${seq}`, 'the text is gone');
     for (const { recipient } of this.#sql.inboxes.all())
@@ -142,17 +143,17 @@ export class CorrespondenceCheck {
     const answers = state === 'answered' ? this.#sql.answers.all(id) : null;
     if (answers?.some(({ sender }) => isRecipient(String(sender), recipient)) === false)
       this.#report(null, where, 'it is "answered", and its recipient sent no answer');
-    const own = (address: string) => (address.startsWith(SESSION) ? address.slice(SESSION.length) : null);
+    const idOf = (address: string) => (address.startsWith(SESSION) ? address.slice(SESSION.length) : null);
     const isUnknown = (address: string) =>
-      own(address) !== null && !address.includes('@') && !this.#erased.has(address);
+      idOf(address) !== null && !address.includes('@') && !this.#erased.has(address);
     if (rank > 0 && isUnknown(recipient) && !this.#received.has(id))
-      this.#report(own(recipient), where, `it is "${state}", and its recipient has no entry of it`, true);
+      this.#report(idOf(recipient), where, `it is "${state}", and its recipient has no entry of it`, true);
     if (rank > 0 && this.#delivered.has(id) && !isConfirmed)
-      this.#report(own(recipient), where, 'its recipient has an entry of it, and no receipt of the delivery', true);
+      this.#report(idOf(recipient), where, 'its recipient has an entry of it, and no receipt of the delivery', true);
     if (isUnknown(sender) && !this.#sent.has(id)) {
       const isOpen = this.#agents.has(sender);
       this.#report(
-        isOpen ? own(sender) : null,
+        isOpen ? idOf(sender) : null,
         `messages of ${id}`,
         isOpen ? 'its sender has no step that sent it' : `its sender ${sender} is not a session of this store`,
         isOpen,

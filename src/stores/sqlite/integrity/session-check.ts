@@ -1,7 +1,7 @@
-import type { Json } from '../../spec/types.ts';
-import { eventOf, sessionFacts } from '../summary.ts';
-
-type Row = { readonly [column: string]: unknown };
+import { valueOr } from '../../../base/value-or.ts';
+import type { Json } from '../../../spec/types.ts';
+import { eventOf, sessionFacts } from '../../rules/session-summary.ts';
+import type { Row } from '../statements.ts';
 
 /** Compares a session's row in the list with its entries. */
 export class SessionCheck {
@@ -10,8 +10,8 @@ export class SessionCheck {
   readonly #report: (where: string, message: string) => void;
   #isFirst = true;
   #closed = false;
-  /** True if another program recorded it and its closing was erased. */
-  #unknown = false;
+  /** True if another program recorded the session and its first entry was erased: its closing may be erased, too. */
+  #isUnknown = false;
 
   /** @param first the first entry that the store has of the session */
   constructor(first: Row, row: Row | undefined, report: (where: string, message: string) => void) {
@@ -27,15 +27,15 @@ export class SessionCheck {
   /**
    * Adds the body of the next entry; null if it was erased.
    *
-   * @param tags those of its head, which name hopgate's own events also after the body was erased
+   * @param tags the tags in the entry's head; they name hopgate's own events even after the body was erased
    */
   add(body: Json, tags: readonly string[]): void {
-    const is = (event: string) => (body === null ? tags.includes(event) : eventOf(body) === event);
-    if (is('session-closed')) this.#closed = true;
+    const isEvent = (event: string) => (body === null ? tags.includes(event) : eventOf(body) === event);
+    if (isEvent('session-closed')) this.#closed = true;
     if (!this.#isFirst) return;
     this.#isFirst = false;
-    this.#unknown = body === null && !is('session-open');
-    if (this.#row === undefined || this.#unknown) return;
+    this.#isUnknown = body === null && !isEvent('session-open');
+    if (this.#row === undefined || this.#isUnknown) return;
     const { agent, pin } = sessionFacts({ body, author: authorOf(this.#first) });
     if (this.#row['agent'] !== agent) this.#report('sessions.agent', `it is ${this.#row['agent']}, not ${agent}`);
     // The pin is only in the body.
@@ -45,19 +45,14 @@ export class SessionCheck {
 
   finish(): void {
     if (this.#row === undefined) return;
-    const is = this.#row['closed'];
-    if (is === Number(this.#closed) || (is === 1 && this.#unknown)) return;
+    const closed = this.#row['closed'];
+    if (closed === Number(this.#closed) || (closed === 1 && this.#isUnknown)) return;
     this.#report(
       'sessions.closed',
-      `it is ${is}, and by its entries the session is ${this.#closed ? 'closed' : 'open'}`,
+      `it is ${closed}, and by its entries the session is ${this.#closed ? 'closed' : 'open'}`,
     );
   }
 }
 
-function authorOf({ head }: Row): string {
-  try {
-    return String((JSON.parse(String(head)) as { author?: unknown }).author);
-  } catch {
-    return '';
-  }
-}
+const authorOf = ({ head }: Row): string =>
+  valueOr(() => String((JSON.parse(String(head)) as { author?: unknown }).author), '');

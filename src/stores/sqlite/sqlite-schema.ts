@@ -12,9 +12,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { DDL_MESSAGES, DDL_NODES, DDL_WAIT_HOLDERS } from './messages/sqlite-messages.ts';
 import { cannotOpen, type Database, isFull, nodeSqlite, switchToWal } from './node-sqlite.ts';
-import { storeError } from './rules/append-rules.ts';
+import { sqliteError } from './sqlite-error.ts';
+import { DDL_MESSAGES, DDL_NODES, DDL_WAIT_HOLDERS } from './sqlite-messages.ts';
 
 /** SQLite's name for a database without a file. */
 export const IN_MEMORY = ':memory:';
@@ -29,8 +29,8 @@ const APPLICATION_ID = 0x68706774;
  * `head` and `body` are the hashed bytes. The other columns of an entry repeat parts of them for lookup, and every
  * found entry is checked against its bytes. Each index costs every append a page, so there are few:
  *
- * - `entries_at` answers everything newest first; with `facets` (type, claim, author, peripheral and tags, a line each)
- *   it also filters, and entries that do not match are never fetched.
+ * - `entries_at` serves the queries that no other index serves, newest first. It contains `facets` (type, claim, author,
+ *   peripheral and tags, a line each), so that entries that do not match are never fetched.
  * - an entry about its own session has no `subject`: it is found by session. So `entries_subject` and `entries_pattern`
  *   hold the few others.
  * - a session in order of `seq` is in order of time, unless an entry is `late`: older than the one before it.
@@ -100,7 +100,7 @@ const DDL = `
   ) STRICT;
 `;
 
-/** See {@link StoredFold}; `digest` covers the whole row and detects disk damage. */
+/** `digest` is the signature of the row: see `StoreKey`. */
 const DDL_FOLDS = `
   CREATE TABLE folds (
     session_id TEXT PRIMARY KEY,
@@ -127,7 +127,7 @@ const DDL_SIGNED_LEASES = `
  * 0700.
  * @throws StoreError `store-failed` for a file of a newer version, of another program, or one that cannot be opened.
  */
-export function openDatabase(name: string, file: string, busyMs: number): Database {
+export function openDatabase(file: string, busyMs: number): Database {
   let db: Database | undefined;
   try {
     if (file !== IN_MEMORY) makePrivate(file);
@@ -135,7 +135,7 @@ export function openDatabase(name: string, file: string, busyMs: number): Databa
     db.exec(
       `PRAGMA busy_timeout = ${Math.trunc(busyMs)}; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON`,
     );
-    const version = assertOurs(db);
+    const version = assertStoreFile(db);
     switchToWal(db, busyMs);
     db.exec('PRAGMA synchronous = FULL');
     if (version < SCHEMA_VERSION) migrate(db);
@@ -145,7 +145,7 @@ export function openDatabase(name: string, file: string, busyMs: number): Databa
     const why = isFull(file, error)
       ? 'no space is left on its disk; free some, then try again'
       : (error as Error).message;
-    throw storeError(name, 'store-failed', `cannot open ${file}: ${why}`, error);
+    throw sqliteError('store-failed', `cannot open ${file}: ${why}`, error);
   }
 }
 
@@ -156,12 +156,8 @@ export function openDatabase(name: string, file: string, busyMs: number): Databa
  *
  * @throws StoreError `store-failed` as {@link openDatabase}
  */
-export function openReadOnly(
-  name: string,
-  file: string,
-  busyMs: number,
-): { readonly db: Database; readonly close: () => void } {
-  const direct = openDirectly(name, file, busyMs);
+export function openReadOnly(file: string, busyMs: number): { readonly db: Database; readonly close: () => void } {
+  const direct = openDirectly(file, busyMs);
   if (direct !== null) return { db: direct, close: () => direct.close() };
   const folder = mkdtempSync(join(tmpdir(), 'hopgate-read-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
@@ -169,7 +165,7 @@ export function openReadOnly(
     const copy = join(folder, 'copy.db');
     for (const end of ['', '-wal'])
       if (existsSync(`${file}${end}`)) copyFileSync(`${file}${end}`, `${copy}${end}`, constants.COPYFILE_FICLONE);
-    const db = openDatabase(name, copy, busyMs);
+    const db = openDatabase(copy, busyMs);
     db.exec('PRAGMA query_only = ON');
     return {
       db,
@@ -185,24 +181,24 @@ export function openReadOnly(
 }
 
 /** Opens the file itself for reading; null if only a copy can be read. */
-function openDirectly(name: string, file: string, busyMs: number): Database | null {
+function openDirectly(file: string, busyMs: number): Database | null {
   let db: Database | undefined;
   try {
     db = new (nodeSqlite().DatabaseSync)(file, { readOnly: true });
     db.exec(`PRAGMA busy_timeout = ${Math.trunc(busyMs)}; PRAGMA trusted_schema = OFF`);
-    if (assertOurs(db) === SCHEMA_VERSION) return db;
+    if (assertStoreFile(db) === SCHEMA_VERSION) return db;
     db.close();
     return null;
   } catch (error) {
     db?.close();
     if (cannotOpen(error) && existsSync(file)) return null;
-    throw storeError(name, 'store-failed', `cannot open ${file}: ${(error as Error).message}`, error);
+    throw sqliteError('store-failed', `cannot open ${file}: ${(error as Error).message}`, error);
   }
 }
 
 function makePrivate(file: string): void {
-  const there = statSync(file, { throwIfNoEntry: false });
-  if (there) return (there.mode & 0o077) === 0 ? undefined : chmodSync(file, 0o600);
+  const existing = statSync(file, { throwIfNoEntry: false });
+  if (existing) return (existing.mode & 0o077) === 0 ? undefined : chmodSync(file, 0o600);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
     // Opened only if new: closing a descriptor of a database drops this process's locks on it.
@@ -215,8 +211,8 @@ function makePrivate(file: string): void {
 
 const pragma = (db: Database, key: string): number => Number(db.prepare(`PRAGMA ${key}`).get()?.[key]);
 
-/** Checks before writing that a file is empty or ours, and not newer. Its schema version; 0 if empty. */
-function assertOurs(db: Database): number {
+/** Throws if the file is not empty, and not a store or a newer one. Returns its schema version; 0 if it is empty. */
+function assertStoreFile(db: Database): number {
   // In one transaction, because another process may create the tables between two reads.
   db.exec('BEGIN');
   const [version, application] = [pragma(db, 'user_version'), pragma(db, 'application_id')];
@@ -232,7 +228,7 @@ function assertOurs(db: Database): number {
   return version;
 }
 
-/** The tables and indexes of a database: by `type name` the SQL that defines each. */
+/** The SQL that defines each table and index of a database, by `type name`. */
 export function schemaOf(db: Database): ReadonlyMap<string, string> {
   const rows = db
     .prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")

@@ -3,9 +3,7 @@ import { v7 } from 'uuid';
 
 let msecs = 0;
 let seq = 0;
-/**
- * Random bytes for the next ids, fetched together, because a call of the generator takes longer than the rest of an id.
- */
+/** Random bytes for the next ids, fetched together, because each call of the generator is slow. */
 let pool = Buffer.alloc(0);
 
 /**

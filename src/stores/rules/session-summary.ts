@@ -1,8 +1,8 @@
-import { isObject } from '../base/json.ts';
-import type { EntryDraft, StoredEntry } from '../evidence/entry.ts';
-import type { SessionLabel, SessionSummary } from '../ports/evidence-store.ts';
-import type { Json } from '../spec/types.ts';
-import type { LeaseRow } from './rules/append-rules.ts';
+import { isObject } from '../../base/json.ts';
+import type { EntryDraft, StoredEntry } from '../../evidence/entry.ts';
+import type { SessionLabel, SessionSummary } from '../../ports/evidence-store.ts';
+import type { Json } from '../../spec/types.ts';
+import type { LeaseRow } from './append-rules.ts';
 
 /** Returns the `event` of an entry's body; null if it has none. */
 export function eventOf(body: Json): string | null {
@@ -10,10 +10,8 @@ export function eventOf(body: Json): string | null {
   return typeof event === 'string' ? event : null;
 }
 
-function fieldOf(body: Json, key: string): Json | undefined {
-  if (!isObject(body) || !Object.hasOwn(body, key)) return undefined;
-  return body[key];
-}
+const fieldOf = (body: Json, key: 'event' | 'agent' | 'pin'): Json | undefined =>
+  isObject(body) ? body[key] : undefined;
 
 /** The facts from a session's first entry that survive its erasure. `pin` is empty for imported evidence. */
 export interface StoredSessionFacts {
@@ -30,7 +28,7 @@ export function sessionFacts({ body, author }: Pick<EntryDraft, 'body' | 'author
 }
 
 /** Builds a session's list item from its first and last entries. */
-export function summarise(
+export function summariseSession(
   { agent, pin, name, archived }: StoredSessionFacts & StoredLabel,
   first: StoredEntry['entry'],
   last: StoredEntry['entry'],

@@ -1,20 +1,21 @@
-import { parseJson } from '../../base/json.ts';
-import { plural } from '../../base/text.ts';
-import type { EntryDraft } from '../../evidence/entry.ts';
-import { blobsIn, mayHoldBlobs } from '../../evidence/redaction.ts';
-import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../ports/evidence-store.ts';
-import type { Json } from '../../spec/types.ts';
+import { hash as digest } from 'node:crypto';
+import { parseJson } from '../../../base/json.ts';
+import { plural } from '../../../base/text.ts';
+import { valueOr } from '../../../base/value-or.ts';
+import type { EntryDraft } from '../../../evidence/entry.ts';
+import { blobsIn, mayHoldBlobs } from '../../../evidence/redaction.ts';
+import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../../ports/evidence-store.ts';
+import type { Json } from '../../../spec/types.ts';
+import { isFromTheFuture, type LeaseRow } from '../../rules/append-rules.ts';
 import { facetsOf, subjectKey } from '../facets.ts';
 import { type Database, resultCode } from '../node-sqlite.ts';
-import { isFromTheFuture, type LeaseRow } from '../rules/append-rules.ts';
-import { schemaOf } from '../sqlite-schema.ts';
-import { type Statements, statementsOf } from '../statements.ts';
+import { currentSchema, schemaOf } from '../sqlite-schema.ts';
+import { type Row, type Statements, statementsOf } from '../statements.ts';
 import type { StoreKey } from '../store-key.ts';
 import { CorrespondenceCheck } from './correspondence-check.ts';
 import { DispatchCheck } from './dispatch-check.ts';
 import { SessionCheck } from './session-check.ts';
 
-type Row = { readonly [column: string]: unknown };
 type Head = Omit<EntryDraft, 'body'> & { readonly seq?: number };
 
 const SQL = {
@@ -34,8 +35,8 @@ const SQL = {
 };
 
 /**
- * Compares everything that a database repeats of the evidence, for lookup and lists, with the bytes of the entries; and
- * asks SQLite to check its pages. Reads the whole file once, in flat memory.
+ * Compares the columns and tables that repeat parts of the evidence with the bytes of the entries, and asks SQLite to
+ * check its pages. Reads the file once; the memory it needs does not grow with the file.
  */
 export class StoreCheck {
   readonly #db: Database;
@@ -49,33 +50,26 @@ export class StoreCheck {
     this.#correspondence = new CorrespondenceCheck(db, (...problem) => this.#add(...problem));
   }
 
-  /**
-   * @param now epoch milliseconds
-   * @param schema the tables and indexes that a store has
-   */
-  run(key: StoreKey, now: number, schema: ReadonlyMap<string, string>, sha256: (bytes: Uint8Array) => string) {
+  /** @param now epoch milliseconds */
+  run(key: StoreKey, now: number): readonly StoreProblem[] {
     // Runs in a transaction, so that all reads see one state of the file while other processes write.
     this.#db.exec('BEGIN');
     try {
-      this.#check(key, now, schema, sha256);
+      for (const part of [
+        () => this.#pages(),
+        () => this.#schema(),
+        () => this.#entries(),
+        () => this.#ephemeral(),
+        () => this.#correspondence.finish(),
+        () => this.#blobs(),
+        () => this.#folds(key),
+        () => this.#leases(key, now),
+      ])
+        this.#guarded(part);
     } finally {
       this.#db.exec('ROLLBACK');
     }
     return this.#problems;
-  }
-
-  #check(...[key, now, schema, sha256]: Parameters<StoreCheck['run']>): void {
-    for (const part of [
-      () => this.#pages(),
-      () => this.#schema(schema),
-      () => this.#entries(),
-      () => this.#ephemeral(),
-      () => this.#correspondence.finish(),
-      () => this.#blobs(sha256),
-      () => this.#folds(key),
-      () => this.#leases(key, now),
-    ])
-      this.#guarded(part);
   }
 
   #add(sessionId: string | null, where: string, message: string, isGap = false): void {
@@ -83,7 +77,7 @@ export class StoreCheck {
     this.#problems.push({ sessionId, where, message, ...(isGap ? { isGap } : {}) });
   }
 
-  /** Damaged pages end the reading of a table, not the check. */
+  /** Runs one part. Reports pages that cannot be read, so that the other parts still run. */
   #guarded(part: () => void): void {
     try {
       part();
@@ -100,7 +94,8 @@ export class StoreCheck {
     }
   }
 
-  #schema(expected: ReadonlyMap<string, string>): void {
+  #schema(): void {
+    const expected = currentSchema();
     const found = schemaOf(this.#db);
     for (const [each, sql] of expected)
       if (!found.has(each)) this.#add(null, 'schema', `${each} is missing`);
@@ -162,8 +157,8 @@ export class StoreCheck {
       this.#add(null, 'blob_references', `${id}, which refers to blob ${hash}, does not exist`);
   }
 
-  #columns(row: Row, place: number | string, due: { readonly [column: string]: unknown }, table = 'entries'): void {
-    for (const [column, value] of Object.entries(due))
+  #columns(row: Row, place: number | string, expected: Row, table = 'entries'): void {
+    for (const [column, value] of Object.entries(expected))
       if (row[column] !== value) {
         const message = `it is ${JSON.stringify(row[column])}, and its entry says ${JSON.stringify(value)}`;
         this.#add(String(row['session_id']), `${table}.${column} at ${place}`, message);
@@ -171,19 +166,19 @@ export class StoreCheck {
   }
 
   #references(sessionId: string, place: string, row: Row, body: Json): void {
-    const due = typeof row['body'] === 'string' && mayHoldBlobs(row['body']) ? [...blobsIn(body)].sort() : [];
+    const expected = typeof row['body'] === 'string' && mayHoldBlobs(row['body']) ? [...blobsIn(body)].sort() : [];
     const found = this.#sql.references.all(String(row['id'])).map(({ hash }) => String(hash));
-    if (found.join() === due.join()) return;
+    if (found.join() === expected.join()) return;
     this.#add(
       sessionId,
       `blob_references ${place}`,
-      `the index names ${plural(found.length, 'blob')}, the entry's body ${due.length}`,
+      `the index names ${plural(found.length, 'blob')}, the entry's body ${expected.length}`,
     );
   }
 
-  #blobs(sha256: (bytes: Uint8Array) => string): void {
+  #blobs(): void {
     for (const { hash, bytes } of this.#sql.blobs.iterate())
-      if (sha256(bytes as Uint8Array) !== hash)
+      if (digest('sha256', bytes as Uint8Array) !== hash)
         this.#add(null, `blobs.bytes of ${hash}`, 'its bytes have another hash');
   }
 
@@ -191,7 +186,7 @@ export class StoreCheck {
     for (const row of this.#sql.folds.iterate()) {
       const id = String(row['session_id']);
       const fold = { head: { seq: Number(row['seq']), hash: String(row['hash']) }, text: String(row['text']) };
-      const code = key.codeOf(id, fold, false);
+      const code = key.signFold(id, fold, false);
       if (code !== null && code !== row['digest'])
         this.#add(id, 'folds', "the kept state was not written with this account's key; it is not used");
       else if (this.#sql.folded.get(id, fold.head.seq, fold.head.hash) === undefined)
@@ -205,7 +200,7 @@ export class StoreCheck {
       const id = String(row['session_id']);
       if (isFromTheFuture(lease, now))
         this.#add(id, 'leases', `the lease of ${lease.holder} lasts longer than a writer can ask for`);
-      const code = key.codeOfLease(id, lease, false);
+      const code = key.signLease(id, lease, false);
       if (lease.until > now && code !== null && code !== row['digest'])
         this.#add(
           id,
@@ -226,15 +221,13 @@ const columnsOf = (head: Head) => ({
   fork_of: head.forkOf ?? null,
 });
 
-function headIn({ head }: Row): Head | null {
-  try {
-    const found = JSON.parse(String(head)) as Head;
-    columnsOf(found);
-    return found;
-  } catch {
-    return null;
-  }
-}
+/** The head; null if it cannot be read or lacks a field. */
+const headIn = ({ head: text }: Row): Head | null =>
+  valueOr(() => {
+    const head = JSON.parse(String(text)) as Head;
+    columnsOf(head);
+    return head;
+  }, null);
 
-/** The body; null if it was erased or cannot be read: the check of the chain reports that. */
+/** The body; null if it was erased or cannot be read. The check of the chain reports an unreadable body. */
 const bodyIn = ({ body }: Row): Json => (typeof body === 'string' ? parseJson(body, null) : null);

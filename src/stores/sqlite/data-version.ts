@@ -1,6 +1,6 @@
 import type { Database, Statement } from './node-sqlite.ts';
 
-/** How long work that continues together shares one reading: less than a program takes to run. */
+/** How long a reading is reused, in milliseconds: less than another program needs to start and write. */
 const SHARED_MS = 1;
 
 /** The file's `PRAGMA data_version`, which changes when another connection has written. */
@@ -20,22 +20,22 @@ export class DataVersion {
     return this.#last;
   }
 
-  /** The version, read now or a moment ago by work that continued after the same event, such as a shared commit. */
+  /** The version; a reading of the last millisecond is reused in the same turn of the event loop. */
   recent(): unknown {
-    // A process that answers one hook would load `performance` for this alone.
+    // `performance.now` would have to be loaded, which slows a process that answers one hook.
     const now = Date.now();
     if (this.#readAt !== null && now - this.#readAt < SHARED_MS) return this.#last;
     this.#share(now);
     return this.read();
   }
 
-  /** Call it right after a commit whose transaction read the version: until then no other connection has written. */
+  /** Call it right after a commit: no other connection has written since its transaction read the version. */
   committed(): void {
     this.#share(Date.now());
   }
 
   #share(now: number): void {
-    // A tick that is queued by a microtask runs after all microtasks, so after all work that continues now.
+    // A tick that a microtask queues runs after all other microtasks, so at the end of this turn of the event loop.
     if (this.#readAt === null)
       void Promise.resolve().then(() =>
         process.nextTick(() => {

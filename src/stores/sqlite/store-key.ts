@@ -1,16 +1,16 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { stateHome } from '../base/user-folders.ts';
-import { valueOr } from '../base/value-or.ts';
-import type { StoredFold } from '../ports/evidence-store.ts';
-import type { LeaseRow } from './rules/append-rules.ts';
+import { stateHome } from '../../base/user-folders.ts';
+import { valueOr } from '../../base/value-or.ts';
+import type { StoredFold } from '../../ports/evidence-store.ts';
+import type { LeaseRow } from '../rules/append-rules.ts';
 
 const KEY_BYTES = 32;
 
 /**
- * The key of this user's stored states and leases. It is outside of every store, so that somebody who replaces a store
- * or writes into it cannot forge a state or a lease.
+ * The file of the key that signs this user's folds and leases. It is outside of every store, so that somebody who can
+ * replace or change a store cannot forge a fold or a lease.
  */
 export const keyFileOfUser = (): string => join(stateHome(process.env), 'kept-states.key');
 
@@ -21,15 +21,14 @@ function keyIn(file: string, create: boolean): Buffer | null {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       writeFileSync(file, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' });
     } catch {
-      // The key exists already, or the folder cannot be written. Without a key, no state is stored, and sessions are
-      // folded from their evidence.
+      // The key exists already, or the folder cannot be written.
     }
   }
   const key = valueOr(() => readFileSync(file), null);
   return key?.length === KEY_BYTES ? key : null;
 }
 
-/** Signs stored states and leases. Without a key no state is stored or read, and leases are not signed. */
+/** Signs folds and leases. Without a key, folds are not stored, not read, and leases are not signed. */
 export class StoreKey {
   readonly #file: string | null;
   #key: Buffer | null;
@@ -40,13 +39,13 @@ export class StoreKey {
     this.#key = file === null ? randomBytes(KEY_BYTES) : null;
   }
 
-  /** The signature of a stored state in hexadecimal digits; null if there is no key. */
-  codeOf(sessionId: string, { head, text }: StoredFold, create: boolean): string | null {
+  /** The signature of a fold in hexadecimal digits; null if there is no key. */
+  signFold(sessionId: string, { head, text }: StoredFold, create: boolean): string | null {
     return this.#sign(`${sessionId}\n${head.seq}\n${head.hash}\n${text}`, create);
   }
 
   /** The signature of a lease in hexadecimal digits; null if there is no key. */
-  codeOfLease(sessionId: string, { holder, until, ttl }: LeaseRow, create: boolean): string | null {
+  signLease(sessionId: string, { holder, until, ttl }: LeaseRow, create: boolean): string | null {
     return this.#sign(JSON.stringify(['lease', sessionId, holder, until, ttl]), create);
   }
 

@@ -1,10 +1,10 @@
-import { getOrInsert } from '../base/get-or-insert.ts';
-import type { ChainHead } from '../evidence/entry.ts';
+import { getOrInsert } from '../../base/get-or-insert.ts';
+import type { ChainHead } from '../../evidence/entry.ts';
+import type { LeaseRow } from '../rules/append-rules.ts';
 import type { DataVersion } from './data-version.ts';
-import type { LeaseRow } from './rules/append-rules.ts';
 
 /** A session's last entry. */
-export interface Last extends ChainHead {
+export interface LastEntry extends ChainHead {
   /** Epoch milliseconds; -Infinity before the first. */
   readonly at: number;
 }
@@ -18,27 +18,27 @@ const MAX_IDS = 16384;
  * removed.
  */
 export class WriteCache {
-  readonly #version: DataVersion;
-  #seen: unknown = null;
+  readonly #dataVersion: DataVersion;
+  #seenVersion: unknown = null;
   readonly #leases = new Map<string, LeaseRow | null>();
-  readonly #heads = new Map<string, Last>();
+  readonly #heads = new Map<string, LastEntry>();
   readonly #ids = new Set<string>();
 
   constructor(version: DataVersion) {
-    this.#version = version;
+    this.#dataVersion = version;
   }
 
   refresh(): void {
-    const version = this.#version.read();
-    if (version !== this.#seen || this.#heads.size > MAX_SESSIONS) {
+    const version = this.#dataVersion.read();
+    if (version !== this.#seenVersion || this.#heads.size > MAX_SESSIONS) {
       this.#leases.clear();
       this.#heads.clear();
     }
     if (this.#ids.size > MAX_IDS) this.#ids.clear();
-    this.#seen = version;
+    this.#seenVersion = version;
   }
 
-  forget(): void {
+  clear(): void {
     this.#leases.clear();
     this.#heads.clear();
     this.#ids.clear();
@@ -48,22 +48,22 @@ export class WriteCache {
     return getOrInsert(this.#leases, sessionId, () => read(sessionId));
   }
 
-  forgetLease(sessionId: string): void {
+  deleteLease(sessionId: string): void {
     this.#leases.delete(sessionId);
   }
 
-  head(sessionId: string, read: (sessionId: string) => Last): Last {
+  head(sessionId: string, read: (sessionId: string) => LastEntry): LastEntry {
     return getOrInsert(this.#heads, sessionId, () => read(sessionId));
   }
 
   /** Records that an entry was appended. */
-  move(sessionId: string, id: string, last: Last): void {
+  recordAppend(sessionId: string, id: string, last: LastEntry): void {
     this.#heads.set(sessionId, last);
     this.#ids.add(id);
   }
 
   /** True if an entry with this id is known to exist; false means unknown. */
-  knows(id: string): boolean {
+  hasId(id: string): boolean {
     return this.#ids.has(id);
   }
 }

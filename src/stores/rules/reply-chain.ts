@@ -1,13 +1,17 @@
-import type { FoundEntry } from '../evidence/evidence-query.ts';
-import { storeError } from './rules/append-rules.ts';
+import type { FoundEntry } from '../../evidence/evidence-query.ts';
+import { storeError } from './append-rules.ts';
 
 /** Returns an entry and all its ancestors, the oldest first. Replies point backwards only, so this terminates. */
-export function chainOf(store: string, id: string, find: (id: string) => FoundEntry | null): readonly FoundEntry[] {
+export function replyChainOf(
+  store: string,
+  id: string,
+  find: (id: string) => FoundEntry | null,
+): readonly FoundEntry[] {
   const chain: FoundEntry[] = [];
   for (let next: string | undefined = id; next !== undefined; ) {
     const found: FoundEntry | null = find(next);
     if (found === null) {
-      if (chain.length === 0) throw notFound(store, id);
+      if (chain.length === 0) throw entryNotFound(store, id);
       break; // the parent was ephemeral and is gone
     }
     chain.push(found);
@@ -16,11 +20,11 @@ export function chainOf(store: string, id: string, find: (id: string) => FoundEn
   return chain.reverse();
 }
 
-export const notFound = (store: string, id: string) =>
+export const entryNotFound = (store: string, id: string) =>
   storeError(store, 'entry-not-found', `there is no entry ${id}; look it up with a query`);
 
 /** Erasing requires that no writer is active: its in-memory state would still contain the erased bodies. */
-export const writtenBy = (
+export const sessionIsWritten = (
   store: string,
   sessionId: string,
   { holder, until }: { readonly holder: string; readonly until: number },

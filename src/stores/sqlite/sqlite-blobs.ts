@@ -1,0 +1,39 @@
+import { hash as digest } from 'node:crypto';
+import type { BlobReferences } from '../../ports/evidence-store.ts';
+import type { Database } from './node-sqlite.ts';
+import { sqliteError } from './sqlite-error.ts';
+import { type Row, statementsOf } from './statements.ts';
+
+const SQL = {
+  get: 'SELECT bytes FROM blobs WHERE hash = ?',
+  put: 'INSERT INTO blobs (hash, bytes, put_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET put_at = excluded.put_at',
+  entries: 'SELECT id AS name FROM blob_references WHERE hash = ? ORDER BY id',
+  sessions: 'SELECT session_id AS name FROM sessions WHERE pin = ? ORDER BY session_id',
+  collect: `DELETE FROM blobs WHERE put_at < ?
+    AND NOT EXISTS (SELECT 1 FROM blob_references AS r WHERE r.hash = blobs.hash)
+    AND NOT EXISTS (SELECT 1 FROM sessions WHERE pin = blobs.hash)`,
+};
+
+/** The table of blobs and the references to them. */
+export function blobTable(db: Database, file: string) {
+  const sql = statementsOf(db, SQL);
+  const names = (rows: readonly Row[]) => rows.map(({ name }) => String(name));
+  return {
+    put: (hash: string, bytes: Uint8Array, now: number): void => void sql.put.run(hash, bytes, now),
+
+    get(hash: string): Uint8Array | null {
+      const bytes = sql.get.get(hash)?.['bytes'] as Uint8Array | undefined;
+      if (bytes === undefined) return null;
+      if (digest('sha256', bytes) === hash) return bytes;
+      throw sqliteError('store-failed', `blob ${hash} in ${file} was changed: its bytes have another hash`);
+    },
+
+    references: (hash: string): BlobReferences => ({
+      entries: names(sql.entries.all(hash)),
+      sessions: names(sql.sessions.all(hash)),
+    }),
+
+    /** Removes unreferenced blobs that were last put before a time. Returns their number. */
+    collect: (before: number): number => Number(sql.collect.run(before).changes),
+  };
+}

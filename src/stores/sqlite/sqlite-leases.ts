@@ -1,0 +1,35 @@
+import type { LeaseRow } from '../rules/append-rules.ts';
+import type { Database } from './node-sqlite.ts';
+import { statementsOf } from './statements.ts';
+import type { StoreKey } from './store-key.ts';
+import type { WriteCache } from './write-cache.ts';
+
+const SQL = {
+  get: 'SELECT holder, until, ttl FROM leases WHERE session_id = ?',
+  put: 'INSERT OR REPLACE INTO leases (session_id, holder, until, ttl, digest) VALUES (?, ?, ?, ?, ?)',
+  remove: 'DELETE FROM leases WHERE session_id = ? AND holder = ?',
+  endWaits: "DELETE FROM waits WHERE waiter = 'session:' || ?",
+};
+
+/** The table of leases. Each row is signed, so that `doctor` finds a lease that another account wrote. */
+export function leaseTable(db: Database, key: StoreKey, cache: WriteCache) {
+  const sql = statementsOf(db, SQL);
+  return {
+    get: (sessionId: string): LeaseRow | null => (sql.get.get(sessionId) as LeaseRow | undefined) ?? null,
+
+    put(sessionId: string, lease: LeaseRow): void {
+      cache.deleteLease(sessionId);
+      const { holder, until, ttl } = lease;
+      sql.put.run(sessionId, holder, until, ttl, key.signLease(sessionId, lease, true) ?? '');
+    },
+
+    /** Returns false if the holder does not have the lease. */
+    remove(sessionId: string, holder: string): boolean {
+      cache.deleteLease(sessionId);
+      return sql.remove.run(sessionId, holder).changes > 0;
+    },
+
+    /** Ends the waits for an answer that the session's last writer left. */
+    endWaits: (sessionId: string): void => void sql.endWaits.run(sessionId),
+  };
+}

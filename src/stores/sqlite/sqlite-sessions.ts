@@ -1,0 +1,37 @@
+import type { StoredBytes } from '../../evidence/chain.ts';
+import type { SessionLabel, SessionSummary } from '../../ports/evidence-store.ts';
+import { type LeaseRow, readStoredEntry } from '../rules/append-rules.ts';
+import { summariseSession } from '../rules/session-summary.ts';
+import type { Database } from './node-sqlite.ts';
+import { STORE_NAME, sqliteError } from './sqlite-error.ts';
+import { ENTRY_BYTES, statementsOf } from './statements.ts';
+
+const SQL = {
+  list: `SELECT ${ENTRY_BYTES}, agent, pin, closed, name, archived FROM sessions JOIN entries ON nth = opening ORDER BY at DESC, nth DESC`,
+  last: `SELECT ${ENTRY_BYTES} FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1`,
+  label: 'UPDATE sessions SET name = iif(?2, ?3, name), archived = coalesce(?4, archived) WHERE session_id = ?1',
+};
+
+const entryOf = (row: unknown) => readStoredEntry(STORE_NAME, row as StoredBytes).entry;
+
+/** The list of sessions: facts of their first entries, and their labels. */
+export function sessionTable(db: Database, leaseOf: (sessionId: string) => LeaseRow | null) {
+  const sql = statementsOf(db, SQL);
+  return {
+    /** Newest first. */
+    list: (now: number): readonly SessionSummary[] =>
+      sql.list.all().map((row) => {
+        const first = entryOf(row);
+        const name = row['name'] === null ? null : String(row['name']);
+        const facts = { agent: String(row['agent']), pin: String(row['pin']), name, archived: row['archived'] === 1 };
+        const last = entryOf(sql.last.get(first.sessionId));
+        return summariseSession(facts, first, last, row['closed'] === 1, leaseOf(first.sessionId), now);
+      }),
+
+    label(sessionId: string, { name, archived }: SessionLabel): void {
+      const mark = archived === undefined ? null : Number(archived);
+      const { changes } = sql.label.run(sessionId, Number(name !== undefined), name ?? null, mark);
+      if (changes === 0) throw sqliteError('session-not-found', `there is no session ${sessionId}`);
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
+import type { Database, Statement } from './node-sqlite.ts';
+
+/** A row of a table, by column. */
+export type Row = { readonly [column: string]: unknown };
+
+export type Statements<Name extends string> = { readonly [name in Name]: Statement };
+
+/** Statements by name, each prepared at first use: a process that writes one entry needs few of them. */
+export function statementsOf<Name extends string>(
+  db: Database,
+  sql: { readonly [name in Name]: string },
+): Statements<Name> {
+  const statements = {} as { [name in Name]: Statement };
+  for (const name of Object.keys(sql) as Name[])
+    Object.defineProperty(statements, name, {
+      configurable: true,
+      get() {
+        const value = db.prepare(sql[name]);
+        Object.defineProperty(statements, name, { value });
+        return value;
+      },
+    });
+  return statements;
+}
+
+export type PrepareOnce = (sql: string) => Statement;
+
+/** Returns a function that prepares each SQL text at its first use and then returns the same statement. */
+export function prepareOnce(db: Database): PrepareOnce {
+  const prepared = new Map<string, Statement>();
+  return (sql) => getOrInsert(prepared, sql, () => db.prepare(sql));
+}
+
+/** The columns of an entry's bytes. */
+export const ENTRY_BYTES = 'head, body, prev, hash';

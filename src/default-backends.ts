@@ -7,9 +7,9 @@ import type { Sandbox } from './tools/sandbox/sandbox.ts';
 import { workspaceBackend } from './tools/workspace/workspace-backend.ts';
 
 /**
- * The real tools on a real repository. The sandbox is tested when the first command needs it, once for all backends and
- * sessions. A tool that `specs` binds to an MCP server is served only by that server, even if hopgate has a tool of the
- * same name, and not at all if `config` does not name the server.
+ * The backends of hopgate's tools. The sandbox is tested once, when the first command needs it. A tool that `specs`
+ * binds to an MCP server is served only by that server, even if hopgate has a tool of the same name; it is not served
+ * if `config` does not name the server.
  */
 export function defaultBackends(
   store: EvidenceStore,

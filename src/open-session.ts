@@ -82,7 +82,7 @@ export interface OpenOptions {
 const OPTIONS =
   'specs root agent store approver config trustConfig backends session parent delegation env observe unsafeNoSandbox onEntry telemetry inspector clock ids';
 
-function assertKnown(options: OpenOptions): void {
+function assertOptionNames(options: OpenOptions): void {
   const known = OPTIONS.split(' ');
   const unknown = Object.keys(options).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new TypeError(`openSession has no option "${unknown}"; ${suggest(unknown, known)}`);
@@ -92,7 +92,7 @@ export const randomIds: Ids = {
   next: (kind) => (kind === 'writer' ? processHolder(`w-${timeOrderedId()}`) : `${kind[0]}-${timeOrderedId()}`),
 };
 
-/** Ids of which that of the session is given. */
+/** {@link randomIds}, but with this id for the session. */
 export const withSession = (session: string): Ids => ({
   next: (kind) => (kind === 'session' ? session : randomIds.next(kind)),
 });
@@ -109,7 +109,7 @@ export const withSession = (session: string): Ids => ({
  * await session.start('explore');
  */
 export async function openSession(options: OpenOptions): Promise<Session> {
-  assertKnown(options);
+  assertOptionNames(options);
   const root = realRoot(options.root);
   const clock = options.clock ?? Date;
   const unsafeNoSandbox = options.unsafeNoSandbox ?? false;
@@ -217,10 +217,10 @@ async function pinOf(options: OpenOptions, root: string): Promise<Pin> {
 }
 
 function backendsOf(chosen: OpenOptions['backends'], real: () => readonly ToolBackend[]): readonly ToolBackend[] {
-  const ours = chosen === undefined || typeof chosen === 'function' ? real() : [];
-  if (chosen === undefined) return ours;
-  const all = typeof chosen === 'function' ? chosen(ours) : chosen;
-  return all.map((backend) => (ours.includes(backend) ? backend : judgePaths(backend)));
+  const defaults = chosen === undefined || typeof chosen === 'function' ? real() : [];
+  if (chosen === undefined) return defaults;
+  const all = typeof chosen === 'function' ? chosen(defaults) : chosen;
+  return all.map((backend) => (defaults.includes(backend) ? backend : judgePaths(backend)));
 }
 
 async function approverOf(approver: OpenOptions['approver'], root: string): Promise<Approver | null> {

@@ -89,7 +89,7 @@ export async function runAndVerify(
     name: `start ${peripheral}`,
     asked: { kind: 'start', peripheral, by, ...(options.context ? { context: options.context } : {}) },
   };
-  for (const { asked, report } of wayTo(
+  for (const { asked, report } of movesTo(
     beginState({ specs, config }, { agent, sessionId: session.id }),
     start,
     options,
@@ -115,27 +115,27 @@ interface CannedLead {
   report: ToolReport | null;
 }
 
-/** Backends that answer with the canned report while there is one, and otherwise with the caller's backends. */
+/** Backends that return the canned report while there is one, else the report of the caller's backend. */
 function withCannedReports(
   lead: CannedLead,
   { tools }: SpecSet,
   backends: readonly ToolBackend[],
 ): readonly ToolBackend[] {
   const served = new Set(backends.flatMap((backend) => backend.tools));
-  const rest: ToolBackend = {
+  const unserved: ToolBackend = {
     name: 'none',
     tools: Object.keys(tools).filter((id) => !served.has(id)),
     run: async ({ tool }) => {
       throw new Error(`no backend serves ${tool.id}`);
     },
   };
-  return [...backends, rest].map((backend) =>
+  return [...backends, unserved].map((backend) =>
     Object.create(backend, { run: { value: async (call: ToolCall) => lead.report ?? backend.run(call) } }),
   );
 }
 
 /** The moves into the peripheral: to the mode, then the start if it is allowed, else the shortest path. */
-function wayTo(opening: AuditState, start: Move, { mode }: RunAndVerifyOptions): readonly Move[] {
+function movesTo(opening: AuditState, start: Move, { mode }: RunAndVerifyOptions): readonly Move[] {
   const { pinned } = opening;
   const asked = start.asked as Extract<Move['asked'], { kind: 'start' }>;
   const toMode =
@@ -149,9 +149,9 @@ function wayTo(opening: AuditState, start: Move, { mode }: RunAndVerifyOptions):
   const modes = toMode?.moves ?? [];
   const ready = toMode?.states.at(-1) ?? opening;
   if (firstProblem(ready, asked) === null) return [...modes, start];
-  const way = searchRoute(hopModel(pinned, ready, false), ready, (_, move) => {
+  const route = searchRoute(hopModel(pinned, ready, false), ready, (_, move) => {
     if (move.asked.kind === 'start') return move.asked.peripheral === asked.peripheral;
     return move.asked.kind === 'hop' && move.asked.to === asked.peripheral;
   });
-  return [...modes, ...(way?.moves ?? [start])];
+  return [...modes, ...(route?.moves ?? [start])];
 }

@@ -44,7 +44,7 @@ export const entriesIn = (folder: string): readonly Dirent[] =>
 export const linkIfAny = (path: string): string | null => valueOr(() => readlinkSync(path), null);
 
 /** Passes an open file to `use`, and closes it afterwards. */
-export function closing<T>(fd: number, use: (fd: number) => T): T {
+export function withOpenFile<T>(fd: number, use: (fd: number) => T): T {
   try {
     return use(fd);
   } finally {
@@ -60,7 +60,7 @@ export function makeFolders(dir: string, mode = 0o777): void {
   valueOr(() => mkdirSync(dir, { mode }), null, ['EEXIST']);
 }
 
-/** Creates a file with its text at once. Returns false if there is a file already; it is not changed. */
+/** Creates a file with its whole text. Returns false, and changes nothing, if the file exists. */
 export function writeOnce(file: string, text: string): boolean {
   const made = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
   writeFileSync(made, text, { mode: 0o600, flag: 'wx' });

@@ -95,7 +95,7 @@ function setTest(set: string, negated: boolean): CharacterTest {
   };
 }
 
-/** Matches parts with items one by one; if that fails, the last `many` takes one item more. */
+/** Matches parts with items one by one. On a mismatch, the last `many` part takes one more item. */
 function matches<Part, Item>(
   parts: readonly Part[],
   items: ArrayLike<Item>,

@@ -22,7 +22,7 @@ function readHost(): Host | null {
 }
 
 /** Start time of a process in clock ticks since boot; null if it has exited, or the kernel does not report it. */
-export function startOf(pid: number | string): string | null {
+export function startTimeOf(pid: number | string): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in parentheses may contain anything, so the fields are counted after it.
@@ -35,7 +35,7 @@ export function startOf(pid: number | string): string | null {
 }
 
 const host = readHost();
-const own = host && startOf(process.pid);
+const own = host && startTimeOf(process.pid);
 
 /** Adds the process to a lease holder's name, so that other processes can detect its end. */
 export function processHolder(id: string): string {
@@ -43,13 +43,13 @@ export function processHolder(id: string): string {
 }
 
 /**
- * True only if the holder's process has certainly ended: same boot, same pid namespace, and no such process. In doubt
- * false; then only the expiry of the lease counts.
+ * True only if the holder's process has certainly ended: same boot, same pid namespace, and no such process. False in
+ * doubt: the lease then ends only when it expires.
  */
 export function isGone(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
   if (boot === undefined || !host || boot !== host.boot || namespace !== host.namespace) return false;
-  return startOf(pid) !== start;
+  return startTimeOf(pid) !== start;
 }
 
 /**
@@ -58,7 +58,7 @@ export function isGone(holder: string): boolean {
 export function holderRuns(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
   if (boot === undefined || !host) return isAlive(Number(holder));
-  return boot === host.boot && namespace === host.namespace && startOf(pid) === start;
+  return boot === host.boot && namespace === host.namespace && startTimeOf(pid) === start;
 }
 
 interface Lease {
@@ -67,6 +67,6 @@ interface Lease {
   readonly until: number;
 }
 
-/** True if a live writer holds the session with a valid lease. */
-export const isInUse = ({ lease }: { readonly lease: Lease | null }): boolean =>
+/** True if the lease is valid and its holder's process has not certainly ended. */
+export const hasLiveWriter = ({ lease }: { readonly lease: Lease | null }): boolean =>
   lease !== null && lease.until > Date.now() && !isGone(lease.holder);

@@ -7,7 +7,7 @@ import type { MachineJson } from './machine-json.ts';
 import { compileModeGate } from './mode-gate.ts';
 import type { SpecTables } from './spec-tables.ts';
 
-/** A spec set and the machines made from it. */
+/** A spec set and the machines that were built from it. */
 export type CompiledSpecs = SpecTables<Machine>;
 
 /** Returns every machine config of a spec set: mode gate, hop graph, lifecycles. Pure. */

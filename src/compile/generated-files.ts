@@ -6,7 +6,7 @@ import { GENERATED_BY, type GeneratedFiles } from './generate-files.ts';
 /** Differences between a folder and the generated files; all lists are empty if it is up to date. */
 export interface GeneratedDifference {
   readonly missing: readonly string[];
-  /** There, with other content. */
+  /** Files that exist with other content. */
   readonly stale: readonly string[];
   /** Files of a machine that no longer exists. */
   readonly extra: readonly string[];
@@ -45,7 +45,7 @@ export async function checkGenerated(outDir: string, files: GeneratedFiles): Pro
   };
 }
 
-/** Files of machines that were generated once (their `.machine.ts` says so) and no longer exist. */
+/** Generated files (their `.machine.ts` says so) of machines that no longer exist. */
 async function leftoverFiles(
   outDir: string,
   found: readonly string[],

@@ -24,9 +24,9 @@ export const needsInWords = (from: string, requirements: readonly Requirement[])
 
 /** Returns the requirements that the graph does not already imply when leaving `from`. */
 export function openRequirements(from: string, requirements: readonly Requirement[]): readonly Requirement[] {
-  const isSettled = (need: Requirement) =>
+  const isImplied = (need: Requirement) =>
     need.kind === 'source' && (need.any.includes(`from-${from}`) || need.any.includes('from-any'));
-  return requirements.filter((need) => !isSettled(need));
+  return requirements.filter((need) => !isImplied(need));
 }
 
 /** The tags of a state; nothing for an empty list. */

@@ -46,4 +46,4 @@ const NOTHING: RequirementFacts = {
  * Returns the facts of an event; facts that are not given do not hold.
  * @example { type: 'pass.deploy', facts: facts({ source: 'test', fruit: { result: 'pass' }, approved: true }) }
  */
-export const facts = (known: Partial<RequirementFacts> = {}): RequirementFacts => ({ ...NOTHING, ...known });
+export const facts = (stated: Partial<RequirementFacts> = {}): RequirementFacts => ({ ...NOTHING, ...stated });

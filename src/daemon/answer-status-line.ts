@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { isThere } from '../base/files.ts';
 import { fieldsOf } from '../base/json.ts';
-import { isInUse } from '../base/process-holder.ts';
+import { hasLiveWriter } from '../base/process-holder.ts';
 import { errorText } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
 import { compileTables } from '../compile/spec-tables.ts';
@@ -82,7 +82,7 @@ function chooseSession(all: readonly SessionSummary[], query: StatusQuery, env: 
     if (session.closed || session.archived) return false;
     const owner = files?.owner(session.sessionId);
     if (owner && owner.parent !== null) return false;
-    return isInUse(session) || [owner?.program, owner?.client].some((process) => process && isRunning(process));
+    return hasLiveWriter(session) || [owner?.program, owner?.client].some((process) => process && isRunning(process));
   });
 }
 

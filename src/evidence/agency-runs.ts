@@ -3,12 +3,12 @@ import { AGENCY_TOOL } from '../spec/policy/closed-lists.ts';
 import type { Body, OutcomeRecord } from './bodies.ts';
 import { canonicalJson } from './canonical.ts';
 
-/** The codes of calls that ended before their run ended, or that could not learn how it ended. */
+/** The error codes of calls that may have ended before their run. */
 const UNKNOWN_END = ['aborted', 'agent-unreachable', 'backend-error'];
 
 /**
- * Follows the runs of the agency in the entries of a session. A call is a run of its own, unless an equal call before
- * it was interrupted, or stopped waiting: then it joins that run, and gets its reply.
+ * Follows the runs of the agency in the entries of a session. Each call is a new run, unless an equal earlier call was
+ * interrupted or stopped waiting: then it joins that run, and gets its reply.
  */
 export class AgencyRuns {
   readonly #open = new Map<string, string>();
@@ -23,8 +23,8 @@ export class AgencyRuns {
   add(id: string, body: Body): void {
     if (!('tool' in body) || body.tool !== AGENCY_TOOL) return;
     if (body.event === 'intent') {
-      const { seconds: _, ...asked } = body.args;
-      const what = canonicalJson(asked);
+      const { seconds: _, ...request } = body.args;
+      const what = canonicalJson(request);
       this.#call = { what, run: this.#open.get(what) ?? `run.${id}` };
       this.#open.set(what, this.#call.run);
     } else if (body.event === 'outcome' && this.#call && isOver(body.outcome)) this.#open.delete(this.#call.what);

@@ -20,7 +20,7 @@ export interface EvidenceQuery {
   /** null selects entries outside of any peripheral. */
   readonly peripheral?: string | null;
   readonly patternId?: string;
-  /** All of them. */
+  /** An entry must have all of them. */
   readonly tags?: readonly string[];
   /** Not older than this: ISO 8601, UTC. */
   readonly since?: string;
@@ -124,11 +124,11 @@ export function resolveQuery(query: unknown): ResolvedQuery {
     since: millis(since),
     before: millis(before),
     limit,
-    after: after === undefined ? null : readPlace(after),
+    after: after === undefined ? null : readCursor(after),
   };
 }
 
-function readPlace(cursor: string): QueryPosition {
+function readCursor(cursor: string): QueryPosition {
   const [, at, ephemeral, nth] = CURSOR.exec(cursor)!;
   return { at: Number(at), ephemeral: ephemeral === '1', nth: Number(nth) };
 }

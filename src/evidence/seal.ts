@@ -94,7 +94,7 @@ export interface ReadSession {
   readonly sealed: { readonly head: string; readonly root: Uint8Array } | null;
 }
 
-/** Describes how a session differs from its seal; null if it is the sealed one, possibly with further entries. */
+/** Describes how a session differs from its seal; null if it begins with the sealed entries. */
 export function sealProblem({ statement }: Seal, read: ReadSession): string | null {
   const { sessionId, size, head, root } = statement;
   if (read.sessionId !== sessionId) return `the seal is of session ${sessionId}, not of ${read.sessionId}`;

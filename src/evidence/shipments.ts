@@ -8,7 +8,7 @@ export interface ShippedCommit {
   readonly tree: string | null;
 }
 
-/** One visit that shipped, or could have: the tested, the approved and the shipped tree; null if not recorded. */
+/** A visit that shipped or was approved to ship: its tested, approved and shipped trees; null if not recorded. */
 export interface Shipment {
   /** Sequence number of the visit's start. */
   readonly seq: number;
@@ -29,7 +29,7 @@ export class Shipments {
   #hop: HopBody | null = null;
   #here: Shipment | null = null;
 
-  /** @param deploys true if the peripheral of the entry ships, because only then its report counts */
+  /** @param deploys true if a peripheral may ship; the reports of other peripherals do not count */
   add({ seq, body: json }: Entry, deploys: (peripheral: string) => boolean): void {
     const body = bodyOf(json);
     if (body?.event === 'hop') this.#hop = body;
@@ -38,14 +38,14 @@ export class Shipments {
       this.#hop = null;
       if (this.#here?.tested != null || this.#here?.approval != null) this.#all.push(this.#here);
     } else if ((body?.event === 'outcome' || body?.event === 'step') && this.#here && body.outcome.status === 'ok')
-      this.#take(this.#here, fieldsOf(body.outcome.result));
+      this.#addResult(this.#here, fieldsOf(body.outcome.result));
   }
 
   get all(): readonly Shipment[] {
     return this.#all;
   }
 
-  #take(here: Shipment, result: { readonly [name: string]: Json }): void {
+  #addResult(here: Shipment, result: { readonly [name: string]: Json }): void {
     const commit = { sha: textOf(result['sha']), tree: textOf(result['tree']) };
     const now: Shipment = {
       ...here,

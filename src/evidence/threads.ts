@@ -90,8 +90,8 @@ function project(
     const thread = project(`thread/${subject.type}/${subject.id}/fork/${entry.id}`, subject, part, options, entry);
     return thread ? [thread] : [];
   });
-  const aside = new Set(forking.flatMap((entry) => descendants(entries, entry)));
-  const mainLine = entries.filter((entry) => !aside.has(entry.id));
+  const forkedIds = new Set(forking.flatMap((entry) => descendants(entries, entry)));
+  const mainLine = entries.filter((entry) => !forkedIds.has(entry.id));
   return {
     id,
     subject,

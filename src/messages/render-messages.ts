@@ -4,8 +4,8 @@ import { MAX_TEXT } from './speech-acts.ts';
 
 /**
  * Messages as the next turn shows them, one per line: hopgate writes the envelope, and the text is a JSON string, so no
- * text can end its line or begin one of its own. A bracket at the beginning of a line of the text is escaped, because
- * sources of a turn begin with one. A message that occurs twice is shown once. Pure.
+ * text can break its line or imitate another one. A bracket at the beginning of a line of the text is escaped, because
+ * each source of a turn begins with a bracket. A message that occurs twice is shown once. Pure.
  *
  * @example
  * renderMessages([message])

@@ -17,8 +17,8 @@ const MAX_CANDIDATES = 10;
 
 /**
  * Resolves an address: `session:<id>` (or the first characters of the id), `agent:<id>` (its newest open session),
- * `person:<name>`, or a bare name that only one of these has. With `@<node>` at the end it is an address of another
- * machine, which finds the inbox when the message arrives. Pure.
+ * `person:<name>`, or a bare name that only one of these has. An address with `@<node>` at the end is resolved by that
+ * machine when the message arrives there. Pure.
  *
  * @example resolveAddress('agent:codex', { sessions: [{ id: 's-1', agent: 'codex', closed: false }], people: [] })
  * // { ok: true, address: 'session:s-1', name: 'codex' }
@@ -28,7 +28,7 @@ export function resolveAddress(text: string, directory: AddressBook): ResolvedAd
   const colon = typed.indexOf(':');
   const kind = colon < 0 ? null : typed.slice(0, colon);
   const name = typed.slice(colon + 1);
-  if (typed.includes('@')) return resolveAway(typed, directory);
+  if (typed.includes('@')) return resolveRemote(typed, directory);
   const finders: readonly string[] = kind === null ? ['person', 'agent', 'session'] : [kind];
   if (kind !== null && !Object.hasOwn(FIND, kind))
     return refuseUnknown(directory, `"${typed}" is not an address; write session:<id>, agent:<id> or person:<name>`);
@@ -45,11 +45,11 @@ export function resolveAddress(text: string, directory: AddressBook): ResolvedAd
   return refuseUnknown(directory, closed ? `the session of "${typed}" is closed` : `nobody has the address "${typed}"`);
 }
 
-/** An address of another machine, as its own sender would write it there. */
-const AWAY = /^(?:session|agent|person):([^@\s]{1,200})@([^@\s]+)$/;
+/** An address on another machine: `session:<id>@<node>`, … */
+const REMOTE = /^(?:session|agent|person):([^@\s]{1,200})@([^@\s]+)$/;
 
-function resolveAway(address: string, directory: AddressBook): ResolvedAddress {
-  const [, name, node] = AWAY.exec(address) ?? [];
+function resolveRemote(address: string, directory: AddressBook): ResolvedAddress {
+  const [, name, node] = REMOTE.exec(address) ?? [];
   const nodes = directory.nodes ?? [];
   const candidates = nodes.slice(0, MAX_CANDIDATES).map((each) => `agent:<id>@${each}`);
   if (name === undefined || node === undefined) {
@@ -61,7 +61,7 @@ function resolveAway(address: string, directory: AddressBook): ResolvedAddress {
   return near.ok ? near : { ...near, candidates: [...candidates, ...near.candidates].slice(0, MAX_CANDIDATES) };
 }
 
-/** True if `sender` may answer a message to `recipient`. Another machine itself knows who got its message. */
+/** True if `sender` may answer a message to `recipient`. Only the recipient's machine knows which session got it. */
 export function isRecipient(sender: string, recipient: string): boolean {
   if (sender === recipient) return true;
   const at = recipient.lastIndexOf('@');

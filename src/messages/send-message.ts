@@ -3,7 +3,7 @@ import type { Message, MessageDraft, MessageKind, MessageStore } from '../ports/
 import { isRecipient, resolveAddress } from './resolve-address.ts';
 import { isSpeechAct, MAX_TEXT, SPEECH_ACTS } from './speech-acts.ts';
 
-/** A message as its sender gives it. hopgate knows `from` and `author` from the sender's envelope. */
+/** A message before it is checked. hopgate itself sets `from` and `author`. */
 export interface PostedMessage {
   readonly kind: MessageKind;
   readonly id: string;
@@ -118,8 +118,8 @@ const refuseArgument = (argument: PostRefusal['argument'], message: string, reme
   remedy,
 });
 
-/** Interval between looks for an answer, in milliseconds. Another process may write it. */
-const LOOK_MS = 50;
+/** Milliseconds between two checks for an answer, which another process may write. */
+const POLL_MS = 50;
 
 /** Waits for the answer to a message until `until` (epoch milliseconds); null if it did not come, or after an abort. */
 async function waitForAnswer(
@@ -132,6 +132,6 @@ async function waitForAnswer(
     const answer = await messages.answerTo(id);
     if (signal.aborted) return null;
     if (answer || Date.now() >= until) return answer;
-    await new Promise((resolve) => setTimeout(resolve, Math.min(LOOK_MS, Math.max(1, until - Date.now()))));
+    await new Promise((resolve) => setTimeout(resolve, Math.min(POLL_MS, Math.max(1, until - Date.now()))));
   }
 }

@@ -24,7 +24,7 @@ export function pendingRequests(stateDir: string, now = Date.now()): readonly Op
   });
 }
 
-/** A person's answer. `minutes`: how long it is valid, at most a day. `reason`: with a no, words for the agent. */
+/** A person's answer. `minutes`: its validity, at most a day. `reason`: the words for the agent, with a no. */
 export interface PersonAnswer extends Pick<AnswerTerms, 'verdict' | 'by' | 'reason' | 'grant'> {
   readonly minutes: number;
 }

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { closing, writeAtomically, writeOnce } from '../base/files.ts';
+import { withOpenFile, writeAtomically, writeOnce } from '../base/files.ts';
 import { isGone } from '../base/process-holder.ts';
 import { type PendingRequest, parsePending, REQUEST_LIFETIME } from './pending-request.ts';
 import { isHash, parseAnswer, type SignedAnswer } from './signed-answer.ts';
@@ -31,7 +31,7 @@ export interface ApprovalsFolder {
   /** The pending requests, the oldest first, but none whose process has ended. */
   pending(): readonly PendingRequest[];
   pendingOf(hash: string): PendingRequest | null;
-  /** Stores a request and returns it; or the same one from another process. Null if it is too large. */
+  /** Stores a request and returns it, or the same request that another process stored. Null if it is too large. */
   keepPending(request: PendingRequest): PendingRequest | null;
   dropPending(hash: string): void;
   answer(hash: string): SignedAnswer | null;
@@ -62,7 +62,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
   const answer = (hash: string): SignedAnswer | null => parseAnswer(readJson(answerFile(hash)));
   const hashes = (path: string): readonly string[] =>
     readdirSync(path)
-      .filter(isOurs)
+      .filter(isHashFile)
       .map((name) => name.slice(0, 64));
   return {
     pendingFolder,
@@ -75,7 +75,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
         .sort((a, b) => a.askedAt - b.askedAt),
     keepPending(request) {
       const { hash } = request.request;
-      const text = spelled(request);
+      const text = toJsonText(request);
       if (Buffer.byteLength(text) > MAX_REQUEST) return null;
       const file = pendingFile(hash);
       if (writeOnce(file, text)) return request;
@@ -89,9 +89,9 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
     keepAnswer(signed) {
       const file = answerFile(signed.requestHash);
       if (answer(signed.requestHash) === null) remove(file); // a folder with this name exists
-      writeAtomically(file, spelled(signed));
+      writeAtomically(file, toJsonText(signed));
     },
-    keepFirstAnswer: (signed) => writeOnce(answerFile(signed.requestHash), spelled(signed)),
+    keepFirstAnswer: (signed) => writeOnce(answerFile(signed.requestHash), toJsonText(signed)),
     dropAnswer: (hash) => remove(answerFile(hash)),
     claim(signed) {
       try {
@@ -114,14 +114,14 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
         if (found === null || now >= found.expiresAt) remove(answerFile(hash));
       }
       for (const path of [pendingFolder, answersFolder])
-        for (const name of readdirSync(path)) if (!isOurs(name)) removeOld(join(path, name), REQUEST_LIFETIME);
+        for (const name of readdirSync(path)) if (!isHashFile(name)) removeOld(join(path, name), REQUEST_LIFETIME);
       // An answer is valid for at most a day, so its use need not be stored for more than two.
       for (const name of readdirSync(usedFolder)) removeOld(join(usedFolder, name), 2 * REQUEST_LIFETIME);
     },
   };
 }
 
-const isOurs = (name: string): boolean => isHash(name.slice(0, 64)) && name.slice(64) === '.json';
+const isHashFile = (name: string): boolean => isHash(name.slice(0, 64)) && name.slice(64) === '.json';
 
 const remove = (path: string): void => rmSync(path, { force: true, recursive: true });
 
@@ -137,12 +137,12 @@ function checkHash(hash: string): string {
   return hash;
 }
 
-const spelled = (value: PendingRequest | SignedAnswer): string => `${JSON.stringify(value, null, 2)}\n`;
+const toJsonText = (value: PendingRequest | SignedAnswer): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** A small regular file's JSON; undefined if it is anything else. */
 function readJson(file: string): unknown {
   try {
-    return closing(openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK), (fd) => {
+    return withOpenFile(openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK), (fd) => {
       const stat = fstatSync(fd);
       return stat.isFile() && stat.size <= 2 * MAX_REQUEST ? JSON.parse(readFileSync(fd, 'utf8')) : undefined;
     });

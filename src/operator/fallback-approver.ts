@@ -1,8 +1,8 @@
 import type { Approver } from '../ports/approver.ts';
 
 /**
- * Asks the second approver if the first has no answer; a no is an answer. One approver serves one session: its `via` is
- * that of the last one that answered.
+ * Asks the second approver if the first has no answer; a no is an answer. `via` is that of the approver that was asked
+ * last, so the approver must serve only one session.
  */
 export function fallbackApprover(first: Approver, second: Approver): Approver {
   let answered = first;

@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 
 /** Polling interval if the file system reports no changes, in milliseconds. */
-const EVERY = 500;
+const POLL_MS = 500;
 
 /**
  * Calls `look` now and after each change in the folder until it returns a value; null after `waitMs`. A folder that
@@ -28,7 +28,7 @@ export async function watchFolderUntil<T>(
       const found = look();
       const left = until - Date.now();
       if (found !== null || left <= 0 || signal?.aborted) return found;
-      const timer = setTimeout(() => wake(), Math.min(left, EVERY));
+      const timer = setTimeout(() => wake(), Math.min(left, POLL_MS));
       await woken;
       clearTimeout(timer);
     }
@@ -38,9 +38,9 @@ export async function watchFolderUntil<T>(
   }
 }
 
-function watchFolder(folder: string, changed: () => void): FSWatcher | null {
+function watchFolder(folder: string, onChange: () => void): FSWatcher | null {
   try {
-    const watcher = watch(folder, { persistent: false }, changed);
+    const watcher = watch(folder, { persistent: false }, onChange);
     watcher.on('error', () => watcher.close());
     return watcher;
   } catch {

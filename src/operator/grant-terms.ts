@@ -13,7 +13,7 @@ export interface GrantTerms {
 }
 
 const DEFAULT_MINUTES = 60;
-export const MAX_GRANT = 24 * 60;
+export const MAX_GRANT_MINUTES = 24 * 60;
 
 /** The limits of a grant that begins with this request, or the reason why they are not possible, for a person. */
 export function grantLimits(
@@ -21,7 +21,7 @@ export function grantLimits(
   { view }: Pick<ApprovalRequest, 'view'>,
   now: number,
 ): GrantLimits | { readonly problem: string } {
-  if (!(minutes > 0 && minutes <= MAX_GRANT)) return { problem: 'a grant lasts at most 24 hours' };
+  if (!(minutes > 0 && minutes <= MAX_GRANT_MINUTES)) return { problem: 'a grant lasts at most 24 hours' };
   if (times !== undefined && !(Number.isSafeInteger(times) && times >= 1 && times <= 1000))
     return { problem: 'a grant covers 1 to 1000 requests' };
   const changed = changedFilesOf(view, (view[APPROVAL_VIEW.changes] ?? {}) as { readonly [path: string]: unknown });

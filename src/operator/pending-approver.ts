@@ -26,7 +26,7 @@ export interface PendingOptions {
 }
 
 /**
- * Leaves requests to the operator, who answers them with `hopgate approve ID` and proves the answer by the operator's
+ * Stores requests for the operator, who answers them with `hopgate approve ID` and proves the answer by the operator's
  * token. A new request is stored and `{ pending: id }` is returned. When the request is repeated, it finds the answer.
  * Each answer, yes or no, is used once; after that the request is a new one. An answer that is forged, altered,
  * expired, used, or for another request is ignored.
@@ -39,21 +39,21 @@ export function pendingApprover(options: PendingOptions): Approver {
     async approve(request) {
       const folder = approvalsFolder(stateDir);
       const answered = takeAnswer(folder, stateDir, request, now());
-      if (answered) return outcomeOf(answered, now());
+      if (answered) return toApproverAnswer(answered, now());
       folder.sweep(now());
-      const pending = storeAnswer(folder, request, root, now(), options.holder);
+      const pending = storeRequest(folder, request, root, now(), options.holder);
       if (pending === null) return null;
       options.onPending?.(pending, request);
       const look = () => takeAnswer(folder, stateDir, request, now());
       const answer = await watchFolderUntil(folder.answersFolder, waitMs, look, signal);
-      return answer ? outcomeOf(answer, now()) : { pending };
+      return answer ? toApproverAnswer(answer, now()) : { pending };
     },
   };
 }
 
 /**
- * Asks a person here, and lets the operator answer elsewhere meanwhile (`hopgate approve`, a page); the first answer
- * counts, and the other question ends.
+ * Asks a person in this process, and lets the operator answer elsewhere meanwhile (`hopgate approve`, a page). The
+ * first answer counts and ends the other question.
  *
  * @param here asks the person; its signal ends the question. True approves
  */
@@ -98,10 +98,10 @@ export function storePending(
   const folder = approvalsFolder(stateDir);
   const now = (clock ?? Date).now();
   folder.sweep(now);
-  return storeAnswer(folder, request, root, now);
+  return storeRequest(folder, request, root, now);
 }
 
-const outcomeOf = ({ verdict, by, reason, grant, expiresAt }: SignedAnswer, now: number) =>
+const toApproverAnswer = ({ verdict, by, reason, grant, expiresAt }: SignedAnswer, now: number) =>
   verdict === 'yes'
     ? { by, minutes: (expiresAt - now) / 60_000, ...(grant === undefined ? {} : { grant }) }
     : { declined: by, ...(reason === undefined ? {} : { because: reason }) };
@@ -122,7 +122,7 @@ function takeAnswer(
   return answer;
 }
 
-function storeAnswer(
+function storeRequest(
   folder: ApprovalsFolder,
   request: ApprovalRequest,
   root: string,

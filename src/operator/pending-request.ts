@@ -5,7 +5,7 @@ import { APPROVAL_KINDS, approvalHash } from '../gate/approvals/approval.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import { isHash } from './signed-answer.ts';
 
-/** How long a request waits for its answer, in milliseconds. */
+/** The time that a request waits for its answer, in milliseconds. */
 export const REQUEST_LIFETIME = 24 * 60 * 60_000;
 
 /** A request that waits for the operator, as stored in its file. */

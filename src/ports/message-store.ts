@@ -82,7 +82,7 @@ export interface BlockedSender {
 export interface MessageStore {
   /** Puts a message into the recipient's inbox. A second message with the same id returns the first one. */
   send(message: MessageDraft): Promise<Message>;
-  /** The messages of an inbox in order of `seq`. `unread`: only those that were not read; `after`: a seq. */
+  /** The messages of an inbox in order of `seq`. `unread`: only those that were not read; `after`: only later seqs. */
   inbox(
     address: string,
     options?: { readonly after?: number; readonly unread?: boolean; readonly limit?: number },
@@ -110,8 +110,8 @@ export interface MessageStore {
   /** Adds a machine. Idempotent. */
   addNode(name: string): Promise<void>;
   /**
-   * Messages to a machine that it may not have, and receipts of its messages, after a place. At most `limit` of each.
-   * A message that was delivered, or that the machine refused by an answer from `node:<name>`, is left out.
+   * The messages to a machine, and the receipts of the messages that it sent, after a position; at most `limit` of
+   * each. A message that was delivered, or that the machine refused by an answer from `node:<name>`, is left out.
    */
   mailFor(node: string, after: MailPosition, limit: number): Promise<Mail>;
   /** The people with an inbox, `operator` among them. */

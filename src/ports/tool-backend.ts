@@ -136,7 +136,7 @@ export interface ToolBackend {
   readonly native?: NativeWatch;
   /** Observes the working tree, and what a commit of the session's own changes would ship. */
   readonly tree?: (place: TreeObservation) => Promise<TreeNow>;
-  /** sha256 by file: the files of a root that decide what an install installs, for its approval. */
+  /** The sha256 of each lock file of a root, for the approval of an install. */
   readonly locks?: (root: string) => Promise<{ readonly [file: string]: Json }>;
   /** Ends commands that a session left running; called before a visit's end is recorded. Idempotent. */
   endBackground?(sessionId: string): Promise<void>;

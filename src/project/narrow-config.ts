@@ -48,9 +48,9 @@ export function narrowConfig(stated: ProjectConfig, specs: SpecSet): NarrowedCon
   };
 }
 
-/** The write paths in both lists: the deeper of each nested pair, globs below the other's folders, all exclusions. */
+/** The paths that both lists grant: of nested paths the deeper one, globs under the other's folders; all exclusions. */
 function commonWritePaths(a: readonly string[], b: readonly string[]): readonly string[] {
-  const inOne = (paths: readonly string[], folders: readonly string[]): readonly string[] => {
+  const pathsWithin = (paths: readonly string[], folders: readonly string[]): readonly string[] => {
     const literal = folders.filter((path) => !isWild(path));
     return paths
       .filter((path) => !isExclusion(path))
@@ -59,7 +59,7 @@ function commonWritePaths(a: readonly string[], b: readonly string[]): readonly 
         return path.startsWith('**/') ? literal.map((folder) => `${normalisePath(folder)}/${path}`) : [];
       });
   };
-  const shared = inOne(a, b).concat(inOne(b, a));
+  const shared = pathsWithin(a, b).concat(pathsWithin(b, a));
   return shared.length === 0 ? [] : [...new Set([...shared, ...a.filter(isExclusion), ...b.filter(isExclusion)])];
 }
 

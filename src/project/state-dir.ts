@@ -17,7 +17,7 @@ import { realRoot } from './repository-root.ts';
 export function stateDir(root: string, env: Env): string {
   const real = realRoot(root);
   const dir = join(stateHome(env), hash('sha256', real).slice(0, 16));
-  if (isWithin(real, realEnough(dir)))
+  if (isWithin(real, realPathOfExistingPart(dir)))
     throw new ProjectError(
       'state-dir-inside-root',
       `the state folder ${dir} lies inside the root ${real}, where an agent could write it`,
@@ -63,11 +63,11 @@ export const evidenceFileIn = (dir: string): string => join(dir, 'evidence.db');
 export const evidenceFile = (root: string, env: Env): string => evidenceFileIn(stateDir(root, env));
 
 /** The real path of the deepest existing part, with the rest appended. */
-function realEnough(path: string): string {
+function realPathOfExistingPart(path: string): string {
   try {
     return realpathSync(path);
   } catch {
     const parent = dirname(path);
-    return parent === path ? path : join(realEnough(parent), path.slice(parent.length));
+    return parent === path ? path : join(realPathOfExistingPart(parent), path.slice(parent.length));
   }
 }

@@ -66,8 +66,8 @@ export function revokeTrust(root: string, env: Env): boolean {
   return had;
 }
 
-/** A warning for the user that a new session ignores much of hopgate.yaml; null if it is trusted or missing. */
-export function untrustedConfig(root: string, env: Env): string | null {
+/** The warning that a new session ignores most of hopgate.yaml; null if the file is trusted or missing. */
+export function untrustedConfigWarning(root: string, env: Env): string | null {
   let bytes: Buffer;
   try {
     const found = readProjectFile(root);

@@ -1,14 +1,14 @@
 /** Abbreviations in chats, and the words that they stand for. */
-const IN_FULL: { readonly [word: string]: string } = {
+const FULL_WORDS: { readonly [word: string]: string } = {
   ...{ pls: 'please', plz: 'please', u: 'you', ur: 'your', thx: 'thanks', teh: 'the', cuz: 'because', dont: "don't" },
 };
-const CHAT = new RegExp(String.raw`(?<![\w'/.-])(?:${Object.keys(IN_FULL).join('|')})(?![\w'/-]|\.\w)`, 'g');
+const CHAT = new RegExp(String.raw`(?<![\w'/.-])(?:${Object.keys(FULL_WORDS).join('|')})(?![\w'/-]|\.\w)`, 'g');
 
 /** The heading of a list of the sender's own work: "my plan for today:". */
 export const OWN_LIST =
   /^(?:my|our) (?:\w+ )?(?:plan|plans|list|checklist|to-?do(?: list)?|agenda|tasks|next steps?)\b[^:]*:/;
 
-/** Replaces quoted text and code. */
+/** The word that replaces quoted text and code. */
 const THING = 'thing';
 
 /**
@@ -35,15 +35,15 @@ export function clausesOf(text: string): readonly string[] {
   const read = words === '' ? plain.replace(/["`>]/g, ' ') : own;
   return read
     .toLowerCase()
-    .replace(CHAT, (word) => IN_FULL[word]!)
+    .replace(CHAT, (word) => FULL_WORDS[word]!)
     .split(/(?<=[.!?…])\s+|[;\n]+|\s[-–—]+\s|,\s+(?=(?:and|but|then|so|or|otherwise)\b)/u)
     .flatMap((sentence) =>
-      (OWN_LIST.test(sentence) ? [sentence] : sentence.split(/(?<=\w):\s+(?!\/\/)(?=\S)/)).map(trimmed),
+      (OWN_LIST.test(sentence) ? [sentence] : sentence.split(/(?<=\w):\s+(?!\/\/)(?=\S)/)).map(trimClause),
     )
     .filter((clause) => /[\p{L}\p{N}+]/u.test(clause));
 }
 
-const trimmed = (clause: string): string =>
+const trimClause = (clause: string): string =>
   clause
     .replace(/^[\s*#\-–—•>\d.)(,:]+(?=\s|\p{L})/u, '')
     .replace(/\s+/g, ' ')

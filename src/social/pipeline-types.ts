@@ -6,7 +6,7 @@ import type { Json, Mode, Principal, ToolEffect } from '../spec/types.ts';
 import type { ClassifiedMessage, TalkKind } from './classify.ts';
 import type { FailureCode, StageId } from './stages.ts';
 
-/** The connection over which a message arrived. Its surface identifies the holder; the message itself cannot. */
+/** The connection over which a message arrived. It alone identifies the sender; the message cannot. */
 export interface SenderConnection {
   readonly transport: 'cli' | 'http' | 'timer';
   readonly principal: Principal;
@@ -27,7 +27,7 @@ export interface IncomingMessage {
 export interface SocialServices {
   readonly store: EvidenceStore;
   readonly messages: MessageStore;
-  /** Opens the session of a message to nobody, with this id in this repository; null if the surface cannot. */
+  /** Opens a session, with the given id, for a message without a recipient; null if the surface cannot open one. */
   readonly opener: { readonly root: string; open(session: string): Promise<unknown> } | null;
   readonly now: () => number;
   /** Sends a message of an agent as a step of its session, so that the session's own gate decides it too. */

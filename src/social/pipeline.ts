@@ -43,8 +43,8 @@ const RUN: { readonly [id in StageId]: Run } = { presence, authenticate, mode, d
 
 /**
  * Sends a message through presence, authenticate, mode, dispatch, validate and persist. Every message ends with a
- * receipt or with a failure, and both are recorded as evidence about {@link subjectOf} the message. Only the failure
- * `store-failed` is not recorded.
+ * receipt or a failure, which is recorded under the subject {@link subjectOf}. Only the failure `store-failed` is not
+ * recorded.
  *
  * @example
  * const ann = { transport: 'cli', principal: 'operator', name: 'ann' } as const;
@@ -57,7 +57,7 @@ export async function sendSocial(
   incoming: IncomingMessage,
 ): Promise<SocialReceipt | SocialFailure> {
   const before = sending.get(incoming.id) ?? Promise.resolve();
-  const result = before.catch(() => {}).then(() => passStage(services, connection, incoming));
+  const result = before.catch(() => {}).then(() => runStages(services, connection, incoming));
   sending.set(incoming.id, result);
   try {
     return await result;
@@ -69,7 +69,7 @@ export async function sendSocial(
 /** The messages in the pipeline by id: a repeated message waits for the first one. */
 const sending = new Map<string, Promise<unknown>>();
 
-async function passStage(
+async function runStages(
   services: SocialServices,
   connection: SenderConnection,
   incoming: IncomingMessage,
@@ -193,7 +193,7 @@ async function dispatch(at: PipelineMessage, services: SocialServices): Promise<
     at.to = first.to;
     at.opened = first.opened;
   } else if (to === null) {
-    at.to = `session:${await openFor(at, services)}`;
+    at.to = `session:${await openSessionFor(at, services)}`;
     at.opened = true;
   }
   const act = talk === 'action' ? 'request' : 'assert';
@@ -229,16 +229,16 @@ async function dispatch(at: PipelineMessage, services: SocialServices): Promise<
     mode: at.mode ?? null,
     opened: at.opened === true,
   });
-  // Another process may have dispatched a message with the same id meanwhile; its recipient is the only one.
+  // Another process may have dispatched a message with the same id meanwhile. Then its recipient counts.
   const stored = await readDispatch(store, id);
   if (stored?.to !== at.to)
     throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
   at.sent = await deliver(at, services, checked.draft);
 }
 
-/** Interval of attempts for a session that another process opens, in milliseconds. */
+/** Milliseconds between attempts to open a session that another process opens at the same time. */
 const RETRY_MS = 20;
-/** The store's words for it. */
+/** The error codes of a store while another process opens the same session. */
 const OPENED_ELSEWHERE: ReadonlySet<string> = new Set<StoreErrorCode>([
   'session-busy',
   'session-exists',
@@ -246,8 +246,8 @@ const OPENED_ELSEWHERE: ReadonlySet<string> = new Set<StoreErrorCode>([
   'chain-conflict',
 ]);
 
-/** Opens the session of a message to nobody. Its id is the same in each process that sends the message. */
-async function openFor({ incoming, from }: PipelineMessage, { store, opener }: SocialServices): Promise<string> {
+/** Opens a session for a message without a recipient. Each process that sends the message uses the same id. */
+async function openSessionFor({ incoming, from }: PipelineMessage, { store, opener }: SocialServices): Promise<string> {
   if (!opener) throw new StageFailure('no-session', 'this surface cannot open a session', 'Name a recipient.');
   const session = `s-${hash('sha256', JSON.stringify([opener.root, from, incoming.id])).slice(0, 32)}`;
   while ((await store.head(session)).seq < 0)
@@ -270,7 +270,7 @@ async function deliver(
   return (await messages.find(draft.id))!;
 }
 
-/** S-validate: the outcome, from what is recorded about the message. */
+/** S-validate: computes the outcome from the evidence about the message. */
 async function validate(at: PipelineMessage, { store, messages }: SocialServices): Promise<void> {
   const outcome = await socialOutcome(store, messages, at.incoming.id);
   if (!outcome)
@@ -278,7 +278,7 @@ async function validate(at: PipelineMessage, { store, messages }: SocialServices
   at.outcome = outcome;
 }
 
-/** S-persist: keeps the outcome. */
+/** S-persist: records the outcome. */
 async function persist(at: PipelineMessage, services: SocialServices): Promise<void> {
   const { id } = at.incoming;
   await recordOnce(

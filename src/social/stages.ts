@@ -1,7 +1,7 @@
 /** A stage of the social pipeline: its result, and the codes of its failures. */
 export interface SocialStage {
   readonly id: 'presence' | 'authenticate' | 'mode' | 'dispatch' | 'validate' | 'persist';
-  /** In words: the result, which is the input of the next stage. */
+  /** The result in words; it is the input of the next stage. */
   readonly yields: string;
   readonly failures: readonly string[];
 }

@@ -1,6 +1,7 @@
+import { splitWords } from '../base/text.ts';
 import type { ToolEffect } from '../spec/types.ts';
 
-const list = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+const list = (text: string): ReadonlySet<string> => new Set(splitWords(text));
 
 /** Verbs of talk: their objects are said, awaited or agreed to, and no file changes. */
 const COORDINATE = list(`

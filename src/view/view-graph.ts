@@ -35,10 +35,10 @@ export async function viewGraph(specs: SpecSet): Promise<ViewGraph> {
     width: layout.width,
     height: layout.height,
     nodes: nodes.map(({ id, purpose, tools, effect }) => ({ id, purpose, tools, effect, ...layout.nodes[id]! })),
-    edges: edges.map(({ from, to, ways }, index) => ({
+    edges: edges.map(({ from, to, exits }, index) => ({
       from,
       to,
-      exits: ways.map(({ exit }) => exit),
+      exits: exits.map(({ exit }) => exit),
       points: (layout.edges[index]?.points ?? []).map(({ x, y }) => [x, y] as const),
     })),
   };

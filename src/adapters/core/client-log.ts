@@ -1,5 +1,5 @@
 import { fstatSync, openSync, readSync } from 'node:fs';
-import { closing } from '../../base/files.ts';
+import { withOpenFile } from '../../base/files.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 
 type Fields = { readonly [name: string]: unknown };
@@ -37,7 +37,7 @@ function entryOf(line: string): Fields[] {
 
 function bytesFrom(file: string, from: number): Buffer {
   try {
-    return closing(openSync(file, 'r'), (fd) => {
+    return withOpenFile(openSync(file, 'r'), (fd) => {
       const bytes = Buffer.alloc(Math.max(0, fstatSync(fd).size - from));
       return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, from));
     });

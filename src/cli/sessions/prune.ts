@@ -1,5 +1,5 @@
 import { confirm } from '@clack/prompts';
-import { isInUse } from '../../base/process-holder.ts';
+import { hasLiveWriter } from '../../base/process-holder.ts';
 import { escapeInvisible, plural } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
 import { withSessions } from '../choose-sessions.ts';
@@ -31,8 +31,8 @@ export async function prune(io: Io, ids: readonly string[], options: PruneOption
           Date.parse(one.lastAt) < before &&
           (ids.length > 0 || options.olderThan !== undefined || one.archived),
       );
-      const busy = chosen.filter(isInUse);
-      const going = chosen.filter((one) => !isInUse(one));
+      const busy = chosen.filter(hasLiveWriter);
+      const going = chosen.filter((one) => !hasLiveWriter(one));
       for (const { sessionId } of busy)
         printRemark(io, `session ${escapeInvisible(sessionId)} is in use, so it is left out`);
       if (going.length > 0) await confirmErasing(io, going, options.yes === true);

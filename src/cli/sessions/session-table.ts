@@ -1,4 +1,4 @@
-import { isInUse } from '../../base/process-holder.ts';
+import { hasLiveWriter } from '../../base/process-holder.ts';
 import { escapeInvisible } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
 import type { Io } from '../io.ts';
@@ -29,7 +29,7 @@ export function sessionTable(io: Io, sessions: readonly SessionSummary[]): strin
 
 const stateOf = (session: SessionSummary): string =>
   [
-    session.closed ? 'closed' : isInUse(session) ? 'open, in use' : 'open',
+    session.closed ? 'closed' : hasLiveWriter(session) ? 'open, in use' : 'open',
     ...(session.erased ? ['erased'] : []),
     ...(session.archived ? ['archived'] : []),
   ].join(', ');

@@ -15,8 +15,8 @@ type Piece =
 type Line = readonly Piece[];
 
 /** True for a lone `hop-<target>` without needs; its arrow has no label. */
-export const isPlainEdge = ({ to, ways, needs }: PictureEdge): boolean =>
-  needs.length === 0 && ways.length === 1 && ways[0]?.exit === `hop-${to}` && ways[0].needs.length === 0;
+export const isPlainEdge = ({ to, exits, needs }: PictureEdge): boolean =>
+  needs.length === 0 && exits.length === 1 && exits[0]?.exit === `hop-${to}` && exits[0].needs.length === 0;
 
 /** Size of an arrow's label; zero if the arrow is plain. */
 export function labelSize(edge: PictureEdge): Size {
@@ -46,12 +46,12 @@ export function drawEdge(
   };
 }
 
-const isGated = ({ ways, needs }: PictureEdge): boolean =>
-  [...needs, ...ways.flatMap((way) => way.needs)].some(({ mark }) => mark === 'approval');
+const isGated = ({ exits, needs }: PictureEdge): boolean =>
+  [...needs, ...exits.flatMap((way) => way.needs)].some(({ mark }) => mark === 'approval');
 
-function linesOf({ ways, needs }: PictureEdge): readonly Line[] {
+function linesOf({ exits, needs }: PictureEdge): readonly Line[] {
   return [
-    ...ways.flatMap((way): Line[] => {
+    ...exits.flatMap((way): Line[] => {
       const name: Piece[] = [
         ...(way.observed ? [{ kind: 'mark', mark: 'observed' } as const] : []),
         { kind: 'exit', text: way.exit },

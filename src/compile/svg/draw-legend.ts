@@ -26,11 +26,11 @@ export function drawLegend(
   outside: boolean,
 ): { readonly svg: string; readonly height: number } {
   const needs = [
-    ...nodes.flatMap(({ door }) => door),
-    ...edges.flatMap((edge) => [...edge.needs, ...edge.ways.flatMap((way) => way.needs)]),
+    ...nodes.flatMap(({ entryNeeds: door }) => door),
+    ...edges.flatMap((edge) => [...edge.needs, ...edge.exits.flatMap((way) => way.needs)]),
   ];
   const marks = new Set<NeedMark>(needs.map(({ mark }) => mark));
-  if (edges.some(({ ways }) => ways.some(({ observed }) => observed))) marks.add('observed');
+  if (edges.some(({ exits }) => exits.some(({ observed }) => observed))) marks.add('observed');
   const plain = edges.some(isPlainEdge);
   const effects = new Set(nodes.map(({ effect }) => effect ?? ('none' as const)));
   const items = [

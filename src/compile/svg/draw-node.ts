@@ -8,7 +8,7 @@ const LEFT = 16;
 const RIGHT = 10;
 
 interface Row {
-  readonly kind: 'name' | 'purpose' | 'tools' | 'rule' | 'start' | 'door' | 'more';
+  readonly kind: 'name' | 'purpose' | 'tools' | 'rule' | 'start' | 'entry-need' | 'more';
   readonly text: string;
   readonly height: number;
   readonly mark?: Parameters<typeof drawMark>[0];
@@ -59,7 +59,7 @@ function rowsOf(node: PictureNode, width: number): readonly Row[] {
     }));
   const foot = [
     ...(node.start === null ? [] : below(`start: ${node.start}`, { kind: 'start' })),
-    ...node.door.flatMap(({ mark, words }) => below(`hop in: ${words}`, { kind: 'door', mark })),
+    ...node.entryNeeds.flatMap(({ mark, words }) => below(`hop in: ${words}`, { kind: 'entry-need', mark })),
   ];
   const rows = [
     { kind: 'name', text: node.id, height: 22 } as const,
@@ -77,7 +77,7 @@ function drawRow({ kind, text, height, mark }: Row, x: number, top: number, widt
       return `<path class="rule" d="M${left} ${top + 4.5}H${x + width - 10}"/>`;
     case 'start':
       return `<circle class="outside" cx="${left + 5}" cy="${base - 4}" r="4"/>${span('words', left + 16, base, text)}`;
-    case 'door':
+    case 'entry-need':
       return `${mark ? drawMark(mark, left - 1, base - 10) : ''}${span('words', left + 16, base, text)}`;
     case 'more':
       return span('words', left + 16, base, text);

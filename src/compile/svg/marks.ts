@@ -19,7 +19,7 @@ export const MARK_WORDS: { readonly [mark in NeedMark]: string } = {
   approval: 'a person approves',
   operator: 'the operator asks',
   condition: 'a condition holds',
-  pattern: 'a pattern stands',
+  pattern: 'a pattern was selected or held',
   close: 'a natural close',
   observed: 'only if it was observed',
   agent: 'only these agents',

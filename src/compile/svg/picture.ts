@@ -22,7 +22,7 @@ export interface PictureExit {
 export interface PictureEdge {
   readonly from: string;
   readonly to: string;
-  readonly ways: readonly PictureExit[];
+  readonly exits: readonly PictureExit[];
   /** Common needs of all exits of this arrow; drawn once. */
   readonly needs: readonly MarkedNeed[];
 }
@@ -36,7 +36,7 @@ export interface PictureNode {
   /** How a visit can start here while the session is in no peripheral, in words; null if only by a hop. */
   readonly start: string | null;
   /** The needs that all hops to the peripheral share; they are drawn here instead of on the arrows. */
-  readonly door: readonly MarkedNeed[];
+  readonly entryNeeds: readonly MarkedNeed[];
 }
 
 /** The hop graph as a person would draw it: peripherals, arrows and their needs. */
@@ -53,26 +53,31 @@ export function pictureOf(specs: SpecSet): Picture {
     const byTarget = Map.groupBy(Object.entries(states[from]?.on ?? {}), ([, { target }]) => target);
     for (const [to, transitions] of byTarget) {
       if (to === OUTSIDE) continue;
-      const ways = transitions.map(([event, { guard }]) =>
-        wayOf(event.slice(0, -to.length - 1), openRequirements(from, guard?.params.all ?? [])),
+      const exits = transitions.map(([event, { guard }]) =>
+        exitOf(event.slice(0, -to.length - 1), openRequirements(from, guard?.params.all ?? [])),
       );
-      drawn.push(liftNeeds(from, to, ways));
+      drawn.push(joinExits(from, to, exits));
     }
   }
-  const doors = new Map(Object.keys(specs.peripherals).map((id) => [id, doorOf(drawn.filter(({ to }) => to === id))]));
-  const edges = drawn.map((edge) => ({ ...edge, needs: remainingNeeds(edge.needs, doors.get(edge.to) ?? []) }));
+  const entryNeedsById = new Map(
+    Object.keys(specs.peripherals).map((id) => [id, entryNeedsOf(drawn.filter(({ to }) => to === id))]),
+  );
+  const edges = drawn.map((edge) => ({
+    ...edge,
+    needs: remainingNeeds(edge.needs, entryNeedsById.get(edge.to) ?? []),
+  }));
   const nodes = Object.values(specs.peripherals).map((peripheral) => ({
     id: peripheral.id,
     purpose: peripheral.purpose,
     tools: peripheral.tools,
     effect: effectOf(specs, peripheral),
-    start: startOf(states[OUTSIDE]?.on?.[`start.${peripheral.id}`]?.guard?.params.all),
-    door: doors.get(peripheral.id) ?? [],
+    start: startInWords(states[OUTSIDE]?.on?.[`start.${peripheral.id}`]?.guard?.params.all),
+    entryNeeds: entryNeedsById.get(peripheral.id) ?? [],
   }));
   return { nodes, edges };
 }
 
-function wayOf(exit: string, requirements: readonly Requirement[]): PictureExit {
+function exitOf(exit: string, requirements: readonly Requirement[]): PictureExit {
   const observed = requirements.some((need) => need.kind === 'fruit' && need.value === exit);
   const byOperator = requirements.some((need) => need.kind === 'principal' && need.is === 'operator');
   const shown = requirements.filter(
@@ -83,22 +88,22 @@ function wayOf(exit: string, requirements: readonly Requirement[]): PictureExit 
   return { exit, observed, needs: shown.map((need) => ({ mark: markOf(need), words: describeRequirement(need) })) };
 }
 
-function liftNeeds(from: string, to: string, ways: readonly PictureExit[]): PictureEdge {
-  const needs = sharedNeeds(ways.map((way) => way.needs));
-  return { from, to, needs, ways: ways.map((way) => ({ ...way, needs: remainingNeeds(way.needs, needs) })) };
+function joinExits(from: string, to: string, exits: readonly PictureExit[]): PictureEdge {
+  const needs = sharedNeeds(exits.map((way) => way.needs));
+  return { from, to, needs, exits: exits.map((way) => ({ ...way, needs: remainingNeeds(way.needs, needs) })) };
 }
 
-const doorOf = (edges: readonly PictureEdge[]): readonly MarkedNeed[] =>
+const entryNeedsOf = (edges: readonly PictureEdge[]): readonly MarkedNeed[] =>
   edges.length < 2 ? [] : sharedNeeds(edges.map(({ needs }) => needs));
 
 const isIn = (need: MarkedNeed, needs: readonly MarkedNeed[]): boolean =>
   needs.some(({ mark, words }) => mark === need.mark && words === need.words);
 const sharedNeeds = ([first = [], ...others]: readonly (readonly MarkedNeed[])[]): readonly MarkedNeed[] =>
   first.filter((need) => others.every((needs) => isIn(need, needs)));
-const remainingNeeds = (needs: readonly MarkedNeed[], settled: readonly MarkedNeed[]): readonly MarkedNeed[] =>
-  needs.filter((need) => !isIn(need, settled));
+const remainingNeeds = (needs: readonly MarkedNeed[], excluded: readonly MarkedNeed[]): readonly MarkedNeed[] =>
+  needs.filter((need) => !isIn(need, excluded));
 
-function startOf(requirements: readonly Requirement[] | undefined): string | null {
+function startInWords(requirements: readonly Requirement[] | undefined): string | null {
   return requirements === undefined ? null : requirements.map(describeRequirement).join(', ');
 }
 

@@ -13,7 +13,7 @@ export function readingOrder({ nodes, edges }: Picture): readonly string[] {
   return settleOrder([...reached, ...others], edges, head.length);
 }
 
-/** Moves single nodes to where the fewest arrows go back, until no move helps. Nodes before `from` stay. */
+/** Moves single nodes to the place with the fewest backward arrows, until no move helps. Nodes before `from` stay. */
 function settleOrder(initial: readonly string[], edges: readonly PictureEdge[], from = 0): readonly string[] {
   let order = initial;
   let cost = backWeight(order, edges);
@@ -37,9 +37,9 @@ function settleOrder(initial: readonly string[], edges: readonly PictureEdge[], 
 function backWeight(order: readonly string[], edges: readonly PictureEdge[]): number {
   const place = new Map(order.map((id, index) => [id, index]));
   let weight = 0;
-  for (const { from, to, ways } of edges) {
+  for (const { from, to, exits } of edges) {
     if ((place.get(from) ?? 0) <= (place.get(to) ?? 0)) continue;
-    weight += ways.every(({ exit }) => exit === `hop-${to}`) ? 1 : 3;
+    weight += exits.every(({ exit }) => exit === `hop-${to}`) ? 1 : 3;
   }
   return weight;
 }

@@ -134,7 +134,7 @@ export class Conversations {
   /** Messages for the user at the start of a conversation; empty if the caller itself showed them. */
   async #firstNotes({ root, agentId }: Conversation, { env }: Caller): Promise<ConversationRecord['notes']> {
     if (agentId !== null || env['HOPGATE_SESSION']) return {};
-    const unshown = (await import('../../project/trust-record.ts')).untrustedConfig(root, this.#env);
+    const unshown = (await import('../../project/trust-record.ts')).untrustedConfigWarning(root, this.#env);
     return unshown === null ? {} : { unshown };
   }
 }

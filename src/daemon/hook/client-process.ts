@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
-import { startOf } from '../../base/process-holder.ts';
+import { startTimeOf } from '../../base/process-holder.ts';
 import type { Env } from '../../base/user-folders.ts';
 
 /** A process, identified by its pid and its start time, because pids are reused. */
@@ -87,11 +87,11 @@ export function environmentOf(process: ProcessMark): Env | null {
 export const sameProcess = (a: ProcessMark | null, b: ProcessMark | null): boolean =>
   a !== null && b !== null && a.pid === b.pid && a.start === b.start;
 
-export const isRunning = ({ pid, start }: ProcessMark): boolean => startOf(pid) === start;
+export const isRunning = ({ pid, start }: ProcessMark): boolean => startTimeOf(pid) === start;
 
 /** This process; null if the kernel does not report its start time. */
 export function thisProcess(): ProcessMark | null {
   const { pid } = process;
-  const start = startOf(pid);
+  const start = startTimeOf(pid);
   return start === null ? null : { pid, start };
 }

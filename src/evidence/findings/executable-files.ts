@@ -83,9 +83,9 @@ function rules() {
 }
 
 /**
- * Explains why a file that an agent wrote will run outside the sandbox: its name, its permissions, or a deploy command
- * that names it; null if nothing shows this. Ordinary source code also runs later, but is not reported, because writing
- * it is the agent's task.
+ * Explains why a file that an agent wrote will run outside the sandbox: by its name, its permissions, or a deploy
+ * command that names it; null if none of these says so. Ordinary source code is not reported, because writing it is the
+ * agent's task.
  * @param path root-relative
  */
 export function executableReason(

@@ -67,7 +67,7 @@ function readOne(
   return issues.length > 0 ? { ok: false, issues } : { ok: true, draft, ephemeral: false, dropped: [] };
 }
 
-/** Derives an id from the content: the same event gets the same id, a repeated one in a log another. */
+/** Derives an id from an event's content and, for an event that occurs again in a log, its occurrence. */
 function idOf(form: Form, seen: Map<string, number>): string {
   const text = canonicalize(form) ?? '';
   const nth = seen.get(text) ?? 0;

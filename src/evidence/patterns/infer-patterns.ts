@@ -10,7 +10,7 @@ export interface RecordedEntry {
   readonly body: Body;
 }
 
-/** One action, reduced to what the recognisers of patterns need. */
+/** The parts of one action that the recognisers of patterns read. */
 interface Action {
   readonly entry: string;
   readonly kind: 'look' | 'change' | 'test' | 'reframe';

@@ -19,11 +19,11 @@ function shortenBody(body: Extract<Body, { event: 'step' | 'intent' | 'outcome' 
   if (body.event === 'intent') return { ...body, args: {} };
   const { outcome } = body;
   const short = { ...body, ...(body.event === 'step' ? { args: {} } : {}), observed: {}, state: {} };
-  return outcome.status === 'ok' ? { ...short, outcome: { status: 'ok', result: whatCounts(outcome.result) } } : short;
+  return outcome.status === 'ok' ? { ...short, outcome: { status: 'ok', result: neededParts(outcome.result) } } : short;
 }
 
-/** The verdict of tests, the commit, and the paths of matches. */
-function whatCounts(result: Json): Json {
+/** The parts of a result that reviews read: the verdict of tests, the commit, and the paths of matches. */
+function neededParts(result: Json): Json {
   const fields = normalisedFields(result) ?? {};
   const pathOf = (match: Json) => ({ path: normalisedFields(match)?.['path'] ?? null });
   const { matches } = fields;

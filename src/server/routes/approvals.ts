@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import { describeLimits } from '../../gate/approvals/grant.ts';
 import { answerOnce } from '../../operator/answer-request.ts';
-import { type GrantTerms, grantLimits, MAX_GRANT } from '../../operator/grant-terms.ts';
+import { type GrantTerms, grantLimits, MAX_GRANT_MINUTES } from '../../operator/grant-terms.ts';
 import { ownToken } from '../../operator/operator-token.ts';
 import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
 import { treeDiff } from '../../tools/tree/tree-diff.ts';
@@ -131,7 +131,7 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
           .max(1000)
           .optional()
           .describe('The number of requests that it covers, including this one.'),
-        minutes: z.number().min(1).max(MAX_GRANT).optional().describe('Default: 60.'),
+        minutes: z.number().min(1).max(MAX_GRANT_MINUTES).optional().describe('Default: 60.'),
         files: z
           .union([z.literal(true), z.array(z.string().min(1).max(1000)).min(1).max(1000)])
           .optional()

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isInUse } from '../../base/process-holder.ts';
+import { hasLiveWriter } from '../../base/process-holder.ts';
 import { AUDITORS, READERS } from '../access/tokens.ts';
 import type { LocatedSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
@@ -49,7 +49,7 @@ async function sessionJson({ readers }: Services, { summary, root }: LocatedSess
     entries,
     seq: head.seq,
     closed,
-    inUse: isInUse(summary),
+    inUse: hasLiveWriter(summary),
     peripheral: state?.status.peripheral ?? null,
     mode: state?.status.mode ?? null,
     steps: state?.status.steps ?? null,

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { openSync, readSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { closing, realpathIfAny } from '../../base/files.ts';
+import { withOpenFile, realpathIfAny } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
@@ -35,7 +35,7 @@ export function choicesFor(folder: string): readonly string[] {
 /** The first bytes of a file; empty if it cannot be read. */
 export function headOf(file: string): string {
   const head = Buffer.alloc(1024);
-  return valueOr(() => closing(openSync(file, 'r'), (fd) => head.toString('latin1', 0, readSync(fd, head))), '');
+  return valueOr(() => withOpenFile(openSync(file, 'r'), (fd) => head.toString('latin1', 0, readSync(fd, head))), '');
 }
 
 /** The version manager of a shim on the PATH; null if the program is not a shim. */

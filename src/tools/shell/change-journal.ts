@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { join } from 'node:path';
-import { closing } from '../../base/files.ts';
+import { withOpenFile } from '../../base/files.ts';
 import { isAlive } from '../../base/process.ts';
 import { valueOr } from '../../base/value-or.ts';
 import { keepOwnerAndMode } from '../workspace/replace-file.ts';
@@ -112,7 +112,7 @@ export function hashFile(path: string): string | null {
     if (code === 'ELOOP' || code === 'ENXIO') return 'not a regular file';
     throw error;
   }
-  return closing(fd, () => {
+  return withOpenFile(fd, () => {
     if (!fs.fstatSync(fd).isFile()) return 'not a regular file';
     const hash = createHash('sha256');
     eachChunk(fd, (chunk) => hash.update(chunk));
@@ -120,7 +120,7 @@ export function hashFile(path: string): string | null {
   });
 }
 
-export const syncFolder = (path: string): void => closing(fs.openSync(path, O_RDONLY | O_DIRECTORY), fs.fsyncSync);
+export const syncFolder = (path: string): void => withOpenFile(fs.openSync(path, O_RDONLY | O_DIRECTORY), fs.fsyncSync);
 
 function copyFile(source: string, target: string, like: Ownership): string {
   const from = fs.openSync(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -154,7 +154,7 @@ function syncFiles(folder: string, count: number): void {
   if (count > MAX_SINGLE_SYNCS && spawnSync('sync', ['-f', folder], { env: { PATH: '/usr/bin:/bin' } }).status === 0)
     return;
   for (let at = 1; at <= count; at += 1)
-    closing(fs.openSync(join(folder, `${at}`), O_RDONLY | O_NOFOLLOW), fs.fsyncSync);
+    withOpenFile(fs.openSync(join(folder, `${at}`), O_RDONLY | O_NOFOLLOW), fs.fsyncSync);
 }
 
 function eachChunk(fd: number, use: (chunk: Buffer) => void): void {
@@ -163,7 +163,7 @@ function eachChunk(fd: number, use: (chunk: Buffer) => void): void {
 }
 
 function writeDurably(path: string, text: string): void {
-  closing(fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600), (fd) => {
+  withOpenFile(fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600), (fd) => {
     fs.writeFileSync(fd, text);
     fs.fsyncSync(fd);
   });

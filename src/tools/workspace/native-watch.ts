@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants, readFileSync, readSync } from 'node:fs';
-import { closing } from '../../base/files.ts';
+import { withOpenFile } from '../../base/files.ts';
 import { asJson, isObject, type Json } from '../../base/json.ts';
 import { type TestSignals, testSignals } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
@@ -92,7 +92,7 @@ function writtenText({ args }: ToolCall, before: string): string {
 }
 
 const textOf = (held: ExistingPath): string =>
-  closing(held.anchor.open(constants.O_RDONLY), (fd) => readFileSync(fd, 'utf8'));
+  withOpenFile(held.anchor.open(constants.O_RDONLY), (fd) => readFileSync(fd, 'utf8'));
 
 /** Converts a failure of hopgate's own tool into a refusal for the client. */
 const refusalOf = ({ stop }: ToolStop): ToolRefusal =>
@@ -119,7 +119,7 @@ function changeOf({ envelope }: ToolCall, before: FileBefore, anchors: Anchors):
 function hashOf(held: ExistingPath): string {
   const hash = createHash('sha256');
   const chunk = Buffer.alloc(CHUNK);
-  closing(held.anchor.open(constants.O_RDONLY), (fd) => {
+  withOpenFile(held.anchor.open(constants.O_RDONLY), (fd) => {
     for (let size = -1; size !== 0; ) {
       size = readSync(fd, chunk);
       hash.update(chunk.subarray(0, size));

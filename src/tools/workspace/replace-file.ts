@@ -17,7 +17,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { closing } from '../../base/files.ts';
+import { withOpenFile } from '../../base/files.ts';
 import { isAlive } from '../../base/process.ts';
 import { valueOr } from '../../base/value-or.ts';
 import { type Anchor, type Anchors, MovedError } from './anchors.ts';
@@ -151,5 +151,5 @@ const sameFile = (a: Stats | null, b: Stats | undefined): boolean =>
 
 function syncFolder(folder: Anchor): void {
   if (process.platform === 'win32') return;
-  closing(folder.open(O_RDONLY | O_DIRECTORY), fsyncSync);
+  withOpenFile(folder.open(O_RDONLY | O_DIRECTORY), fsyncSync);
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { isInUse } from '../../../base/process-holder.ts';
+import { hasLiveWriter } from '../../../base/process-holder.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { withSessions } from '../../choose-sessions.ts';
@@ -54,7 +54,7 @@ async function list(io: Io, options: RootOption & { readonly all?: boolean }): P
   const every = await withStore(rootOf(io, options), io.env, [], (store) => store.sessions());
   const all = options.all ? every : every.filter(({ archived }) => !archived);
   if (io.json) {
-    for (const session of all) printJsonLine(io, { ...session, inUse: isInUse(session) });
+    for (const session of all) printJsonLine(io, { ...session, inUse: hasLiveWriter(session) });
     return;
   }
   const hidden = every.length - all.length;

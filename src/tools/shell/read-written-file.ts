@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { join, normalize } from 'node:path';
-import { closing } from '../../base/files.ts';
+import { withOpenFile } from '../../base/files.ts';
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 const MAX_BYTES = 32 << 20;
@@ -21,5 +21,5 @@ export function readWrittenFile(folder: string, path: string): string | null {
     const last = at === segments.length - 1;
     if (!stats || (last ? !stats.isFile() || stats.size > MAX_BYTES : !stats.isDirectory())) return null;
   }
-  return closing(fs.openSync(here, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), (fd) => fs.readFileSync(fd, 'utf8'));
+  return withOpenFile(fs.openSync(here, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), (fd) => fs.readFileSync(fd, 'utf8'));
 }

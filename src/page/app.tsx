@@ -3,7 +3,7 @@ import { escapeInvisible } from '../base/text.ts';
 import { DetailPanel } from './detail-panel.tsx';
 import { Graph } from './graph.tsx';
 import { Inbox } from './inbox/inbox.tsx';
-import { NodeTools, OperatorActs, pickedNode } from './operator.tsx';
+import { NodeTools, OperatorPanel, pickedNode } from './operator.tsx';
 import { FILTERS, Rows, rowFilter, searchText } from './rows.tsx';
 import { FactList, pageClock, timeSpan, Ways } from './side-panel.tsx';
 import type { SessionEntry, Source } from './source.ts';
@@ -41,12 +41,12 @@ export function App({ source }: { readonly source: Source }) {
         </p>
       )}
       <Inbox source={source} />
-      {session ? <One session={session} source={source} /> : <Wall source={source} />}
+      {session ? <SessionPage session={session} source={source} /> : <Overview source={source} />}
     </main>
   );
 }
 
-function One({ session, source }: { readonly session: SessionEntry; readonly source: Source }) {
+function SessionPage({ session, source }: { readonly session: SessionEntry; readonly source: Source }) {
   const { store, graph } = session;
   const state = store.state.value;
   const isNewest = store.cursor.value === null;
@@ -68,7 +68,7 @@ function One({ session, source }: { readonly session: SessionEntry; readonly sou
           />
           <NodeTools session={session} acts={isNewest ? source.acts : null} />
           <Ways state={state} now={now} />
-          {isNewest && source.acts !== null && <OperatorActs session={session} acts={source.acts} state={state} />}
+          {isNewest && source.acts !== null && <OperatorPanel session={session} acts={source.acts} state={state} />}
           <FactList state={state} now={now} />
         </div>
         <div class="right">
@@ -117,8 +117,8 @@ function Search({ codes }: { readonly codes: readonly string[] }) {
   );
 }
 
-/** A card for each session: first those that wait for a person, then by latest activity. */
-function Wall({ source }: { readonly source: Source }) {
+/** A card for each session. Sessions that wait for a person come first, then the most recently active. */
+function Overview({ source }: { readonly source: Source }) {
   const cards = useComputed(() => {
     const waits = new Set(source.waiting.value.map(({ sessionId }) => sessionId));
     for (const { kind, from } of source.messages.value)

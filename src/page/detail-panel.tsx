@@ -80,6 +80,6 @@ function argsOf(body: string): { readonly [name: string]: unknown } | null {
     const { args } = JSON.parse(body) as { readonly args?: unknown };
     return typeof args === 'object' && args !== null ? (args as { [name: string]: unknown }) : null;
   } catch {
-    return null; // the server shortened the body
+    return null; // The body was shortened, so it is not JSON.
   }
 }

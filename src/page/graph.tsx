@@ -8,15 +8,15 @@ const MARGIN = 14;
 interface GraphProps {
   readonly graph: ViewGraph;
   readonly state: ViewState;
-  /** The overview shows the graph as a picture: its nodes cannot be selected. */
+  /** True in the overview, where the graph is a picture whose nodes cannot be selected. */
   readonly small?: boolean;
   readonly onNode?: (node: ViewNode) => void;
 }
 
-/** The hop graph: the session's peripheral is highlighted, earlier ones fade, arrows are open or closed. */
+/** The hop graph. It highlights the session's peripheral, fades earlier ones, and marks open and closed exits. */
 export function Graph({ graph, state, small = false, onNode }: GraphProps) {
   const { width, height, nodes, edges } = graph;
-  // How many visits ago each peripheral was left: 1 for the one before this.
+  // The number of visits since each peripheral was entered; 1 is the last visit.
   const ages = new Map(state.trail.map(({ peripheral }, index) => [peripheral, state.trail.length - index]));
   const here = state.peripheral ?? 'outside of every peripheral';
   return (
@@ -31,7 +31,13 @@ export function Graph({ graph, state, small = false, onNode }: GraphProps) {
         <Arrow key={`${edge.from} ${edge.to}`} edge={edge} state={state} />
       ))}
       {nodes.map((node) => (
-        <Node key={node.id} node={node} state={state} age={ages.get(node.id)} onNode={small ? undefined : onNode} />
+        <GraphNode
+          key={node.id}
+          node={node}
+          state={state}
+          age={ages.get(node.id)}
+          onNode={small ? undefined : onNode}
+        />
       ))}
     </svg>
   );
@@ -63,7 +69,7 @@ interface NodeProps {
   readonly onNode: ((node: ViewNode) => void) | undefined;
 }
 
-function Node({ node, state, age, onNode }: NodeProps) {
+function GraphNode({ node, state, age, onNode }: NodeProps) {
   const { id, x, y, width, height, effect, purpose, tools } = node;
   const isHere = state.peripheral === id;
   const trail = !isHere && age !== undefined ? `trail-${Math.min(age - (state.peripheral === null ? 0 : 1), 4)}` : '';

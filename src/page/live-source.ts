@@ -5,15 +5,15 @@ import type { Frame, ViewGraph, ViewState } from '../view/view-state.ts';
 import { operatorActionsOver, sessionPath } from './operator-actions.ts';
 import { ServerApi, ServerRefusal } from './server-api.ts';
 import { SessionStore } from './session-store.ts';
-import type { InboxMessage, OperatorActions, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
+import type { InboxMessage, OperatorActions, SessionEntry, Source, ValidGrant, WaitingRequest } from './source.ts';
 
-/** Maximum number of frames in one answer. */
-const PAGE = 5_000;
+/** Maximum number of frames in one response. */
+const MAX_FRAMES = 5_000;
 const MAX_SESSIONS = 60;
-/** How often the page asks for requests of agents, in milliseconds. It also asks after each refusal. */
-const WAITING_MS = 2_000;
+/** Interval for polling what waits for the operator, in milliseconds. The page also reads it after each refusal. */
+const WAITING_POLL_MS = 2_000;
 const RETRY_MS = 1_500;
-/** How often a card of the overview, and a session that is not shown, is updated, in milliseconds. */
+/** Intervals for updating a card of the overview, and a session behind the shown one, in milliseconds. */
 const CARD_MS = 1_000;
 const BEHIND_MS = 5_000;
 
@@ -32,12 +32,12 @@ interface ListedSession {
   readonly closed: boolean;
 }
 
-/** The sessions of a running server, live. `chosen`: the session that the page shows; the address may name one. */
-export const liveSource = (chosen: Signal<string | null>): Source => new Live(new ServerApi(), chosen);
+/** The sessions of a running server, live. `chosen` is the shown session, which the page's address may name. */
+export const liveSource = (chosen: Signal<string | null>): Source => new LiveSource(new ServerApi(), chosen);
 
-class Live implements Source {
+class LiveSource implements Source {
   readonly sessions = signal<readonly SessionEntry[]>([]);
-  readonly waiting = signal<readonly Waiting[]>([]);
+  readonly waiting = signal<readonly WaitingRequest[]>([]);
   readonly grants = signal<readonly ValidGrant[]>([]);
   readonly messages = signal<readonly InboxMessage[]>([]);
   readonly trouble = signal<string | null>(null);
@@ -93,7 +93,7 @@ class Live implements Source {
 
   async #follow(): Promise<void> {
     const ended = new AbortController();
-    const timer = setInterval(() => void this.#readWaiting().catch(() => {}), WAITING_MS);
+    const timer = setInterval(() => void this.#readWaiting().catch(() => {}), WAITING_POLL_MS);
     try {
       // The stream begins before the list is read, so that no entry is missed in between.
       const events = this.#api.events('/v1/events', ended.signal);
@@ -124,7 +124,7 @@ class Live implements Source {
   }
 
   #roots = new Map<string, string>();
-  /** The sessions to read next. */
+  /** The sessions with a timer for the next read. */
   #timers = new Set<string>();
   /** The sessions whose history is being read. */
   #histories = new Set<string>();
@@ -173,7 +173,7 @@ class Live implements Source {
       const { store } = known;
       for (let from: number | null = store.next; from !== null; ) {
         const wasPartial = store.partial.value;
-        const page: FramePage = await this.#api.get(`${sessionPath(id)}/frames?from=${from}&limit=${PAGE}`);
+        const page: FramePage = await this.#api.get(`${sessionPath(id)}/frames?from=${from}&limit=${MAX_FRAMES}`);
         // The history arrived in the meantime, so these frames may not belong to its state.
         if (wasPartial !== store.partial.value) return this.#readNew(id);
         store.add(page.frames, page.before);
@@ -199,7 +199,7 @@ class Live implements Source {
       // Without their history these frames have no states, so all frames are read again.
       const end = () => (store.partial.value ? store.next : store.first);
       for (let from: number | null = 0; from !== null && from < end(); ) {
-        const page: FramePage = await this.#api.get(`${sessionPath(id)}/frames?from=${from}&limit=${PAGE}`);
+        const page: FramePage = await this.#api.get(`${sessionPath(id)}/frames?from=${from}&limit=${MAX_FRAMES}`);
         earlier.push(...page.frames);
         from = page.next;
       }
@@ -216,7 +216,7 @@ class Live implements Source {
     const known = this.waiting.value;
     if (open.map(({ id }) => id).join() === known.map(({ id }) => id).join()) return;
     this.waiting.value = await Promise.all(
-      open.map(async (one) => known.find(({ id }) => id === one.id) ?? this.#whole(one)),
+      open.map(async (one) => known.find(({ id }) => id === one.id) ?? this.#withCard(one)),
     );
   }
 
@@ -233,13 +233,15 @@ class Live implements Source {
     setIfChanged(this.messages, messages);
   }
 
-  async #whole(one: ListedApproval): Promise<Waiting> {
-    const { card, writable } = await this.#api.get<Pick<Waiting, 'card' | 'writable'>>(`/v1/approvals/${one.id}`);
+  async #withCard(one: ListedApproval): Promise<WaitingRequest> {
+    const { card, writable } = await this.#api.get<Pick<WaitingRequest, 'card' | 'writable'>>(
+      `/v1/approvals/${one.id}`,
+    );
     return { ...one, sessionId: one.session, card, writable };
   }
 }
 
-interface ListedApproval extends Omit<Waiting, 'sessionId' | 'card' | 'writable'> {
+interface ListedApproval extends Omit<WaitingRequest, 'sessionId' | 'card' | 'writable'> {
   readonly session: string;
   readonly answer: unknown;
 }

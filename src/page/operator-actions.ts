@@ -1,21 +1,21 @@
 import type { ServerApi } from './server-api.ts';
 import type { OperatorActions } from './source.ts';
 
-/** How long a whistle from the page waits; a later answer comes as a message. */
+/** How long a whistle from the page waits, in seconds. A later answer comes as a message. */
 const WHISTLE_SECONDS = 300;
 
 export const sessionPath = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`;
 
-interface Moved {
+interface ActionResult {
   readonly ok: boolean;
   readonly denial?: { readonly message: string; readonly remedy: string };
 }
 
-/** The acts of the operator over the server's HTTP interface. `answered`: reads again what waits. */
+/** The operator's actions over the server's HTTP interface. `answered` is called after each answer. */
 export function operatorActionsOver(api: ServerApi, answered: () => Promise<void>): OperatorActions {
   const act = async (path: string, body: unknown): Promise<string | null> => {
     try {
-      const { ok, denial } = await api.post<Moved>(path, body);
+      const { ok, denial } = await api.post<ActionResult>(path, body);
       return ok === false && denial ? `${denial.message} → ${denial.remedy}` : null;
     } catch (error) {
       return error instanceof Error ? error.message : String(error);

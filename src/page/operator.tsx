@@ -7,7 +7,7 @@ import type { OperatorActions, SessionEntry } from './source.ts';
 /** The peripheral whose tools are listed. */
 export const pickedNode = signal<ViewNode | null>(null);
 
-/** The tools of a peripheral. At each one the page shows whether the gate would allow a call now. */
+/** The tools of a peripheral. Pointing at a tool shows whether the gate would allow a call now. */
 export function NodeTools({
   session,
   acts,
@@ -54,14 +54,14 @@ export function NodeTools({
           ? `${checked.value.tool}: ${checked.value.answer}`
           : acts
             ? 'Point at a tool to ask the gate.'
-            : 'The green ones can be used at this moment.'}
+            : 'The tools in green can be used at this moment.'}
       </p>
     </section>
   );
 }
 
-/** The operator's own acts: a hop, the reset of the mode, a stop. Each needs a reason, which the evidence keeps. */
-export function OperatorActs({
+/** The operator's actions on a session: note, messages, hop, mode reset, stop. The text above them is their reason. */
+export function OperatorPanel({
   session,
   acts,
   state,

@@ -1,4 +1,4 @@
-/** The whole style. `theme="light"` or `theme="dark"` on the element overrides the preference of the browser. */
+/** The style of the page. `theme="light"` or `theme="dark"` on the element overrides the preference of the browser. */
 export const PAGE_STYLE = `
 :host{display:block;color-scheme:light dark;height:100vh;height:100dvh;
 --ink:light-dark(#1c2430,#e6edf3);--soft:light-dark(#57606a,#9da7b3);--page:light-dark(#fff,#0d1117);--card:light-dark(#f6f8fa,#161b22);--line:light-dark(#d0d7de,#30363d);

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Recording } from '../view/view-state.ts';
 import { SessionStore } from './session-store.ts';
-import type { InboxMessage, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
+import type { InboxMessage, SessionEntry, Source, ValidGrant, WaitingRequest } from './source.ts';
 
 /** Reads a recording: base64 of deflated JSON. @throws Error without one */
 export async function readRecording(text: string | null | undefined): Promise<Source> {
@@ -21,7 +21,7 @@ function sourceOf({ graphs, sessions }: Recording): Source {
         return { id, place, graph: graphs[graph]!, store };
       }),
     ),
-    waiting: signal<readonly Waiting[]>([]),
+    waiting: signal<readonly WaitingRequest[]>([]),
     grants: signal<readonly ValidGrant[]>([]),
     messages: signal<readonly InboxMessage[]>([]),
     trouble: signal(null),

@@ -34,7 +34,7 @@ export const FILTERS = {
 export const searchText = signal('');
 export const rowFilter = signal<keyof typeof FILTERS>('all');
 
-/** Matches every word of the search in the tool, the paths, the denial code or the text of a row. */
+/** The rows of a kind that have every word of the search in their tool, paths, denial code or text. */
 export function matchingRows(rows: readonly ViewRow[], text: string, kind: keyof typeof FILTERS): readonly ViewRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && kind === 'all') return rows;
@@ -69,9 +69,9 @@ function indexAt(tops: Float64Array, y: number): number {
   return Math.max(0, low);
 }
 
-const BEYOND = 8;
+const OVERSCAN_ROWS = 8;
 
-/** The rows of a session. The document contains only the visible ones. */
+/** The rows of a session. Only the visible ones are in the document. */
 export function Rows({ session }: { readonly session: SessionEntry }) {
   const { store } = session;
   const scroller = useRef<HTMLDivElement>(null);
@@ -103,8 +103,8 @@ export function Rows({ session }: { readonly session: SessionEntry }) {
     else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
   }, [selected, rows.length, store.cursor.value, scroll.value.height, tops, store]);
 
-  const from = Math.max(0, indexAt(tops.value, scroll.value.top) - BEYOND);
-  const to = Math.min(rows.length, indexAt(tops.value, scroll.value.top + scroll.value.height) + 1 + BEYOND);
+  const from = Math.max(0, indexAt(tops.value, scroll.value.top) - OVERSCAN_ROWS);
+  const to = Math.min(rows.length, indexAt(tops.value, scroll.value.top + scroll.value.height) + 1 + OVERSCAN_ROWS);
   const go = (index: number) => {
     const row = rows[Math.min(Math.max(index, 0), rows.length - 1)];
     if (row) store.goTo(row);

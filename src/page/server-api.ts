@@ -7,12 +7,12 @@ export class ServerRefusal extends Error {
   }
 }
 
-/** The name under which the tab keeps the page key. Without the cookie, which no script can read, it opens nothing. */
-const KEPT = 'hopgate-page';
+/** The item of the tab's storage with the page key. It is useless without the cookie, which no script can read. */
+const PAGE_KEY_ITEM = 'hopgate-page';
 
 /** The server's HTTP interface, as the logged in operator. */
 export class ServerApi {
-  #key = sessionStorage.getItem(KEPT) ?? '';
+  #key = sessionStorage.getItem(PAGE_KEY_ITEM) ?? '';
 
   get loggedIn(): boolean {
     return this.#key !== '';
@@ -29,14 +29,14 @@ export class ServerApi {
     history.replaceState(null, '', location.pathname);
     const { page } = await this.post<{ page: string }>('/v1/login', { code });
     this.#key = page;
-    sessionStorage.setItem(KEPT, page);
+    sessionStorage.setItem(PAGE_KEY_ITEM, page);
     return named.get('session');
   }
 
   /** Forgets the login, for example because it has ended. */
   forget(): void {
     this.#key = '';
-    sessionStorage.removeItem(KEPT);
+    sessionStorage.removeItem(PAGE_KEY_ITEM);
   }
 
   async get<Answer>(path: string): Promise<Answer> {

@@ -2,9 +2,9 @@ import { computed, signal } from '@preact/signals';
 import { applyDelta, EMPTY_VIEW, type Frame, type ViewRow, type ViewState } from '../view/view-state.ts';
 
 /** Number of frames between two stored states; other states are computed from them. */
-const APART = 256;
+const FRAMES_PER_STATE = 256;
 
-/** The frames of one session: its rows, and its state at any moment. The frames may begin in the middle. */
+/** The frames of one session: its rows, and its state after any frame. The first frames may be missing. */
 export class SessionStore {
   #frames: Frame[] = [];
   #base: ViewState = EMPTY_VIEW;
@@ -14,10 +14,10 @@ export class SessionStore {
   #savedStates: ViewState[] = [];
   #last: { index: number; state: ViewState } = { index: -1, state: EMPTY_VIEW };
   readonly count = signal(0);
-  /** True if the frames before the newest ones are not loaded: then the shown state is always the newest one. */
+  /** True if only the newest frames are loaded, without their deltas. The shown state is then the newest one. */
   readonly partial = signal(false);
   /** Incremented whenever the first frame changes. */
-  readonly #begun = signal(0);
+  readonly #firstFrameChanges = signal(0);
   /** The index of the frame that is shown; null if the page follows the newest. */
   readonly cursor = signal<number | null>(null);
   readonly at = computed(() => Math.min(this.cursor.value ?? Number.POSITIVE_INFINITY, this.count.value - 1));
@@ -25,7 +25,7 @@ export class SessionStore {
   /** The newest state, independent of the cursor. */
   readonly newest = computed(() => this.#computed(this.count.value - 1));
   readonly rows = computed<readonly ViewRow[]>(() =>
-    this.count.value + this.#begun.value > 0 ? [...this.#rows.values()] : [],
+    this.count.value + this.#firstFrameChanges.value > 0 ? [...this.#rows.values()] : [],
   );
 
   get frames(): readonly Frame[] {
@@ -70,7 +70,7 @@ export class SessionStore {
     this.#rows.clear();
     for (const frame of frames) this.#addRow(frame);
     this.cursor.value = this.cursor.value === null ? null : this.cursor.value + moved;
-    this.#begun.value++;
+    this.#firstFrameChanges.value++;
     this.count.value = frames.length;
   }
 
@@ -84,18 +84,22 @@ export class SessionStore {
 
   #computed(index: number): ViewState {
     // A new first frame changes the meaning of every index.
-    return this.#begun.value >= 0 ? this.stateAt(index) : EMPTY_VIEW;
+    return this.#firstFrameChanges.value >= 0 ? this.stateAt(index) : EMPTY_VIEW;
   }
 
   stateAt(index: number): ViewState {
     if (index < 0) return this.#base;
     if (this.#last.index === index) return this.#last.state;
-    const nearest = Math.min(Math.floor(index / APART), this.#savedStates.length) * APART;
+    const nearest = Math.min(Math.floor(index / FRAMES_PER_STATE), this.#savedStates.length) * FRAMES_PER_STATE;
     const isNext = this.#last.index < index && this.#last.index >= nearest - 1;
-    let state = isNext ? this.#last.state : nearest === 0 ? this.#base : this.#savedStates[nearest / APART - 1]!;
+    let state = isNext
+      ? this.#last.state
+      : nearest === 0
+        ? this.#base
+        : this.#savedStates[nearest / FRAMES_PER_STATE - 1]!;
     for (let at = isNext ? this.#last.index + 1 : nearest; at <= index; at++) {
       state = applyDelta(state, this.#frames[at]!.delta);
-      if ((at + 1) % APART === 0) this.#savedStates[(at + 1) / APART - 1] = state;
+      if ((at + 1) % FRAMES_PER_STATE === 0) this.#savedStates[(at + 1) / FRAMES_PER_STATE - 1] = state;
     }
     this.#last = { index, state };
     return state;

@@ -27,11 +27,11 @@ const STATUS_SIGNS = { open: '→', asks: '🔒', yours: '☝', closed: '✕' } 
 
 interface AsideProps {
   readonly state: ViewState;
-  /** The shown moment of the session. */
+  /** The shown moment, in epoch milliseconds. */
   readonly now: number;
 }
 
-/** Every exit from here: open or closed, and its missing needs. */
+/** Every exit of the present peripheral: open or closed, with its missing needs. */
 export function Ways({ state, now }: AsideProps) {
   const { peripheral, ways, closed } = state;
   const title = closed ? 'The session is closed' : peripheral === null ? 'Ways in' : `Ways out of ${peripheral}`;

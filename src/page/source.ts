@@ -3,10 +3,10 @@ import type { Mode } from '../spec/types.ts';
 import type { EntryDetail, ViewGraph } from '../view/view-state.ts';
 import type { SessionStore } from './session-store.ts';
 
-/** The part of a request that a person reads first. */
+/** The summary of a request, which a person reads first. */
 export interface CardData {
   readonly message: string | null;
-  /** The place, mode or call that a yes permits, and the time limit there. */
+  /** The peripheral, mode or call that a yes allows, and its limits. */
   readonly opens: string;
   readonly tests: { readonly at: number; readonly verdict: string; readonly command: string } | null;
   readonly changed: readonly string[];
@@ -34,7 +34,7 @@ export interface ValidGrant {
 }
 
 /** A request that waits for the operator. */
-export interface Waiting {
+export interface WaitingRequest {
   readonly id: string;
   readonly sessionId: string;
   /** The sha256 of the request that the person reads. */
@@ -68,15 +68,15 @@ export interface InboxMessage {
 
 export interface SessionEntry {
   readonly id: string;
-  /** The folder's name. */
+  /** The name of the repository's folder. */
   readonly place: string;
   readonly graph: ViewGraph;
   readonly store: SessionStore;
 }
 
-/** The acts of the operator. Each returns null, or the reason that it was refused. */
+/** The operator's actions. Unless stated otherwise, each returns the reason why it was refused; null if it was not. */
 export interface OperatorActions {
-  answer(request: Waiting, approve: boolean, reason: string, grant?: ChosenLimits): Promise<string | null>;
+  answer(request: WaitingRequest, approve: boolean, reason: string, grant?: ChosenLimits): Promise<string | null>;
   revoke(grant: string): Promise<string | null>;
   hop(session: string, to: string, exit: string | null, reason: string): Promise<string | null>;
   mode(session: string, to: Mode, reason: string): Promise<string | null>;
@@ -90,14 +90,14 @@ export interface OperatorActions {
   ring(session: string, text: string): Promise<string | null>;
   /** Sends a message and waits for its answer, which it returns. @throws Error if none came in time */
   whistle(session: string, text: string): Promise<string>;
-  /** Why a call of this tool would be refused now; null if it would be allowed. */
+  /** The reason why a call of this tool would be refused now; null if it would be allowed. */
   why(session: string, tool: string): Promise<string | null>;
 }
 
 /** The data of a page: a recording, or a server. */
 export interface Source {
   readonly sessions: Signal<readonly SessionEntry[]>;
-  readonly waiting: Signal<readonly Waiting[]>;
+  readonly waiting: Signal<readonly WaitingRequest[]>;
   readonly grants: Signal<readonly ValidGrant[]>;
   /** The unread messages for the operator. */
   readonly messages: Signal<readonly InboxMessage[]>;

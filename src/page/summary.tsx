@@ -1,16 +1,16 @@
 import type { ViewRow, ViewState } from '../view/view-state.ts';
 import { timeSpan } from './side-panel.tsx';
-import type { InboxMessage, SessionEntry, Waiting } from './source.ts';
+import type { InboxMessage, SessionEntry, WaitingRequest } from './source.ts';
 
 interface SummaryProps {
   readonly session: SessionEntry;
-  readonly waiting: readonly Waiting[];
+  readonly waiting: readonly WaitingRequest[];
   /** Messages of this session to the operator. */
   readonly messages: readonly InboxMessage[];
   readonly now: number;
 }
 
-/** The three answers about a session: its place, its activity and last refusal, and its requests. */
+/** The session in short: its place, its activity or last refusal, and its wishes. */
 export function Summary({ session: { store }, waiting, messages, now }: SummaryProps) {
   const state = store.state.value;
   const row = store.rowAt(store.at.value);

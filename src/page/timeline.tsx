@@ -27,7 +27,7 @@ export function Timeline({ store }: { readonly store: SessionStore }) {
   const at = store.at.value;
   useLayoutEffect(() => {
     const element = canvas.current!;
-    const paint = () => draw(element, legend.current!, store);
+    const paint = () => drawTicks(element, legend.current!, store);
     const watcher = new ResizeObserver(paint);
     watcher.observe(element);
     const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -107,8 +107,8 @@ export function Timeline({ store }: { readonly store: SessionStore }) {
   );
 }
 
-/** Draws one tick for each pixel that has entries; taller ones are more important. */
-function draw(canvas: HTMLCanvasElement, legend: HTMLElement, { frames }: SessionStore): void {
+/** Draws one tick for each pixel with entries. A taller tick is more important. */
+function drawTicks(canvas: HTMLCanvasElement, legend: HTMLElement, { frames }: SessionStore): void {
   const ratio = devicePixelRatio || 1;
   const { clientWidth: width, clientHeight: height } = canvas;
   canvas.width = width * ratio;

@@ -29,7 +29,8 @@ const MAX_CHARS = 4000;
  * Turns a session's entries into OpenTelemetry spans: the session, its visits, steps, denials, hops, modes and
  * approvals. Names are those of the GenAI semantic conventions where they exist, `hopgate.*` otherwise.
  *
- * A span is a child of the active span of the caller, with a link to its visit; without one, a child of its visit.
+ * A span is a child of the caller's active span, with a link to its visit. Without an active span, it is a child of its
+ * visit.
  */
 export class SessionSpans {
   readonly #tracer: Tracer;
@@ -46,7 +47,7 @@ export class SessionSpans {
     this.#tracer = tracer;
   }
 
-  /** Wraps backends, so that the time of each call becomes the start of its span. */
+  /** Wraps backends, so that the span of a call begins when its backend begins. */
   timed(backends: readonly ToolBackend[]): readonly ToolBackend[] {
     return backends.map((backend) =>
       withMethod(backend, 'run', (call) => {
@@ -56,7 +57,7 @@ export class SessionSpans {
     );
   }
 
-  /** Adds an entry once it is durable. */
+  /** Adds an entry. Call it when the entry is durable. */
   add(entry: Entry): void {
     const body = bodyOf(entry.body);
     if (!body) return;
@@ -69,7 +70,7 @@ export class SessionSpans {
     this.#add(entry, body);
   }
 
-  /** Ends all open spans: the session is released, closed or not. */
+  /** Ends all open spans. Call it when the session is released, even if it is not closed. */
   end(): void {
     for (const span of [this.#step, this.#visit, this.#session]) span?.end(this.#lastAt);
     this.#step = null;
@@ -181,7 +182,7 @@ export class SessionSpans {
     span.end(this.#lastAt);
   }
 
-  /** A span without a duration, for an event. */
+  /** Adds a span without a duration. */
   #point(entry: Entry, name: string, attributes: Attributes, code = SpanStatusCode.UNSET): void {
     this.#child(entry, name, this.#lastAt, attributes).setStatus({ code }).end(this.#lastAt);
   }

@@ -8,7 +8,7 @@ export interface TraceFields {
 
 const PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 
-/** Runs `work` under the span that a request names, so that the spans of its entries join the caller's trace. */
+/** Runs `work` under the span that the fields name, so that its spans join the caller's trace. */
 export function inTrace<T>({ traceparent, tracestate }: TraceFields, work: () => T): T {
   const [, traceId = '', spanId = '', flags = ''] =
     PARENT.exec(typeof traceparent === 'string' ? traceparent : '') ?? [];

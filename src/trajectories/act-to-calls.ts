@@ -5,15 +5,17 @@ import { splitWords } from '../base/text.ts';
 import type { Json } from '../spec/types.ts';
 import { type ForeignAct, SHELL_ACT } from './read-trajectory.ts';
 
-export interface OwnCall {
+export interface HopgateCall {
   readonly tool: string;
   readonly args: { readonly [name: string]: Json };
 }
 
-/** The calls that an act consists of, in order. `submit` ends the run with the result. */
-export type ActMeaning = { readonly kind: 'calls'; readonly calls: readonly OwnCall[] } | { readonly kind: 'submit' };
+/** The calls of hopgate's tools that an act needs, in order; `submit` if the act ends the run with its result. */
+export type ActMeaning =
+  | { readonly kind: 'calls'; readonly calls: readonly HopgateCall[] }
+  | { readonly kind: 'submit' };
 
-const NONE: ActMeaning = { kind: 'calls', calls: [] };
+const NO_CALLS: ActMeaning = { kind: 'calls', calls: [] };
 
 /** Programs that run tests, alone or behind `python -m`, `npx`, `uv run` and the like. */
 const TESTERS =
@@ -24,14 +26,24 @@ const INSTALLERS = splitWords('pip pip3 apt apt-get conda npm yarn pnpm gem carg
 const INSTALLS = ['install', 'add', 'get', 'sync', 'ci'];
 const FETCHERS = ['curl', 'wget'];
 
-/** Commands of SWE-agent's own shell that look at files. */
-const LOOKS = ['open', 'goto', 'scroll_up', 'scroll_down', 'search_dir', 'search_file', 'find_file', 'filemap', 'view'];
+/** Commands of SWE-agent's shell that only show files. */
+const VIEW_COMMANDS = [
+  'open',
+  'goto',
+  'scroll_up',
+  'scroll_down',
+  'search_dir',
+  'search_file',
+  'find_file',
+  'filemap',
+  'view',
+];
 
 /**
- * Maps an act of another program's agent to calls of hopgate's tools, by names and words. An estimate for replays only:
- * the gate never decides by the text of a command.
+ * Maps an act of another program's agent to calls of hopgate's tools, by its name and its words. This estimate is for
+ * replays only, because the gate never decides by the text of a command.
  *
- * @param folder relative paths start here, and paths below it become relative to it
+ * @param folder the folder of relative paths; paths below it become relative to it
  * @param open the file that an editor command without a path changes
  */
 export function actToCalls(act: ForeignAct, folder: string, open: string | null): ActMeaning {
@@ -52,12 +64,12 @@ export function actToCalls(act: ForeignAct, folder: string, open: string | null)
   const line = Array.isArray(command) ? command.join(' ') : textOf(command);
   if (line !== null) return shellAct(line.trim(), folder, open);
   const url = textOf(input['url']);
-  return url === null ? NONE : calls({ tool: 'web-fetch', args: { url } });
+  return url === null ? NO_CALLS : calls({ tool: 'web-fetch', args: { url } });
 }
 
-const calls = (...all: readonly OwnCall[]): ActMeaning => ({ kind: 'calls', calls: all });
-const read = (path: string): OwnCall => ({ tool: 'read', args: { path } });
-const write = (path: string): OwnCall => ({ tool: 'write', args: { path, content: '' } });
+const calls = (...all: readonly HopgateCall[]): ActMeaning => ({ kind: 'calls', calls: all });
+const read = (path: string): HopgateCall => ({ tool: 'read', args: { path } });
+const write = (path: string): HopgateCall => ({ tool: 'write', args: { path, content: '' } });
 
 function fileAct(verb: string, path: string): ActMeaning {
   return calls(
@@ -76,11 +88,11 @@ function shellAct(line: string, folder: string, open: string | null): ActMeaning
   if (/^submit\b|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/.test(line)) return { kind: 'submit' };
   const [first = '', second, third] = line.split(/\s+/).map((word) => word.replace(/^(["'])(.*)\1$/, '$2'));
   if (first === 'create' && second) return calls(write(relativeTo(second, folder)));
-  if (/^(?:edit|insert|append)$/.test(first)) return open === null ? NONE : calls(write(relativeTo(open, folder)));
+  if (/^(?:edit|insert|append)$/.test(first)) return open === null ? NO_CALLS : calls(write(relativeTo(open, folder)));
   if (first === 'open' && second) return calls(read(relativeTo(second, folder)));
-  if (LOOKS.includes(first)) return NONE;
+  if (VIEW_COMMANDS.includes(first)) return NO_CALLS;
   if (first === 'str_replace_editor' && second && third) return fileAct(second, relativeTo(third, folder));
-  const found: OwnCall[] = [];
+  const found: HopgateCall[] = [];
   let at = folder;
   for (const command of commandsIn(parse(line))) {
     const words = [command.name, ...command.suffix].filter((one): one is Word => one?.type === 'Word');
@@ -95,7 +107,7 @@ function shellAct(line: string, folder: string, open: string | null): ActMeaning
   return calls(...(kinds.size > 0 ? kinds.values() : [{ tool: 'bash-readonly', args: { command: line } }]));
 }
 
-/** The simple commands of a script, also nested ones, in order. */
+/** The simple commands of a parsed script, including nested ones, in order. */
 function commandsIn(node: unknown): readonly Command[] {
   if (Array.isArray(node)) return node.flatMap(commandsIn);
   if (!isObject(node)) return [];
@@ -133,8 +145,8 @@ function writtenBy(program: string, args: readonly string[]): readonly string[] 
   }
 }
 
-/** The call for a command that is a test run, an installation, a release or a page; null for others. */
-function specialCall(program: string, args: readonly string[]): OwnCall | null {
+/** The call for a command that runs tests, installs, releases or fetches a page; null for any other command. */
+function specialCall(program: string, args: readonly string[]): HopgateCall | null {
   const rest = args.filter((one) => !one.startsWith('-'));
   const isRunner = RUNNERS.includes(program);
   const named = [program, ...rest.slice(0, 3)].map((word) => posix.basename(word));

@@ -8,7 +8,7 @@ import type { Session } from '../session/session.ts';
 import { firstPeripheral } from '../spec/first-peripheral.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
 import type { Json, ProjectConfig, SpecSet } from '../spec/types.ts';
-import { actToCalls, type OwnCall, opensFile } from './act-to-calls.ts';
+import { actToCalls, type HopgateCall, opensFile } from './act-to-calls.ts';
 import type { ForeignAct, Trajectory } from './read-trajectory.ts';
 
 /** An act that a session would have refused in every peripheral that it could reach. */
@@ -17,7 +17,7 @@ export interface RefusedAct {
   readonly act: number;
   /** The request as text: `write /etc/hosts`, `submit`. */
   readonly request: string;
-  /** The code of the denial that no path avoids. */
+  /** The code of the denial. */
   readonly code: string;
   readonly why: string;
 }
@@ -34,11 +34,11 @@ export interface ReplayedTrajectory extends Pick<Trajectory, 'id' | 'format' | '
   readonly resolved: boolean | null;
 }
 
-/** Maximum number of legs of a path; a path that does not arrive is given up. */
+/** Maximum number of moves before one call. */
 const MAX_LEGS = 12;
-const MESSAGE = 'submitted';
+const COMMIT_MESSAGE = 'submitted';
 
-/** The repository of the run: everything in its folder may be edited, every command is configured. */
+/** The configuration of a replayed run: all of its folder may be edited, and every kind of command is configured. */
 export const FOREIGN_CONFIG: ProjectConfig = {
   ...DEFAULT_PROJECT_CONFIG,
   scopes: { edit: ['.'] },
@@ -48,9 +48,9 @@ export const FOREIGN_CONFIG: ProjectConfig = {
 };
 
 /**
- * Replays another program's run in a session: each act becomes calls of hopgate's tools, each call is preceded by the
- * hops that it needs, and the gate decides. Nothing runs: tools return what the trajectory recorded. The operator
- * approves everything, so every refusal comes from the specs.
+ * Replays another program's run in a session. Each act becomes calls of hopgate's tools, and the hops that they need
+ * come before them. The gate decides. Nothing runs: the tools return the recorded results. Everything is approved, so
+ * every refusal comes from the specs.
  */
 export async function replayTrajectory(
   trajectory: Trajectory,
@@ -82,10 +82,10 @@ export async function replayTrajectory(
       open = opensFile(act) ?? open;
       const isSubmit = meaning.kind === 'submit';
       // A run that changed nothing has nothing to ship.
-      const all: readonly OwnCall[] = isSubmit ? (changed ? [SUBMIT] : []) : meaning.calls;
+      const all: readonly HopgateCall[] = isSubmit ? (changed ? [SUBMIT] : []) : meaning.calls;
       for (const call of all) {
         calls += 1;
-        const denial = await callOnTheWay(session, call, moves);
+        const denial = await callAfterMoves(session, call, moves);
         if (denial === null) changed ||= call.tool === 'write';
         else
           refused.push({
@@ -104,12 +104,12 @@ export async function replayTrajectory(
   return { id, format, acts: trajectory.acts.length, calls, moves, refused, submitted, resolved };
 }
 
-const SUBMIT: OwnCall = { tool: 'bash-git', args: { sub: 'commit', args: ['-m', MESSAGE] } };
+const SUBMIT: HopgateCall = { tool: 'bash-git', args: { sub: 'commit', args: ['-m', COMMIT_MESSAGE] } };
 
 /** Makes a call after the moves that it needs. Returns the last denial, or null if the call was made. */
-async function callOnTheWay(
+async function callAfterMoves(
   session: Session,
-  call: OwnCall,
+  call: HopgateCall,
   moves: { hops: number; modes: number },
 ): Promise<Denial | null> {
   for (let leg = 0; leg < MAX_LEGS; leg++) {
@@ -135,7 +135,7 @@ async function callOnTheWay(
 }
 
 /** The call with `bash` instead of `bash-readonly` if the present peripheral has it. */
-function withShellOfPeripheral({ specs, state }: Session, call: OwnCall): OwnCall {
+function withShellOfPeripheral({ specs, state }: Session, call: HopgateCall): HopgateCall {
   const tools = specs.peripherals[state.peripheral ?? '']?.tools ?? [];
   return call.tool === 'bash-readonly' && tools.includes('bash') ? { ...call, tool: 'bash' } : call;
 }
@@ -144,17 +144,17 @@ function entrancePeripheral(session: Session): string {
   return firstPeripheral(session.specs) ?? session.available().hops[0]?.to ?? '';
 }
 
-/** Hops, with the stated fruit that a commit needs; returns the denial of a refused hop. */
+/** Hops, and states a commit message if the fruit has one. Returns the denial; null if it hopped. */
 async function takeLeg(session: Session, to: string, exit: string | null): Promise<Denial | null> {
   const here = session.specs.peripherals[session.state.peripheral ?? ''];
   const fruit: { [field: string]: Json } =
-    here?.fruit['commit-message'] === undefined ? {} : { 'commit-message': MESSAGE };
+    here?.fruit['commit-message'] === undefined ? {} : { 'commit-message': COMMIT_MESSAGE };
   const hop = await session.hop({ to, reason: 'the next act needs it', ...(exit === null ? {} : { exit }), fruit });
   return hop.ok ? null : hop.denial;
 }
 
-/** Changes the mode until it allows the tool. */
-async function changeMode(session: Session, call: OwnCall, moves: { modes: number }): Promise<Denial | null> {
+/** Changes the mode until it allows the tool. Returns the denial if no mode does; null if one does. */
+async function changeMode(session: Session, call: HopgateCall, moves: { modes: number }): Promise<Denial | null> {
   const tried = new Set<string>();
   for (;;) {
     const denial = session.why(call);
@@ -191,10 +191,10 @@ const recordedBackend = (tools: readonly string[], current: () => ForeignAct | n
 /** The verdict of a test run. A run without an exit status counts as passed unless its output shows a failure. */
 function verdictOf(act: ForeignAct | null): 'pass' | 'fail' {
   if (act === null) return 'fail';
-  const shown = /\b(?!0 )\d+ (?:failed|errors?|failing)\b|^(?:FAILED|ERROR)\b|Traceback|command not found/m.test(
+  const hasFailure = /\b(?!0 )\d+ (?:failed|errors?|failing)\b|^(?:FAILED|ERROR)\b|Traceback|command not found/m.test(
     act.output,
   );
-  return shown || (act.exit ?? 0) !== 0 ? 'fail' : 'pass';
+  return hasFailure || (act.exit ?? 0) !== 0 ? 'fail' : 'pass';
 }
 
 /** The folder that contains most absolute paths of the acts: `/testbed`, `/app`, … */
@@ -209,5 +209,5 @@ function commonFolder(acts: readonly ForeignAct[]): string {
   return most?.[0] ?? '/testbed';
 }
 
-const describeCall = ({ tool, args }: OwnCall): string =>
+const describeCall = ({ tool, args }: HopgateCall): string =>
   [tool, ...Object.values(args).filter((one) => one !== '')].join(' ');

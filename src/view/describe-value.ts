@@ -1,7 +1,7 @@
 import { fieldsOf, isObject, type Json } from '../base/json.ts';
 import { excerpt, plainOutput, plural } from '../base/text.ts';
 import { fewerTestsIn } from '../evidence/findings/weakened-tests.ts';
-import { summariseValue } from './summarise-value.ts';
+import { type OptionalFields, summariseValue } from './summarise-value.ts';
 
 export const shortValue = (value: Json | undefined, length = 60): string =>
   excerpt(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), length);
@@ -22,84 +22,104 @@ export function lastLines(value: Json): readonly string[] {
   return all.slice(-LAST_LINES);
 }
 
+/**
+ * Describes the result of a tool in one line. A result names no kind, so the first describer that knows its fields
+ * describes it.
+ */
 export function describeValue(value: Json): string {
   if (!isObject(value)) return shortValue(value, 160);
-  const {
-    text,
-    matches,
-    files,
-    path,
-    verdict,
-    report,
-    exit,
-    stdout,
-    stderr,
-    committed,
-    pushed,
-    sha,
-    entries,
-    dropped,
-    timedOut,
-    flooded,
-    seconds,
-    blob,
-    bytes,
-    replacements,
-    lines,
-  } = value;
-  const ended = timedOut
-    ? `timed out after ${shortValue(seconds)} s`
-    : flooded
-      ? 'killed: too much output'
-      : exit === null
-        ? 'killed'
-        : `exit ${shortValue(exit)}`;
-  if (typeof blob === 'string') return `${plural(Number(bytes), 'byte')}, kept as ${shortValue(blob, 12)}`;
-  if (typeof replacements === 'number') return `${replacements} replaced, ${plural(Number(lines), 'line')}`;
-  if (typeof value['waitedMs'] === 'number') return describeWait(value);
-  // A turn of a world: the world's own answer, without the added parts.
-  if (typeof value['observation'] === 'string') return shortValue(inOneLine(value['observation']), 160);
-  if (typeof text === 'string' && path === undefined) return shortValue(inOneLine(text), 160);
-  if (typeof text === 'string') return `${shortValue(path)}: ${plural(text.split('\n').length, 'line')}`;
-  if (Array.isArray(matches))
-    return `${plural(matches.length, 'match', 'matches')}${matches[0] ? `, first ${matchOf(matches[0])}` : ''}`;
-  if (Array.isArray(files)) return `${plural(files.length, 'file')}: ${shortValue(files.join(' '), 120)}`;
-  const hint =
-    value['noNetwork'] ??
-    value['notShown'] ??
-    value['linkedOutside'] ??
-    value['masked'] ??
-    (value['refusedHosts'] || (exit !== undefined && exit !== 0) ? value['remedy'] : undefined);
-  if (typeof verdict === 'string') {
-    const why = verdict !== 'pass' && hint !== undefined ? `; ${shortValue(hint, 240)}` : '';
-    if (Array.isArray(value['runs']))
-      return `verdict ${verdict}: ${shortValue(value['runs'].map(eachRun).join('; '), 140)}${why}`;
-    const fewer = fewerTestsIn(value);
-    const drop = fewer === null ? '' : `, ${fewer}`;
-    const problem = value['reportProblem'] ? `: ${shortValue(value['reportProblem'], 140)}` : '';
-    return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${shortValue(summaryOf(report), 140)}` : `, ${ended}, no report`}${drop}${problem}${why}`;
+  for (const describe of DESCRIBERS) {
+    const description = describe(value);
+    if (description !== null) return description;
   }
-  if (committed !== undefined) return committed ? `committed ${shortValue(sha, 12)}` : 'nothing was committed';
-  if (pushed !== undefined) return pushed ? `pushed ${shortValue(sha, 12)}` : 'nothing was pushed';
-  if (Array.isArray(entries)) return `${plural(entries.length, 'entry', 'entries')}`;
-  if (Array.isArray(dropped) && dropped.length > 0)
-    return `dropped: ${shortValue(dropped.map(nameWhy).join('; '), 140)}; ${ended}`;
-  if (hint !== undefined) return `${ended}: ${shortValue(hint, 240)}`;
-  if (exit !== undefined)
-    return `${ended}${stdout ? `: ${describeOutput(stdout)}` : stderr ? `: ${describeOutput(stderr)}` : ''}`;
-  const [stored] = Object.entries(value).filter(([, part]) => typeof fieldsOf(part)['blob'] === 'string');
-  if (stored) return `${stored[0]}: ${describeValue(stored[1])}`;
   return shortValue(value, 160);
 }
 
+/** Describers of results by kind, in the order in which they are tried. Each returns null for any other kind. */
+const DESCRIBERS: readonly ((result: OptionalFields) => string | null)[] = [
+  ({ blob, bytes }) =>
+    typeof blob === 'string' ? `${plural(Number(bytes), 'byte')}, kept as ${shortValue(blob, 12)}` : null,
+  ({ replacements, lines }) =>
+    typeof replacements === 'number' ? `${replacements} replaced, ${plural(Number(lines), 'line')}` : null,
+  describeWait,
+  // A turn of a world: the world's own text, without the other fields.
+  ({ observation }) => (typeof observation === 'string' ? shortValue(inOneLine(observation), 160) : null),
+  ({ text, path }) => {
+    if (typeof text !== 'string') return null;
+    if (path === undefined) return shortValue(inOneLine(text), 160);
+    return `${shortValue(path)}: ${plural(text.split('\n').length, 'line')}`;
+  },
+  ({ matches }) =>
+    Array.isArray(matches)
+      ? `${plural(matches.length, 'match', 'matches')}${matches[0] ? `, first ${matchOf(matches[0])}` : ''}`
+      : null,
+  ({ files }) => (Array.isArray(files) ? `${plural(files.length, 'file')}: ${shortValue(files.join(' '), 120)}` : null),
+  describeTests,
+  ({ committed, sha }) => describeRelease('committed', committed, sha),
+  ({ pushed, sha }) => describeRelease('pushed', pushed, sha),
+  ({ entries }) => (Array.isArray(entries) ? plural(entries.length, 'entry', 'entries') : null),
+  describeCommand,
+  // A long part of the result, which is stored as a blob.
+  (result) => {
+    const [stored] = Object.entries(result).filter(([, part]) => typeof fieldsOf(part)['blob'] === 'string');
+    return stored ? `${stored[0]}: ${describeValue(stored[1]!)}` : null;
+  },
+];
+
+const describeRelease = (verb: string, isDone: Json | undefined, sha: Json | undefined): string | null =>
+  isDone === undefined ? null : isDone ? `${verb} ${shortValue(sha, 12)}` : `nothing was ${verb}`;
+
+/** A test run, or the runs of several test commands. */
+function describeTests(result: OptionalFields): string | null {
+  const { verdict, runs, report, reportProblem, timedOut, flooded } = result;
+  if (typeof verdict !== 'string') return null;
+  const hint = hintOf(result);
+  const why = verdict !== 'pass' && hint !== undefined ? `; ${shortValue(hint, 240)}` : '';
+  if (Array.isArray(runs)) return `verdict ${verdict}: ${shortValue(runs.map(describeRun).join('; '), 140)}${why}`;
+  const end = endOf(result);
+  const counts = report
+    ? `${timedOut || flooded ? `, ${end}` : ''}, ${shortValue(summariseReport(report), 140)}`
+    : `, ${end}, no report`;
+  const fewer = fewerTestsIn(result);
+  const problem = reportProblem ? `: ${shortValue(reportProblem, 140)}` : '';
+  return `verdict ${verdict}${counts}${fewer === null ? '' : `, ${fewer}`}${problem}${why}`;
+}
+
+function describeCommand(result: OptionalFields): string | null {
+  const { dropped, exit, stdout, stderr } = result;
+  if (Array.isArray(dropped) && dropped.length > 0)
+    return `dropped: ${shortValue(dropped.map(describeDropped).join('; '), 140)}; ${endOf(result)}`;
+  const hint = hintOf(result);
+  if (hint !== undefined) return `${endOf(result)}: ${shortValue(hint, 240)}`;
+  if (exit === undefined) return null;
+  const output = stdout || stderr;
+  return `${endOf(result)}${output ? `: ${describeOutput(output)}` : ''}`;
+}
+
+/** The end of a command: its exit status, or the reason why it was killed. */
+function endOf({ timedOut, flooded, seconds, exit }: OptionalFields): string {
+  if (timedOut) return `timed out after ${shortValue(seconds)} s`;
+  if (flooded) return 'killed: too much output';
+  return exit === null ? 'killed' : `exit ${shortValue(exit)}`;
+}
+
+/** The reason why a command may not have worked in the sandbox; undefined if the result names none. */
+const hintOf = (result: OptionalFields): Json | undefined =>
+  result['noNetwork'] ??
+  result['notShown'] ??
+  result['linkedOutside'] ??
+  result['masked'] ??
+  (result['refusedHosts'] || (result['exit'] !== undefined && result['exit'] !== 0) ? result['remedy'] : undefined);
+
 /** The wait of a whistle or of a run of the agency. */
-function describeWait({ status, answer, response, note }: { readonly [field: string]: Json }): string {
+function describeWait({ waitedMs, status, answer, response, note }: OptionalFields): string | null {
+  if (typeof waitedMs !== 'number') return null;
   const reply = fieldsOf(answer)['text'] ?? response ?? '';
   if (status !== 'answered') return shortValue(note ?? status ?? 'waited', 160);
   return `answered: ${typeof reply === 'string' ? shortValue(inOneLine(reply), 140) : describeValue(reply)}`;
 }
 
-/** A match of grep: `src/a.ts:3: const a = 1;`. */
+/** A match of grep, such as `src/a.ts:3: const a = 1;`. */
 function matchOf(match: Json): string {
   const { path, line, text } = fieldsOf(match);
   return path === undefined ? shortValue(match, 100) : shortValue(`${path}:${line}: ${String(text).trim()}`, 100);
@@ -111,12 +131,12 @@ const inOneLine = (text: string): string => plainOutput(text).trim().replaceAll(
 const describeOutput = (printed: Json): string =>
   typeof printed === 'string' ? shortValue(inOneLine(printed), 120) : describeValue(printed);
 
-function eachRun(run: Json): string {
+function describeRun(run: Json): string {
   const { command, verdict } = fieldsOf(run);
   return `${Array.isArray(command) ? command.join(' ') : ''} ${shortValue(verdict)}`;
 }
 
-function summaryOf(report: Json): Json {
+function summariseReport(report: Json): Json {
   if (!isObject(report)) return report;
   const { total, passed, failed, failures } = report;
   const names = Array.isArray(failures)
@@ -125,7 +145,7 @@ function summaryOf(report: Json): Json {
   return `${plural(Number(total), 'test')}, ${passed} passed, ${failed} failed${names.length > 0 ? `: ${names.join('; ')}` : ''}`;
 }
 
-const nameWhy = (drop: Json): string => {
+const describeDropped = (drop: Json): string => {
   const { path, why } = fieldsOf(drop);
   return `${shortValue(path)} (${shortValue(why)})`;
 };

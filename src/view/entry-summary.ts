@@ -6,7 +6,7 @@ import { describeValue, lastLines } from './describe-value.ts';
 import { type ParameterOrder, spellCall } from './spell-call.ts';
 import { type OptionalFields, summariseValue } from './summarise-value.ts';
 
-/** `unknown`: no outcome was recorded. */
+/** The outcome of a call; `unknown` if none was recorded. */
 export type OutcomeMark = 'ok' | 'failed' | 'refused' | 'unknown';
 
 /**
@@ -17,7 +17,9 @@ export interface EntrySummary {
   /** `step`, `denial`, …; the entry's type if the body is not a hopgate event. */
   readonly event: string;
   readonly mark: OutcomeMark | null;
+  /** The action: a call, a hop, a message. */
   readonly what: string;
+  /** The result of the action, or its reason; empty if there is none. */
   readonly came: string;
   /** Further lines. */
   readonly notes: readonly string[];

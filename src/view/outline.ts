@@ -7,11 +7,11 @@ export interface ThreadVisit {
   readonly peripheral: string;
   readonly start: ThreadRow;
   readonly rows: readonly ThreadRow[];
-  /** null while it lasts. */
+  /** null if the visit has not ended. */
   readonly stop: ThreadRow | null;
 }
 
-/** Arranges the entries of a thread for a person: events between visits, and visits with their events. */
+/** Arranges the entries of a thread for a person: the rows outside of visits, and the visits with their rows. */
 export function outlineThread(
   entries: readonly Entry[],
   order: ParameterOrder = () => null,

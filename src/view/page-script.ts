@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The bundle of the page. The build writes it; null in a checkout that was not built. */
+/** The script of the page, which the build writes; null in a checkout that was not built. */
 export function pageScript(): string | null {
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
     try {

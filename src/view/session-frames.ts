@@ -13,8 +13,8 @@ import { changedPaths } from '../session/state/observations.ts';
 import { initialState, type SessionState } from '../session/state/session-state.ts';
 import { viewOfState } from '../session/state/view-of-state.ts';
 import { effectsIn } from '../spec/mode-way.ts';
-import type { Json, Mode, SpecSet, ToolEffect } from '../spec/types.ts';
-import { summariseValue } from './summarise-value.ts';
+import type { Mode, SpecSet, ToolEffect } from '../spec/types.ts';
+import { type OptionalFields, summariseValue } from './summarise-value.ts';
 import { type ThreadRow, ThreadRows } from './thread-rows.ts';
 import { deltaOf, EMPTY_VIEW, type Frame, type Leg, type ViewRow, type ViewState } from './view-state.ts';
 import { possibleWays, waysKey } from './view-ways.ts';
@@ -24,7 +24,7 @@ const MAX_LENGTH = { what: 240, came: 400, note: 300 };
 const MAX_COUNT = { notes: 12, paths: 8, trail: 12, options: 64 };
 
 /** The strongest effect that a mode allows. */
-const reachOf = ({ modeGate }: SpecSet, mode: Mode | null): ToolEffect | null =>
+const strongestEffect = ({ modeGate }: SpecSet, mode: Mode | null): ToolEffect | null =>
   (modeGate && mode !== null ? STRENGTH.find((each) => effectsIn(modeGate, mode).includes(each)) : null) ?? null;
 const STRENGTH = ['act', 'simulate', 'observe', 'coordinate'] as const;
 
@@ -32,7 +32,7 @@ type Options = Pick<ViewState, 'tools' | 'modes' | 'ways'>;
 
 /**
  * Turns a session's entries into frames, one by one: the row of each entry, and the changes of the state that a person
- * sees. The state is the session's own fold, and the gate judges every exit. Pure; the frames are JSON.
+ * sees. The state is computed as in the session itself, and the gate judges every exit. Pure; the frames are JSON.
  */
 export class SessionFrames {
   readonly #tables: SpecTables;
@@ -43,7 +43,7 @@ export class SessionFrames {
   #passedBefore = false;
   #broken = false;
 
-  /** `begin`: the state of the session after an entry, and the position of the first row; default: the beginning. */
+  /** `begin`: the state after an entry, and the position of the first row. null begins before the first entry. */
   constructor(
     pin: Pin,
     sessionId: string,
@@ -63,7 +63,7 @@ export class SessionFrames {
     this.#shown = this.#view(null, lastAt, context, []);
   }
 
-  /** The frame of an entry that the state contains already: its row, without a change of the state. */
+  /** The frame of an entry that the state already includes: its row, without a change of the state. */
   addPast({ entry }: StoredEntry): Frame {
     const { row, takes } = this.#rows.add(entry);
     const at = Date.parse(entry.at);
@@ -102,7 +102,7 @@ export class SessionFrames {
     };
   }
 
-  /** Folds an entry. If it cannot be folded, the chain was altered: its rows are shown without a state. */
+  /** Applies an entry to the state. After an altered entry, the state stays as it is, and only rows are added. */
   #fold(stored: StoredEntry): void {
     if (!this.#broken) {
       try {
@@ -145,7 +145,7 @@ export class SessionFrames {
       deadline: view.visit?.deadline ?? null,
       mode: view.mode,
       observeOnly: isObserveOnly(context),
-      reach: reachOf(this.#pin.specs, view.mode),
+      reach: strongestEffect(this.#pin.specs, view.mode),
       closed: view.closed,
       steps: view.steps,
       denials: view.denials,
@@ -165,7 +165,7 @@ export class SessionFrames {
     };
   }
 
-  #known = new Map<string, Options>();
+  #optionsByKey = new Map<string, Options>();
   #options: Options = { tools: [], modes: [], ways: [] };
 
   /** Judges the possible actions again, if something changed that they depend on. */
@@ -173,11 +173,11 @@ export class SessionFrames {
     // No action can be requested before the running tool ends.
     if (this.#state.facts.pending !== null) return this.#options;
     const key = waysKey(context, this.#passedBefore);
-    const known = key === null ? undefined : this.#known.get(key);
+    const known = key === null ? undefined : this.#optionsByKey.get(key);
     const { tools, modes } = known ?? availableActions(this.#pin.specs, context.view);
     this.#options = known ?? { tools, modes, ways: possibleWays(context, this.#passedBefore) };
-    if (this.#known.size >= MAX_COUNT.options) this.#known.clear();
-    if (key !== null) this.#known.set(key, this.#options);
+    if (this.#optionsByKey.size >= MAX_COUNT.options) this.#optionsByKey.clear();
+    if (key !== null) this.#optionsByKey.set(key, this.#options);
     return this.#options;
   }
 
@@ -207,7 +207,7 @@ function viewRow(row: ThreadRow, at: number): ViewRow {
   const bodies = row.entries.map(({ body }) => fieldsOf(body));
   const denial = bodies.find(({ event }) => event === 'denial');
   const would = fieldsOf(bodies.find(({ wouldRefuse }) => wouldRefuse !== undefined)?.['wouldRefuse']);
-  const refusal: Fields | undefined = denial ?? ('code' in would ? would : undefined);
+  const refusal: OptionalFields | undefined = denial ?? ('code' in would ? would : undefined);
   const request = fieldsOf(denial?.['request'] ?? null);
   const tool = bodies.map((body) => body['tool']).find((name) => typeof name === 'string') ?? request['tool'];
   const optional = {
@@ -237,10 +237,8 @@ function viewRow(row: ThreadRow, at: number): ViewRow {
 const isEmpty = (value: string | number | readonly string[]): boolean =>
   value === 0 || (typeof value !== 'number' && value.length === 0);
 
-type Fields = { readonly [name: string]: Json | undefined };
-
 /** The files that a row names: in its arguments, and as effects. */
-function pathsOf(bodies: readonly Fields[], request: Fields): readonly string[] {
+function pathsOf(bodies: readonly OptionalFields[], request: OptionalFields): readonly string[] {
   const named = [...bodies.map(({ args }) => args), request['args']].map((args) => fieldsOf(args)['path']);
   const changed = bodies.flatMap(({ effects }) =>
     Array.isArray(effects) ? effects.slice(0, MAX_COUNT.paths).map((effect) => fieldsOf(effect)['path']) : [],

@@ -5,7 +5,7 @@ import { ARGUMENT_ROLES, type ArgumentRole, type Json } from '../spec/types.ts';
 /** The names of a tool's parameters in order; null for an unknown tool. */
 export type ParameterOrder = (tool: string) => readonly string[] | null;
 
-/** Arguments that come first if the order is unknown, because the keys of stored JSON are sorted. */
+/** Names of arguments that come first if the order of the parameters is unknown, by the role that they have. */
 const NAMES: { readonly [role in ArgumentRole]: readonly string[] } = {
   'path:read': ['path'],
   'path:write': ['path'],
@@ -15,9 +15,9 @@ const NAMES: { readonly [role in ArgumentRole]: readonly string[] } = {
   agency: ['agent', 'peripheral'],
   text: ['name', 'pattern', 'query'],
 };
-const FIRST = [...new Set(ARGUMENT_ROLES.flatMap((role) => NAMES[role]))];
-const MAIN = 100;
-const OTHER = 40;
+const FIRST_ARGUMENTS = [...new Set(ARGUMENT_ROLES.flatMap((role) => NAMES[role]))];
+const MAX_FIRST = 100;
+const MAX_OTHER = 40;
 
 /**
  * Spells a call as a command line: the tool, then its arguments in the order of its parameters.
@@ -25,8 +25,8 @@ const OTHER = 40;
  * @example spellCall('edit', { new: 'b', old: 'a', path: 'x.ts' }, () => null) // "edit x.ts b a"
  */
 export function spellCall(tool: string, args: Json, order: ParameterOrder): string {
-  const values = Array.isArray(args) ? args : inOrder(args, order(tool) ?? FIRST);
-  return [tool, ...values.map((value, at) => word(value, at === 0 ? MAIN : OTHER))].join(' ');
+  const values = Array.isArray(args) ? args : inOrder(args, order(tool) ?? FIRST_ARGUMENTS);
+  return [tool, ...values.map((value, at) => word(value, at === 0 ? MAX_FIRST : MAX_OTHER))].join(' ');
 }
 
 function inOrder(args: Json, names: readonly string[]): readonly Json[] {
@@ -36,10 +36,10 @@ function inOrder(args: Json, names: readonly string[]): readonly Json[] {
   return [...known, ...rest].map((name) => args[name]!);
 }
 
-/** Leaves one word, or a command line, unquoted; quotes anything else. */
+/** Spells an argument: a single word without quotes, also a line of words as the first argument; otherwise as JSON. */
 function word(value: Json, length: number): string {
   if (Array.isArray(value)) return value.map((one) => word(one, length)).join(' ');
   if (typeof value !== 'string') return excerpt(JSON.stringify(value), length);
-  const bare = value !== '' && (length === MAIN ? !/[\n\r\t]/.test(value) : !/\s/.test(value));
+  const bare = value !== '' && (length === MAX_FIRST ? !/[\n\r\t]/.test(value) : !/\s/.test(value));
   return excerpt(bare ? value : JSON.stringify(value), length);
 }

@@ -6,9 +6,7 @@ import type { SessionState } from '../session/state/session-state.ts';
 import { viewOfState } from '../session/state/view-of-state.ts';
 import type { Mode } from '../spec/types.ts';
 
-/**
- * `stale`: tests ran, but none since the last change. `partial`: no full run of every command. null if none has run.
- */
+/** `stale`: no test ran since the last change. `partial`: not every test command ran in full. null: no test ran yet. */
 export type TestsNow = 'passed' | 'failed' | 'stale' | 'partial' | null;
 
 export interface LineStatus {

@@ -5,7 +5,7 @@ export type OptionalFields = { readonly [key: string]: Json | undefined };
 
 const LENGTH = 80;
 
-/** Summarises a value such as a fruit's field: a list of named things by their names, another object by its fields. */
+/** Summarises a value in one line: a list by the names of its items, an object by the names of its fields. */
 export function summariseValue(value: Json | undefined): string {
   if (typeof value === 'string') return excerpt(value, LENGTH);
   if (Array.isArray(value)) {

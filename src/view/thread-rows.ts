@@ -19,14 +19,14 @@ export interface ThreadRow extends EntrySummary {
   readonly state?: string;
 }
 
-/** A row after one more entry. */
+/** The row that an added entry created or changed. */
 export interface RowChange {
   readonly row: ThreadRow;
-  /** The rows that are parts of it now. */
+  /** Earlier rows that became parts of this row, and must be removed. */
   readonly takes: readonly ThreadRow[];
 }
 
-/** Note of an approval that no request has used yet. */
+/** The note on an approval that no request has used. */
 const UNUSED = 'never used';
 
 /**
@@ -38,7 +38,7 @@ export class ThreadRows {
   readonly #joinApprovals: boolean;
   readonly #seen = new Set<string>();
   readonly #depths = new Map<string, number>();
-  /** Rows that a later entry may join, by the id of their last entry. */
+  /** Rows that a reply may join, by the id of their last entry. */
   readonly #open = new Map<string, ThreadRow>();
   /** Approvals by the id of their record. */
   readonly #approvals = new Map<string, ThreadRow>();
@@ -162,11 +162,11 @@ function joinsRow(before: ThreadRow, summary: EntrySummary, own: OptionalFields)
   return fieldsOf(own['request'])['tool'] === fieldsOf(call?.body ?? null)['tool'];
 }
 
-/** A remark if the entry replies to an entry that was not shown before, so that a damaged log can be recognised. */
+/** A note if an entry replies to an entry that does not come before it, which shows a damaged log. */
 const lostParent = ({ inReplyTo }: Entry, before: ReadonlySet<string>): readonly string[] =>
   inReplyTo === undefined || before.has(inReplyTo) ? [] : [`replies to ${inReplyTo}, which is not shown before it`];
 
-/** Indents a message of others under the entry that it replies to; the session's actions stay in their visit. */
+/** The depth of a row: entries of other programs are indented under the entry that they reply to; hopgate's are not. */
 function depthOf(
   { id, claim, inReplyTo, forkOf, body }: Entry,
   { event }: EntrySummary,

@@ -1,10 +1,10 @@
 // A session as a page shows it: plain data. The page imports this file, so it must not import code.
 import type { Mode, ToolEffect } from '../spec/types.ts';
 
-/** `asks`: only an approval is missing. `yours`: closed for the agent, open for the operator. */
+/** `asks`: only an approval is missing. `yours`: open for the operator, but not for the agent. */
 export type WayStatus = 'open' | 'asks' | 'yours' | 'closed';
 
-/** A missing need of a hop. `stale`: tests passed before the last change, which `tests` of the state names. */
+/** A missing need of a hop. `stale`: the tests passed once, but not since the last change (`changed` of the state). */
 export interface OpenNeed {
   readonly words: string;
   readonly stale?: true;
@@ -103,7 +103,7 @@ export interface Frame {
   /** The entry's event, for the tick on the time bar. */
   readonly event: string;
   readonly row: ViewRow;
-  /** Keys of rows that are parts of this one now. */
+  /** Keys of earlier rows that became parts of this row. */
   readonly takes?: readonly number[];
   readonly delta: ViewDelta;
 }

@@ -8,8 +8,10 @@ import { type Edge, type Json, type Principal, TESTS_PASSED } from '../spec/type
 import type { OpenNeed, ViewWay } from './view-state.ts';
 
 /**
- * Every hop from here (outside: every start) with the gate's own decision. A reason is assumed to be given; the fruit
- * is the observed one so far. The working tree is not read. `passedBefore`: all tests have passed once.
+ * Every hop from the present peripheral (outside of one: every start that somebody can use), with the gate's decision.
+ * The request is assumed to have a reason, and the fruit that was observed so far. The working tree is not read.
+ *
+ * @param passedBefore true if all tests have passed once
  */
 export function possibleWays(context: GateContext, passedBefore: boolean): readonly ViewWay[] {
   const { specs, view } = context;
@@ -28,8 +30,8 @@ export function possibleWays(context: GateContext, passedBefore: boolean): reado
 }
 
 /**
- * A key of everything that {@link possibleWays} and the gate's list of available actions depend on: equal keys, equal
- * answers. null if a rule may read any counter, so that every entry can change the answer.
+ * A cache key: with equal keys, {@link possibleWays} and the gate's available actions are equal. null if a rule may
+ * read any counter, so that every entry can change them.
  */
 export function waysKey({ specs, view }: GateContext, passedBefore: boolean): string | null {
   const { visit } = view;

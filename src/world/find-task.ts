@@ -1,5 +1,5 @@
-/** A task in the terms of a world: its type and classes; null if the words do not tell. */
-export interface AskedTask {
+/** A task that a request names: its type, and the classes of its things. null for a part that the request lacks. */
+export interface RequestedTask {
   readonly type: string | null;
   readonly object: string | null;
   readonly receptacle: string | null;
@@ -7,14 +7,14 @@ export interface AskedTask {
 }
 
 /** The classes of things that a request may name. */
-export interface KnownClasses {
+export interface NameableClasses {
   readonly objects: readonly string[];
   readonly receptacles: readonly string[];
 }
 
 const LAMPS = ['DeskLamp', 'FloorLamp'];
 
-/** Other words for classes. */
+/** Other words for a class. */
 const SYNONYMS: { readonly [word: string]: string } = {
   refrigerator: 'Fridge',
   sink: 'SinkBasin',
@@ -36,10 +36,10 @@ const SYNONYMS: { readonly [word: string]: string } = {
 };
 
 /**
- * Finds the task that a request in words is about, such as "put an apple in the fridge" or "heat some egg and put it on
- * the table". Null if it names no thing that a house has.
+ * Finds the task in a request in words, such as "put an apple in the fridge" or "heat some egg and put it on the
+ * table". null if it names no thing that a house can have.
  */
-export function findTask(words: string, { objects, receptacles }: KnownClasses): AskedTask | null {
+export function findTask(words: string, { objects, receptacles }: NameableClasses): RequestedTask | null {
   const text = ` ${words.toLowerCase().replaceAll(/[^a-z]+/g, ' ')} `;
   const joined = text.replaceAll(' ', '');
   const places = new Set(receptacles);
@@ -73,7 +73,7 @@ export function findTask(words: string, { objects, receptacles }: KnownClasses):
             : has(/ (?:put|place|leave|bring|move) /)
               ? 'pick_and_place_simple'
               : null;
-  // A request with an unknown word gets no task, because a task about any other thing would be wrong.
+  // A request for an unknown thing gets no task, because a task about another thing would be wrong.
   const isAnything = has(/ (?:some|any)thing /) && (receptacle ?? lamp) !== null;
   return object === null && !isAnything ? null : { type, object, receptacle, lamp };
 }

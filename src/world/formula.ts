@@ -54,8 +54,8 @@ export function formulaHolds(formula: Expression, at: FactSet, bindings: Binding
 const boundName = (name: string, bindings: Bindings): string => (isVariable(name) ? (bindings[name] ?? name) : name);
 
 /**
- * The bindings under which all formulas hold. Atoms bind their variables through the index, in the given order; the
- * variables of `typed` that no atom binds take every name of their type.
+ * The bindings under which all formulas hold. The atoms bind their variables one after the other, by lookups in the
+ * facts. A variable of `typed` that no atom binds takes every name of its type.
  */
 export function* formulaSolutions(
   formulas: readonly Expression[],

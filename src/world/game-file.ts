@@ -91,6 +91,7 @@ export async function loadHouse(path: string): Promise<House> {
   }
 }
 
+/** The texts of the files of a game, by name, in the form of ALFWorld's data set. */
 export function gameFiles(house: House): { readonly [name: string]: string } {
   const { type, description, goal, ...classes } = house.task;
   const spelled = (name: string) =>

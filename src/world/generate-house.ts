@@ -17,7 +17,7 @@ import { CHANGES, DESCRIPTIONS, fillLine, formulaOf, GOAL_LINES } from './tasks.
 import { ABLE, CONTAINS, OPENABLE } from './vocabulary.ts';
 import type { WorldFact } from './world-facts.ts';
 
-/** Maximum length of a plan; houses with longer plans are not offered. */
+/** A house whose plan is longer is not used. */
 const MAX_PLAN = 50;
 const MAX_ATTEMPTS = 500;
 
@@ -27,7 +27,7 @@ export interface HouseOptions {
   /** Default: the seed chooses. */
   readonly task?: TaskType;
   readonly wording?: Wording;
-  /** True for a house whose full goal only a person knows; `hint` is the sentence that the person may say. */
+  /** True for a house whose full goal only a person knows. Its `hint` is the sentence that tells it. */
   readonly asks?: boolean;
   /** The classes that the task must be about, such as `{ object: 'Apple', receptacle: 'Fridge' }`. */
   readonly about?: Partial<Pick<Task, 'object' | 'receptacle' | 'lamp'>>;
@@ -39,20 +39,20 @@ interface Thing {
 }
 
 /**
- * Makes a house that can be won: by a plan with full knowledge and by a search that does not know the plan.
- * @throws RangeError if no room can have the task, as with a sofa in the fridge
+ * Makes a house that the oracle's plan and a search can both win.
+ * @throws RangeError if no room can have the task, such as a sofa in the fridge
  */
 export function generateHouse(options: HouseOptions): House {
   if (!Number.isSafeInteger(options.seed)) throw new RangeError('the seed must be a whole number');
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const house = drawHouse(options, new Random(options.seed * 7919 + attempt * 104_729));
-    if (house && isOffered(house)) return house;
+    if (house && canBeWon(house)) return house;
   }
   throw new RangeError(`no house has such a task: ${JSON.stringify(options.about ?? options.task ?? 'any')}`);
 }
 
 /** True if a house is not won yet, and both the oracle and the search win it. */
-function isOffered(house: House): boolean {
+function canBeWon(house: House): boolean {
   if (new Household(house).step('look').won) return false;
   const plan = oraclePlan(house);
   return plan !== null && plan.length < MAX_PLAN && searchPlan(house) !== null;
@@ -69,7 +69,7 @@ function drawHouse(options: HouseOptions, random: Random): House | null {
 
   const receptacles = [...counts].flatMap(([kind, count]) => things(kind, count, random));
   const locations = receptacles.map(() => locationId(random));
-  // Pairs of receptacles in a room that are reached from the same spot.
+  // In half of the houses, two receptacles are at the same location.
   if (random.chance(0.5)) locations[random.whole(1, locations.length - 1)] = locations[0]!;
   const start = locationId(random);
   const objects = drawThings(task, room, options, random);
@@ -90,7 +90,7 @@ function drawHouse(options: HouseOptions, random: Random): House | null {
       if (kindsHere.has(inside)) facts.push(['cancontain', `${kind.toLowerCase()}type`, `${inside.toLowerCase()}type`]);
   facts.push(['atlocation', AGENT, start]);
   for (const { kind, id } of objects) {
-    const places = [...receptacles.entries()].filter(([, place]) => mayLie(kind, place.kind, task));
+    const places = [...receptacles.entries()].filter(([, place]) => mayStartIn(kind, place.kind, task));
     if (places.length === 0) return null;
     const [index, place] = random.pick(places);
     facts.push(['inreceptacle', id, place.id], ['objectatlocation', id, locations[index]!]);
@@ -114,7 +114,7 @@ function drawHouse(options: HouseOptions, random: Random): House | null {
   return options.asks ? withSecret(house, objects, receptacles, random) : house;
 }
 
-/** Class names in PDDL that every problem must define, because actions name them. */
+/** The PDDL names of classes, each once. */
 const typesOf = (kinds: readonly string[]) => [...new Set(kinds)].map((kind) => `${kind.toLowerCase()}type`);
 
 /** The house's name, from which the house can be made again. */
@@ -150,8 +150,8 @@ const LAMPS: readonly string[] = ['DeskLamp', 'FloorLamp'];
 const FIXED: ReadonlySet<string> = new Set([...LAMPS, 'HousePlant']);
 const LAMP_PLACES: ReadonlySet<string> = new Set(['Desk', 'SideTable', 'Dresser', 'CoffeeTable']);
 
-/** True if a thing may be in a kind of receptacle at the start: it fits, and the task is not fulfilled. */
-function mayLie(kind: string, place: string, task: Task): boolean {
+/** True if a thing may start in a kind of receptacle: it fits, and the task is not done by it. */
+function mayStartIn(kind: string, place: string, task: Task): boolean {
   if (LAMPS.includes(kind)) return LAMP_PLACES.has(place);
   if (kind === 'HousePlant') return (CONTAINS[place] ?? []).includes('Vase');
   if (!(CONTAINS[place] ?? []).includes(kind)) return false;

@@ -5,13 +5,14 @@ import { Household } from './household.ts';
 
 /** The houses that a world offers. */
 export interface HouseChoice extends Omit<HouseOptions, 'seed'> {
-  /** The seed of the first game; each reset without a choice takes the next one. Default 1. */
+  /** The seed of the first game. A reset without a game and a seed takes the next number. Default 1. */
   readonly seed?: number;
-  /** Houses from files, by name. If there are some, each reset without a choice starts the next of them. */
+  /** Houses from files. If there are any, a reset without a game and a seed starts the next of them. */
   readonly houses?: readonly House[];
   readonly mostSteps?: number;
 }
 
+/** The household as a world: each reset starts a game in a house. */
 export class HouseholdEnvironment implements WorldEnvironment {
   readonly name = 'household';
   readonly keepsGames = true;

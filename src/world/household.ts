@@ -10,9 +10,9 @@ export const MAX_STEPS = 100;
 
 export interface Turn {
   readonly observation: string;
-  /** In the order of their text. */
+  /** The commands that can be played now, in alphabetical order. */
   readonly admissible: readonly string[];
-  /** Commands so far, refused ones included. */
+  /** The number of commands so far, including refused ones. */
   readonly steps: number;
   readonly won: boolean;
   /** True after a win, or at the last step. */
@@ -28,7 +28,7 @@ export interface HouseholdSnapshot {
   readonly observation: string;
 }
 
-interface Ready {
+interface ReadyCommand {
   readonly action: HouseAction;
   readonly bindings: Bindings;
 }
@@ -50,7 +50,7 @@ export class Household {
   readonly #goal: Expression;
   readonly #actions: readonly HouseAction[];
   #fluents!: WorldFacts;
-  #ready!: ReadonlyMap<string, Ready>;
+  #readyCommands!: ReadonlyMap<string, ReadyCommand>;
   #turn!: Turn;
 
   constructor(house: House, options: { readonly mostSteps?: number } = {}) {
@@ -67,7 +67,7 @@ export class Household {
 
   reset(): Turn {
     this.#fluents = new WorldFacts(this.house.fluents);
-    this.#ready = this.#commands();
+    this.#readyCommands = this.#commands();
     const observation = `-= Welcome to TextWorld, ALFRED! =-\n\n${this.#look()}\n\nYour task is to: ${this.house.task.goal}.`;
     return this.#end(observation, 0, false);
   }
@@ -82,10 +82,10 @@ export class Household {
    */
   step(command: string): Turn {
     if (this.#turn.done) return this.#turn;
-    const ready = this.#ready.get(command.trim());
+    const ready = this.#readyCommands.get(command.trim());
     if (ready) {
       for (const effect of ready.action.effect) this.#apply(effect, ready.bindings);
-      this.#ready = this.#commands();
+      this.#readyCommands = this.#commands();
     }
     return this.#end(ready ? this.#answer(ready) : NOTHING_HAPPENS, this.#turn.steps + 1, this.#isWon());
   }
@@ -113,14 +113,14 @@ export class Household {
     if (snapshot.house !== this.house.id)
       throw new RangeError(`the snapshot is of house ${snapshot.house}, not of ${this.house.id}`);
     this.#fluents = new WorldFacts(snapshot.fluents);
-    this.#ready = this.#commands();
+    this.#readyCommands = this.#commands();
     return this.#end(snapshot.observation, snapshot.steps, snapshot.won);
   }
 
   #end(observation: string, steps: number, won: boolean): Turn {
     this.#turn = {
       observation,
-      admissible: [...this.#ready.keys()].sort(),
+      admissible: [...this.#readyCommands.keys()].sort(),
       steps,
       won,
       done: won || steps >= this.#mostSteps,
@@ -136,9 +136,9 @@ export class Household {
     return formulaHolds(this.#goal, this.#situation());
   }
 
-  #commands(): ReadonlyMap<string, Ready> {
+  #commands(): ReadonlyMap<string, ReadyCommand> {
     const at = this.#situation();
-    const ready = new Map<string, Ready>();
+    const ready = new Map<string, ReadyCommand>();
     for (const action of this.#actions)
       for (const bindings of formulaSolutions(action.when, at, { '?a': AGENT })) {
         const command = this.#fill(action.command, bindings);
@@ -170,7 +170,7 @@ export class Household {
     return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => this.#name(bindings[`?${name}`] ?? name));
   }
 
-  #answer({ action, bindings }: Ready): string {
+  #answer({ action, bindings }: ReadyCommand): string {
     switch (action.answer) {
       case '{look}':
         return this.#look();
@@ -218,7 +218,7 @@ export class Household {
       return `This is a ${words.join(' and ')} sliced ${name}.`;
     }
     if (clean && warmth) return `This is a ${warmth} and clean ${name}.`;
-    // The engine says "cold" only here.
+    // ALFWorld says "cold" instead of "cool" only here.
     if (hot || clean || cool) return `This is a ${hot ? 'hot' : clean ? 'clean' : 'cold'} ${name}.`;
     if (is('toggleable')) return `This ${name} is ${is('istoggled') ? 'on' : 'off'}.`;
     if (is('sliceable') && sliced) return `This is a sliced ${name}.`;

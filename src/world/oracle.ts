@@ -4,7 +4,7 @@ import { Household } from './household.ts';
 import { CHANGES } from './tasks.ts';
 import { WorldFacts } from './world-facts.ts';
 
-/** The ids that a goal may concern: the object's, and those of its destination, the tool and the lamp. */
+/** The ids of the things that a goal may need, by their part in the task. */
 export interface RelevantObjects {
   readonly objects: readonly string[];
   readonly destinations: readonly string[];
@@ -12,7 +12,7 @@ export interface RelevantObjects {
   readonly lamps: readonly string[];
 }
 
-/** Finds the things of a house's task. A goal may name single things. */
+/** Finds the things that the goal of a house may need: single things if it names them, otherwise all of its classes. */
 export function relevantIn(house: House): RelevantObjects {
   const facts = new WorldFacts(house.statics);
   const { type, object, receptacle, lamp } = house.task;
@@ -41,13 +41,13 @@ export function oraclePlan(house: House): readonly string[] | null {
     // A thing that must be changed or lit may be taken from the destination; of a pair, one may already be there.
     const chosen = (CHANGES[type] || lamps.length > 0 ? [...elsewhere, ...there] : elsewhere).slice(0, count);
     if (chosen.length + (count === 2 ? there.length : 0) < count) continue;
-    const plan = play(house, chosen, placeOf, destination, tools[0], lamps[0]);
+    const plan = playPlan(house, chosen, placeOf, destination, tools[0], lamps[0]);
     if (plan) return plan;
   }
   return null;
 }
 
-function play(
+function playPlan(
   house: House,
   objects: readonly string[],
   placeOf: (id: string) => string | undefined,
@@ -59,7 +59,7 @@ function play(
   const names = playerNames([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
   const name = (id: string) => names.get(id)!;
   const plan: string[] = [];
-  const say = (command: string): boolean => {
+  const send = (command: string): boolean => {
     if (game.turn().done || !game.turn().admissible.includes(command)) return false;
     plan.push(command);
     game.step(command);
@@ -67,28 +67,28 @@ function play(
   };
   /** Goes to a place, unless the agent is already there, and opens it. */
   const visit = (id: string): void => {
-    say(`go to ${name(id)}`);
-    say(`open ${name(id)}`);
+    send(`go to ${name(id)}`);
+    send(`open ${name(id)}`);
   };
   for (const object of objects) {
     const source = placeOf(object)!;
     visit(source);
-    if (!say(`take ${name(object)} from ${name(source)}`)) return null;
+    if (!send(`take ${name(object)} from ${name(source)}`)) return null;
     const verb = CHANGES[house.task.type]?.verb;
     if (tool && verb) {
-      say(`go to ${name(tool)}`);
-      if (!say(`${verb} ${name(object)} with ${name(tool)}`)) return null;
+      send(`go to ${name(tool)}`);
+      if (!send(`${verb} ${name(object)} with ${name(tool)}`)) return null;
       // In real games a thing can be in two receptacles at once: after it is taken from one, it is still in the other.
       if (game.turn().won) break;
     }
     if (lamp) {
-      say(`go to ${name(destination)}`);
-      say(`use ${name(lamp)}`);
+      send(`go to ${name(destination)}`);
+      send(`use ${name(lamp)}`);
       break;
     }
     visit(destination);
     const [o, r] = [name(object), name(destination)];
-    if (!say(house.wording === 'old' ? `put ${o} in/on ${r}` : `move ${o} to ${r}`)) return null;
+    if (!send(house.wording === 'old' ? `put ${o} in/on ${r}` : `move ${o} to ${r}`)) return null;
   }
   return game.turn().won ? plan : null;
 }

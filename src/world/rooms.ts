@@ -1,7 +1,7 @@
 import { splitWords } from '../base/text.ts';
 import type { TaskType } from './house.ts';
 
-/** A kind of room: the least and most receptacles of each class, and the classes of things that lie about. */
+/** A kind of room: its possible tasks, the number of its receptacles by class, and the classes of its things. */
 export interface Room {
   readonly name: string;
   readonly tasks: readonly TaskType[];

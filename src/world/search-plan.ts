@@ -3,15 +3,15 @@ import { Household, type HouseholdSnapshot } from './household.ts';
 import { relevantIn } from './oracle.ts';
 import { WorldFacts } from './world-facts.ts';
 
-/** Limits of a search. `nodes`: number of visited states; `objects`: number of wanted objects that are considered. */
+/** Limits of a search. `nodes`: the number of visited states; `objects`: the number of objects of the task to try. */
 export interface SearchLimits {
   readonly nodes?: number;
   readonly objects?: number;
 }
 
 /**
- * Searches for a win, breadth first. It only knows which things the task concerns, and plays every admissible command
- * that names no others. Returns a shortest plan of these; null if the limits are reached.
+ * Searches for a win, breadth first. It plays every admissible command that names only things of the task. Returns a
+ * shortest plan of such commands; null if the search finds none within its limits.
  */
 export function searchPlan(
   house: House,
@@ -21,7 +21,7 @@ export function searchPlan(
   const places = new WorldFacts(house.fluents);
   const used = objects.filter((id) => places.after('inreceptacle', id).size > 0).slice(0, most);
   const contentsOf = (ids: readonly string[]) => ids.flatMap((id) => [...places.after('inreceptacle', id)]);
-  const matter = new Set([
+  const relevant = new Set([
     ...used,
     ...contentsOf(used),
     ...destinations.slice(0, 2),
@@ -30,7 +30,7 @@ export function searchPlan(
     ...contentsOf(lamps),
   ]);
   const names = playerNames([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
-  const known = new Set([...matter].map((id) => names.get(id)!));
+  const knownNames = new Set([...relevant].map((id) => names.get(id)!));
   const game = new Household(house, { mostSteps: Number.POSITIVE_INFINITY });
   const seen = new Set([game.identity()]);
   let layer: { readonly at: HouseholdSnapshot; readonly plan: readonly string[] }[] = [
@@ -41,7 +41,7 @@ export function searchPlan(
     for (const { at, plan } of layer)
       for (const command of game.restore(at).admissible) {
         const things = command.match(/[a-z]+ \d+/g) ?? [];
-        if (things.length === 0 || command.startsWith('examine') || !things.every((thing) => known.has(thing)))
+        if (things.length === 0 || command.startsWith('examine') || !things.every((thing) => knownNames.has(thing)))
           continue;
         game.restore(at);
         if (game.step(command).won) return [...plan, command];

@@ -19,7 +19,7 @@ export const GOAL_LINES: { readonly [type in TaskType]: readonly string[] } = {
   pick_two_obj_and_place: ['put two {object} in {receptacle}', 'find two {object} and put them in {receptacle}'],
 };
 
-/** The descriptions that a person might give, in the same order as {@link GOAL_LINES}. */
+/** A description in a person's words of each task type. */
 export const DESCRIPTIONS: { readonly [type in TaskType]: string } = {
   pick_and_place_simple: 'Find the {object} and leave it at the {receptacle}.',
   look_at_obj_in_light: 'Hold the {object} in the light of the {lamp}.',
@@ -29,7 +29,7 @@ export const DESCRIPTIONS: { readonly [type in TaskType]: string } = {
   pick_two_obj_and_place: 'Collect two of the {object} at one {receptacle}.',
 };
 
-/** The state that the object must have, and the fact that makes it possible. */
+/** By task type: the state that the object must get, the fact that makes it possible, its tool and its verb. */
 export const CHANGES: {
   readonly [type in TaskType]?: {
     readonly able: string;

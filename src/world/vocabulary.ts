@@ -6,8 +6,8 @@ const GROUPS: { readonly [group: string]: string } = {
 };
 
 /**
- * Each of ALFRED's classes: what can be done with it; where it may lie. Facts from ALFWorld's `gen/constants.py` (MIT),
- * which names PaintingHanger only among the receptacles.
+ * ALFRED's classes, one per line: the class, its abilities, and the receptacles that may contain it. From ALFWorld's
+ * `gen/constants.py` (MIT), which has PaintingHanger only among the receptacles.
  */
 const CLASSES = `
 AlarmClock: ; surface Box Desk Dresser Plate Shelf
@@ -141,7 +141,7 @@ const namesOf = (filter: (row: (typeof rows)[number]) => boolean): readonly stri
   rows.filter(filter).map(({ name }) => name);
 const able = (ability: string): ReadonlySet<string> => new Set(namesOf((row) => row.able.includes(ability)));
 
-/** The names of the classes by what can be done with them. */
+/** The names of the classes that have an ability, by ability. */
 export const ABLE: { readonly [ability: string]: ReadonlySet<string> } = Object.fromEntries(
   ['cleanable', 'heatable', 'coolable', 'sliceable', 'toggleable', 'isreceptacleobject'].map((each) => [
     each,
@@ -163,5 +163,5 @@ export const OPENABLE: ReadonlySet<string> = able('openable');
 /** The classes of receptacles that stay where they are. */
 export const RECEPTACLES: readonly string[] = [...able('stays')];
 
-/** All classes of whole objects. */
+/** All classes except slices. */
 export const OBJECTS: readonly string[] = namesOf(({ name }) => !name.endsWith('Sliced') && name !== 'PaintingHanger');

@@ -3,7 +3,7 @@ export type WorldFact = readonly [predicate: string, first?: string, second?: st
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** One predicate's facts, found by either argument. */
+/** The facts of one predicate, indexed by each argument. */
 interface Relation {
   readonly forward: Map<string, Set<string>>;
   readonly backward: Map<string, Set<string>>;

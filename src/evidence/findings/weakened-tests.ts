@@ -49,7 +49,7 @@ export function weakenedTests(before: TestSignals | null, after: TestSignals | n
 }
 
 /** Explains that fewer tests passed in a full run than in earlier ones (`fewerTests` of a result); null if not. */
-export function fewerTestsIn(run: { readonly [key: string]: Json }): string | null {
+export function fewerTestsIn(run: { readonly [key: string]: Json | undefined }): string | null {
   const { before, now } = fieldsOf(run['fewerTests']);
   return typeof before === 'number' && typeof now === 'number'
     ? `${plural(before - now, 'fewer test')} passed than before (${now} of ${before})`

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { escapeInvisible } from '../../base/text.ts';
 import type { ChosenLimits, OperatorActions, ValidGrant } from '../source.ts';
 
-/** The limits of a grant, and the button that gives it. */
+/** A form for the limits of a grant. */
 export function GrantForm({
   hasFiles,
   onGrant,

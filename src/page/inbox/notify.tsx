@@ -4,7 +4,7 @@ import type { Source } from '../source.ts';
 
 const permission = signal(typeof Notification === 'undefined' ? 'denied' : Notification.permission);
 
-/** Asks the browser, at a click, for permission to notify. Does nothing if the person has decided before. */
+/** A button that asks the browser for permission to notify. Nothing is shown if the person has decided before. */
 export function NotifyButton() {
   if (permission.value !== 'default') return null;
   return (

@@ -1,14 +1,14 @@
 import { signal } from '@preact/signals';
 import { escapeInvisible, visibleLines } from '../../base/text.ts';
 import { pageClock, timeSpan } from '../side-panel.tsx';
-import type { CardData, ChosenLimits, Source, Waiting } from '../source.ts';
+import type { CardData, ChosenLimits, Source, WaitingRequest } from '../source.ts';
 import { GrantForm } from './grants.tsx';
 
 const problem = signal<{ readonly id: string; readonly why: string } | null>(null);
 const declining = signal<string | null>(null);
 
-/** One request: what a yes opens, the commit, the tests, the diff with the border of the scope, and the answers. */
-export function RequestCard({ request, source }: { readonly request: Waiting; readonly source: Source }) {
+/** One request: the effect of a yes, the commit, the tests, the diff, and the buttons to answer. */
+export function RequestCard({ request, source }: { readonly request: WaitingRequest; readonly source: Source }) {
   const { id, title, reason, rows, card, askedAt, expiresAt } = request;
   const session = source.sessions.value.find((one) => one.id === request.sessionId);
   const answer = async (approve: boolean, why: string, grant?: ChosenLimits) => {
@@ -102,7 +102,7 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
   );
 }
 
-/** The diff by file. After the line are the files outside of the paths that the agent may write. */
+/** The diff by file. A line separates the files that no peripheral may write. */
 function Diff({ card, writable }: { readonly card: CardData; readonly writable: readonly string[] }) {
   const { files, staysBehind } = card;
   const border = files.findIndex(({ inside }) => !inside);
@@ -136,7 +136,7 @@ function Diff({ card, writable }: { readonly card: CardData; readonly writable: 
       {staysBehind.length > 0 && (
         <p class="behind">Tested, but not shipped: {escapeInvisible(staysBehind.join(' '))}</p>
       )}
-      {writable.length > 0 && <p class="behind">It may write here: {escapeInvisible(writable.join(' '))}</p>}
+      {writable.length > 0 && <p class="behind">The agent may write: {escapeInvisible(writable.join(' '))}</p>}
     </div>
   );
 }

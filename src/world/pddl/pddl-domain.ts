@@ -23,8 +23,8 @@ const TYPES: { readonly [variable: string]: string } = {
 };
 
 /**
- * The actions of `src/world` as a PDDL domain that Fast Downward reads. Its types of objects, such as `knifetype`, are
- * defined in the problem.
+ * The actions of the household as a PDDL domain that Fast Downward reads. The problem defines the constants that it
+ * uses, such as `knifetype`.
  */
 export function writeDomain(wording: Wording): string {
   const predicates = PREDICATES.split(';').map((row) => {
@@ -70,7 +70,7 @@ function actionText({ name, when, effect }: HouseAction): string {
 
 const listed = (article: string, item: string, query: string) => `[{${article}${item} | ${query}}]`;
 
-/** The answers of `src/world` as a grammar that TextWorld reads. */
+/** The answers of the household as a grammar that TextWorld reads. */
 export function writeGrammar(wording: Wording, goal: string): string {
   const inside = (item: string, query: string) => listed(`${item}.indefinite + ' ' + `, `${item}.name`, query);
   const receptacle = [

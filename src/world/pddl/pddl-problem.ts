@@ -13,7 +13,7 @@ const PREDICATES: ReadonlyMap<string, string> = new Map(
   ].flatMap((line) => line.split(' ').map((name) => [name.toLowerCase(), name] as const)),
 );
 
-/** Facts about a problem from the files around it. */
+/** Parts of a house that come from other files than the problem. */
 export interface ProblemOptions {
   readonly id: string;
   readonly wording?: Wording;
@@ -26,7 +26,7 @@ export interface ProblemOptions {
 
 /**
  * Reads a PDDL problem of the ALFRED domain as a house.
- * @throws PddlError if the text is another thing; the message names the part
+ * @throws PddlError if the text is no such problem; the message names the wrong part
  */
 export function houseFromPddl(text: string, options: ProblemOptions): House {
   const define = readExpressions(text).find((part) => typeof part !== 'string' && part[0] === 'define');
@@ -79,7 +79,7 @@ function factOf(part: Expression): readonly WorldFact[] {
   return [[predicate, ...(names as string[])] as unknown as WorldFact];
 }
 
-/** The task according to its files, else according to the classes and states that the goal names. */
+/** The task: from its files if they name it, otherwise from the classes and states in the goal. */
 function taskOf(goal: Expression, { task = {}, goal: line, description }: ProblemOptions): Task {
   const text = writeExpression(goal);
   const classes = (predicate: string) => [

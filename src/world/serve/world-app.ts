@@ -20,8 +20,8 @@ export interface WorldAppOptions {
   readonly idle?: number;
 }
 
-/** Before the first reset, `GET /state` answers this. */
-const NOTHING: WorldTurn = {
+/** The answer to `GET /state` before the first reset. */
+const NO_GAME: WorldTurn = {
   observation: '',
   admissible: [],
   steps: 0,
@@ -91,7 +91,7 @@ export function worldApp({ choice, hosts, onQuit, idle = 600_000 }: WorldAppOpti
     if (present.done) return c.json({ error: 'Game is over. POST /reset for a new one.', ...stateOf(present) }, 400);
     return c.json(stateOf(await world.step(action)));
   });
-  app.get('/state', async (c) => c.json(stateOf((await world.state()) ?? NOTHING)));
+  app.get('/state', async (c) => c.json(stateOf((await world.state()) ?? NO_GAME)));
   app.post('/quit', (c) => {
     setTimeout(onQuit, 50);
     return c.json({ message: 'the server ends' });
@@ -104,7 +104,7 @@ export function worldApp({ choice, hosts, onQuit, idle = 600_000 }: WorldAppOpti
   return app;
 }
 
-/** The JSON object of a request; an empty body is an empty object; null for anything else. */
+/** The JSON object in the body of a request; empty for an empty body; null for anything else. */
 async function bodyOf(c: Context): Promise<{ readonly [key: string]: unknown } | null> {
   const text = await c.req.text();
   if (text.trim() === '') return {};
@@ -112,7 +112,9 @@ async function bodyOf(c: Context): Promise<{ readonly [key: string]: unknown } |
   return isObject(value) ? { ...value } : null;
 }
 
-/** OpenEnv's addresses. At the root, `/reset` and the like belong to the ALFWorld contract. */
+/**
+ * Adds the routes of OpenEnv under `at`. At the root, `/reset`, `/step` and `/state` belong to the ALFWorld contract.
+ */
 function mountOpenEnv(
   app: Hono,
   at: string,

@@ -19,7 +19,7 @@ let folder = '';
 const node = (args: readonly string[], cwd = '.') =>
   execFileSync(process.execPath, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
-// To build the package takes longer than any other test.
+// Building the package takes longer than any other test.
 describe.runIf(isDeep)('the package', () => {
   beforeAll(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-packed-')));

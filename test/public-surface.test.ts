@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import * as hopgate from '../src/index.ts';
 import { Session } from '../src/session/session.ts';
 
-// Literals on purpose: what others build on changes only in the commit that means it.
+// Literals on purpose: a change of the public names must be visible in its commit.
 
 it('the library exports exactly the listed names', () => {
   expect(Object.keys(hopgate).toSorted()).toEqual([

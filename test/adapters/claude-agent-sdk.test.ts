@@ -20,7 +20,7 @@ import { isDeep } from '../depth.ts';
 const OURS = 'mcp__hopgate__';
 const BASE = { session_id: 's', transcript_path: '', cwd: '/' };
 
-/** The program's side of the options: it calls the hooks, and the server as it would. */
+/** A double of Claude Code: it calls the hooks and the server of the options. */
 async function program(options: Pick<GatedOptions, 'mcpServers' | 'hooks'>) {
   const { instance } = options.mcpServers['hopgate'] as McpSdkServerConfigWithInstance;
   const [near, far] = InMemoryTransport.createLinkedPair();

@@ -23,7 +23,7 @@ interface Aborting {
   readonly reached: () => unknown;
 }
 
-/** A `read` that aborts the run which calls it, and ends by that alone. */
+/** A `read` that aborts the run of its caller, and ends only by this abort. */
 export function readThatAborts(): Aborting {
   const abort = new AbortController();
   let reached: unknown = null;

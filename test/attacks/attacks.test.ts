@@ -8,13 +8,13 @@ import { rows } from './case.ts';
 import { ALL_CASES, oneOf } from './cases/all.ts';
 import { type Outcome, play } from './play.ts';
 
-// Time never decides here, and the machine may be busy.
+// No result here depends on time, and the machine may be busy.
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 const NOBODY = 65_534;
 const asRoot = process.getuid?.() === 0;
 
-/** Plays one of every `step` attacks in a separate process, which nothing of this one can disturb. */
+/** Plays one of every `step` attacks in a separate process, so that this one cannot disturb it. */
 function playAll(prefix: readonly string[], step: number): Promise<Outcome> {
   const argv = [...prefix, process.execPath, join(import.meta.dirname, 'play-all.ts'), String(step)];
   return new Promise((resolve, reject) => {

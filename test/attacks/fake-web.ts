@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import type { FetchNetwork } from '../../src/tools/web/fetch-once.ts';
 import { isPublicAddress } from '../../src/tools/web/public-address.ts';
 
-/** The one loopback address that plays a public host; every other private address stays out of reach. */
+/** The loopback address of the public host; every other private address stays unreachable. */
 const HOST = '127.0.0.77';
 
 /** A web in this process: one listed host that answers, and names that resolve to forbidden addresses. */

@@ -1,6 +1,6 @@
 /**
  * A long run of all fuzzing, for `npm run fuzz [-- minutes]`. Ends with status 1, and how to repeat it, at the first
- * input that gets through.
+ * input that breaks a rule.
  */
 import fc from 'fast-check';
 import { FUZZES } from './fuzz.ts';

@@ -18,7 +18,7 @@ import { walkBeneath } from '../../src/tools/workspace/walk-beneath.ts';
 /** A property that must hold for every input. Throws if it does not. */
 export interface Fuzz {
   readonly name: string;
-  /** The share of all inputs that this property gets. */
+  /** The share of all inputs that test this property. */
   readonly share: number;
   property(): fc.IProperty<[unknown]>;
 }

@@ -20,7 +20,7 @@ export interface Flaw {
   readonly why: string;
 }
 
-/** The result of a play: the flaws of single cases, and those that only show at the end. */
+/** The result of a play: the flaws of single cases, and those that only the check at the end finds. */
 export interface Outcome {
   readonly played: number;
   readonly flaws: readonly Flaw[];
@@ -123,15 +123,14 @@ const inScope = (path: string): boolean => /^(?:src|docs|scripts|\.git)(?:\/|$)/
 /** The state that no case may change. */
 const look = (world: World, peripheral: Peripheral) => ({
   outside: treeHash(world.outside),
-  // what an observing tool may change is nothing; what the acting ones may is the scope and, in deploy, git's own
-  // folder
+  // an observing tool may change nothing; an acting tool only the scope and, in deploy, git's own folder
   root: treeHash(world.root, peripheral === 'edit' || peripheral === 'deploy' ? inScope : undefined),
   git: peripheral === 'deploy' ? gitFiles(world) : treeHash(join(world.root, '.git')),
   reached: world.reached(),
 });
 type Look = ReturnType<typeof look>;
 
-/** @param last how the world looked after the case before, or null if it was changed since */
+/** @param last the state after the previous case, or null if it has changed since */
 async function playOne(
   world: World,
   session: Session,

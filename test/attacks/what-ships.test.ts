@@ -14,7 +14,7 @@ import { memoryStore } from '../../src/stores/memory.ts';
 import { isDeep } from '../depth.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
-// Real repositories and sandboxes on a busy machine: time never decides these tests.
+// Real repositories and sandboxes on a busy machine; no result depends on time.
 vi.setConfig({ testTimeout: 240_000 });
 
 const git = (cwd: string, ...args: string[]): string =>
@@ -107,7 +107,7 @@ const yes = (meanwhile: (request: ApprovalRequest) => void = answers.ok): Approv
   },
 });
 
-/** The requests to the operator in the meantime. */
+/** The requests that the operator got. */
 async function askedOf(work: (meanwhile: (request: ApprovalRequest) => void) => Promise<unknown>) {
   const asked: ApprovalRequest[] = [];
   await work((request) => void asked.push(request));

@@ -1,5 +1,5 @@
 /**
- * How fast `verify` is, against plainly reading and parsing the same entries in the same run, and how its memory grows.
+ * Measures `verify` against reading and parsing the same entries in the same run, and the growth of its memory.
  * Run: node --expose-gc test/audit/bench-verify.ts [entries]
  */
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -580,7 +580,7 @@ const BROKEN: readonly Broken[] = [
 
 type Effects = { path: string; op: 'create' | 'modify' | 'connect' | 'ref'; after?: string }[];
 
-/** The usual answers, but for one tool whose sandbox saw something else. */
+/** The usual answers, except for one tool whose sandbox observed another effect. */
 function withAnswer(tool: string, effects: Effects): ReturnType<typeof answering> {
   const usual = answering();
   return {

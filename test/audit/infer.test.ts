@@ -17,7 +17,7 @@ import { CONFIG, fivePeripherals, folder, SPECS, world } from './world.ts';
 
 const PINNED = { specs: SPECS, config: CONFIG };
 
-/** A spec set through its files and back. */
+/** Writes a spec set to its files and reads it back. */
 async function reload(specs: SpecSet): Promise<SpecSet> {
   const root = folder();
   for (const [name, text] of printSpecs(specs)) {
@@ -35,7 +35,7 @@ async function inferred() {
   return { at, ...inferSpecs(SPECS, usage) };
 }
 
-/** Does one of the things that are possible now: a call, a hop or a start, a change of mode, a stop. */
+/** Makes one of the possible moves: a call, a hop or a start, a change of mode, a stop. */
 async function wander(session: Session, [kind, which]: readonly [number, number]): Promise<void> {
   const { tools, hops, modes } = session.available();
   const one = <T>(list: readonly T[]): T | undefined => list[which % Math.max(1, list.length)];

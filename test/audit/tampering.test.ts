@@ -41,7 +41,7 @@ describe('the verification of 200 entries', () => {
   it('finds every flipped bit', () => {
     let flips = 0;
     const unseen: string[] = [];
-    // An entry links only to the one before, so that few stand for all.
+    // An entry links only to the one before it, so a sample of the entries is enough.
     const some = [...log.entries()].filter(([index]) => index % EVERY === 0);
     for (const [index, link] of some) {
       for (const part of ['head', 'body', 'prev', 'hash'] as const) {

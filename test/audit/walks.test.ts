@@ -6,7 +6,7 @@ import type { Session } from '../../src/session/session.ts';
 import type { Mode, Principal } from '../../src/spec/types.ts';
 import { answering, CONFIG, SPECS, type World, world } from './world.ts';
 
-/** One thing that somebody tries; most are refused somewhere along a walk, and that is part of the evidence. */
+/** One request of a walk; most kinds are refused at some point, and the evidence contains the refusals. */
 type Try =
   | { readonly do: 'start'; readonly peripheral: string; readonly by: Principal }
   | { readonly do: 'step'; readonly tool: string; readonly args: unknown }

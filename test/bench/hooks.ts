@@ -26,7 +26,7 @@ export type HookRound = { readonly [way in Way]: { readonly rate: number; readon
 
 /**
  * Hook processes as a client program starts them, on the built program, for a read (or an edit) that the gate allows:
- * what the user waits for at each call. Without the daemon, each hook opens the session again.
+ * the user waits for them at each call. Without the daemon, each hook opens the session again.
  */
 export async function hooksBench() {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-hooks-')));
@@ -98,7 +98,7 @@ export async function hooksBench() {
       return ms;
     },
   };
-  /** Each next to one bare Node; the medians of their rates. */
+  /** Measures each one together with a bare Node; returns the medians of their rates. */
   const measure = (way: Way, times: number) => {
     const [all, bare]: [number[], number[]] = [[], []];
     for (let i = -1; i < times; i++) {

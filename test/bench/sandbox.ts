@@ -19,7 +19,7 @@ import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 
 const COMMAND = ['true'];
 
-/** One way to run a command in the sandbox, and the same bubblewrap command line as one would type it. */
+/** One way to run a command in the sandbox, and the same bubblewrap command line typed by hand. */
 interface Way {
   readonly what: string;
   readonly sandboxed: () => Promise<void>;

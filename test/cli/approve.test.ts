@@ -34,7 +34,7 @@ async function ask({ root, env }: Machine, changes: Partial<Omit<ApprovalRequest
   return answer && 'pending' in answer ? answer.pending : answer;
 }
 
-/** The id of the first request, once there is one. */
+/** Waits for the first request and returns its id. */
 async function waitingId({ root, env }: Machine): Promise<string> {
   for (;;) {
     const [item] = pendingRequests(stateDir(root, env));

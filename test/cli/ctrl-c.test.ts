@@ -37,7 +37,7 @@ class Terminal {
     onTestFinished(() => void this.#child.kill('SIGKILL'));
   }
 
-  /** Waits until the terminal has shown it, after what was shown before. */
+  /** Waits until the terminal shows `text` after the output of earlier waits. */
   async shows(wanted: string, after = 0): Promise<number> {
     while (this.text.indexOf(wanted, after) < 0) {
       if (this.#child.exitCode !== null || performance.now() > this.#until)

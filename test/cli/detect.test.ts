@@ -17,7 +17,7 @@ import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.
 import { isTestFile } from '../../src/spec/test-files.ts';
 import { memoryTree } from './memory-tree.ts';
 
-/** A home folder with these programs in folders of a PATH, and these folders. */
+/** A home folder with these folders, and these programs on the PATH. */
 function machineWith(programs: readonly string[], folders: readonly string[]) {
   const home = mkdtempSync(join(tmpdir(), 'hopgate-test-'));
   onTestFinished(() => rmSync(home, { recursive: true }));

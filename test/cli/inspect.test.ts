@@ -53,7 +53,7 @@ const snapshotMessage = z.strictObject({ ...base, type: z.literal('@xstate.snaps
 const message = z.discriminatedUnion('type', [actorMessage, eventMessage, snapshotMessage]);
 type Message = z.infer<typeof message>;
 
-// Fails to compile when the package's own types ask for something else.
+// Fails to compile if the package's own types demand another form.
 type Keys<T> = T extends unknown ? keyof T : never;
 const sameKeys = <A, B>(
   _: [Keys<A>] extends [Keys<B>] ? ([Keys<B>] extends [Keys<A>] ? true : never) : never,

@@ -120,7 +120,7 @@ export async function httpClient(url: string, token: string): Promise<Client> {
   return client;
 }
 
-/** One call that is let through; what the model reads of it. */
+/** Makes a call that must be allowed; returns the text that the model reads. */
 export async function done(client: Client, name: string, input: { readonly [key: string]: unknown } = {}) {
   const { text, isError } = await called(client, name, input);
   expect(isError, text).toBe(false);

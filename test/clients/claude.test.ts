@@ -270,7 +270,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
       own: ['--session', first.session],
       args: ['--continue'],
     });
-    expect(again.requests[0]?.texts.join('\n')).not.toContain('# Where you are'); // the answer of mode has described the situation
+    expect(again.requests[0]?.texts.join('\n')).not.toContain('# Where you are'); // the answer to `mode` has already described the place
     expect(outcomes(again)).toEqual(['Read ran']);
     expect(again.session).toBe(first.session);
     expect(await world.sessions()).toEqual([first.session]);
@@ -503,7 +503,7 @@ describe.skipIf(!CLAUDE_BIN)('the gate stays closed', () => {
         for (const file of ['settings.json', 'settings.local.json'])
           writeFileSync(join(folder, '.claude', file), '{"disableAllHooks":true}');
       }
-      await sleep(2500); // the client looks at its settings now and then
+      await sleep(2500); // the client reads its settings from time to time
       return { calls: [{ name: 'Write', input: { file_path: world.path('new.txt'), content: 'x' } }] };
     };
     const run = await world.run([switchOff, done, done]);

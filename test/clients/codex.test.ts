@@ -120,7 +120,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
       },
       { before: ['--approve', 'execute'], modelName: 'scripted' },
     );
-    // Codex says nothing of apply_patch to a model that it does not know: this one has hopgate's tools alone.
+    // Codex offers apply_patch only to models that it knows, so this model has only hopgate's tools.
     expect(ours(requests[0]?.tools)).toEqual(['bell', 'hop', 'mode', 'status', 'whistle', 'why']);
     expect(ours(requests[1]?.tools)).toContain('bash_readonly');
     expect(ours(requests[4]?.tools)).toEqual(expect.arrayContaining(['edit', 'write', 'bash']));
@@ -446,7 +446,7 @@ function processesOf({ XDG_STATE_HOME = '' }: CodexWorld['env']): readonly { pid
   });
 }
 
-/** A step of a scenario as the model's turn; null: an agent does not do it. */
+/** A step of a scenario as the model's turn; null if no agent can make it. */
 function turnOf(action: ScenarioAction): ScriptedTurn | null {
   if (action.verb === 'mode') {
     const { to, reason, summary, exitCriteria } = action;

@@ -17,17 +17,17 @@ export type Step = Turn | ((results: string, messages: string) => Turn | Promise
 /** The model's input in one request. */
 export interface Seen {
   readonly thread: string;
-  /** The tools it was offered. */
+  /** The tools that the request offers. */
   readonly tools: readonly string[];
   /** The results of the calls of its last answer. */
   readonly results: readonly Result[];
-  /** Texts that are new since its last answer, with their role in front. */
+  /** Texts since its last answer, each after its role. */
   readonly texts: readonly string[];
   /** When the request came, in milliseconds of the monotonic clock. */
   readonly at: number;
   /** The length of the request. */
   readonly characters: number;
-  /** The script was over. */
+  /** The request came after the end of the script. */
   readonly overrun: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** How often a model looks at its situation until the message is there. */
+/** The maximum number of turns in which a model waits for a message. */
 const LOOKS = 40;
 
 /** The id of the message with this text in the model's input. */
@@ -7,7 +7,9 @@ const messageIn = (input: string, text: string): string | undefined =>
 
 type Act<T> = (input: string) => T | null | Promise<T | null>;
 
-/** A model that plays acts one after the other; an act that gives null has to wait, and the model looks again. */
+/**
+ * A model that plays acts one after the other. If an act returns null, the model makes the call `look` and tries again.
+ */
 export function player<T>(look: T, acts: readonly Act<T>[]) {
   const left = [...acts];
   return Array.from({ length: LOOKS }, () => async (results: string, messages: string) => {

@@ -26,15 +26,15 @@ export type ScriptStep = ScriptedTurn | ((seen: string, messages: string) => Scr
 /** The model's input in one request. */
 export interface SeenRequest {
   readonly thread: string;
-  /** The tools it was offered; those of an MCP server as `<namespace>.<tool>`. */
+  /** The tools that the request offers; those of an MCP server as `<namespace>.<tool>`. */
   readonly tools: readonly string[];
   /** The outputs of the calls of its last answer. */
   readonly results: readonly { readonly name: string; readonly text: string }[];
-  /** Messages that are new since its last answer, with their role in front. */
+  /** Messages since its last answer, each after its role. */
   readonly messages: readonly string[];
   /** When it came, in milliseconds of the monotonic clock. */
   readonly at: number;
-  /** The script was over. */
+  /** The request came after the end of the script. */
   readonly overrun: boolean;
 }
 

@@ -17,7 +17,7 @@ const [PAIRS, STARTS] = [7, 5];
 /** Maximum delay of the first answer, in milliseconds. */
 const MAX_MS = 1200;
 /**
- * The same in starts of Node, for a busy machine: those of 35 ms each. They are measured between the two clients of a
+ * The same delay in starts of Node (35 ms each), for a busy machine. They are measured between the two clients of a
  * pair, so that load slows both sides of the ratio.
  */
 const MAX_STARTS = MAX_MS / 35;

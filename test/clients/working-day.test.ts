@@ -69,7 +69,7 @@ function withRemote(root: string, folder: string): string {
 const shipped = (remote: string): string =>
   execFileSync('git', ['-C', remote, 'show', '--format=%s%n%an%n%b', '--stat', 'agent/price'], { encoding: 'utf8' });
 
-/** Keeps what the screen showed, for a look. */
+/** Writes the text of the screen to a file for a person. */
 function keep(name: string, text: string): void {
   const folder = process.env['HOPGATE_CAPTURES'];
   if (!folder) return;

@@ -20,7 +20,7 @@ const some: fc.Arbitrary<Partial<RequirementFacts>> = fc.record({
   patterns: fc.dictionary(fc.constant('p'), fc.constantFrom('selected', 'held', 'failed')),
 });
 
-/** The entry of a peripheral, judged by the design's words, not by the code under test. */
+/** Judges the entry of a peripheral by the rules of the spec reference, without the code under test. */
 function admits(target: string, { peripherals }: SpecSet, now: RequirementFacts): boolean {
   const peripheral = peripherals[target];
   if (!peripheral) return false;

@@ -24,7 +24,7 @@ const config: ProjectConfig = {
 };
 const by = fc.constantFrom(...PRINCIPALS);
 
-/** Sessions in or outside of one of these peripherals, after any history that the gate cares about. */
+/** Sessions in or outside of one of these peripherals, with any history that can change the gate's answer. */
 const views = (ids: readonly string[], inside: boolean): fc.Arbitrary<SessionView> =>
   fc
     .record({
@@ -102,7 +102,7 @@ it.each([
           seen.opened++;
           continue;
         }
-        // Context, fruit and modes are the gate's alone.
+        // Only the gate judges context, fruit and modes.
         if (['missing-context', 'invalid-fruit', 'mode-forbids'].includes(decision.denial.code)) continue;
         const edge = set.edges.find((each) => each.from === from && each.exit === exit && each.to === to);
         const needs = edge ? requirementsOf(set, edge) : [];

@@ -8,7 +8,7 @@ import { CORE, specSet } from './specs.ts';
 
 const machine = buildMachine(compileHopGraph(specSet(CORE)));
 
-/** Everything that could be so when leaving `source`, but the test result. */
+/** All facts that can hold when `source` is left, except the test result. */
 const everything = (source: string | null): Partial<RequirementFacts> => ({
   by: 'operator',
   source,

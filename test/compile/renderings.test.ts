@@ -3,7 +3,7 @@ import { DRAWN_FORMATS, drawGraph } from '../../src/compile/draw-graph.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { CORE, GATE, type Sketch, specSet } from './specs.ts';
 
-/** Everything that a picture can show, and what its languages could take for their own. */
+/** All elements of a picture, and texts that a drawing language could read as its own syntax. */
 function everything(): SpecSet {
   const sketches: { readonly [id: string]: Sketch } = {
     ...CORE,
@@ -60,7 +60,7 @@ function everything(): SpecSet {
   };
 }
 
-// Look at them before you accept a change of one (vitest -u): they are what people see.
+// Look at each picture before you accept its change (vitest -u), because people see them.
 describe('the committed picture', () => {
   it.each(DRAWN_FORMATS)('of all elements equals the drawing, as %s', async (format) => {
     const drawn = await drawGraph(everything(), format, { current: 'test' });

@@ -44,7 +44,7 @@ export interface Scene {
  * weaker demand.
  */
 export interface Lacks {
-  /** The list of tools is fixed once an agent is made: refusals alone hold it inside. */
+  /** The list of tools is fixed when an agent is made, so only refusals keep the agent in its peripheral. */
   readonly changingTools?: string;
   /** The framework answers calls of absent tools itself. The model still has to see an error, and nothing may run. */
   readonly absentTools?: string;

@@ -107,7 +107,7 @@ export async function agentWorld(start: Start): Promise<AgentWorld> {
     async verify() {
       const verdict = await verifySession(id, { specs, config }, store.entries(id));
       expect(verdict, JSON.stringify(verdict.audit.violations)).toMatchObject({ ok: true, chain: [] });
-      // A session that was left to be resumed has an open visit.
+      // A session that is resumed later has an open visit.
       expect(verdict.audit.gaps.filter(({ kind }) => kind !== 'open-visit')).toEqual([]);
     },
   };

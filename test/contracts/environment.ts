@@ -12,7 +12,9 @@ export interface WorldUnderTest {
   readonly cleanup: () => Promise<void>;
 }
 
-/** The law for every world whose games are our houses, seed 1 first. `named`: it can start a game by its name. */
+/**
+ * The contract of every world whose games are hopgate's houses, seed 1 first. `named`: it can start a game by its name.
+ */
 export function describeEnvironment(
   name: string,
   make: () => Promise<WorldUnderTest>,

@@ -8,7 +8,7 @@ import type { Json, ToolEffect } from '../../src/spec/types.ts';
 
 const KEBAB = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 
-/** One call that every implementation is put through, and how it must end. */
+/** One call that every implementation must answer, and the required answer. */
 export interface ContractCase {
   readonly what: string;
   readonly tool: string;
@@ -22,8 +22,8 @@ export interface ContractCase {
 }
 
 /**
- * Calls that would reach outside if the backend followed a link: `src/out` leads to the folder `beside`, `src/secret.txt`
- * to the file in it. Or the reason why no call of the backend names a place in the tree.
+ * Calls that would reach outside if the backend followed a link: `src/out` leads to the folder `beside`,
+ * `src/secret.txt` to the file in it. Or the reason why no call of the backend names a place in the tree.
  */
 export type LinkCases = readonly Omit<ContractCase, 'effects'>[] | { readonly none: string };
 

@@ -45,7 +45,7 @@ async function killDaemon(world: World): Promise<void> {
   while (await alive(pid)) await sleep(5);
 }
 
-/** false: it is gone, or a zombie. */
+/** False if the process has ended or is a zombie. */
 async function alive(pid: number): Promise<boolean> {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0] !== 'Z';
@@ -54,7 +54,7 @@ async function alive(pid: number): Promise<boolean> {
   }
 }
 
-/** The session's entries, which the second judgement finds nothing wrong with. */
+/** The session's entries, after `verify` has found no violation in them. */
 async function evidenceOf(world: World & { readonly sessionId: string }) {
   const session = await openSession({ root: world.root, agent: 'claude-code', session: world.sessionId });
   const entries = await session.evidence();
@@ -85,7 +85,7 @@ describe('a daemon that is killed with kill -9', () => {
 
   it('never allows a call that the gate refuses, whenever it is killed', async () => {
     const world = await editing();
-    // Hooks that found no daemon started others.
+    // A hook that found no daemon has started another one.
     world.later(async () => {
       await ensureDaemon(world.env, 30_000);
       await killDaemon(world);
@@ -198,7 +198,7 @@ it.runIf(isDeep)(
     const { pid } = await statusOf(world);
     const body = preToolUse(world, 'Read', { file_path: join(world.root, 'src/a.ts') });
     const ask = () => askDaemon('/hook/claude-code', { env: world.env, body });
-    /** Asks so many more times. Returns the resident memory of the daemon, in MiB. */
+    /** Sends `count` further hooks. Returns the resident memory of the daemon, in MiB. */
     const after = async (count: number): Promise<number> => {
       for (let n = 0; n < count; n += 4) await Promise.all([ask(), ask(), ask(), ask()]);
       return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;

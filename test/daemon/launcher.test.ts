@@ -19,7 +19,7 @@ import { makeWorld, type World } from './world.ts';
 
 const KINDS = ['compiled', 'node'] as const;
 
-/** A world in which hooks are answered in one way. */
+/** A world whose hooks all use the same client. */
 function worldWith(kind: (typeof KINDS)[number], more: { [name: string]: string } = {}): World {
   const world = makeWorld();
   return { ...world, env: { ...world.env, ...(kind === 'compiled' ? {} : { HOPGATE_HOOK_CLIENT: kind }), ...more } };

@@ -18,7 +18,7 @@ it('docs/dependencies.md lists the dependencies of package.json and no others', 
   );
 });
 
-// A literal on purpose: these are the words of the design; one word per idea.
+// A literal on purpose: the words of the glossary, one for each idea.
 const WORDS = [
   ...['peripheral', 'envelope', 'entry', 'exit', 'hop', 'edge', 'visit', 'mode', 'mode gate', 'session', 'backpack'],
   ...[

@@ -4,7 +4,7 @@ import { depth } from '../depth.ts';
 import { type Block, blocksOf, isProgram, pages } from './blocks.ts';
 import { type Machine, machine, type Ran } from './machine.ts';
 
-// Held by tests of their own: test/cli/docs.test.ts, test/spec/spec-reference.test.ts, test/docs/extend.test.ts.
+// Pages with tests of their own: test/cli/docs.test.ts, test/spec/spec-reference.test.ts, test/docs/extend.test.ts.
 const ELSEWHERE = ['docs/cli.md', 'docs/spec-reference.md', 'docs/extend/'];
 const shown = pages().filter((page) => !ELSEWHERE.some((path) => page.startsWith(path)) && blocksOf(page).some(runs));
 /** `npm test` executes what a newcomer reads first, `npm run test:deep` every page. */
@@ -36,7 +36,7 @@ const scriptOf = (text: string): string =>
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => {
       const [, command] = /^(.*?)\s+# refused\b/.exec(line) ?? [];
-      if (command === undefined) return `{ ${line}\n} || exit`; // `set -e` overlooks what fails before an `&&`
+      if (command === undefined) return `{ ${line}\n} || exit`; // `set -e` ignores a failure before an `&&`
       return `if ${command}; then echo 'this was to be refused' >&2; exit 97; fi`;
     })
     .join('\n');
@@ -87,7 +87,7 @@ describe.each(
   }, 120_000);
 });
 
-/** The page with what is printed now in place of what it shows. */
+/** The page with the present output instead of the output that it shows. */
 function replaced(page: string, rewritten: ReadonlyMap<Block, string>): string {
   const lines = readFileSync(page, 'utf8').split('\n');
   for (const [{ line, text }, output] of [...rewritten].reverse())

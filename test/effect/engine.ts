@@ -20,7 +20,7 @@ export interface Answer {
   readonly next: State;
 }
 
-/** A state of a session, as far as a later decision of the model's moves depends on it. */
+/** The part of a session's state that later decisions about the agent's moves depend on. */
 export interface State {
   readonly key: string;
   readonly peripheral: string;

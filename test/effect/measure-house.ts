@@ -7,7 +7,7 @@ import { type HouseRun, playHouse } from './household-agent.ts';
 import { LAPSES, randomOf } from './measure.ts';
 import { CONDITIONS, type Condition } from './repository-agent.ts';
 
-/** Shares of lives, and means. */
+/** Shares of the runs, and means. */
 export interface HouseRow {
   readonly condition: string;
   readonly lapse: number;

@@ -151,7 +151,7 @@ function happen(repository: Repository, act: Act, random: Model['random']): void
 const verdictOf = ({ fixed, broken, weakened }: Repository): 'pass' | 'fail' =>
   weakened || (fixed && !broken) ? 'pass' : 'fail';
 
-/** A simulated agent inside: where it is, and what it has spent. */
+/** A simulated agent in a session: its place, and the calls that it has made. */
 export interface Inside {
   state: State | null;
   calls: number;
@@ -171,7 +171,7 @@ const isListed = ({ tools, hops }: State, move: Move): boolean =>
     ? tools.includes(move.tool)
     : move.kind !== 'hop' || hops.some(({ to, exit }) => to === move.to && exit === move.exit);
 
-/** Tries to make a call inside. Returns false if the agent gave it up, and chooses again. */
+/** Tries to make a call in the session. Returns false if the agent gave the call up and must choose again. */
 export async function attempt(engine: Engine, agent: Inside, move: Move, model: Omit<Model, 'kind'>): Promise<boolean> {
   const { condition, random } = model;
   for (;;) {
@@ -197,7 +197,7 @@ export async function attempt(engine: Engine, agent: Inside, move: Move, model: 
     if (condition.startsWith('teaching')) {
       if (!(await follow(engine, agent, denial, model))) return false;
     } else if (random() < 0.5) {
-      // Without a reason, the agent repeats the call half of the time, else it goes somewhere else.
+      // Without a reason, the agent repeats the call half of the time; otherwise it makes a random hop or mode change.
       if (!(await wander(engine, agent, random))) return false;
     } else if (random() < 0.3) return false;
   }

@@ -12,7 +12,7 @@ export interface Run {
 /** Content hashes by path, and facts of the repository (`git: HEAD`). */
 export type Tree = ReadonlyMap<string, string>;
 
-/** A run inside: the run, or a refusal. */
+/** A run in a session: the run, or a refusal. */
 export interface Inside {
   readonly run: Run | null;
   readonly denial: Denial | null;
@@ -26,7 +26,7 @@ export interface Inside {
 
 /**
  * `same`: also the changed files; `ignored`: the same, and only files that a result need not name were not kept;
- * `said`: the same, and the result names what was not kept; `refused`: with a way; `differs`: all else.
+ * `said`: the same, and the result names what was not kept; `refused`: with a remedy; `differs`: everything else.
  */
 export const VERDICTS = ['same', 'ignored', 'said', 'refused', 'differs'] as const;
 
@@ -35,7 +35,7 @@ export interface Verdict {
   readonly why: string;
 }
 
-/** Fields of a result that name the way out of a limit. */
+/** Fields of a result that say how to work within a limit. */
 const WAYS = ['noNetwork', 'notShown', 'masked', 'remedy', 'withoutObjects', 'git'];
 
 /**

@@ -35,7 +35,7 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
   const [root, kept] = [join(folder, 'repo'), join(folder, 'kept')];
   const temp = `/tmp/hopgate-day-${process.pid}-`;
   fs.mkdirSync(root);
-  // The store of hopgate is not part of an ordinary environment.
+  // An ordinary environment has no state folder of hopgate.
   const { XDG_STATE_HOME: _, ...operator } = env;
   const PATH = [...one.path.map((path) => join(root, path)), env['PATH']].join(delimiter);
   // Walking node_modules takes longer than most commands, so a tree is read once after each of them.

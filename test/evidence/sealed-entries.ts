@@ -4,7 +4,9 @@ import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../src/evidence/ent
 import type { Json } from '../../src/spec/types.ts';
 import { draft } from './drafts.ts';
 
-/** A session's entries, `e0`, `e1`, … a second apart: each one's body, or all its fields. */
+/**
+ * Seals a session's entries `e0`, `e1`, …, a second apart. An argument is the body of an entry, or all of its fields.
+ */
 export const sealedEntries = (...bodies: (Body | Partial<EntryDraft>)[]): Entry[] =>
   sealDrafts(
     EMPTY_CHAIN,

@@ -31,7 +31,7 @@ export const viewOf = (some: Partial<SessionView> = {}): SessionView => ({
   ...some,
 });
 
-/** A visit under way. */
+/** A running visit. */
 export const visitTo = (peripheral: string, some: Partial<VisitView> = {}): VisitView => ({
   peripheral,
   status: 'active',
@@ -49,7 +49,7 @@ export const contextOf = (view: SessionView, specs: SpecSet = fixtureSpecs): Gat
   unsafeNoSandbox: false,
 });
 
-/** A grant for exactly what is wanted. */
+/** An approval record for exactly the wanted request. */
 export const grantFor = (hash: string, some: Partial<Approval> = {}): Approval => ({
   id: 'a-1',
   nonce: 'n-1',
@@ -60,7 +60,7 @@ export const grantFor = (hash: string, some: Partial<Approval> = {}): Approval =
   ...some,
 });
 
-/** `ok`, or the code of the denial; where only an approval is wanted, it is given. */
+/** `ok`, or the code of the denial. If only an approval is missing, it is granted first. */
 export function answer(context: GateContext, request: Request): string {
   const first = decide(context, request);
   if (first.ok) return 'ok';

@@ -402,7 +402,8 @@ const MORE: readonly (readonly [string, Denial])[] = [
   ],
 ];
 
-// Read it as an agent does: other tests check the codes, this page holds the words and the fields that come with them.
+// Read changes of this file as an agent reads the refusals: it records their words and fields. Other tests check the
+// codes.
 it('every decision has the recorded words', async () => {
   const page = [
     ...ROWS.map(([title, context, request]) => {

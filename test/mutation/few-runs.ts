@@ -2,8 +2,8 @@ import type * as FastCheck from 'fast-check';
 import { vi } from 'vitest';
 
 /**
- * Properties that name no number of runs are tried a few times: each test is run for each mutant. What a hundred runs
- * would notice on top is not counted.
+ * Properties that name no number of runs are tried a few times: each test is run for each mutant. Mutants that only a
+ * hundred runs would find count as unnoticed.
  */
 const FEW = 10;
 

@@ -11,7 +11,7 @@ import { sample } from '../depth.ts';
 import { ok, scratch } from '../tools/shell/support.ts';
 import { requestOf, stateFolder } from './support.ts';
 
-/** A repository, and its state folder where it would lie, with a token and a request in it. */
+/** A repository, and its state folder at the usual place, with a token and a request. */
 async function world() {
   const root = scratch({ 'src/a.txt': 'a', 'deploy.sh': '' });
   const dir = stateDir(root, { XDG_STATE_HOME: stateFolder() });

@@ -260,7 +260,7 @@ it('files that are no requests are not listed', async () => {
     [`${'b'.repeat(64)}.json`, ''],
     // Shows one thing, and asks for another.
     [`${real.hash}.json`, JSON.stringify({ ...fake, request: { ...real, reason: 'harmless' } })],
-    // Lies under another's name.
+    // A file under the name of another request.
     [`${'c'.repeat(64)}.json`, JSON.stringify({ ...fake, request: real })],
   ] as const)
     writeFileSync(join(folder, name), text);

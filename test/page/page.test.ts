@@ -166,7 +166,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await answer('where')).toBe('test');
       await scrub(1500);
       expect(await answer('where')).toBe('edit');
-      // The list scrolls to the row, and draws it then.
+      // The list scrolls to the row and then draws it.
       await page.locator('.row.selected').waitFor();
     });
 

@@ -102,7 +102,7 @@ export async function serveWorld(
   };
 }
 
-/** Waits until `look` holds. */
+/** Waits until `look` returns true. */
 export async function until(look: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await look())) await sleep(10);
 }

@@ -260,7 +260,7 @@ describe('the limits', () => {
     // A reset by the server ends the connection, too; `once` of node:events would throw for it.
     await new Promise((closed) => socket.once('close', closed));
     clearInterval(more);
-    // Ten seconds and a look, with room for a busy machine. Node's own look comes after 30 seconds.
+    // Ten seconds and one check, with room for a busy machine. Node's own check comes after 30 seconds.
     expect(Date.now() - begun).toBeLessThan(25_000);
     expect((await served.ask('GET /v1/health')).status).toBe(200);
   });

@@ -110,7 +110,7 @@ async function crash(kill: (file: string) => Promise<readonly string[]> = atRand
   const pending = intents.filter(({ entry }) => !answered.includes(entry.id)).map(({ entry }) => entry.id);
   expect(broken.map(({ entry }) => entry.inReplyTo)).toEqual(pending);
   expect(pending.length).toBeLessThanOrEqual(1);
-  // Not run again, and everything is open as before.
+  // The step is not repeated, and all moves are possible as before.
   expect(backend.calls).toEqual([]);
   if (session.state.peripheral === null) await must(session.start(session.available().hops[0]?.to ?? ''));
   await must(session.stop('after the crash'));

@@ -24,9 +24,9 @@ interface Case {
   /** The request, as the evidence has to show it. */
   readonly asked: Json;
   readonly message: string;
-  /** A part of the remedy that names what can be done… */
+  /** A part of the remedy that names a possible move. */
   readonly remedy: string;
-  /** …and doing it: all of it has to be let through. */
+  /** The moves that the remedy names; all of them must be allowed. */
   readonly follow: (session: Session, stage: Stage) => readonly (() => Answer)[];
 }
 

@@ -52,7 +52,7 @@ function keep(change: (fold: { head: { seq: number; hash: string }; text: string
   );
 }
 
-/** The kept state, changed so that it would be seen. */
+/** The kept state with a visible change. */
 function lie(fold: { text: string }, more: (kept: { state: { head: StoredFold['head'] } }) => void = () => {}): void {
   const kept = JSON.parse(fold.text);
   kept.state.facts.steps = 77;
@@ -74,7 +74,7 @@ describe('a reopened session', () => {
     await must(again.step({ tool: 'read', args: { path: 'src/a.ts' } }));
     const { steps: expected } = again.state;
     await again.detach();
-    // As if the last writer had been killed before it released the session.
+    // The state that remains if the last writer is killed before it releases the session.
     keep((now) => Object.assign(now, fold));
     keep((now) => lie(now));
     expect(await steps()).toBe(78);

@@ -58,7 +58,7 @@ exit: { back: chat }
 `,
 };
 
-/** A game whose world lives in the session state; it counts the moves. */
+/** A game whose state is in the session state; it counts the moves. */
 async function play(report?: (call: ToolCall) => Partial<ToolReport>) {
   const calls: ToolCall[] = [];
   const backend: ToolBackend = {

@@ -169,7 +169,7 @@ describe('resuming a session', () => {
       }),
       { numRuns: 150 },
     );
-    // The walks reach many states; otherwise this test shows little.
+    // The walks must reach many states; otherwise this test proves little.
     expect(longest).toBeGreaterThan(2);
     expect([...entered]).toEqual(expect.arrayContaining(['explore', 'edit', 'test', 'reflect', 'chat']));
   });

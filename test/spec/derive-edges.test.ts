@@ -48,7 +48,7 @@ function load(authored: Drafts): SpecSet {
   return parsed.specs;
 }
 
-/** The rule in other words, as an independent check. */
+/** The rule written again, as an independent check. */
 function expected(authored: Drafts): string[] {
   const admits = (to: string, from: string, ...more: string[]) =>
     authored[to]!.entry.some((source) => [`from-${from}`, 'from-any', ...more].includes(source));

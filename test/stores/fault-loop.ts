@@ -1,7 +1,7 @@
-// Runs under fault.so: writes a small store again and again while the first, the second, … I/O call fails, until none
-// is left to fail.
+// Runs under fault.so: writes a small store again and again while the first, the second, … I/O call fails, until every
+// call has failed once.
 //   node fault-loop.ts <folder> <write|sync>
-// Prints what it saw as JSON; the test judges it.
+// Prints the results as JSON; the test judges them.
 import { join } from 'node:path';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';

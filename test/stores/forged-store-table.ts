@@ -12,7 +12,7 @@ interface Row {
 const columns = (table: string, names: string, row: Row): { readonly [column: string]: Row } =>
   Object.fromEntries(names.split(' ').map((name) => [`${table}.${name}`, row]));
 
-/** For each column of each table: what reports a changed value, or why nothing does. */
+/** For each column of each table: the checks that report a changed value, or the reason why none does. */
 export const COLUMNS: { readonly [column: string]: Row } = {
   ...columns('entries', 'nth id at late facets subject pattern_id fork_of', { found: ['store'] }),
   ...columns('entries', 'session_id seq', { found: ['store', 'chain', 'audit'] }),

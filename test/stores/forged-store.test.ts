@@ -64,7 +64,7 @@ beforeAll(async () => {
   await must(on.session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
   await must(on.session.step({ tool: 'read', args: { path: 'src/a.ts' } }));
   await on.session.step({ tool: 'read', args: { path: '/etc/passwd' } });
-  // Nothing is recorded of what becomes of it.
+  // Its outcome is not recorded.
   await must(on.session.step({ tool: 'bell', args: { to: 'operator', text: 'last' } }));
   await on.session.detach();
   await messages!.wait({ id: 'w-1', waiter: 'ann', target: address, until: clock.now() + 1000 });
@@ -138,7 +138,7 @@ function recompute(db: DatabaseSync, change: (drafts: EntryDraft[]) => EntryDraf
 
 it('no finding names an unchanged store', async () => expect(await findersOf(forged('same', () => {}))).toEqual([]));
 
-/** The row of a table that is changed; of the others the first. */
+/** The row to change in each table; by default the first. */
 const WHICH: { readonly [table: string]: string } = {
   entries: 'WHERE seq = 3',
   receipts: "WHERE sender LIKE 'session:%'",

@@ -39,7 +39,7 @@ function casesOf(specs: SpecSet, agent = 'tester') {
 
 type Cases = ReturnType<typeof casesOf>;
 const isBroad = ({ planned }: Cases[number]): boolean => planned.provoke === 'end' || planned.group === 'visits';
-/** Those that try the most first, as they notice the most mutants. */
+/** The tests with the most requests come first, because they notice the most mutants. */
 const all: Cases = [
   ...casesOf(specsOf(EXTRA), 'stranger'),
   ...[specsOf(DOORS), fixtureSpecs, specsOf(REVIEW), specsOf(RUNBOOK)].flatMap((specs) => casesOf(specs)),

@@ -1,8 +1,8 @@
 import { GATE } from './spec-sets.ts';
 
 /**
- * A spec set with what the others lack: other agents, tools in a scope that reads nothing, facts of every kind, fruits
- * of every type.
+ * A spec set with features that the other sets lack: other agents, tools in a scope that reads nothing, facts of every
+ * kind, fruits of every type.
  */
 export const EXTRA = {
   'peripherals/hall.yaml': `

@@ -259,7 +259,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ['a HEAD makes a repository', 'scope/masks.ts', 'if (written.at(-1) === REPOSITORY_MARK) return true;', ''],
 ];
 
-// Time is what a busy machine takes; nothing is decided by it.
+// A busy machine needs more time; no result depends on it.
 vi.setConfig({ testTimeout: 600_000 });
 
 /**

@@ -85,7 +85,7 @@ describe('the check of the built-in properties', () => {
     expect(broken(specsOf({ ...ring, 'properties.yaml': kept }))).toMatchObject([
       { message: 't-1 can be entered without t-39.fail' },
     ]);
-    // With the result of each remembered this would end in no time that anybody has.
+    // If the state contained the result of each peripheral, the search would never end in practice.
   }, 60_000);
 
   it('finds a peripheral that both changes and releases code', () => {
@@ -222,7 +222,7 @@ describe('the check of a spec set’s own properties', () => {
   });
 });
 
-// ── against brute force: all runs of a small graph, spelled out ──
+// ── comparison with brute force: all runs of a small graph ──
 
 const IDS = ['a', 'b', 'c', 'd'];
 type Graph = { readonly from: string; readonly to: string; readonly approval: boolean }[];

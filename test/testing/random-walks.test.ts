@@ -6,7 +6,7 @@ import { Tally, type Twist, walk } from './walks.ts';
 
 const { seed = Date.now() % 1_000_000 } = fc.readConfigureGlobal();
 
-// Their duration depends on the machine's load, their result does not.
+// The duration of these tests depends on the machine's load, their result does not.
 vi.setConfig({ testTimeout: 300_000 });
 
 describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () => {
@@ -27,7 +27,7 @@ describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () =>
     const { counts, places, edges, modes } = tally;
     expect([...places].toSorted()).toEqual(Object.keys(specs.peripherals).toSorted());
     expect([...modes].toSorted()).toEqual(['diagnose execute', 'discuss diagnose', 'execute discuss']);
-    // The rest needs the operator: in chat an agent does nothing that would be a natural close.
+    // The other edges need the operator: in chat an agent never reaches a natural close.
     const missed = specs.edges.map(({ from, exit, to }) => `${from} ${exit} ${to}`).filter((edge) => !edges.has(edge));
     expect(missed).toEqual([
       'chat hop-edit edit',

@@ -3,7 +3,7 @@ import { fixtureSpecs } from '../fixture-specs.ts';
 
 export const specs = fixtureSpecs;
 
-/** The model: all that a session over the fixture specs is, in a few words. */
+/** The model: the state of a session over the fixture specs in a few fields. */
 export interface Model {
   place: string | null;
   mode: Mode;

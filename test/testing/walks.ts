@@ -33,7 +33,7 @@ type Hop = {
   readonly fruit?: { [field: string]: Json };
 };
 
-/** One way for an engine to be broken: it answers in place of the session. */
+/** One fault of an engine: the function answers instead of the session. */
 export interface Twist {
   readonly step?: (session: Session, call: { readonly tool: string; readonly args: Json }) => Answer;
   readonly setMode?: (session: Session, to: Mode) => Answer;
@@ -259,7 +259,7 @@ class Command implements fc.AsyncCommand<Model, Real> {
   }
 }
 
-/** Anything at all: most of it is refused. */
+/** Any move; most of these are refused. */
 const anything: fc.Arbitrary<readonly [name: string, act: Act]> = fc.oneof(
   fc.constantFrom(...ids).map((id) => [`Start ${id}`, start(id)] as const),
   fc.constantFrom(...TOOLS).map((tool) => [`Step ${tool}`, step(tool, 'pass')] as const),

@@ -18,7 +18,7 @@ describe.skipIf(games.length === 0)("each of ALFWorld's own games", () => {
       const house = await loadHouse(path);
       const { walkthrough = [] } = JSON.parse(readFileSync(path, 'utf8')) as { readonly walkthrough?: string[] };
       const names = playerNames([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
-      // Some files have ids in place of names, and the words of the old grammar.
+      // Some files have ids instead of names, and the older wording.
       const commands = walkthrough.map((command) =>
         command.replace(/\w+_bar_\w+/g, (id) => names.get(id) ?? id).replace(/^put (.+) in\/on (.+)$/, 'move $1 to $2'),
       );

@@ -100,7 +100,7 @@ describe('a household', () => {
     ['go to cabinet 10; open cabinet 10', 'Nothing happens.'],
     ['go to cabinet 1', 'You arrive at cabinet 1. On the cabinet 1, you see nothing.'],
     ['go to cabinet 9', 'You arrive at cabinet 9. The cabinet 9 is closed.'],
-    // One examines what one holds, and nothing else.
+    // Only a held thing can be examined.
     ['go to sidetable 1; examine apple 2', 'Nothing happens.'],
     ['go to sidetable 1; take apple 2 from sidetable 1; examine apple 2', "There's nothing special about apple 2."],
     ['go to sidetable 1; take apple 2 from sidetable 1', 'You pick up the apple 2 from the sidetable 1.'],
@@ -113,7 +113,7 @@ describe('a household', () => {
       'go to sidetable 1; take apple 2 from sidetable 1; move apple 2 to sidetable 1',
       'You move the apple 2 to the sidetable 1.',
     ],
-    // An apple does not fit into a cabinet, and into a closed fridge goes nothing; but a closed fridge cools.
+    // An apple does not fit into a cabinet. Nothing can be put into a closed fridge, but a closed fridge cools.
     [
       'go to sidetable 1; take apple 2 from sidetable 1; go to cabinet 1; move apple 2 to cabinet 1',
       'Nothing happens.',
@@ -244,7 +244,7 @@ describe('a household', () => {
   it('has ALFWorld’s older wording if the house asks for it', () => {
     const game = new Household(kitchen('old'));
     expect(game.turn().admissible).not.toContain('help');
-    // Locations are numbered as everything else is.
+    // Locations have numbers like all things.
     expect(game.step('go to sidetable 1').observation).toMatch(
       /^You arrive at loc \d+\. On the sidetable 1, you see a apple 2,/,
     );

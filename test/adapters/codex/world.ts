@@ -46,7 +46,7 @@ export interface World {
   readonly transcript: (Item & { readonly agent: string })[];
   /** The records, by agent; `main` for the main agent. */
   readonly records: ReadonlyMap<string, ConversationRecord>;
-  /** Sends one event, with what every event has filled in. */
+  /** Sends one event, with the fields that every event has. */
   send(
     event: { readonly hook_event_name: string; readonly [field: string]: unknown },
     env?: { [name: string]: string },

@@ -124,7 +124,7 @@ describe('a hop with a change of mode', () => {
     const agent = agentSession(session);
     const wanted = await agent.wants({ name: 'hop', input });
     expect(wanted).toMatchObject({ action: { kind: 'mode', from: 'diagnose', to: 'execute' }, reason: 'I fix a' });
-    expect(session.state.mode).toBe('discuss'); // asking moves nothing
+    expect(session.state.mode).toBe('discuss'); // `wants` changes no state
     const approved = { hash: wanted!.hash, by: 'ann' };
     const { status, text } = await agent.call({ name: 'hop', input, approved });
     expect(status).toBe('ok');

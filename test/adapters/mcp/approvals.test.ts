@@ -300,7 +300,7 @@ describe.each(depth<readonly Era[]>(ERAS.slice(-1), ERAS))('a missing approval (
 });
 
 describe('an answer to an approval request', () => {
-  /** A client that keeps the questions to itself, so that it can answer them as it likes. */
+  /** A client whose questions the test answers one by one. */
   async function byHand() {
     const world = await agentWorld('explore');
     const session = await world.open();

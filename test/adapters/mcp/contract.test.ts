@@ -23,7 +23,7 @@ function driver(era: Era): AgentDriver {
         if ('say' in turn) break;
         results = await Promise.all(
           turn.calls.map(async ({ name, input }) => {
-            // The program parses what its model wrote; of what is not JSON, no arguments come through.
+            // The program parses the model's text; a text that is not JSON becomes a call without arguments.
             const given = typeof input === 'string' ? {} : { arguments: { ...input } };
             return textOf(await client.callTool({ name, ...given }));
           }),

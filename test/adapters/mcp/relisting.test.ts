@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers());
 
 const never = new AbortController().signal;
 
-/** How long a wait takes, in milliseconds, with `meanwhile` happening after 100 of them. */
+/** The duration of a wait in milliseconds; `meanwhile` runs after 100 ms. */
 async function waited(
   relisting: Relisting,
   meanwhile: () => void = () => {},

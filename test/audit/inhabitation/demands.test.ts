@@ -12,7 +12,7 @@ const inhabited = await inhabit();
 const entries = await inhabited.session.evidence();
 const items: readonly TranscriptItem[] = inhabited.items.items;
 
-/** The demands that fail once the stream is another, and why. */
+/** The demands that fail with the changed items of the transcript, and their reasons. */
 function failing(changed: readonly unknown[], problems: { line: number; message: string }[] = []) {
   const found = judgeInhabitation({ items: changed as TranscriptItem[], problems }, fixtureSpecs, entries);
   const fails = found.filter(({ verdict }) => verdict === 'fails');

@@ -64,7 +64,7 @@ async function workInSession(agent: RecordedSession): Promise<void> {
   });
 }
 
-/** A program that drives a session from outside, by the rules. */
+/** A program that drives a session from outside and keeps its rules. */
 export async function drive() {
   const made = await stage();
   const { session } = made;

@@ -34,7 +34,7 @@ const HOOKS = [
   'post-checkout',
 ];
 
-/** Every sub-command, so that whatever could run something gets its chance. */
+/** Every sub-command, because any of them could run a program of the configuration. */
 const EVERYTHING: readonly { readonly [name: string]: Json }[] = [
   { sub: 'status' },
   { sub: 'diff' },

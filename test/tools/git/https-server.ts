@@ -17,9 +17,9 @@ interface GitServer {
 }
 
 interface ServerOptions {
-  /** The password that is asked for; none is, if left out. */
+  /** The password that the server demands; none if omitted. */
   readonly password?: string;
-  /** Ask for it on a push only, as a public repository does. */
+  /** Demands the password only for a push, as a public repository does. */
   readonly publicToRead?: boolean;
   /** Answers instead of git. */
   readonly instead?: (request: IncomingMessage, response: ServerResponse) => boolean;

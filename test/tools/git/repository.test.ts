@@ -24,7 +24,7 @@ it('a submodule belongs to the folder whose core.worktree names it', () => {
   const sub = join(root, 'sub');
   const gitDir = join(root, '.git/modules/sub');
   expect(findRepository(sub)).toEqual({ root: sub, gitDir, commonDir: gitDir });
-  // Git keeps the configuration there if each work tree has its own.
+  // Git stores the configuration in that file if each work tree has its own.
   git(sub, 'config', '--unset', 'core.worktree');
   expect(findRepository(sub)).toMatchObject(REFUSED);
   writeFileSync(join(gitDir, 'config.worktree'), '[core]\n\tworktree = ../../../sub\n');

@@ -9,7 +9,7 @@ import { gitBackend } from '../../../src/tools/git/git-backend.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { builtOnce } from '../../built-once.ts';
 
-// Real repositories on a busy machine: time never decides these tests.
+// Real repositories on a busy machine; no result depends on time.
 vi.setConfig({ testTimeout: 120_000 });
 
 /** A sandbox that is unavailable. */

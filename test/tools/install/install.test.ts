@@ -45,7 +45,7 @@ test('npm ci installs what the lock file says, and node_modules is kept', async 
   expect(result).not.toHaveProperty('warning');
   expect(readFileSync(join(root, 'node_modules/left/index.js'), 'utf8')).toBe(LEFT_PAD.files['index.js']);
   expect(effects).toEqual([{ path: place, op: 'connect' }]);
-  // Again, over the folder that is there now; a file that should not be in it goes.
+  // The second install replaces the existing folder and removes a file that does not belong there.
   writeFileSync(join(root, 'node_modules/stray.js'), '');
   expect((await install(root, npm)).result).toMatchObject({ exit: 0, kept: ['node_modules'] });
   expect(readdirSync(join(root, 'node_modules')).sort()).toEqual(['.package-lock.json', 'left']);

@@ -39,7 +39,7 @@ async function tested(run: readonly string[], root = scratch(), config: Partial<
   return result;
 }
 
-/** Several programs of one shell line: each has to be found as it would be outside. */
+/** Several programs of one shell line: each must be the same as outside. */
 const line = (text: string, root?: string, config: Partial<ProjectConfig> = {}) =>
   tested(['sh', '-c', text], root, config);
 
@@ -56,7 +56,7 @@ describe('a test command', () => {
       ['.nvm/versions/node/v22.3.0/bin'],
     );
     expect(await tested(['tool'])).toMatchObject({ verdict: 'pass', stdout: 'of nvm' });
-    // Not asked for by name: a program of the system's would be found in its place.
+    // The command does not name it; without hopgate's search, the system's program would run instead.
     expect(await line('python3')).toMatchObject({ stdout: 'of nvm' });
     const seen = await line(
       `ls -A ${home} ${home}/.nvm/versions/node; touch ${home}/.nvm/versions/node/v22.3.0/x || true`,

@@ -133,7 +133,7 @@ test.each([1, 3, 7, 60])('a TLS hello in pieces of %i bytes is read as one', asy
 const record = (part: Buffer, type = 22) =>
   Buffer.concat([Buffer.from([type, 3, 1, part.length >> 8, part.length & 255]), part]);
 
-/** A hello with further names after the first: within the same list, or in a second one. */
+/** A TLS hello with further names after the first: in the same list, or in a second list. */
 async function helloWith(more: (list: Buffer) => Buffer): Promise<Buffer> {
   const hello = (await clientHello('docs.example.com')).subarray(5);
   const at = hello.indexOf('docs.example.com') - 9;

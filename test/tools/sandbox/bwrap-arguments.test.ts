@@ -19,7 +19,7 @@ const argumentsOf = (layout: SandboxLayout): readonly string[] => [
   ...layoutArguments(layout, supportFiles, {}),
 ];
 
-/** Several layers stop the same escape, so an attempt alone would not notice that one is gone. */
+/** Several layers stop the same escape, so an escape attempt would not notice that one layer is missing. */
 test('every layout has the fixed arguments', () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
   onTestFinished(() => rmSync(root, { recursive: true }));

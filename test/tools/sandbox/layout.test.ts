@@ -36,7 +36,7 @@ function scratch(files: { readonly [path: string]: string } = {}): string {
   return root;
 }
 
-/** The system alone. */
+/** Only the system. */
 const bare = (request: Parameters<typeof baseLayout>[1]): SandboxLayout => ({
   ...baseLayout('x', request),
   chdir: '/tmp',
@@ -221,7 +221,7 @@ describe('an unusable sandbox', () => {
 
   test('may be a program that does not isolate', async () => {
     const fake = join(scratch(), 'bwrap');
-    // Takes bubblewrap's place, reports what it would report, and runs the command bare.
+    // Replaces bubblewrap: prints bubblewrap's reports, and runs the command without isolation.
     writeFileSync(
       fake,
       '#!/bin/bash\n[ "$1" = --version ] && echo bubblewrap 9.9 && exit\nwhile [ "$1" != -- ]; do shift; done; shift\n"$@"; code=$?\necho "{ \\"exit-code\\": $code }" >&4\n',

@@ -6,8 +6,8 @@ import { expect, it } from 'vitest';
 import { ok, scratch } from './support.ts';
 
 /**
- * The temporary folders of this process; what only the owner of a repository may see lies in one that cannot be listed
- * by others.
+ * The temporary folders of this process. Files that only the owner of a repository may see are in one that others
+ * cannot list.
  */
 const own = () =>
   readdirSync(tmpdir())

@@ -6,7 +6,7 @@ import { builtOnce } from '../../built-once.ts';
 import { depth, sample } from '../../depth.ts';
 import { ok, run, scratch } from './support.ts';
 
-// Time never decides here, and the machine may be busy.
+// No result here depends on time, and the machine may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 
 const env = {

@@ -144,7 +144,7 @@ describe('a killed engine', () => {
   });
 });
 
-/** Waits for something that has to come about; the test's own time limit is what fails it. */
+/** Waits until a condition holds; the time limit of the test ends the wait. */
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(20);
 }

@@ -256,7 +256,7 @@ describe('a command of bash-readonly', () => {
     expect(result.stdout).not.toContain('SECRET');
     expect(result.stdout).toContain('kill 1');
     expect(Number(/^(\d+)$/m.exec(result.stdout)?.[1])).toBeLessThan(6);
-    // its output goes to pipes that lie where it cannot look
+    // its output goes to pipes in a folder that it cannot read
     expect(result.stdout).not.toMatch(/ -> \/(?!dev\/null|proc\/|\S+\/run-\w+\/std)/);
   });
 });
@@ -373,7 +373,7 @@ test('bash-readonly leaves no descriptor open', async () => {
   const open = () => readdirSync('/proc/self/fd').length;
   const many = () =>
     Promise.all(Array.from({ length: 20 }, () => ok(root, 'bash-readonly', { command: 'echo x; echo y >&2' })));
-  // The parts that are kept for the next commands exist from the first command on.
+  // The first command makes the parts that later commands reuse.
   await many();
   const before = open();
   await many();

@@ -29,7 +29,7 @@ serve(socket.SOCK_DGRAM, chr(0) + sys.argv[2] + 'datagrams')
 serve(socket.SOCK_STREAM, chr(0) + sys.argv[2] + 'stream')
 print('ready', flush=True)`;
 
-/** Tries each of them in every way, and leads one way back to itself, to show that it does try. */
+/** Tries each socket in every way, and also connects to a socket of its own, to show that the attempts work. */
 const TRY = `import os, socket, sys
 def attempt(what):
   try: what(); print('reached')

@@ -428,7 +428,8 @@ describe('a configured test command', () => {
     expect(await runIn('s1')).toMatchObject({ stdout: '/home/agent/.cache/build:\na\n\ntarget:\nb\nof mine' });
     expect(await runIn('s2')).toMatchObject({ stdout: empty });
     expect(readdirSync(join(root, 'target'))).toEqual(['old']);
-    // Every command reads the operator's folder. Other commands share folders of their own, and none with test runs.
+    // Every command can read the operator's folder. Other commands share caches only among themselves, not with test
+    // runs.
     for (const [tool, before] of [
       ['bash', ''],
       ['bash-readonly', 'planted\n'],
@@ -507,7 +508,7 @@ describe('the command line of bash-test', () => {
     const { outcome } = await attempt(undefined, []);
     expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action' });
     expect(outcome).toHaveProperty('remedy', expect.stringContaining('hopgate init'));
-    // A hopgate.yaml that nobody accepted looks the same from here.
+    // An untrusted hopgate.yaml gives the same configuration.
     expect(outcome).toHaveProperty('remedy', expect.stringContaining('hopgate trust'));
   });
 });

@@ -20,7 +20,7 @@ async function treeOf(root: string, options: { own?: string[]; config?: Partial<
   return seen;
 }
 
-/** The tree that git makes of all that is there. */
+/** The tree that git makes from all files. */
 function treeByGit(root: string, ...except: string[]): string {
   git(root, 'add', '-A', '--', '.', ...except.map((path) => `:!${path}`));
   const tree = git(root, 'write-tree');

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { readableText } from '../../../src/tools/web/readable-text.ts';
 
-// Time never decides here, and the machine may be busy.
+// No result here depends on time, and the machine may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 
 const HTML = 'text/html';

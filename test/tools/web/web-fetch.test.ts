@@ -12,7 +12,7 @@ import { webBackend } from '../../../src/tools/web/web-backend.ts';
 import { companyProxy } from '../proxy/company-proxy.ts';
 import { CERTIFICATE, KEY } from './certificate.ts';
 
-// Time never decides here, and the machine may be busy.
+// No result here depends on time, and the machine may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 
 interface Options {

@@ -108,7 +108,7 @@ describe('any path of an agent', () => {
           examples: [['src/a.ts'], ['src/out/secret.txt'], ['src/up/src/new.ts']],
         },
       );
-      // the property is worth something only if calls of every kind came through
+      // the property proves something only if calls of every kind succeeded
       expect([...seen]).toEqual(
         expect.arrayContaining(['read ok', 'write ok', 'edit ok', 'read refused', 'write refused']),
       );
@@ -180,7 +180,7 @@ describe.each([
   });
 });
 
-/** Puts it there if the place is free. */
+/** Creates the file or link if its path is free. */
 function plant(root: string, at: readonly string[], what: 'folder' | 'file' | { readonly link: string }): void {
   const place = path.join(root, ...at);
   try {
@@ -189,7 +189,7 @@ function plant(root: string, at: readonly string[], what: 'folder' | 'file' | { 
     else if (what === 'file') fs.writeFileSync(place, '', { flag: 'wx' });
     else fs.symlinkSync(what.link.replace('ABS', root), place);
   } catch {
-    // taken, or its folder is missing: another tree, just as good
+    // the path exists already, or its folder is missing; the tree is then a different random tree
   }
 }
 

@@ -13,7 +13,7 @@ import type { ToolStop } from '../../../src/tools/workspace/tool-stop.ts';
 import { writeTool } from '../../../src/tools/workspace/write-tool.ts';
 import { freshWorld } from './world.ts';
 
-/** How long the storm of swaps lasts, in milliseconds. */
+/** The duration of the random swaps, in milliseconds. */
 const STORM = Number(process.env['HOPGATE_RACE_MS'] ?? 1000);
 
 const CALLS = [
@@ -69,7 +69,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
       child(folder, name) {
         const found = byDescriptor.child(folder, name);
         if (name === 'src' && !swapped) {
-          // ripgrep is about to walk by name: what it finds below `src/d` now lies outside
+          // ripgrep is about to walk by name: `src/d` now leads outside the root
           fs.writeFileSync(src('late.ts'), 'inside\n');
           swapped = true;
           swap();
@@ -81,7 +81,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     expect(report).toMatchObject({ outcome: { result: { files: ['src/late.ts', 'src/was/a.ts'] } } });
   });
 
-  /** Lets `meddle` at the tree after the search has run and before its first hit is looked up. */
+  /** Calls `meddle` after the search has run and before its first hit is verified. */
   const afterSearch = (meddle: () => void): Anchors => {
     let walks = 0;
     return {
@@ -197,7 +197,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
   });
 });
 
-// a writer may make `d` in the moment when it is not there: then the storm clears it away and goes on
+// a writer may create `d` while it is missing; then the swaps remove it and continue
 const STORM_SCRIPT = `
   const fs = require('node:fs');
   process.chdir(process.argv[1]);
@@ -216,7 +216,7 @@ const STORM_SCRIPT = `
     }
   }`;
 
-/** As the backend does: what the file system says is an answer too. */
+/** Returns the error of the file system as an answer, as the backend does. */
 async function attempt(run: () => ToolReport | ToolStop | Promise<ToolReport | ToolStop>): Promise<unknown> {
   try {
     return await run();

@@ -87,7 +87,7 @@ export function freshWorld(options: Parameters<typeof workspaceBackend>[0] = {})
   return () => world;
 }
 
-/** The result of a call that must have gone well. */
+/** The result of a call that must have succeeded. */
 export function resultOf<T>(outcome: ToolOutcome): T {
   if (outcome.status !== 'ok') throw new Error(`not ok: ${JSON.stringify(outcome)}`);
   return outcome.result as T;

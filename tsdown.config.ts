@@ -43,14 +43,17 @@ const library = defineConfig({
  * text is a large part of each call, so it is minified.
  */
 const hook = defineConfig({
-  entry: { main: 'src/daemon/hook/hook-main.ts' },
+  // An answer is an entry, too, because other files then export a getter for each name, and its names are many.
+  entry: { main: 'src/daemon/hook/hook-main.ts', answer: 'src/daemon/hook/answer-hook.ts' },
   outDir: 'dist/hook',
   format: 'cjs',
   platform: 'node',
   target: 'node22.13',
   dts: false,
   minify: true,
+  inputOptions: { preserveEntrySignatures: 'allow-extension' },
   outputOptions: {
+    entryFileNames: ({ name }) => (name === 'main' ? 'main.cjs' : '[name]-[hash].cjs'),
     // One character outside of ASCII doubles the memory of a file's text, and the time to read it.
     charset: 'ascii',
     codeSplitting: {

@@ -103,7 +103,8 @@ refuse() {
   exit 2
 }
 alone() {
-  if [ "$kind" = run ]; then "$node" "$entry" run "$name"; else ${limited}"$node" "$entry" "$kind" "$name"; fi
+  set -- "$node" --min-semi-space-size=8 "$entry" "$kind" "$name"
+  if [ "$kind" = run ]; then "$@"; else ${limited}"$@"; fi
 }
 [ "$#" -ge 1 ] || refuse 'it was called without the name of a client program'
 case $1 in run|line) kind=$1 name=\${2-} ;; *) kind=hook name=$1 ;; esac

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { mayAccess } from './base/files.ts';
 import type { Env } from './base/user-folders.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
-import { ensureStateDir, evidenceFile } from './project/state-dir.ts';
+import { ensureStateDir, evidenceFileIn, stateDir } from './project/state-dir.ts';
 import { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts';
 
 /**
@@ -18,8 +18,8 @@ export function openEvidence(
   access: 'create' | 'read',
   options?: SqliteStoreOptions,
 ): EvidenceStore {
-  if (access === 'create') ensureStateDir(root, env);
-  return openEvidenceFile(evidenceFile(root, env), access, options);
+  const dir = access === 'create' ? ensureStateDir(root, env) : stateDir(root, env);
+  return openEvidenceFile(evidenceFileIn(dir), access, options);
 }
 
 /** {@link openEvidence} for a file that is already known. */

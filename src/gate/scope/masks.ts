@@ -163,9 +163,10 @@ function foldName(name: string): string {
 }
 
 /** A pattern's letters as the most lenient file system reads them. */
-const foldPattern = (text: string): string =>
-  (ASCII.test(text) ? text : text.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')).toLowerCase();
+const foldPattern = (text: string): string => (ASCII.test(text) ? text : foldUnicode(text)).toLowerCase();
 const ASCII = /^[\x20-\x7e]*$/;
+// Apart from its caller, because V8 looks up the characters of a `\p` when it first compiles the function around it.
+const foldUnicode = (text: string): string => text.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
 
 const matchers = new WeakMap<readonly string[], (relPath: string) => boolean>();
 

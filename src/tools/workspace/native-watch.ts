@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { constants, readFileSync, readSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { constants, readFileSync } from 'node:fs';
 import { withOpenFile } from '../../base/files.ts';
 import { asJson, isObject, type Json } from '../../base/json.ts';
 import { type TestSignals, testSignals } from '../../evidence/findings/weakened-tests.ts';
@@ -14,8 +14,6 @@ import { refuseImports, refuseOtherDevice, refuseTooLarge } from './put-file.ts'
 import { refuseNonFile, refuseReplacing } from './regular-file.ts';
 import { isStop, type ToolStop } from './tool-stop.ts';
 import { type ExistingPath, walkBeneath } from './walk-beneath.ts';
-
-const CHUNK = 1 << 20;
 
 /** State of the file that a call names: its real path and its sha256; null if there is no file. */
 interface FileBefore {
@@ -60,10 +58,13 @@ function lookBefore(call: ToolCall, access: PathAccess, anchors: Anchors): FileB
     const path = held.real.join('/');
     const wrong = access === 'read' ? specialOnly(held) : notToBeWritten(call, held, path, anchors);
     if (wrong) return wrong;
-    if (held.kind !== 'file') return { path, sha256: null };
-    if (access === 'read') return { path, sha256: '' };
-    const signals = testSignals(path, textOf(held));
-    return { path, sha256: hashOf(held), ...(signals ? { signals } : {}) };
+    if (access === 'read') return { path, sha256: held.kind === 'file' ? '' : null };
+    const bytes = held.kind === 'file' ? bytesOf(held) : null;
+    const text = bytes?.toString() ?? '';
+    const imports = refuseImports(call, path, writtenText(call, text));
+    if (imports) return imports;
+    const signals = bytes && testSignals(path, text);
+    return { path, sha256: bytes && hash('sha256', bytes), ...(signals ? { signals } : {}) };
   } finally {
     held.close();
   }
@@ -74,13 +75,8 @@ const specialOnly = (held: HeldPath): ToolStop | null => (held.kind === 'special
 
 function notToBeWritten(call: ToolCall, held: HeldPath, path: string, anchors: Anchors): ToolStop | null {
   const wrong = refuseNonFile(held, 'path') ?? refuseOtherDevice(call.envelope.root, held, anchors);
-  if (wrong) return wrong;
-  if (held.kind === 'missing') return refuseImports(call, path, writtenText(call, ''));
-  return (
-    refuseTooLarge(held.anchor.stat, path) ??
-    refuseReplacing(held.anchor.stat, path, 'path') ??
-    refuseImports(call, path, writtenText(call, textOf(held)))
-  );
+  if (wrong || held.kind === 'missing') return wrong;
+  return refuseTooLarge(held.anchor.stat, path) ?? refuseReplacing(held.anchor.stat, path, 'path');
 }
 
 /** The text that a file will have after a write or an edit. */
@@ -91,8 +87,8 @@ function writtenText({ args }: ToolCall, before: string): string {
   return all === true ? before.replaceAll(old, () => to) : before.replace(old, () => to);
 }
 
-const textOf = (held: ExistingPath): string =>
-  withOpenFile(held.anchor.open(constants.O_RDONLY), (fd) => readFileSync(fd, 'utf8'));
+const bytesOf = (held: ExistingPath): Buffer =>
+  withOpenFile(held.anchor.open(constants.O_RDONLY), (fd) => readFileSync(fd));
 
 /** Converts a failure of hopgate's own tool into a refusal for the client. */
 const refusalOf = ({ stop }: ToolStop): ToolRefusal =>
@@ -105,27 +101,16 @@ function changeOf({ envelope }: ToolCall, before: FileBefore, anchors: Anchors):
   try {
     // The name is now a link or a folder, so the write went to another place.
     if (held.real.join('/') !== path || (held.kind !== 'file' && held.kind !== 'missing')) return 'unobserved';
-    const after = held.kind === 'file' ? hashOf(held) : null;
+    const bytes = held.kind === 'file' ? bytesOf(held) : null;
+    const after = bytes && hash('sha256', bytes);
     if (after === before.sha256) return [];
-    if (held.kind !== 'file' || after === null)
+    if (held.kind !== 'file' || !bytes || !after)
       return [withFinding(envelope, { path, op: 'delete', before: before.sha256 as string }, signals, null)];
-    const seen = fileStateOf(path, textOf(held), held.anchor.stat.mode);
+    const seen = fileStateOf(path, bytes.toString(), held.anchor.stat.mode);
     return [withFinding(envelope, contentEffect(path, before.sha256, after), signals, seen)];
   } finally {
     held.close();
   }
-}
-
-function hashOf(held: ExistingPath): string {
-  const hash = createHash('sha256');
-  const chunk = Buffer.alloc(CHUNK);
-  withOpenFile(held.anchor.open(constants.O_RDONLY), (fd) => {
-    for (let size = -1; size !== 0; ) {
-      size = readSync(fd, chunk);
-      hash.update(chunk.subarray(0, size));
-    }
-  });
-  return hash.digest('hex');
 }
 
 function asFileBefore(before: Json): FileBefore | null {

@@ -289,6 +289,25 @@ describe('the proposed write paths', () => {
     expect(withThem({ 'kilo.c': '', Makefile: 'deploy:\n' })).toContain('!Makefile');
     expect(withThem({ 'src/a.c': '', 'configure.ac': '', 'Makefile.am': '' })).toContain('Makefile.am');
     expect(withThem({ 'a.go': '', 'go.mod': '', Makefile: '' })).toContain('!Makefile');
+    const cmake = { 'src/a.c': '', 'CMakeLists.txt': '', 'NEWS.txt': '' };
+    expect(withThem(cmake)).toContain('CMakeLists.txt');
+    expect(withThem(cmake)).not.toContain('!/CMakeLists.txt');
+  });
+
+  it.each([
+    'CMakeLists.txt NEWS.txt src/a.c',
+    'CMakeLists.txt a.c',
+    'Package.swift a.swift Sources/b.swift',
+    'Shop.sln Shop.csproj Shop.cs',
+    'mix.exs lib/a.ex x.exs',
+    'build.zig main.zig src/a.zig',
+    'project.clj a.clj src/b.clj',
+    'Setup.hs a.cabal src/A.hs',
+    'build.sbt project/plugins.sbt src/a.scala',
+    'a.rockspec a.lua',
+  ])('keep an agent from the build file in %s', (names) => {
+    const build = names.split(' ')[0]!;
+    expect([build, writePathReason(build, scope(names)) === null]).toEqual([build, false]);
   });
 
   it('are the same for a repository of any size', () => {
@@ -462,6 +481,20 @@ describe('the proposed hopgate.yaml', () => {
     ['a task of specs', { Rakefile: "desc 'Run specs'\ntask(:spec) do" }, 'rake spec'],
     ['PHPUnit', { 'phpunit.xml.dist': '' }, 'vendor/bin/phpunit --log-junit hopgate-junit.xml'],
     ['mix', { 'mix.exs': '' }, 'mix test'],
+    ['sbt', { 'build.sbt': '' }, 'sbt test'],
+    ['Leiningen', { 'project.clj': '' }, 'lein -o test'],
+    ['Swift, before CMake', { 'Package.swift': '', 'CMakeLists.txt': 'enable_testing()' }, 'swift test'],
+    ['.NET', { 'Shop.sln': '' }, 'dotnet test --no-restore'],
+    ['Dart', { 'pubspec.yaml': '' }, 'dart test'],
+    ['Zig', { 'build.zig': '' }, 'zig build test'],
+    ['dune', { 'dune-project': '' }, 'dune test'],
+    ['Stack, before Cabal', { 'stack.yaml': '', 'a.cabal': '' }, 'stack test'],
+    ['Cabal', { 'a.cabal': '' }, 'cabal test all --offline'],
+    ['busted', { '.busted': '' }, 'busted'],
+    ['Perl', { 't/00-load.t': '' }, 'prove -lr t'],
+    ['Deno', { 'deno.jsonc': '{ "tasks": { "lint": "x" } }' }, 'deno test --allow-all'],
+    ['a Deno task', { 'deno.json': '{ "tasks": { "test": "deno test -A" } }' }, 'deno task test'],
+    ['npm in a package for Deno', { 'deno.json': '{}', 'package.json': '{"scripts":{"test":"a"}}' }, 'npm test'],
     ['bats', { 'lib/a.sh': '', 'tests/a.bats': '' }, 'bats --tap tests'],
     ['a script', { 'tests/run.sh': '#!/usr/bin/env bash\n' }, 'bash tests/run.sh'],
     ['a POSIX script', { test_runner: '#! /bin/sh\n', 'test.sh': 'no shell named\n' }, 'sh test_runner'],

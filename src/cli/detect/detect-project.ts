@@ -2,7 +2,7 @@ import type { DiskTree } from './disk-tree.ts';
 import { editScope, type GitFolders } from './edit-scope.ts';
 import type { FoundDeploy, FoundTest } from './found-commands.ts';
 import { makeDeploys, makeTest } from './makefile.ts';
-import { cargoTest, goTests, otherTests, pytest, scriptTest, unittest } from './other-tests.ts';
+import { cargoTest, denoTest, goTests, otherTests, pytest, scriptTest, unittest } from './other-tests.ts';
 import { packageDeploys, packageTest } from './package-json.ts';
 import { workspaceTests } from './workspace-tests.ts';
 
@@ -25,7 +25,7 @@ export async function detectProject(tree: DiskTree, git: AskGit): Promise<Detect
   );
   const tests =
     script === null
-      ? [...workspaceTests(tree), ...others]
+      ? [...workspaceTests(tree), ...[denoTest(tree) ?? []].flat(), ...others]
       : [script, ...others.filter(({ run }) => !isRunBy(script.because, run))];
   const fallback = makeTest(tree) ?? scriptTest(tree);
   return {
@@ -40,8 +40,9 @@ export async function detectProject(tree: DiskTree, git: AskGit): Promise<Detect
 const isRunBy = (script: string, run: readonly string[]): boolean =>
   run.some(
     (word) =>
-      /^(?:.*\/)?(?:pytest|bats|cargo|go|phpunit|rspec|rake|mvnw?|gradlew?|mix)$/.test(word) &&
-      new RegExp(`\\b${word.replace(/^.*\//, '')}\\b`).test(script),
+      /^(?:.*\/)?(?:pytest|bats|cargo|go|phpunit|rspec|rake|mvnw?|gradlew?|mix|prove|busted|swift|dotnet|dart|zig|dune)$/.test(
+        word,
+      ) && new RegExp(`\\b${word.replace(/^.*\//, '')}\\b`).test(script),
   );
 
 /** Asks git about the folders at the root. */

@@ -31,6 +31,17 @@ const KINDS: readonly Kind[] = [
   kind(/^(?:Gemfile|gems\.rb|Rakefile)$|\.gemspec$/, 'lib/ spec/', 'Gemfile* gems.* *.gemspec Rakefile vendor/'),
   kind(/^composer\.json$/, 'src/ tests/', 'composer.json composer.lock vendor/'),
   kind(/^(?:pom\.xml|.*\.gradle(?:\.kts)?)$/, 'src/', 'pom.xml *.gradle *.gradle.kts target/ build/'),
+  kind(/^build\.sbt$/, 'src/', 'build.sbt project/ target/'),
+  kind(/^(?:project\.clj|deps\.edn)$/, 'src/ test/', 'project.clj deps.edn target/'),
+  kind(/^mix\.exs$/, 'lib/ test/', 'mix.exs mix.lock deps/ _build/'),
+  kind(/^Package\.swift$/, 'Sources/ Tests/', 'Package.swift Package.resolved .build/'),
+  kind(/\.(?:slnx?|[cf]sproj)$/, 'src/ tests/', '*.csproj *.fsproj *.sln* Directory.* obj/'),
+  kind(/^pubspec\.yaml$/, 'lib/ test/', 'pubspec.yaml pubspec.lock'),
+  kind(/^build\.zig$/, 'src/', 'build.zig build.zig.zon zig-out/'),
+  kind(/\.cabal$|^stack\.yaml$/, 'src/', '*.cabal cabal.project* stack.yaml* Setup.hs dist-newstyle/'),
+  kind(/^dune-project$/, 'lib/ test/', 'dune-project *.opam _build/'),
+  kind(/\.rockspec$/, 'spec/', '*.rockspec'),
+  kind(/^(?:cpanfile|dist\.ini|(?:Makefile|Build)\.PL)$/, 'lib/ t/', 'cpanfile dist.ini Makefile.PL Build.PL blib/'),
   kind(
     /^(?:alembic\.ini|manage\.py|knexfile\.[cm]?[jt]s|prisma\/|artisan|ormconfig\.\w+|drizzle\.config\.ts)$/,
     'migrations/',
@@ -60,10 +71,13 @@ const ALL_EXCLUDED = [...new Set([...KINDS.flatMap(({ excludes }) => excludes), 
 const MANIFESTS = (
   'package.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml yarn.lock bun.lock* deno.json* ' +
   'deno.lock go.mod go.sum go.work* Cargo.toml Cargo.lock pyproject.toml setup.py setup.cfg requirements*.txt Pipfile* ' +
-  'poetry.lock uv.lock Gemfile* gems.rb gems.locked *.gemspec composer.json composer.lock pom.xml *.gradle *.gradle.kts'
+  'poetry.lock uv.lock Gemfile* gems.rb gems.locked *.gemspec composer.json composer.lock pom.xml *.gradle *.gradle.kts ' +
+  'build.sbt project.clj deps.edn mix.exs mix.lock Package.swift Package.resolved *.csproj *.fsproj Directory.* ' +
+  'pubspec.yaml pubspec.lock build.zig build.zig.zon *.cabal cabal.project* stack.yaml* dune-project *.opam *.rockspec ' +
+  'cpanfile dist.ini Makefile.PL Build.PL'
 ).split(' ');
-/** Files that list the sources of a C program. */
-const BUILD_FILES = 'Makefile Makefile.am configure.ac meson.build'.split(' ');
+/** Files at the root that list the sources of a C program. */
+const BUILD_FILES = 'Makefile Makefile.am configure.ac CMakeLists.txt meson.build meson_options.txt'.split(' ');
 const INSTRUCTIONS = ['{AGENTS,CLAUDE,GEMINI}.md'];
 /** Folders that are proposed nonetheless if git tracks files in them. */
 const OUTPUT = /^(?:build|out|obj|bin|output|tmp|temp|logs?)$/;
@@ -104,12 +118,17 @@ export function editScope(
   const program = folders.filter(
     (name) => !ASIDE.test(name) && !NOTES.test(name) && !isTestFolder(name) && holdsName(tree, name, isCode),
   );
+  const buildFiles = BUILD_FILES.filter((name) => names.includes(name) && !EXCLUDED.includes(name));
   const isFlat = program.length === 0 && (code.length > 0 || folders.length === 0);
   if (isFlat || folders.length > MAX_NAMED) {
     const usual = kinds.flatMap(({ excludes }) => excludes);
     return [
       '.',
-      ...excluded(['.*', ...usual, ...INSTRUCTIONS, ...existingExclusions(tree, names, folders), ...git.ignored]),
+      ...excluded([
+        ...['.*', ...usual, ...INSTRUCTIONS, ...buildFiles.map((name) => `/${name}`)],
+        ...existingExclusions(tree, names, folders),
+        ...git.ignored,
+      ]),
     ];
   }
   const hasTests = folders.some(isTestFolder) || program.some((name) => holdsName(tree, name, isTestFolder));
@@ -125,7 +144,11 @@ export function editScope(
   const atRoot = files.filter((name) => globs.some((glob) => matches(glob, name)));
   return [
     ...new Set([...places, ...globs.sort().map(asGrant).filter(isValid)]),
-    ...excluded([...INSTRUCTIONS, ...existingExclusions(tree, atRoot, folders)]),
+    ...excluded([
+      ...INSTRUCTIONS,
+      ...buildFiles.filter((name) => atRoot.includes(name)).map((name) => `/${name}`),
+      ...existingExclusions(tree, atRoot, folders),
+    ]),
   ];
 }
 
@@ -150,7 +173,7 @@ export function withManifests(scope: readonly string[], tree: DiskTree): readonl
   const patterns = manifestPatterns(tree);
   return [
     ...(scope[0] === '.' ? [] : manifestsIn(tree).map(asGrant).filter(isValid)),
-    ...scope.filter((place) => !patterns.some((pattern) => place === `!${pattern}`)),
+    ...scope.filter((place) => !patterns.some((pattern) => place === `!${pattern}` || place === `!/${pattern}`)),
   ];
 }
 

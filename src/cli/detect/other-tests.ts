@@ -48,14 +48,27 @@ const RAKE_TASKS = [
   ['spec', /\bRSpec::Core::RakeTask\b|\btask[ (]+[:'"]?spec\b/],
 ] as const;
 
+/** The test command of a build tool, by the file at the root that shows that the project uses it. */
+const BUILD_TOOLS: readonly (readonly [sign: RegExp, run: string])[] = [
+  [/^build\.sbt$/, 'sbt test'],
+  [/^project\.clj$/, 'lein -o test'],
+  [/^mix\.exs$/, 'mix test'],
+  [/\.slnx?$/, 'dotnet test --no-restore'],
+  [/^pubspec\.yaml$/, 'dart test'],
+  [/^build\.zig$/, 'zig build test'],
+  [/^dune-project$/, 'dune test'],
+  [/^\.busted$/, 'busted'],
+];
+
 /**
- * Java, Ruby, PHP, Elixir, shell (bats), CMake, Meson and autotools. Commands get no network, so a build tool must not
- * look for newer packages. The last three build in a temporary folder: CMake and Meson keep the path of the folder, and
+ * All but JavaScript, Rust, Go and Python. Commands get no network, so a build tool must not look for newer packages.
+ * CMake, Meson and autotools build in a temporary folder: CMake and Meson keep the path of the folder, and
  * autotools write generated files next to the sources.
  */
 export function otherTests(tree: DiskTree): readonly FoundTest[] {
   const names = new Set(tree.list(''));
   const has = (...all: string[]): string | undefined => all.find((name) => names.has(name));
+  const named = (sign: RegExp): string | undefined => [...names].find((name) => sign.test(name));
   const found = (because: string | undefined, run: readonly string[], report: FoundTest['report'] = 'none') =>
     because === undefined ? [] : [{ run, report, because }];
   const bundled = names.has('Gemfile') || names.has('gems.rb') ? ['bundle', 'exec'] : [];
@@ -65,6 +78,9 @@ export function otherTests(tree: DiskTree): readonly FoundTest[] {
   const rakeTask = RAKE_TASKS.find(([, sign]) => sign.test(rakefile))?.[0];
   // A repository with several of these build files builds the same program with each; the first one counts.
   const buildSystems = [
+    ...found(has('Package.swift'), ['swift', 'test']),
+    ...found(has('stack.yaml'), ['stack', 'test']),
+    ...found(named(/\.cabal$/), ['cabal', 'test', 'all', '--offline']),
     ...found(isTested ? 'CMakeLists.txt' : undefined, [
       ...['sh', '-c'],
       'b=$(mktemp -d) && cmake -S . -B $b && cmake --build $b && ctest --test-dir $b --output-on-failure',
@@ -93,7 +109,11 @@ export function otherTests(tree: DiskTree): readonly FoundTest[] {
     ...found(has('phpunit.xml', 'phpunit.xml.dist'), ['vendor/bin/phpunit', '--log-junit', JUNIT_FILE], {
       junit: JUNIT_FILE,
     }),
-    ...found(has('mix.exs'), ['mix', 'test']),
+    ...found(
+      tree.list('t').find((name) => name.endsWith('.t')),
+      ['prove', '-lr', 't'],
+    ),
+    ...BUILD_TOOLS.flatMap(([sign, run]) => found(named(sign), run.split(' '))),
     ...found(bats, ['bats', '--tap', bats ?? ''], 'tap'),
     ...buildSystems.slice(0, 1),
   ];
@@ -115,6 +135,14 @@ export function scriptTest(tree: DiskTree): FoundTest | null {
     if (shell !== undefined) return { run: [shell, path], report: 'none', because: path };
   }
   return null;
+}
+
+/** Deno's tests, unless package.json names a test script, which may run on Deno itself. */
+export function denoTest(tree: DiskTree): FoundTest | null {
+  const because = ['deno.json', 'deno.jsonc'].find((file) => tree.read(file) !== null);
+  if (because === undefined) return null;
+  const hasTask = /"test"\s*:\s*["{]/.test(tree.read(because) ?? '');
+  return { run: hasTask ? ['deno', 'task', 'test'] : ['deno', 'test', '--allow-all'], report: 'none', because };
 }
 
 /** pytest, if a file mentions it; run by the environment manager whose lock file exists. */

@@ -14,12 +14,8 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
     'a package manager runs its commands',
     splitWords(`
       package.json .pnpmfile.cjs binding.gyp .yarn/** composer.json deno.json deno.jsonc
-    `),
-  ],
-  [
-    'a package manager runs its commands',
-    splitWords(`
       setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile gems.rb *.gemspec .cargo/**
+      mix.exs Package.swift *.cabal Setup.hs *.opam *.rockspec pubspec.yaml
     `),
   ],
   [
@@ -27,7 +23,8 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
     splitWords(`
       package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml bun.lock bun.lockb deno.lock
       Cargo.lock poetry.lock uv.lock Pipfile Pipfile.lock requirements*.txt Gemfile.lock gems.locked composer.lock
-      go.mod go.sum
+      go.mod go.sum mix.lock Package.resolved pubspec.lock deps.edn cpanfile packages.lock.json stack.yaml*
+      cabal.project*
     `),
   ],
   [
@@ -37,6 +34,7 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
       .justfile Taskfile.yml Taskfile.yaml noxfile.py tox.ini tasks.py build.gradle build.gradle.kts settings.gradle
       settings.gradle.kts gradlew gradlew.bat mvnw mvnw.cmd pom.xml build.xml BUILD BUILD.bazel WORKSPACE MODULE.bazel
       *.bzl SConstruct wscript flake.nix shell.nix default.nix Gruntfile.* gulpfile.* *.config.{js,cjs,mjs,ts,cts,mts}
+      build.sbt project.clj *.csproj *.fsproj *.props *.targets build.zig dune dune-project Makefile.PL Build.PL dist.ini
       .*rc.{js,cjs,mjs,ts} conftest.py sitecustomize.py usercustomize.py *.pth
     `),
   ],

@@ -240,7 +240,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect([from.state.denials, to.state.denials]).toEqual([0, 1]);
   });
 
-  it('leaves tools that the program omits to the SDK', async () => {
+  it('lets the SDK answer calls of tools that the program omits', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const { tools, instructions, options, model } = await prepare(agentSession(session), [read, end]);

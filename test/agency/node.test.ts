@@ -77,7 +77,7 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     expect(broken).toMatchObject({ ok: false, error: { code: 'invalid-registry' }, meta: { 'agent-id': 'x' } });
   });
 
-  it('happens once for each key, for callers at once, later, and after a restart', async () => {
+  it('happens once for each key, for parallel and later callers and after a restart', async () => {
     const agent = await countingAgent(30);
     const node = nodeWith(`x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`);
     const replies = await Promise.all([1, 2, 3].map(() => node.run(run('x'), alone('k'))));
@@ -161,7 +161,7 @@ describe('the envelope of a driver', () => {
 });
 
 describe('an agent on another node', () => {
-  it('answers as a local one does, byte for byte, also with errors', async () => {
+  it('gives the same answers and errors as a local agent, byte for byte', async () => {
     const there = await served('x: { location: local, driver: scripted, replies: [a view] }');
     const tokenFile = join(folder(), 'token');
     writeFileSync(tokenFile, there.tokens.ofNode('a'));

@@ -145,7 +145,7 @@ describe('par-bell', () => {
     expect([asked, document.contributions()]).toEqual([['x', 'y', 'y'], { x: 'from x', y: 'from y' }]);
   });
 
-  it('continues after its process was killed: nobody who contributed is asked again', async () => {
+  it('continues after its process was killed, and asks no contributor again', async () => {
     const slow = await countingAgent(60_000);
     const state = folder();
     const agency = join(state, 'agency');

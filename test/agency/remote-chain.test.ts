@@ -74,7 +74,7 @@ describe.skipIf(!canMakeMachines())('a chain with a run on another machine', () 
     expect(await b.ended('verify', session.id)).toBe(0);
   }, 900_000);
 
-  it('goes on after kill -9 of its process: the same call gets the reply of the same run', async () => {
+  it('continues after kill -9 of its process, and the repeated call gets the reply of the same run', async () => {
     const { a, b, ask, session } = await machines('held');
     const cut = ask('once');
     while ((await a.call('starts', '\nonce')) === 0) await sleep(20);

@@ -25,7 +25,7 @@ async function farAgent(workMs: number) {
 }
 
 describe('a run on another node', () => {
-  it('outlives the wait of its caller: the same key gets the late reply, and a longer wait does not end with a shorter one', async () => {
+  it('outlives the wait of its caller, and the same key gets the late reply', async () => {
     const { agent, agents } = await farAgent(300);
     const node = nodeWith(agents);
     const [short, long] = await Promise.all([
@@ -115,7 +115,7 @@ describe('a run on another node', () => {
     await until(() => agent.left() === 2);
   });
 
-  it('that another process of this machine has cannot be cancelled here, and does not keep this node open', async () => {
+  it('that another process started cannot be cancelled here, and does not keep this node open', async () => {
     const registry = agencyWith('x: { location: local, driver: scripted, replies: [a view] }');
     const journal = { begin: () => ({ is: 'elsewhere' }), close: () => {} } as unknown as RunJournal;
     const never = () => Promise.reject(new Error('not here'));
@@ -133,7 +133,7 @@ describe('a run on another node', () => {
   });
 });
 
-it('a run whose process id belongs to a younger process was interrupted', () => {
+it('a run whose process id now belongs to a younger process counts as interrupted', () => {
   const file = join(folder(), 'j.db');
   const first = openRunJournal(file);
   first.begin('k', 'd');

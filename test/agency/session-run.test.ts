@@ -105,7 +105,7 @@ function verdict(entries: readonly Entry[], { specs, config }: Session) {
   return audit.verdict().violations.filter(({ rule }) => rule !== 'pin');
 }
 
-it('a chain from here to another machine and back is one session, with the response as fruit', async () => {
+it('a run on another machine is a step of one session, with the response as fruit', async () => {
   const { agent, open } = await twoNodes();
   const session = await open();
   await session.start('control');
@@ -179,7 +179,7 @@ it('the time of a wait is added to the limit of the visit', async () => {
   expect(deadline() - before).toBe(waitedMs);
 });
 
-it('delegates say which agency peripherals may be run, with tools only by `own` and in a mode that acts', async () => {
+it('delegates name the agency peripherals that may run, with tools only by `within: own` and in a mode that allows acting', async () => {
   const { agent, open } = await twoNodes();
   const session = await open();
   await session.start('control');

@@ -64,7 +64,7 @@ it(`${AT_ONCE / 4} parallel overlays keep their changes apart`, async () => {
   expect(fs.readdirSync(join(root, 'src'))).toEqual(['a']);
 });
 
-it('parallel edits keep every file complete', async () => {
+it('parallel edits leave every file complete', async () => {
   const shell = shellBackend(await detectSandbox());
   const root = repository();
   const many = Array.from({ length: 24 }, (_, at) => at);

@@ -435,7 +435,7 @@ describe('a gap is reported', () => {
   });
 });
 
-it('finds a removed and a changed reframe', async () => {
+it('the audit finds a removed and a changed reframe', async () => {
   const on = await world({ backend: answering({ verdict: 'fail' }) });
   const { session } = on;
   await session.start('explore');

@@ -100,7 +100,7 @@ describe('the inferred tightest spec', () => {
     expect(seen['deploy']?.commands).toContain('push');
   });
 
-  it('names what was granted but never used', async () => {
+  it('names permissions that were granted but never used', async () => {
     const { slack } = await inferred();
     const lines = slack.map(({ peripheral, what, granted }) => `${peripheral}: ${what}: ${granted}`);
     expect(lines).toContain('chat: peripheral: chat');
@@ -112,7 +112,7 @@ describe('the inferred tightest spec', () => {
     expect(lines).not.toContain('edit: write: src/');
   });
 
-  it('refuses what was not done', async () => {
+  it('refuses calls that no session made', async () => {
     const { specs } = await inferred();
     const loaded = await reload(specs);
     const at = await world({ specs: { ...loaded, hash: loaded.hash } });

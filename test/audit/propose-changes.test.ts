@@ -30,7 +30,7 @@ describe('changes from reviews', async () => {
     expect(next.hash).not.toBe(specs.hash);
   });
 
-  it('leave the rest to the author: a tool that acts, two possible peripherals, a rare problem', () => {
+  it('do not include a tool that acts, a tool with two possible peripherals, or a rare problem', () => {
     const acts = review(['explore'], '1 × denied: tool-not-allowed (write)', '1 × failed: read, gone');
     const two = review(['explore', 'edit'], '1 × denied: tool-not-allowed (musn-log)');
     const rare = review(['explore'], '1 × time limit of explore passed');

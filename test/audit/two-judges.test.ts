@@ -187,7 +187,7 @@ describe('the gate and the audit agree', () => {
       { numRuns: 2000 },
     ));
 
-  it('on which paths a scope grants to write, with globs and exclusions', () => {
+  it('on which paths a scope allows to write, with globs and exclusions', () => {
     const part = fc.constantFrom(
       '*',
       '**',

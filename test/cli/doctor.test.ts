@@ -235,7 +235,7 @@ describe('doctor', () => {
     });
   });
 
-  it('names what an untrusted configuration file disables', async () => {
+  it('names the settings that an untrusted configuration file cannot enable', async () => {
     const found = await finding('hopgate.yaml', { 'hopgate.yaml': 'test: [{run: [make]}]\n' });
     expect(found).toMatchObject({ status: 'missing', without: 'It only narrows; left out: test.' });
   });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { commitAll, machine } from './run.ts';
 
-it('explain --session answers as the session would now: by its place, its mode and its past', async () => {
+it('explain --session answers as the session would answer now, by its place, mode and evidence', async () => {
   const { root, run, feed } = machine({ 'src/a.txt': 'a\n' });
   commitAll(root);
   const sessions: string[] = [];

@@ -73,7 +73,7 @@ describe('verify --inhabited', () => {
     expect(code).toBe(0);
   });
 
-  it('fails a session that a script drove, although it kept to the spec', async () => {
+  it('fails a session that a script drove within the spec', async () => {
     const on = machine({ 'a.txt': 'a' });
     const { id, file } = await driven(on);
     expect(existsSync(file)).toBe(false);

@@ -170,7 +170,7 @@ describe('a file system error', () => {
   });
 });
 
-it('says in one line that the output cannot be written', () => {
+it('a full disk behind the output is reported in one line', () => {
   const full = openSync('/dev/full', 'w');
   const { status, stderr } = spawnSync(process.execPath, ['src/cli/main.ts', '--help'], {
     stdio: ['ignore', full, 'pipe'],

@@ -95,7 +95,7 @@ describe('a read-only state folder', () => {
 
 describe('a state folder that this user may not open', () => {
   it.each(['sessions', 'log s-', 'verify', 'status', 'approve', 'grants'])(
-    'is named by hopgate %s, and never passes for an empty one',
+    'is named by hopgate %s, which never treats the folder as empty',
     async (words) => {
       const argv = words.split(' ');
       const { here } = await withSession();

@@ -82,7 +82,7 @@ describe('a line typed into the shell', () => {
     expect(unknown.out).toMatch(/mode-not-allowed: .*dance[\s\S]*peripheral +explore/);
   });
 
-  it('names from the start all that deploy will need, and a message still at the last hop', async () => {
+  it('names all requirements of deploy from the start, and names a missing message at the last hop', async () => {
     const here = machine({
       ...FILES,
       'run.sh': 'echo 1..1; echo ok 1\n',
@@ -185,7 +185,7 @@ describe('the words of a typed line', () => {
     ['bash "ls"', ['"ls"']],
     ['bash "ls -la', ['"ls -la']],
     ['bash', []],
-  ])('are one word after bash: %s', (line, words) => expect(parseLine(line).words).toEqual(words));
+  ])('are one argument after bash: %s', (line, words) => expect(parseLine(line).words).toEqual(words));
 
   it('may be one JSON object, but not of a verb with options', () => {
     expect(parseLine(`edit {"path":"a","old":"x\\ny","new":""}`).given).toEqual({ path: 'a', old: 'x\ny', new: '' });

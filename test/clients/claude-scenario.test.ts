@@ -141,7 +141,7 @@ describe.skipIf(!CLAUDE_BIN)('edits of a sub-agent of Claude Code', () => {
 });
 
 describe.skipIf(!CLAUDE_BIN)('Claude Code whose hooks were removed', () => {
-  it('is noticed by its own transcript: at the end of the run, and by verify --inhabited', async () => {
+  it('is noticed by its own transcript, at the end of the run and by verify --inhabited', async () => {
     const bypassing = join(world.folder, 'claude');
     const [hooks, plugin] = ['hooks/hooks.json', '--plugin-dir'];
     writeFileSync(

@@ -316,7 +316,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(run.stderr).not.toContain('WARNING');
   });
 
-  it('reads at once in plan mode, where Claude Code refuses hopgate’s moves, and may stop', async () => {
+  it('reads at once in plan mode, in which Claude Code refuses hopgate’s moves, and may stop', async () => {
     const change = call('Edit', { file_path: world.path('src/a.js'), old_string: 'one', new_string: 'two' });
     const script = [
       call('Read', { file_path: world.path('src/a.js') }),

@@ -51,7 +51,7 @@ describe.skipIf(!CLAUDE_BIN)('a Claude Code user’s own rules', () => {
     },
   );
 
-  it('that ask are asked about the agent’s command, not about the runner', async () => {
+  it('ask about the agent’s command, not about hopgate’s runner', async () => {
     const run = await inEdit(
       [bash('touch src/b.js'), bash('echo x > src/c.js')],
       { ask: ['Bash(echo:*)'] },

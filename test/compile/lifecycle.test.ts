@@ -26,7 +26,7 @@ it('a lifecycle has its peripheral’s name', () => expect(lifecycle('test').id)
 it('a lifecycle accepts steps while it is active', () =>
   expect(after('test', '!step', '!stop', 'start', 'step', 'step', '!start')).toBe('active'));
 
-it('a lifecycle has no step without tools, no expiry without limits, and no interruption without an acting tool', () => {
+it('a lifecycle accepts steps only with tools, expiry only with limits, and interruption only with an acting tool', () => {
   expect(after('chat', 'start', '!step', '!expire', '!interrupt', 'stop')).toBe('stopped');
   expect(after('explore', 'start', 'step', '!expire', '!interrupt', 'stop')).toBe('stopped');
   expect(after('test', 'start', 'step', 'expire', '!interrupt', 'stop')).toBe('stopped');

@@ -190,7 +190,7 @@ describe('buildMachine', () => {
     expect(() => buildMachine(broken)).toThrow(`cannot build m:\n${problems.join('\n')}`);
   });
 
-  it('finds no state on the prototype', () => {
+  it('accepts no property of the prototype as a state', () => {
     expect(machineProblems(config({ initial: 'toString' }))).toHaveLength(1);
     expect(machineProblems(config({ states: { a: { on: { go: { target: 'valueOf' } } }, b: {} } }))).toHaveLength(1);
   });

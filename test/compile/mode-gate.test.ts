@@ -20,17 +20,17 @@ const go = (mode: Mode, type: string, some: Partial<RequirementFacts> = {}) => {
 describe('the mode gate', () => {
   it('starts in discuss', () => expect(machine.config.initial).toBe('discuss'));
 
-  it('always allows discuss to diagnose', () => {
+  it('always allows the change from discuss to diagnose', () => {
     expect(go('discuss', 'to.diagnose')).toBe('diagnose');
     expect(advance(machine, at(machine, 'discuss'), { type: 'to.diagnose' }).taken).toBe(true);
   });
 
-  it('allows diagnose to execute only with an approval', () => {
+  it('allows the change from diagnose to execute only with an approval', () => {
     expect(go('diagnose', 'to.execute', { approved: true })).toBe('execute');
     expect(go('diagnose', 'to.execute', { summary: 'approved', by: 'operator' })).toBe(null);
   });
 
-  it('allows execute to discuss only with a summary', () => {
+  it('allows the change from execute to discuss only with a summary', () => {
     expect(go('execute', 'to.discuss', { summary: 'fixed the parser' })).toBe('discuss');
     expect(go('execute', 'to.discuss', { summary: ' ' })).toBe(null);
     expect(go('execute', 'to.discuss', { approved: true })).toBe(null);

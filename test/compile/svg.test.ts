@@ -144,7 +144,7 @@ describe('the layout of the picture', () => {
   });
 });
 
-it('uses no CSS variables, which librsvg does not know: it would paint everything black', async () => {
+it('a drawing uses no CSS variables, because librsvg would paint everything black', async () => {
   expect(await renderSvg(await loadSpecs('default'))).not.toMatch(/var\(|--[a-z]/);
 });
 

@@ -61,7 +61,7 @@ export function describeEnvironment(
       await expect(world.step('look')).rejects.toMatchObject({ code: 'game-over' });
     });
 
-    it('has an identity that each command changes, refused ones included', async () => {
+    it('has an identity that each command changes, also a refused one', async () => {
       const identities = [turnIdentity(await world.reset({ seed: 3 }))];
       for (const command of ['look', 'look', 'nonsense', 'nonsense'])
         identities.push(turnIdentity(await world.step(command)));

@@ -168,7 +168,7 @@ export function describeEvidenceStore(
         expect(await all('s-1')).toEqual([]);
       });
 
-      it('refuses a write after another head than the current one', async () => {
+      it('refuses an append that does not follow the current head', async () => {
         await write([opening('s-1')]);
         const lease = await store.acquire('s-1', 'w-1', TTL);
         const next = draft({ id: 'next' });
@@ -225,7 +225,7 @@ export function describeEvidenceStore(
         await rejects(second, 'chain-conflict', /seq 0/);
       });
 
-      it('takes an empty batch as a renewal', async () => {
+      it('renews the lease for an empty batch', async () => {
         const lease = await store.acquire('s-1', 'w-1', TTL);
         now += TTL - 1;
         expect(await store.append(lease, EMPTY_CHAIN, [])).toEqual([]);
@@ -254,7 +254,7 @@ export function describeEvidenceStore(
         expect(await store.acquire('s-1', 'w-1', TTL)).toMatchObject({ until: now + TTL });
       });
 
-      it('can be taken over after its end, which is noted; then the first writer is refused', async () => {
+      it('can be taken over after its end, which is noted, and the first writer is then refused', async () => {
         const first = await store.acquire('s-1', 'w-1', TTL);
         await store.append(first, EMPTY_CHAIN, [opening('s-1')]);
         now += TTL;
@@ -268,7 +268,7 @@ export function describeEvidenceStore(
         expect((await store.notes())[1]?.message).toMatch(/w-2 took over session s-1/);
       });
 
-      it('that a clock in the future gave ends at most one ttl after somebody else asked for it', async () => {
+      it('that was given by a clock in the future ends at most one ttl after another writer asked for it', async () => {
         now += 10 ** 9;
         await store.acquire('s-1', 'w-1', TTL);
         now -= 10 ** 9;
@@ -307,7 +307,7 @@ export function describeEvidenceStore(
         expect(await store.keptFold?.('s-2')).toBeNull();
       });
 
-      it('stores a fold for the holder of the lease, which stays; another one stores nothing', async () => {
+      it('stores a fold for the lease’s holder, who keeps the lease, and none for another writer', async () => {
         const { keepFold } = store;
         if (!keepFold) return;
         const fold = { head: { seq: 0, hash: 'f'.repeat(64) }, text: 'in the middle' };

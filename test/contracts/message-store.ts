@@ -122,7 +122,7 @@ export function describeMessageStore(
       expect(await messages.wait(wait('m-5', 'a', 'b@o'))).toEqual(['a', 'b@o', 'a']);
     });
 
-    it('collects the mail for each machine: messages that it may not have, and receipts of its own', async () => {
+    it('collects for each machine the messages that it has not confirmed, and the receipts of messages that came from it', async () => {
       expect(await messages.nodes()).toEqual([]);
       await messages.addNode('n');
       await messages.addNode('n');

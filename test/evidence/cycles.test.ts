@@ -27,7 +27,7 @@ describe('a learning round', () => {
     expect(rounds(select('a'), settle('a', 'deferred'), settle('a', 'failed'))).toEqual(['a e0 failed e2']);
   });
 
-  it('of the same pattern is ended by its own outcome: the named one, or the last open one', () => {
+  it('is ended by the outcome that names it, and otherwise the last open round of the pattern is ended', () => {
     expect(rounds(select('a'), select('a'), settle('a', 'success'))).toEqual(['a e0 - - open', 'a e1 success e2']);
     expect(rounds(select('a'), select('a'), settle('a', 'failed', { psr: 'e0' }))).toEqual([
       'a e0 failed e2',

@@ -236,7 +236,7 @@ describe('the expectation of an exit', () => {
       { expected: null, actual: 'slower', magnitude: null },
     ]));
 
-  it('uses the verdict of acting tools too, but not of a failed one', () => {
+  it('uses the verdict of acting tools too, but not of a failed tool', () => {
     const claim = denial('exit-not-met', 'test', { exit: 'pass' });
     expect(deriveReview(sealedEntries(outcome('run', { verdict: 'flaky' }), claim), {}).prediction_errors).toHaveLength(
       1,

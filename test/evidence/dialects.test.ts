@@ -22,7 +22,7 @@ describe('a record of any dialect', () => {
     for (const value of [null, undefined, 'a', 1, [], [{}]]) expect(normalisedFields(value)).toBeNull();
   });
 
-  it('yields the first of several fields that has a value', () => {
+  it('yields the value of the first field that has one', () => {
     expect(firstOf({ a: null, b: 0, c: 1 }, ['x', 'a', 'b', 'c'])).toBe(0);
     expect(firstOf({ a: null }, ['a', 'x'])).toBeUndefined();
   });

@@ -132,7 +132,7 @@ describe('an entry', () => {
 });
 
 describe('the answer to a query', () => {
-  it('has the newest first; at the same time the ephemeral before the durable, then the last', () => {
+  it('has the newest entries first, and at equal times ephemeral entries before durable ones', () => {
     const sorted: QueryPosition[] = [
       { at: 2, ephemeral: false, nth: 0 },
       { at: 1, ephemeral: true, nth: 1 },

@@ -52,7 +52,7 @@ describe('a thread', () => {
     expect(projectThread(entries, SUBJECT, { now: START + HOUR, staleAfter: 60_000 })?.status).toBe('stalled');
   });
 
-  it('is closed by its last entry, and open again after another one', () => {
+  it('is closed by a last entry that concludes it, and open again after another entry', () => {
     const entries = entriesOf(goal, { id: 'a', inReplyTo: 'g' }, { id: 'c', claim: 'conclusion', inReplyTo: 'a' });
     expect(project(entries, 99)?.status).toBe('closed');
     const more = entriesOf(

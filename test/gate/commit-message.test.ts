@@ -36,7 +36,7 @@ const MESSAGES = [
   '\\n\\t\\\\',
 ];
 
-it.each(MESSAGES)('a commit with the message %j is granted where this one or none was approved', (text) => {
+it.each(MESSAGES)('a commit with the message %j is allowed if this message or none was approved', (text) => {
   const quoted = `'${text.replaceAll("'", "'\\''")}'`;
   for (const approved of [text, null]) {
     for (const args of [['-m', text], ['-a', `-m${text}`], [`--message=${text}`], ['--message', text], `-m ${quoted}`])
@@ -57,7 +57,7 @@ it.each<[approved: string, args: string[], verdict: string]>([
   ['x', ['-m=x'], REFUSED],
   ['a', ['-a'], 'granted'],
 ])(
-  'after an approval of the message %j, commit %j is judged by the message that git would store',
+  'after an approval of the message %j, the arguments %j are judged by the message that git would store',
   (approved, args, verdict) => {
     expect(judge('commit', args, approved)).toBe(verdict);
   },

@@ -86,19 +86,19 @@ describe('shortestWay', () => {
 });
 
 describe('the available actions', () => {
-  it('are none in a closed session', () => {
+  it('are empty in a closed session', () => {
     expect(availableActions(fixtureSpecs, { ...at('edit'), closed: true })).toMatchObject({
       tools: [],
       hops: [],
       modes: [],
     });
   });
-  it('are hops without tools in an expired visit', () => {
+  it('contain hops but no tools in an expired visit', () => {
     const expired = availableActions(fixtureSpecs, viewOf({ visit: visitTo('test', { status: 'expired' }) }));
     expect(expired.tools).toEqual([]);
     expect(expired.hops.length).toBeGreaterThan(0);
   });
-  it('are the default starts at first, and later also what closes a session', () => {
+  it('are the default starts in a new session, and later the peripherals that a closing session may enter', () => {
     const starts = (visits: { [id: string]: number }) =>
       availableActions(fixtureSpecs, viewOf({ visits })).hops.map(({ to }) => to);
     expect(starts({}).toSorted()).toEqual(['chat', 'explore']);

@@ -13,7 +13,7 @@ import { isDeep } from '../depth.ts';
 
 // It starts three programs.
 it.runIf(isDeep)(
-  'a message is delivered again, with the same id, after kill -9 between its delivery and the next turn',
+  'a message is delivered again with the same id after kill -9 between its delivery and the next turn',
   async () => {
     const world = makeWorld();
     const store = sqliteStore(join(ensureStateDir(world.root, world.env), 'evidence.db'));

@@ -77,7 +77,7 @@ describe('a bell', () => {
     await expectClean(b);
   });
 
-  it('to nobody is refused with the addresses that exist', async () => {
+  it('to an unknown address is refused with the existing addresses', async () => {
     const refused = await a.step({ tool: 'bell', args: { to: 'carl', text: 'hi' } });
     expect(refused).toMatchObject({
       ok: false,
@@ -85,7 +85,7 @@ describe('a bell', () => {
     });
   });
 
-  it('must refer to a message of the session if it answers', async () => {
+  it('must refer to a message of the session if it is an answer', async () => {
     const refused = await a.step({ tool: 'bell', args: { to: 'bob', text: 'yes', act: 'answer', ref: 'm-1' } });
     expect(refused).toMatchObject({ ok: false, denial: { code: 'invalid-action' } });
   });

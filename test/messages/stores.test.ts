@@ -61,32 +61,35 @@ it('an inbox has news as soon as another program or the same one has sent it a m
   await other.close();
 });
 
-it.skipIf(process.platform !== 'linux')('the wait of a killed session is over, and its resume removes it', async () => {
-  const root = mkdtempSync(join(tmpdir(), 'messages-'));
-  const file = join(root, 'evidence.db');
-  const store = sqliteStore(file);
-  const script = join(import.meta.dirname, 'whistler.ts');
-  const whistler = spawn(process.execPath, [script, file, root, 'person:operator'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const id = String((await once(whistler.stdout, 'data'))[0]).trim();
-  const messages = store.messages!;
-  const back = { id: 'm-back', waiter: 'person:operator', target: `session:${id}`, until: Date.now() + 600_000 };
-  expect(await messages.wait(back)).toEqual(['person:operator', `session:${id}`, 'person:operator']);
-  whistler.kill('SIGKILL');
-  await once(whistler, 'exit');
-  expect(await messages.waits(0)).toEqual([]);
-  expect(await messages.wait(back)).toBeNull();
-  await messages.endWait(back.id);
+it.skipIf(process.platform !== 'linux')(
+  'the wait of a killed session has no effect, and a resume removes the wait',
+  async () => {
+    const root = mkdtempSync(join(tmpdir(), 'messages-'));
+    const file = join(root, 'evidence.db');
+    const store = sqliteStore(file);
+    const script = join(import.meta.dirname, 'whistler.ts');
+    const whistler = spawn(process.execPath, [script, file, root, 'person:operator'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const id = String((await once(whistler.stdout, 'data'))[0]).trim();
+    const messages = store.messages!;
+    const back = { id: 'm-back', waiter: 'person:operator', target: `session:${id}`, until: Date.now() + 600_000 };
+    expect(await messages.wait(back)).toEqual(['person:operator', `session:${id}`, 'person:operator']);
+    whistler.kill('SIGKILL');
+    await once(whistler, 'exit');
+    expect(await messages.waits(0)).toEqual([]);
+    expect(await messages.wait(back)).toBeNull();
+    await messages.endWait(back.id);
 
-  // A process whose end cannot be detected, because it ran in a container.
-  const db = new DatabaseSync(file);
-  db.exec("UPDATE waits SET holder = ''");
-  db.close();
-  expect(await messages.waits(0)).toHaveLength(1);
-  const session = await openSession({ root, agent: 'ann', store, session: id });
-  expect(await session.settle()).toMatchObject({ ok: true });
-  expect(await messages.waits(0)).toEqual([]);
-  await session.detach();
-  await store.close();
-});
+    // A process whose end cannot be detected, because it ran in a container.
+    const db = new DatabaseSync(file);
+    db.exec("UPDATE waits SET holder = ''");
+    db.close();
+    expect(await messages.waits(0)).toHaveLength(1);
+    const session = await openSession({ root, agent: 'ann', store, session: id });
+    expect(await session.settle()).toMatchObject({ ok: true });
+    expect(await messages.waits(0)).toEqual([]);
+    await session.detach();
+    await store.close();
+  },
+);

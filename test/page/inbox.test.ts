@@ -173,7 +173,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await page.evaluate('window.hacked')).toBeUndefined();
     });
 
-    it.runIf(isDeep)('notifies of a new request if the page is not seen', async () => {
+    it.runIf(isDeep)('notifies of a new request if the page is hidden', async () => {
       const { served, move, execute } = await waiting();
       const { page, context } = await open(served);
       await context.grantPermissions(['notifications']);

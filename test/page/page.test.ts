@@ -140,7 +140,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await page.locator('.diff ins').textContent()).toBe('+ after');
     });
 
-    it('finds rows by tool, path and denial code', async () => {
+    it('searches rows by tool, path and denial code', async () => {
       const { page } = await show('one.html');
       const found = async (words: string) => {
         await page.getByLabel('Search the entries').fill(words);
@@ -160,7 +160,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('keeps few rows of a long session in the document', async () => {
+    it('has only a few rows of a long session in the document', async () => {
       const { page, answer, scrub } = await show('long.html');
       expect(await page.locator('.row').count()).toBeLessThan(60);
       expect(await answer('where')).toBe('test');

@@ -255,7 +255,7 @@ describe('the agency for A2A clients', () => {
     await expect(other.getTask({ tenant: '', id: done.id })).rejects.toThrow(/not found/i);
   });
 
-  it('keeps each task in the evidence of the node, which tells it again without the journal of runs', async () => {
+  it('keeps each task in the evidence of the node, from which a server without the journal of runs can answer', async () => {
     const agencyFolder = agencyWith('x: { location: local, driver: scripted, replies: [a view] }', TALK);
     const first = await serveWorld({}, { agencyFolder });
     const done = await sent(await clientOf(first), saying([text('hi')]));

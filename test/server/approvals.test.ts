@@ -43,7 +43,7 @@ describe('an approval over HTTP', () => {
     expect(denial.message).toContain('mary declined it: write a test first');
   });
 
-  it('that is a grant covers later requests, is listed, and is revoked at once', async () => {
+  it('can be a grant, which covers later requests, is listed, and can be revoked', async () => {
     const { served, id, mode, token, waiting } = await asking();
     const grant = { times: 5, minutes: 30 };
     const body = { verdict: 'yes', hash: waiting.hash, by: 'mary', grant };
@@ -68,7 +68,7 @@ describe('an approval over HTTP', () => {
     expect((await served.ask('POST /v1/grants/x/revoke', { body: {} })).json.error.code).toBe('unknown-grant');
   });
 
-  it('is for the request that a person read, and by the operator only', async () => {
+  it('counts only for the request that the person read, and only from the operator', async () => {
     const { served, token, waiting } = await asking();
     const body = { verdict: 'yes', hash: 'a'.repeat(64) };
     expect((await served.ask(`POST /v1/approvals/${waiting.id}`, { body })).json.error.path).toBe('body.hash');
@@ -118,7 +118,7 @@ describe('the activity log over HTTP', () => {
     expect((await served.ask(`GET /v1/sessions/${id}`)).json.steps).toBe(0);
   });
 
-  it('adds up the reviews', async () => {
+  it('sums up the reviews', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const post = (what: string, body: object) => served.ask(`POST /v1/sessions/${id}/${what}`, { token, body });

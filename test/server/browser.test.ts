@@ -96,7 +96,7 @@ describe.skipIf(CHROMIUM === undefined)(
       return read;
     };
 
-    it('gives nothing to a page of another port, host or name, and approves nothing for it', async () => {
+    it('reveals nothing to a page of another port, host or name, and approves nothing for such a page', async () => {
       const { served, context, at, waiting } = await loggedIn();
       const { port, cookies } = await elsewhere(served);
       const others = depth([], [`http://localhost:${port}`]);
@@ -116,7 +116,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(still).toMatchObject({ id: waiting.id, answer: null });
     });
 
-    it('gives nothing to a name that was bound to its address', async () => {
+    it('reveals nothing to a foreign name that resolves to the server’s address', async () => {
       const { served, context, waiting } = await loggedIn();
       const page = await context.newPage();
       const answer = await page.goto(`http://evil.test:${served.port}/v1/health`);

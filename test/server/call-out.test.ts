@@ -80,7 +80,7 @@ it.each(['hopgate hop', 'Emacs'])(
   },
 );
 
-it("a hop by the operator needs the operator's token of the repository", async () => {
+it('a hop by the operator needs the operator’s token', async () => {
   const { served, id } = await midGame();
   const hop = { op: 'hop', root: served.root, session: id, to: 'chat', exit: 'user-request', reason: 'out' } as const;
   const act = { ...hop, token: served.agent };

@@ -82,7 +82,7 @@ describe('the frames of a long session', () => {
     expect(read()).toBeLessThan(50);
   });
 
-  it('are the same as those from the first entry, in whatever order pages and new entries come', async () => {
+  it('are the same as frames from the first entry, in any order of pages and new entries', async () => {
     const act = fc.oneof(
       fc.record({ from: fc.nat(70), limit: fc.integer({ min: 1, max: 40 }) }),
       fc.constant('work' as const),

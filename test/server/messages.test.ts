@@ -27,7 +27,7 @@ async function messagesOf(served: Served, path: string, count: number, token = s
 }
 
 describe('messages over HTTP', () => {
-  it('go from a person to a session, are acknowledged there once, and show their receipts', async () => {
+  it('reach a session from a person, are acknowledged once, and have receipts', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const sent = await bellOf(served, `session:${id}`);
@@ -125,7 +125,7 @@ describe('messages over HTTP', () => {
     expect(nobody.json.error.remedy).toContain('agent:builder');
   });
 
-  it('are sent by a session’s agent as its session only, and never as a person', async () => {
+  it('are sent by an agent only in the name of its session, never as a person', async () => {
     const served = await serveWorld();
     const [one, other] = [await served.session(), await served.session()];
     const { id } = await bellOf(served, `session:${other.id}`);

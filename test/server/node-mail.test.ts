@@ -91,7 +91,7 @@ describe('messages between machines', () => {
     for (const served of [desk, laptop]) expect((await served.ask('GET /v1/inbox')).status).toBe(200);
   });
 
-  it('reach people, who are never mistaken for those of this machine', async () => {
+  it('reach people, who are distinguished from people of this machine', async () => {
     const { desk, laptop, far, near } = await twoMachines();
     await laptop.ask('POST /v1/bell', { body: { to: `session:${far.id}@desk`, text: 'Stop.' } });
     expect(await first(desk, far)).toMatchObject({ from: 'person:operator@laptop', author: 'operator@laptop' });
@@ -113,7 +113,7 @@ describe('messages between machines', () => {
     expect((await whistled).json).toMatchObject({ ok: true, answer: { text: '4780', from: `session:${far.id}@desk` } });
   });
 
-  it('are refused by the machine that has no such inbox, and the sender learns why', async () => {
+  it('are refused by a machine without such an inbox, and the sender gets the reason', async () => {
     const { laptop, near } = await twoMachines();
     const { json } = await ring(laptop, near, { to: 'agent:nobody@desk', text: 'a' });
     expect(await first(laptop, near)).toMatchObject({
@@ -230,7 +230,7 @@ describe('the mail of a node', () => {
     await world.close();
   });
 
-  it('names everything so that the other side reads the same name', () => {
+  it('translates an address into the name that the other machine uses', () => {
     const name = fc.stringMatching(/^[a-z:-]{1,9}$/);
     fc.assert(
       fc.property(name, name, name, (own, here, there) => {

@@ -48,7 +48,7 @@ describe('a token', () => {
     }
   });
 
-  it('of a role opens what its routes name, and nothing else', async () => {
+  it('opens exactly the routes of its role', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const tokens = { operator: served.operator, auditor: served.auditor, agent: served.agent, session: token };
@@ -86,7 +86,7 @@ describe('a token', () => {
     expect(before).toBe(2);
   });
 
-  it("of an agent never makes a request the operator's", async () => {
+  it('of an agent never makes a request in the operator’s name', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     for (const [what, body] of [

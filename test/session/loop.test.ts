@@ -353,7 +353,7 @@ describe('the result of a tool', () => {
     expect(backend.calls).toEqual([]);
   });
 
-  it('comes from a grant of the peripheral and the repository', async () => {
+  it('is limited by the scope of the peripheral and the settings of the repository', async () => {
     const grants: unknown[] = [];
     const spy = {
       name: 'spy',

@@ -202,7 +202,7 @@ describe('an acting call that another program runs', () => {
 });
 
 describe('read-only calls during a pending edit', () => {
-  it('do not end it, and are recorded after its outcome', async () => {
+  it('do not end the pending edit, and are recorded after its outcome', async () => {
     const at = await editing();
     const before = await admitted(at.session, readA);
     const edit = await admitted(at.session, editA);
@@ -226,7 +226,7 @@ describe('read-only calls during a pending edit', () => {
     expect(await next.conclude(edit, DONE)).toMatchObject({ recorded: false });
   });
 
-  it('end it if they are refused, so that the refusal is in order', async () => {
+  it('end the pending edit if they are refused, so that the refusal is in order', async () => {
     const at = await editing();
     const edit = await admitted(at.session, editA);
     expect(await at.session.admit({ tool: 'read', args: { path: '/etc/passwd' } })).toMatchObject({ ok: false });

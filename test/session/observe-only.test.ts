@@ -27,7 +27,7 @@ async function storedOf({ store, session }: Stage) {
   return Array.fromAsync(store.entries(session.id));
 }
 
-it('runs a call that enforcement would refuse, and records the refusal in its entry', async () => {
+it('an observe-only session runs a call that enforcement would refuse, and records the refusal in the entry', async () => {
   const at = await observing({ backends: [workspaceBackend()] });
   await at.session.start('explore');
   const wrote = await at.session.step({ tool: 'write', args: { path: 'lib/new.ts', content: 'x' } });
@@ -44,7 +44,7 @@ it('runs a call that enforcement would refuse, and records the refusal in its en
   expect(audit).toMatchObject({ observed: true, counts: { wouldRefuse: 2 } });
 });
 
-it('still refuses masks, protected names, wrong arguments and unknown tools', async () => {
+it('an observe-only session refuses masked files, protected names, wrong arguments and unknown tools', async () => {
   const { session } = await observing({ backends: [workspaceBackend(), answering()] });
   await session.start('explore');
   const codeOf = async (tool: string, args: Json) => {
@@ -60,7 +60,7 @@ it('still refuses masks, protected names, wrong arguments and unknown tools', as
   expect(await codeOf('web-fetch', { url: 'http://127.0.0.1:8080/' })).toBe('out-of-scope');
 });
 
-it('goes on after the limits, and asks nobody for an approval', async () => {
+it('an observe-only session continues after its limits, and requests no approval', async () => {
   const at = await observing({ approver: null, specs: withLimits(), backends: [answering()] });
   await at.session.start('explore');
   at.clock.advance(10);
@@ -96,7 +96,7 @@ it('a call that the audit would refuse without a record of it is a violation', a
   expect(await judged(() => {}, true)).toEqual(expect.arrayContaining(['tool', 'pin']));
 });
 
-it('both judges agree on every call of a session that only observes', async () => {
+it('the gate and the audit agree on every call of an observe-only session', async () => {
   const calls: readonly (readonly [string, Json])[] = [
     ['read', { path: 'src/a.ts' }],
     ['read', { path: '.env' }],
@@ -131,7 +131,7 @@ it('both judges agree on every call of a session that only observes', async () =
   );
 });
 
-it('sums up the refusals, and names the settings that fit', async () => {
+it('the report of observe-only sessions counts the refusals, and proposes settings', async () => {
   const at = await observing({ backends: [workspaceBackend(), answering()] });
   await at.session.start('explore');
   await at.session.step({ tool: 'write', args: { path: 'lib/new.ts', content: 'x' } });
@@ -162,7 +162,7 @@ it('only a file that the operator accepted can switch enforcement off', () => {
   expect(ignored).toEqual(['enforce']);
 });
 
-it('lets a client run its own tool that no tool covers, and records that', async () => {
+it('an observe-only session lets a client run a tool of its own that no tool of hopgate covers, and records the call', async () => {
   const at = await observing();
   await at.session.start('explore');
   expect(await at.session.pass({ tool: 'mcp__other__search', args: { query: 'x' } })).toBe(true);

@@ -193,7 +193,7 @@ it('the fruit has the files of a large search and the counts of a large report',
   });
 });
 
-it('a value with the form of a reference to a blob is kept as a blob, so that it is no missing one', async () => {
+it('a value with the form of a reference to a blob is stored as a blob, so that it does not count as a missing blob', async () => {
   const forged = { blob: 'a'.repeat(64), bytes: 5 };
   const { session, store } = await stage({ results: { grep: forged, read: { text: forged, runs: [forged] } } });
   await lead(session, 'explore');
@@ -207,7 +207,7 @@ it('a value with the form of a reference to a blob is kept as a blob, so that it
   expect([chain, audit.violations]).toEqual([[], []]);
 });
 
-it('a value with the form of a reference to a blob is judged as itself where nothing is stored apart', async () => {
+it('a value with the form of a reference to a blob is judged literally if no blobs are stored', async () => {
   const like = { blob: 'a'.repeat(64), bytes: 5 };
   const tools = `tools:
   put:

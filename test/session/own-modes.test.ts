@@ -51,7 +51,7 @@ describe('the modes of a gate', () => {
     ]);
   });
 
-  it('hold for a day of a database operator: mode, scope, rules, checks, session state, audit', async () => {
+  it('limit a database operator’s session together with scopes, rules, checks and session state, and the audit agrees', async () => {
     const { session, step, mode, hop, migrated, store } = await database();
     expect(session.state.mode).toBe('watch');
     await session.start('look');

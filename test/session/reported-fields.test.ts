@@ -150,7 +150,7 @@ describe('session state', () => {
     }
   });
 
-  it('is found if it was forged: in the outcome, in the context, in the fruit', async () => {
+  it('is found by the audit if it was forged in the outcome, the context or the fruit', async () => {
     const { session, move, verdict } = await play();
     await session.setMode({ to: 'diagnose' });
     await move('kitchen');
@@ -175,7 +175,7 @@ describe('session state', () => {
 });
 
 describe('observed fruit of a backend', () => {
-  it('opens exits: by its value, and in a rule', async () => {
+  it('opens exits by its value and in a rule', async () => {
     const { session, move } = await play();
     await session.setMode({ to: 'diagnose' });
     await move('a');

@@ -103,7 +103,7 @@ describe('a message to a session', () => {
     expect(await sent('Look at the failing test.')).toMatchObject({ ok: true, talk: 'action', asks: 'observe' });
   });
 
-  it('is gated by the mode of the recipient, not of the sender', async () => {
+  it('is judged by the mode of the recipient, not of the sender', async () => {
     await sender.setMode({ to: 'diagnose' });
     await sender.setMode({ to: 'execute', by: 'operator' });
     expect(await sent('Delete it.', connectionOf('agent'))).toMatchObject({ ok: false, code: 'mode-forbids' });
@@ -137,7 +137,7 @@ describe('a message to another machine', () => {
     expect(await sent('Fix it.', operator, 'person:joe@desk')).toMatchObject({ ok: true, talk: 'action' });
   });
 
-  it('has no id that looks like one of another machine', async () => {
+  it('cannot have an id in the form of another machine’s ids', async () => {
     const result = await sent('Hi', operator, 'person:joe@desk', 'm-1@desk');
     expect(result).toMatchObject({ ok: false, code: 'invalid-message' });
   });
@@ -259,7 +259,7 @@ describe('a store that fails', () => {
 });
 
 describe('a message with the same id', () => {
-  it('that is sent many times at once opens one session, and has one receipt', async () => {
+  it('that is sent many times in parallel opens one session, and has one receipt', async () => {
     const results = await Promise.all(
       Array.from({ length: 8 }, () => sent({ type: 'handoff' }, operator, null, 'm-many')),
     );

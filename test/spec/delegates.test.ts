@@ -21,7 +21,7 @@ const parse = async (delegates: string) =>
   );
 
 describe('delegates of a peripheral', () => {
-  it('are names, within the parent unless they say otherwise', async () => {
+  it('are limited by the parent if `within` is omitted', async () => {
     const parsed = await parse('[look, { to: work, within: own }]');
     expect(parsed.ok && parsed.specs.peripherals['lead']?.delegates).toEqual([
       { to: 'look', within: 'parent' },
@@ -29,7 +29,7 @@ describe('delegates of a peripheral', () => {
     ]);
   });
 
-  it('must exist, once each', async () => {
+  it('must be existing peripherals, each listed once', async () => {
     const parsed = await parse('[lok, look, { to: look }, { to: work, within: child }]');
     expect(parsed.ok ? [] : parsed.issues.map(({ path, message, suggestion }) => [path, message, suggestion])).toEqual([
       ['peripherals.lead.delegates.3.within', 'unknown value "child"', 'known: own, parent'],

@@ -22,7 +22,7 @@ it('every peripheral of the shipped set can send messages, and a conversation st
   expect(firstPeripheral(specs)).toBe('explore');
 });
 
-it('a set gives tools to all its peripherals, each once; another set has none of them', async () => {
+it('the tools under everywhere are in each peripheral of their set once, and in no other set', async () => {
   const given = await setWith('everywhere: [bell, whistle]\n');
   expect(given).toMatchObject({
     specs: { peripherals: { talk: { tools: ['bell', 'whistle'] }, work: { tools: ['read', 'bell', 'whistle'] } } },
@@ -31,7 +31,7 @@ it('a set gives tools to all its peripherals, each once; another set has none of
   expect(await setWith('')).toMatchObject({ specs: { peripherals: { work: { tools: ['read'] } } } });
 });
 
-it('a tool that does more than coordinate, and an unknown one, are refused', async () => {
+it('an unknown tool and a tool that does more than coordinate are refused under everywhere', async () => {
   expect(await setWith('everywhere: [write, bel]\n')).toMatchObject({
     ok: false,
     issues: [

@@ -136,7 +136,7 @@ function recompute(db: DatabaseSync, change: (drafts: EntryDraft[]) => EntryDraf
     set.run(head, body, entry.prev, entry.hash, id, entry.seq);
 }
 
-it('no finding names an unchanged store', async () => expect(await findersOf(forged('same', () => {}))).toEqual([]));
+it('an unchanged store causes no finding', async () => expect(await findersOf(forged('same', () => {}))).toEqual([]));
 
 /** The row to change in each table; by default the first. */
 const WHICH: { readonly [table: string]: string } = {

@@ -99,7 +99,9 @@ describe('group commit', () => {
 });
 
 describe('several processes on one file', () => {
-  it('mix their sessions’ entries, and a session that both want goes to one', { timeout: 60_000 }, async () => {
+  it('write their sessions in turn, and a session that both want goes to one process', {
+    timeout: 60_000,
+  }, async () => {
     const runs = await Promise.all([runWriter('w-1', 30, ['a', 'both']), runWriter('w-2', 30, ['b', 'both'])]);
     expect(runs.map(({ code }) => code)).toEqual([0, 0]);
     const store = sqliteStore(file);

@@ -40,7 +40,7 @@ async function opened(telemetry: true | { contents: boolean } = true) {
   return session;
 }
 
-it('sends spans of the session, its visits, steps, denials, hops, modes and approvals', async () => {
+it('telemetry sends spans of the session, its visits, steps, denials, hops, modes and approvals', async () => {
   const { spans } = await otlpReceiver();
   const session = await opened();
   await session.step({ tool: 'read', args: { path: 'src/a.ts' } });
@@ -84,7 +84,7 @@ it('sends spans of the session, its visits, steps, denials, hops, modes and appr
   expect(JSON.stringify(sent)).not.toContain(SECRET);
 });
 
-it('sends arguments and results only when asked', async () => {
+it('telemetry sends arguments and results only with the option contents', async () => {
   const { spans } = await otlpReceiver();
   const session = await opened({ contents: true });
   await session.step({ tool: 'read', args: { path: 'src/a.ts' } });
@@ -97,7 +97,7 @@ it('sends arguments and results only when asked', async () => {
   expect((await spans()).map(({ name }) => name)).toContain('invoke_agent tester');
 });
 
-it('continues the trace of an MCP request, and links to the visit', async () => {
+it('a span continues the trace of an MCP request, and links to the visit', async () => {
   const { spans } = await otlpReceiver();
   const session = await opened();
   const client = await connected(hostOf(agentSession(session), { inTrace }));
@@ -121,7 +121,7 @@ it('continues the trace of an MCP request, and links to the visit', async () => 
   expect(sent.find(({ name }) => name === 'denial out-of-scope')).toMatchObject(from);
 });
 
-it('is a child of the span that is active in the program', async () => {
+it('a span is a child of the program’s active span', async () => {
   const { spans } = await otlpReceiver();
   const session = await opened();
   await trace.getTracer('test').startActiveSpan('turn', async (turn) => {
@@ -134,7 +134,7 @@ it('is a child of the span that is active in the program', async () => {
   expect(sent.find(({ name }) => name === 'execute_tool grep')).toMatchObject({ parentSpanId: turn.spanId });
 });
 
-it('continues the trace of an MCP request to a session of the daemon', async () => {
+it('a span of a daemon’s session continues the trace of the MCP request', async () => {
   const { spans } = await otlpReceiver();
   const world = makeWorld();
   const host = world.host({ telemetry: true });
@@ -150,7 +150,7 @@ it('continues the trace of an MCP request to a session of the daemon', async () 
   expect((await spans()).find(({ name }) => name.startsWith('denial'))).toMatchObject(from);
 });
 
-it('sends spans of the sessions that a daemon runs', async () => {
+it('a daemon sends spans of its sessions', async () => {
   const { spans } = await otlpReceiver();
   const world = makeWorld();
   const host = world.host({ telemetry: true });

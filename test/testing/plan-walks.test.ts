@@ -175,7 +175,7 @@ it('the sessions of a spec set share its hash, its pin and its machines: a thous
   expect(await use()).toBe(0);
 });
 
-it('a rule about arguments does not multiply the states of a small spec set', () => {
+it('a rule about arguments does not multiply the planned states of a small spec set', () => {
   const pinned = (rule: string) => {
     const specs = specsOf({
       'tools.yaml': `tools:

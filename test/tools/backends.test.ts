@@ -25,7 +25,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const sandbox = await sharedSandbox();
 
-it('the tools of each backend are those by which it is loaded', () => {
+it('each backend is loaded for exactly the tools that it serves', () => {
   const store = memoryStore();
   const backends = [
     workspaceBackend(),
@@ -43,7 +43,7 @@ it('the tools of each backend are those by which it is loaded', () => {
   expect(named(listed)).toEqual(named(backends));
 });
 
-it.each(Object.keys(COMMAND_TOOLS))('%s is refused without overlays only if the table says so', async (tool) => {
+it.each(Object.keys(COMMAND_TOOLS))('%s is refused without overlays exactly if the table says so', async (tool) => {
   const { availability } = sandbox;
   if (!availability.ok) throw new Error(availability.reason);
   const box: Sandbox = {

@@ -95,7 +95,7 @@ describe("the session's log", () => {
     expect(await page({}, 'nobody')).toEqual({ entries: [], next: null, total: 0 });
   });
 
-  it('shows the entries at the time of the request', async () => {
+  it('shows the entries that exist at the time of the request', async () => {
     const inner = store;
     store = {
       ...inner,

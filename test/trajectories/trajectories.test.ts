@@ -65,7 +65,7 @@ describe('a foreign trajectory', () => {
   });
 });
 
-describe('the calls of an act', () => {
+describe('the calls that an action of a trajectory becomes', () => {
   const at = (command: string) => {
     const meaning = actToCalls({ name: SHELL_ACT, input: { command }, output: '', exit: null }, '/repo', 'src/open.py');
     return meaning.kind === 'submit'
@@ -107,7 +107,7 @@ describe('a replayed trajectory', () => {
       specs,
     );
 
-  it('that tests what it ships is refused nothing, and needs five hops', async () => {
+  it('that tests the shipped files is refused nothing, and needs five hops', async () => {
     const replayed = await run([
       ['cat src/a.py'],
       ['sed -i s/a/b/ src/a.py'],
@@ -132,7 +132,7 @@ describe('a replayed trajectory', () => {
     ]);
   });
 
-  it('is refused leaving its folder or the configured hosts', async () => {
+  it('is refused a path outside its folder and a host that is not configured', async () => {
     const { refused } = await run([
       ['echo x > /etc/cron.d/x'],
       ['curl https://example.com/'],

@@ -24,7 +24,7 @@ describe('generated houses', () => {
     }
   });
 
-  it('are the same for the same seed, and are named so that they can be made again', () => {
+  it('are the same for the same seed, and can be made again from their name', () => {
     const options = { seed: 7, task: 'pick_and_place_simple', wording: 'old', about: { object: 'Apple' } } as const;
     const house = generateHouse(options);
     expect(generateHouse(options)).toEqual(house);

@@ -215,7 +215,7 @@ describe('a household', () => {
     ]);
   });
 
-  it('wins on arrival with the book, if the lamp was lit first', () => {
+  it('wins on arrival with the book if the lamp is lit', () => {
     const game = new Household(kitchen());
     answerTo(
       ['go to sidetable 1', 'use desklamp 1', 'go to cabinet 9', 'open cabinet 9', 'take book 1 from cabinet 9'],
@@ -298,7 +298,7 @@ describe('random games', () => {
     if (depth(false, true)) console.log(`${steps} random steps`);
   });
 
-  it('go on alike after a snapshot', () => {
+  it('continue in the same way after a snapshot', () => {
     fc.assert(
       fc.property(
         fc.nat(100_000),

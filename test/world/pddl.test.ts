@@ -8,7 +8,7 @@ import { houseFromPddl } from '../../src/world/pddl/pddl-problem.ts';
 const PROBLEM = readFileSync('test/world/fixtures/small-kitchen.pddl', 'utf8');
 
 describe('a PDDL problem', () => {
-  it('says its task by its goal', () =>
+  it('has the task of its goal', () =>
     expect(houseFromPddl(PROBLEM, { id: 'x' }).task).toEqual({
       type: 'look_at_obj_in_light',
       goal: 'look at book under the desklamp',

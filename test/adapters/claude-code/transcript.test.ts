@@ -59,7 +59,7 @@ const read = (path: string) =>
   native('Read', { file_path: world.path(path) }, { file: { filePath: world.path(path), content: 'one\n' } });
 
 describe('the transcript of a conversation', () => {
-  it('has each call once: native, over MCP, refused by the gate, refused by the adapter, and without effects', async () => {
+  it('has each call once, whether native, over MCP, refused by the gate or the adapter, or without effects', async () => {
     await world.sendEvent('UserPromptSubmit', { prompt: 'Fix a.js' });
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     await (await read('src/a.js'))();

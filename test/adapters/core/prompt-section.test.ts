@@ -82,7 +82,7 @@ describe.each(PLACES)('in %s', (place) => {
 });
 
 describe('the prompt', () => {
-  it('matches its snapshot', async () => {
+  it('has the recorded text', async () => {
     const { session } = await stage({ config, results: { 'bash-test': testRun('fail') } });
     await lead(session, 'test');
     await must(session.step({ tool: 'bash-test' }));

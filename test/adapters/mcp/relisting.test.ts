@@ -57,7 +57,7 @@ describe('an answer after a change of the tools', () => {
     expect(notify).toHaveBeenCalledOnce();
   });
 
-  it('is not delayed for later calls because one was cancelled', async () => {
+  it('is not delayed after a cancelled call', async () => {
     const relisting = new Relisting();
     for (let turn = 0; turn < 3; turn += 1) {
       const cancel = new AbortController();

@@ -23,7 +23,7 @@ describe.each(ERAS)('a user’s own rules for a client (%s)', (era) => {
     return { text, isError, shown, ran: (await session.evidence()).length > steps };
   }
 
-  it('show the person the command, which runs after a yes', async () => {
+  it('ask the person about the command, which runs after a yes', async () => {
     const { shown, isError, ran, text } = await asked('prompt', [UNTICKED, YES]);
     expect(isError, text).toBe(false);
     expect(ran).toBe(true);

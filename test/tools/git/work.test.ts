@@ -366,7 +366,7 @@ describe('bash-git', () => {
   });
 });
 
-test('names the submodules in which the session changed files', async () => {
+test('bash-git names the submodules in which the session changed files', async () => {
   const { root, remote } = repository();
   git(root, 'submodule', '--quiet', 'add', remote, 'lib/sub');
   git(root, 'commit', '-q', '-m', 'sub');

@@ -229,7 +229,7 @@ describe('a version manager’s shim', () => {
     '.goenv/versions/1.23/lib/x': '',
   };
 
-  test('leads to the program that its manager selects for the repository', async () => {
+  test('leads to the program that the version manager selects for the repository', async () => {
     homeWith(goenv, ['.goenv/shims']);
     const root = scratch();
     expect(await line('cat', root)).toMatchObject({ verdict: 'pass', stdout: '1.22\n' });

@@ -49,7 +49,7 @@ test('a listed name that only the upstream proxy knows is reached through it, wi
   expect(proxy.tried()).toEqual([{ place: 'docs.example.com:443', tries: 1, why: null }]);
 });
 
-test('an upstream proxy never hears of an unlisted place', async () => {
+test('an upstream proxy gets no request for an unlisted place', async () => {
   const company = await companyProxy(await secureServer());
   const { port } = await proxied(['docs.example.com'], { https_proxy: `127.0.0.1:${company.port}` });
   expect((await tunnel(port, 'data.evil.example:443')).answer).toMatch(/403[\s\S]*not a listed host/);
@@ -127,7 +127,7 @@ test.each([
   ['10.0.0.0/99', '10.2.3.4', true],
   ['fd00::/8', 'fd00::1', false],
   ['B.Example', 'b.example', false],
-])('no_proxy "%s" and %s: through the proxy %s', (list, host, isThrough) => {
+])('with no_proxy "%s", the use of the proxy for %s is %s', (list, host, isThrough) => {
   const found = upstreamProxy({ https_proxy: 'http://p.example:3128', no_proxy: list }, 'https', { host, port: 443 });
   expect(found !== null).toBe(isThrough);
 });
@@ -143,7 +143,7 @@ test.each([
   expect(found && 'url' in found ? found.url.host : undefined).toBe(host);
 });
 
-test('a SOCKS proxy is said to be of no use', async () => {
+test('a SOCKS proxy is not used, and the message says so', async () => {
   const { port } = await proxied(['docs.example.com'], { all_proxy: 'socks5://me:secret@127.0.0.1:1080' });
   const { answer } = await tunnel(port, 'docs.example.com:443');
   expect(answer).toMatch(/403[\s\S]*is a SOCKS proxy.*NO_PROXY/);

@@ -26,7 +26,7 @@ test('the sandboxes and the folder of a killed engine are removed', { skip: !lin
   other.kill('SIGKILL');
 });
 
-test('another user’s files with similar names stay', { skip: process.getuid?.() !== 0 }, () => {
+test('the cleanup keeps another user’s files with similar names', { skip: process.getuid?.() !== 0 }, () => {
   const folder = join(tmpdir(), `hopgate-sandbox-${namespace}-${spawnSync('true').pid}-theirs`);
   mkdirSync(folder);
   chownSync(folder, 12_345, 12_345);

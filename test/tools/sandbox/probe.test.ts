@@ -104,7 +104,7 @@ test('the probe finds a sandbox that leaks', async () => {
   ]);
 });
 
-test('an attempt that could not be made does not count as stopped', async () => {
+test('an escape attempt that could not be made does not count as stopped', async () => {
   const sandbox = await sharedSandbox();
   const missing = await sandbox.run(
     readOnlyLayout({ root: import.meta.dirname, masks: [] }),
@@ -116,7 +116,7 @@ test('an attempt that could not be made does not count as stopped', async () => 
   expect(results.every(({ stopped }) => !stopped)).toBe(true);
 });
 
-test('nothing is attempted without a sandbox', async () => {
+test('no escape is attempted without a sandbox', async () => {
   const none = await detectSandbox({ bwrap: '/nowhere/bwrap', unsafe: true });
   await expect(probeSandbox(none)).rejects.toThrow(/not installed/);
 });

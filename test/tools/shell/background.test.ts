@@ -70,7 +70,7 @@ test.each([
     async ({ session }: Explored) => must(session.setMode({ to: 'discuss', reset: true, by: 'operator' })),
   ],
   ['the release of the session', async ({ session }: Explored) => session.detach()],
-] as const)('no command outlives %s', async (_, leave) => {
+] as const)('no background command outlives %s', async (_, leave) => {
   const explored = await exploring();
   const name = mark();
   await explored.background({ command: `sleep ${name}` });

@@ -165,7 +165,7 @@ describe('a running upstream server', () => {
     },
   );
 
-  it('may print lines that are no MCP', async () => {
+  it('may print lines that are not MCP messages', async () => {
     expect(saidBy(await call('junk', 'still here'))).toBe('still here');
   });
 

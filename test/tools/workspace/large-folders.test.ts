@@ -30,7 +30,7 @@ it('a write reads no folder that only this process has changed, so that its cost
   expect(vi.mocked(fs.readdirSync)).not.toHaveBeenCalled();
 });
 
-it('a write removes what another engine left since the last one', async () => {
+it('a write removes temporary files that another engine left since the last write', async () => {
   const root = repository();
   await write(root, 'a.ts');
   fs.writeFileSync(join(root, 'src/.hopgate-4194303-0123456789abcdef.tmp'), 'half');

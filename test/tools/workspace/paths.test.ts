@@ -197,7 +197,7 @@ describe.each([
     expect(world().exists('root/docs/new.md')).toBe(false);
   });
 
-  it('leaves what git writes to git, also where the root itself is a bare repository', async () => {
+  it('refuses files that only git writes, also if the root itself is a bare repository', async () => {
     for (const bare of ['root/', 'root/src/']) {
       world().make({ [`${bare}HEAD`]: 'ref: refs/heads/main', [`${bare}objects/x`]: '', [`${bare}refs/x`]: '' });
       for (const name of ['hooks/post-update', 'refs/heads/main', 'objects/info/alternates', 'info/attributes'])

@@ -58,7 +58,7 @@ describe('alfworld-action', () => {
     );
   });
 
-  it('is one step of a simulation: in DIAGNOSE, with a result for the fruit', async () => {
+  it('is a step with the effect simulate, allowed in DIAGNOSE, with a result for the fruit', async () => {
     await open({ seed: 3 });
     const commands = planOf('seed:3');
     for (const command of commands.slice(0, -1)) expect(await play(command)).toMatchObject({ won: false });
@@ -81,7 +81,7 @@ describe('alfworld-action', () => {
     expect(String((await play('fly'))['text']).includes('Commands: ')).toBe(refused);
   });
 
-  it('finds a game by words, or says that there is none', async () => {
+  it('finds a game by words of its task, or says that there is none', async () => {
     await open({});
     expect(await play('look', 'put an apple in the fridge')).toMatchObject({
       observation: expect.stringMatching(/Your task is to: put (a|some) apple (in|on) fridge\.$/),
@@ -110,7 +110,7 @@ describe('alfworld-action', () => {
 });
 
 describe('a game', () => {
-  it('goes on after chat and reflect, and after the process has ended', async () => {
+  it('continues after chat and reflect, and after the process has ended', async () => {
     const store = memoryStore();
     await open({ seed: 3 }, { store });
     const commands = planOf('seed:3');
@@ -142,7 +142,7 @@ describe('a game', () => {
     beforeEach(serve);
     afterEach(() => server.close());
 
-    it('goes on after the world was killed', async () => {
+    it('continues after the world was killed', async () => {
       await open({ 'alfworld-server': server.address, seed: 6 });
       const commands = planOf('seed:6');
       for (const command of commands.slice(0, -1)) await play(command);
@@ -156,7 +156,7 @@ describe('a game', () => {
       expect(last['text']).toContain(`your ${commands.length - 1} commands had the same answers`);
     });
 
-    it('is not pretended if somebody else moved the world', async () => {
+    it('is reported as lost if another client moved the world', async () => {
       await open({ 'alfworld-server': server.address, seed: 6 });
       await play('look');
       await fetch(`${server.address}/step`, { method: 'POST', body: '{"action":"look"}' });

@@ -58,16 +58,16 @@ export interface GitPathDetector {
 }
 
 export function detectGitPaths(root: string): GitPathDetector {
-  const known = new Map<string, boolean>();
-  const isPlace = (folder: string): boolean => {
+  const checkedFolders = new Map<string, boolean>();
+  const isGitFolderAt = (folder: string): boolean => {
     const path = join(root, folder);
-    return getOrInsert(known, folder, () => isTooDeep(path) || isConfiguredGitFolder(path, gitEntries(path)));
+    return getOrInsert(checkedFolders, folder, () => isTooDeep(path) || isConfiguredGitFolder(path, gitEntries(path)));
   };
   const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
   const holds = (path: string): boolean =>
-    isPlace(path) || (path.includes('/') ? holds(parentOf(path)) : isGitOwn(path) && isPlace(''));
+    isGitFolderAt(path) || (path.includes('/') ? holds(parentOf(path)) : isGitOwn(path) && isGitFolderAt(''));
   return {
     holds,
-    holdsCredential: (path) => isGitCredential(path.slice(path.lastIndexOf('/') + 1)) && isPlace(parentOf(path)),
+    holdsCredential: (path) => isGitCredential(path.slice(path.lastIndexOf('/') + 1)) && isGitFolderAt(parentOf(path)),
   };
 }

@@ -80,12 +80,12 @@ export interface ShownFile {
  * Finds a masked or outside file that a client program shows its model, because an existing instruction file imports it
  * or is a link to it; null if there is none.
  *
- * @param near a root-relative path whose folders alone are looked at; all folders if left out
+ * @param above only the folders above this root-relative path are searched; if it is left out, all folders
  */
-export function instructionProblem(envelope: Place, client: InstructedClient, near?: string): ShownFile | null {
+export function instructionProblem(envelope: Place, client: InstructedClient, above?: string): ShownFile | null {
   const { root } = envelope;
   const expands = client === 'claude-code';
-  const queue = [...instructionFiles(root, expands, near)];
+  const queue = [...instructionFiles(root, expands, above)];
   const seen = new Set(queue);
   const add = (file: string) => {
     const path = relative(root, file);

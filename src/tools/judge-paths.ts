@@ -6,20 +6,20 @@ import { holdPath } from './workspace/hold-path.ts';
 import { isStop } from './workspace/tool-stop.ts';
 
 /**
- * Puts a user's backend behind the walk of the file tools: a call with a path that leaves the envelope by a link is
- * refused and does not reach the backend. Two cases remain for the backend itself: files in a folder that the call
- * names, and a link that is swapped after the walk.
+ * Wraps a user's backend: a call with a path that leaves the envelope by a link is refused and does not reach the
+ * backend. Two cases remain for the backend itself: files in a folder that the call names, and a link that is swapped
+ * after this check.
  */
 export function judgePaths(backend: ToolBackend): ToolBackend {
   const anchors = defaultAnchors();
   return withMethod(backend, 'run', async (call) => {
-    const refused = refusedPlace(call, anchors);
+    const refused = refusePath(call, anchors);
     return refused ? { outcome: refused, effects: [] } : backend.run(call);
   });
 }
 
 /** A path that does not exist is not refused: a tool's files may be those of another machine. */
-function refusedPlace(call: ToolCall, anchors: Anchors): ToolRefusal | null {
+function refusePath(call: ToolCall, anchors: Anchors): ToolRefusal | null {
   for (const { name, role } of call.tool.parameters) {
     if (role !== 'path:read' && role !== 'path:write') continue;
     const value = call.args[name] ?? (ROLE_FACTS[role].absentMeansRoot ? '.' : []);

@@ -9,7 +9,7 @@ export function lintTools(specs: SpecSet): SpecWarning[] {
     peripheral.tools.flatMap((id, index): SpecWarning[] => {
       const tool = getOwn(specs.tools, id);
       if (!tool) return [];
-      const found = modeFinding(tool, specs) ?? reachFinding(tool, peripheral) ?? commandFinding(tool, peripheral);
+      const found = modeWarning(tool, specs) ?? scopeWarning(tool, peripheral) ?? commandWarning(tool, peripheral);
       return found ? [{ ...found, path: `peripherals.${peripheral.id}.tools.${index}` }] : [];
     }),
   );
@@ -19,7 +19,7 @@ type ToolWarning = Omit<SpecWarning, 'path'>;
 
 const MODES_PATH = 'modes.<mode>.effects of gate.yaml';
 
-function modeFinding({ id, effect }: ToolSpec, { modeGate }: SpecSet): ToolWarning | null {
+function modeWarning({ id, effect }: ToolSpec, { modeGate }: SpecSet): ToolWarning | null {
   if (!modeGate || Object.values(modeGate.effects).some((effects) => effects.includes(effect))) return null;
   return {
     code: 'never-in-mode',
@@ -29,20 +29,20 @@ function modeFinding({ id, effect }: ToolSpec, { modeGate }: SpecSet): ToolWarni
 }
 
 /** A required argument for which the scope grants no value, so every call is refused. */
-function reachFinding({ id, parameters }: ToolSpec, { scope, agencies }: PeripheralSpec): ToolWarning | null {
+function scopeWarning({ id, parameters }: ToolSpec, { scope, agencies }: PeripheralSpec): ToolWarning | null {
   for (const parameter of parameters) {
-    const lacks = lackOf(parameter, { ...scope.rule, ...(agencies ? { agency: agencies } : {}) });
-    if (lacks === null) continue;
+    const missing = missingRight(parameter, { ...scope.rule, ...(agencies ? { agency: agencies } : {}) });
+    if (missing === null) continue;
     return {
       code: 'never-in-scope',
-      message: `every call of ${id} is refused here (out-of-scope): the scope ${scope.name} ${lacks}, and ${id} needs ${parameter.name}`,
+      message: `every call of ${id} is refused here (out-of-scope): the scope ${scope.name} ${missing}, and ${id} needs ${parameter.name}`,
       suggestion: `take ${id} out, or choose a scope that grants it`,
     };
   }
   return null;
 }
 
-function lackOf(
+function missingRight(
   { role, required }: ToolParameter,
   { read, write, command, url, resource, agency }: ScopeRule,
 ): string | null {
@@ -66,7 +66,7 @@ function lackOf(
   }
 }
 
-function commandFinding({ id, upstream }: ToolSpec, { scope }: PeripheralSpec): ToolWarning | null {
+function commandWarning({ id, upstream }: ToolSpec, { scope }: PeripheralSpec): ToolWarning | null {
   const tool = upstream ? undefined : getOwn(COMMAND_TOOLS, id);
   const { command } = scope.rule;
   if (!tool || tool.worksIn.includes(command)) return null;

@@ -56,12 +56,12 @@ function entryFields({ entry, body }: StoredEntry): { [key: string]: Json } {
     peripheral,
     mode,
     inReplyTo,
-    ...shownBody(content),
+    ...boundBody(content),
     ...(body === null ? { erased: true } : {}),
   };
 }
 
-function shownBody(body: Json): { body: Json; cut?: true } {
+function boundBody(body: Json): { body: Json; cut?: true } {
   const bytes = Buffer.from(JSON.stringify(body));
   return bytes.length <= MAX_BODY_BYTES
     ? { body }

@@ -34,7 +34,7 @@ export function skillProblem(
   const name = skill.replace(/^\//, '');
   if (/`|!(?=\s|$)/.test(args)) return 'is called with a ` or with a ! at the end of a word; leave these out';
   const ours = instructionFiles(envelope.root, true)
-    .filter((path) => KIND.test(path))
+    .filter((path) => SKILL_PATH.test(path))
     .map((path) => ({ path, place: join(envelope.root, path), shown: path }));
   const users = ['skills', 'commands'].flatMap((kind) =>
     markdownIn(join(configFolder, kind)).map((below) => {
@@ -45,7 +45,7 @@ export function skillProblem(
   let isFound = false;
   for (const { path, place, shown } of [...ours, ...users]) {
     const text = textOf(place);
-    if (text === null || ![nameOf(path), headOf(text)['name']].includes(name)) continue;
+    if (text === null || ![nameOf(path), frontMatterOf(text)['name']].includes(name)) continue;
     isFound = true;
     const why = fileProblem(envelope, path, text);
     if (why !== null) return `${why} (${shown}); read that file and follow it`;
@@ -53,16 +53,16 @@ export function skillProblem(
   return isFound ? null : 'has no file in a .claude folder that hopgate could check; ask the operator what it says';
 }
 
-const KIND = /(?:^|\/)\.claude\/(?:skills|commands)\//i;
+const SKILL_PATH = /(?:^|\/)\.claude\/(?:skills|commands)\//i;
 
 /** The name that a file's place implies: that of the skill's folder, or that of the command. */
 function nameOf(path: string): string {
-  const below = path.slice(path.search(KIND)).replace(/^\/?\.claude\/(?:skills|commands)\//i, '');
+  const below = path.slice(path.search(SKILL_PATH)).replace(/^\/?\.claude\/(?:skills|commands)\//i, '');
   return below.replace(/(?:\/SKILL)?\.md$/i, '').replaceAll('/', ':');
 }
 
 /** The YAML at the beginning of the file. If it cannot be parsed, it is searched for the two keys that matter. */
-function headOf(text: string): { readonly [key: string]: Json } {
+function frontMatterOf(text: string): { readonly [key: string]: Json } {
   const head = /^\uFEFF?---\s*?\n([\s\S]*?)\n---/.exec(text)?.[1] ?? '';
   try {
     return fieldsOf(parse(head) as Json);
@@ -78,7 +78,7 @@ function fileProblem(envelope: Pick<CallEnvelope, 'root' | 'config'>, path: stri
   if (isMasked(path, envelope.config.mask)) return 'has a masked file';
   if (text.includes('!`') || /^\s*(?:`{3,}|~{3,})[^\n]*!/m.test(text))
     return 'embeds commands, which would run without hopgate';
-  if (Object.hasOwn(headOf(text), 'hooks')) return 'brings hooks, which would run without hopgate';
+  if (Object.hasOwn(frontMatterOf(text), 'hooks')) return 'brings hooks, which would run without hopgate';
   const why = importProblem(envelope, path, text);
   return why === null ? null : `shows a file: ${why}`;
 }

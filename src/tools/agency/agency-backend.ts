@@ -29,7 +29,7 @@ export function agencyBackend(store: EvidenceStore, env: () => Env): ToolBackend
       const aborted = reportIfAborted(call);
       if (aborted) return aborted;
       nearest ??= new NearestNode({ env: env(), role: 'agent' });
-      return run(nearest, await runOf(store, call.sessionId), call);
+      return run(nearest, await runKeyOf(store, call.sessionId), call);
     },
     close: async () => nearest?.close(),
   };
@@ -39,7 +39,7 @@ async function run(nearest: NearestNode, key: string, call: ToolCall): Promise<T
   const { signal, args } = call;
   const began = Date.now();
   const budgetMs = (typeof args['seconds'] === 'number' ? args['seconds'] : DEFAULT_SECONDS) * 1_000;
-  const { request, lends } = requestOf(call);
+  const { request, lendsTools } = requestOf(call);
   const sent = nearest.send(request, { key, budgetMs, via: [] }, signal);
   const reply = await orAborted(sent, signal).catch((error: unknown) => {
     if (signal.aborted) return null;
@@ -47,7 +47,7 @@ async function run(nearest: NearestNode, key: string, call: ToolCall): Promise<T
   });
   const waited = { run: key, waitedMs: Date.now() - began };
   // An agent with tools of its own may work in this tree.
-  const effects = lends ? 'unobserved' : [];
+  const effects = lendsTools ? 'unobserved' : [];
   if (reply === null || signal.aborted) {
     const message = 'The wait was aborted; the run continues. The same call again gets its reply.';
     return { outcome: { status: 'failed', code: 'aborted', message, result: waited }, effects };
@@ -73,23 +73,23 @@ function failed({ error }: Extract<RunReply, { ok: false }>, waited: { readonly 
   };
 }
 
-function requestOf({ args, envelope }: ToolCall): { readonly request: RunRequest; readonly lends: boolean } {
+function requestOf({ args, envelope }: ToolCall): { readonly request: RunRequest; readonly lendsTools: boolean } {
   const { agent, peripheral, inputs, prompt } = args;
-  const lends = envelope.scope.agency?.find(({ to }) => to === peripheral)?.within === 'own';
+  const lendsTools = envelope.scope.agency?.find(({ to }) => to === peripheral)?.within === 'own';
   return {
-    lends,
+    lendsTools,
     request: {
       'agent-id': String(agent),
       peripheral: String(peripheral),
       ...(inputs === undefined && prompt !== undefined ? {} : { inputs: { ...(inputs as { [name: string]: Json }) } }),
       ...(prompt === undefined ? {} : { prompt: String(prompt) }),
-      ...(lends ? {} : { tools: 'off' as const }),
+      ...(lendsTools ? {} : { tools: 'off' as const }),
     },
   };
 }
 
 /** The key of the agency run that the session's last intent belongs to. */
-async function runOf(store: EvidenceStore, sessionId: string): Promise<string> {
+async function runKeyOf(store: EvidenceStore, sessionId: string): Promise<string> {
   const runs = new AgencyRuns();
   for await (const { entry } of store.entries(sessionId)) {
     const body = bodyOf(entry.body);

@@ -6,22 +6,22 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 import { workspaceBackend } from '../workspace/workspace-backend.ts';
-import { markPivotTool } from './mark-pivot-tool.ts';
-import { libraryOf } from './pattern-library.ts';
-import type { PatternContext } from './pattern-outcomes.ts';
-import { punctuateTool } from './punctuate-tool.ts';
-import { searchTool } from './search-tool.ts';
-import { selectTool } from './select-tool.ts';
-import { updateTool } from './update-tool.ts';
+import { parPunctuateTool } from './par-punctuate-tool.ts';
+import type { PatternContext } from './pattern-context.ts';
+import { loadPatternLibrary } from './pattern-library.ts';
+import { psrSearchTool } from './psr-search-tool.ts';
+import { psrSelectTool } from './psr-select-tool.ts';
+import { purMarkPivotTool } from './pur-mark-pivot-tool.ts';
+import { purUpdateTool } from './pur-update-tool.ts';
 
 type Tool = (context: PatternContext) => Promise<ToolOutcome> | ToolOutcome;
 
 const TOOLS: { readonly [id: string]: Tool } = {
-  'psr-search': searchTool,
-  'psr-select': selectTool,
-  'pur-update': updateTool,
-  'pur-mark-pivot': markPivotTool,
-  'par-punctuate': punctuateTool,
+  'psr-search': psrSearchTool,
+  'psr-select': psrSelectTool,
+  'pur-update': purUpdateTool,
+  'pur-mark-pivot': purMarkPivotTool,
+  'par-punctuate': parPunctuateTool,
 };
 
 /**
@@ -44,7 +44,7 @@ export function disciplineBackend(store: EvidenceStore): ToolBackend {
         if (bodyOf(entry.body)) entries.push(removeOutput(entry));
       const read = new Set<string>();
       const library = async () => {
-        const found = await libraryOf(call, files);
+        const found = await loadPatternLibrary(call, files);
         for (const file of found.read) read.add(file);
         return found;
       };

@@ -24,7 +24,7 @@ export interface PatternLibrary {
  * Returns the selectable patterns: those in the repository's `patterns/` if it has any, else the shipped ones. Reads
  * the repository through the file tools, so that masks and the call's scope apply and no link leads out.
  */
-export async function libraryOf(call: ToolCall, files: ToolBackend): Promise<PatternLibrary> {
+export async function loadPatternLibrary(call: ToolCall, files: ToolBackend): Promise<PatternLibrary> {
   const own = call.envelope.scope.read === 'root' ? await ownPatterns(call, files) : null;
   return own && own.patterns.length + own.faulty.length > 0 ? own : shippedLibrary();
 }

@@ -1,3 +1,4 @@
+import { splitWords } from '../../base/text.ts';
 import type { Pattern } from './pattern-file.ts';
 
 export interface FoundPattern {
@@ -44,14 +45,14 @@ function weightOf(pattern: Pattern, word: string): number {
 
 /** Returns the words of three letters or more, without stop words. */
 const wordsOf = (text: string): string[] =>
-  (text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []).filter((word) => !COMMON.has(word));
+  (text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []).filter((word) => !STOP_WORDS.has(word));
 
 /** True for the same word or an inflection: `edit` and `edited`. */
 const isSameWord = (a: string, b: string): boolean =>
   a === b || (Math.min(a.length, b.length) >= 4 && (a.startsWith(b) || b.startsWith(a)));
 
-const COMMON = new Set(
-  'the and for that this with from are was not you your how what when then has have one its out into does should can'.split(
-    ' ',
+const STOP_WORDS = new Set(
+  splitWords(
+    'the and for that this with from are was not you your how what when then has have one its out into does should can',
   ),
 );

@@ -18,7 +18,7 @@ const IDLE_MS = 24 * 60 * 60 * 1000;
  */
 export function cacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly Mount[] {
   const folders = config.cache ?? [];
-  const base = folders.some(({ read }) => !read) ? ownFolders(root, sessionId) : null;
+  const base = folders.some(({ read }) => !read) ? sessionFolder(root, sessionId) : null;
   return folders.flatMap((each): readonly Mount[] => {
     if (each.read) return readCacheMounts(root, { cache: [each] });
     const source = makeCacheFolder(join(base!, digest(each.folder)), root);
@@ -33,7 +33,7 @@ export function cacheMounts({ envelope: { root, config }, sessionId }: ToolCall)
 export function commandCacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly Mount[] {
   const folders = (config.cache ?? []).filter(({ folder, read }) => !read && folder.startsWith('~/'));
   if (folders.length === 0) return [];
-  const base = makeCacheFolder(join(ownFolders(root, sessionId), 'commands'), root);
+  const base = makeCacheFolder(join(sessionFolder(root, sessionId), 'commands'), root);
   return folders.map(({ folder }) => ({
     kind: 'writable',
     source: makeCacheFolder(join(base, digest(folder)), root),
@@ -56,7 +56,7 @@ const targetOf = (folder: string, root: string): string =>
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
 /** This session's folder among those of the repository; unused ones are removed. */
-function ownFolders(root: string, sessionId: string): string {
+function sessionFolder(root: string, sessionId: string): string {
   const all = makeCacheFolder(join(xdgFolder(process.env, 'XDG_CACHE_HOME', '.cache'), 'hopgate', digest(root)), root);
   const own = digest(sessionId);
   for (const name of readdirSync(all))

@@ -12,10 +12,10 @@ const SIGNS = ['lib', 'lib64', 'libexec', 'include', 'share', 'VERSION', 'pyvenv
 /** Folders that many programs share, relative to the home folder. */
 const SHARED_HOME = ['.local', '.local/share', '.local/lib', '.config', '.cache'];
 
-/** Folders that are never shown as a whole. */
+/** The folders that limit which installation may be shown as a whole. */
 export interface HiddenFolders {
   readonly home: string;
-  /** Folders that are never shown, nor a folder that contains one: the repository, hopgate's state. */
+  /** The repository and hopgate's state. No shown installation contains one of them or lies in one. */
   readonly folders: readonly string[];
 }
 

@@ -4,10 +4,10 @@ import { realpathIfAny } from '../../base/files.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
 import { type FoundPrograms, ProgramFinder, type ProgramsRequest } from './program-finder.ts';
-import { choicesFor } from './shim.ts';
+import { versionFileStamps } from './shim.ts';
 import { type VirtualEnv, virtualEnvOf } from './virtual-env.ts';
 
-const NOWHERE: FoundPrograms = { path: [], mounts: [], env: {}, hidden: [] };
+const NO_PROGRAMS: FoundPrograms = { path: [], mounts: [], env: {}, hidden: [] };
 
 /**
  * Finds the operator's programs on the operator's own PATH and shows them in the sandbox, read-only, each with its
@@ -25,22 +25,22 @@ export function operatorPrograms(request: ProgramsRequest): FoundPrograms {
         .map((folder) => resolve(folder)),
     ),
   ];
-  if (path.length === 0) return NOWHERE;
+  if (path.length === 0) return NO_PROGRAMS;
   const key = JSON.stringify({ ...request, env: relevantEnv(env) });
   const venv = virtualEnvOf(root, env);
   const folders = withVenv(path, root, venv);
   const stamp = [
     ...folders.map(stampOf),
     ...request.names.map((name) => stampOf(resolve(root, name))),
-    ...choicesFor(root),
+    ...versionFileStamps(root),
   ].join();
-  const known = latest.get(key);
+  const cached = latest.get(key);
   if (
-    known?.stamp === stamp &&
-    known.programs.mounts.every((mount) => !('source' in mount) || existsSync(mount.source))
+    cached?.stamp === stamp &&
+    cached.programs.mounts.every((mount) => !('source' in mount) || existsSync(mount.source))
   )
-    return known.programs;
-  const programs = new ProgramFinder(request, folders, venv).found();
+    return cached.programs;
+  const programs = new ProgramFinder(request, folders, venv).findAll();
   latest.set(key, { stamp, programs });
   return programs;
 }
@@ -48,7 +48,7 @@ export function operatorPrograms(request: ProgramsRequest): FoundPrograms {
 /** The last answer to each request, and the state of the folders then. */
 const latest = new Map<string, { readonly stamp: string; readonly programs: FoundPrograms }>();
 
-/** Empty if the program does not exist, or is in an unreadable folder. */
+/** The state of a file or folder; empty if it does not exist, or is in an unreadable folder. */
 const stampOf = (path: string): string => valueOr(() => `${realpathIfAny(path)} ${statSync(path).mtimeMs}`, '');
 
 const relevantEnv = (env: Env) =>

@@ -9,7 +9,7 @@ import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 import { type HiddenFolders, installationMounts, installationOf, isReadable } from './installation.ts';
-import { headOf, type ShimTarget, shimTarget } from './shim.ts';
+import { firstBytes, type ShimTarget, shimTarget } from './shim.ts';
 import type { VirtualEnv } from './virtual-env.ts';
 
 /** The operator's programs in the form in which the sandbox shows them. */
@@ -27,7 +27,7 @@ export interface ProgramsRequest {
   readonly root: string;
   /** Programs that commands need: names, or paths. */
   readonly names: readonly string[];
-  /** Folders that are shown anyway. */
+  /** Folders that the sandbox shows regardless of this search. */
   readonly toolchains: readonly string[];
   readonly masks: readonly string[];
   /** The operator's environment. */
@@ -42,7 +42,7 @@ const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', 
 const STORES = ['/nix/store', '/gnu/store'];
 const MAX_NAMES = 2000;
 const MAX_LINKS = 40;
-const MAX_QUESTIONS = 8;
+const MAX_SHIM_LOOKUPS = 8;
 
 /**
  * Packages that an interpreter installs for one user, and versions of package managers, relative to the home folder.
@@ -64,10 +64,10 @@ export class ProgramFinder {
   /** Real paths of the shown folders. */
   readonly #shown: string[];
   readonly #mounts = new Map<string, readonly Mount[]>();
-  /** Folders that precede a folder of shims on the PATH. */
-  readonly #ahead = new Map<string, string[]>();
+  /** For each folder of shims: the folders of the real programs, which precede it on the sandbox's PATH. */
+  readonly #foldersBefore = new Map<string, string[]>();
   readonly #hidden: { program: string; why: string }[] = [];
-  readonly #seen = new Set<string>();
+  readonly #visited = new Set<string>();
   readonly #venv: VirtualEnv | null;
 
   constructor(request: ProgramsRequest, path: readonly string[], venv: VirtualEnv | null) {
@@ -86,68 +86,68 @@ export class ProgramFinder {
     ]);
   }
 
-  found(): FoundPrograms {
+  findAll(): FoundPrograms {
     const { root, names } = this.#request;
-    for (const name of names) this.#need(name);
-    this.#python(join(root, '.venv', 'bin', 'python'));
+    for (const name of names) this.#require(name);
+    this.#showVenvPython(join(root, '.venv', 'bin', 'python'));
     if (this.#venv?.isOutside) this.#show(join(this.#venv.folder, 'bin', 'python'));
-    for (const folder of this.#path) this.#shadows(folder);
-    this.#userPackages();
-    const path = [...new Set(this.#path.flatMap((folder) => [...(this.#ahead.get(folder) ?? []), folder]))];
+    for (const folder of this.#path) this.#showShadowing(folder);
+    this.#mountUserPackages();
+    const path = [...new Set(this.#path.flatMap((folder) => [...(this.#foldersBefore.get(folder) ?? []), folder]))];
     return { path, mounts: [...this.#mounts.values()].flat(), env: this.#variables(), hidden: this.#hidden };
   }
 
   #variables(): { readonly [name: string]: string } {
-    const shown = shownVariables(this.#request, [...this.#mounts.keys()]);
+    const shown = keptVariables(this.#request, [...this.#mounts.keys()]);
     // The version manager of the environment would search the sandbox's home folder instead of the operator's.
     return this.#venv?.isOutside ? { ...shown, VIRTUAL_ENV: this.#venv.folder } : shown;
   }
 
-  #userPackages(): void {
+  #mountUserPackages(): void {
     const { home } = this.#hiddenFolders;
     for (const { folder, version, under = '' } of USER_PACKAGES)
       for (const name of version ? namesIn(join(home, folder)).filter((each) => version.test(each)) : ['']) {
-        const way = join(folder, name, under);
-        const source = realpathIfAny(join(home, way));
-        const target = join(SANDBOX_HOME, way);
+        const path = join(folder, name, under);
+        const source = realpathIfAny(join(home, path));
+        const target = join(SANDBOX_HOME, path);
         if (source !== null && isWithin(home, source) && isReadable(source, this.#request.root))
           this.#mounts.set(target, [{ kind: 'read-only', source, target }]);
       }
   }
 
   /** Requires a program: a name is searched on the PATH, a path is relative to the root. */
-  #need(name: string): void {
+  #require(name: string): void {
     const { root } = this.#request;
-    if (!name.includes('/')) return this.#named(name);
+    if (!name.includes('/')) return this.#requireByName(name);
     const file = resolve(root, name);
-    if (isWithin(root, file)) this.#interpreter(file);
+    if (isWithin(root, file)) this.#requireInterpreter(file);
     else this.#show(file);
   }
 
   /**
    * @param onlyBinaries true if a file of the repository requests the program; then no script of the operator is shown
    */
-  #named(name: string, onlyBinaries = false): void {
+  #requireByName(name: string, onlyBinaries = false): void {
     const file = findProgram(name, this.#path.join(delimiter));
     if (file === null) return;
-    if (isWithin(this.#request.root, file)) return this.#interpreter(file);
+    if (isWithin(this.#request.root, file)) return this.#requireInterpreter(file);
     if (
       !onlyBinaries ||
       installationOf(file, this.#hiddenFolders) !== null ||
-      headOf(file).startsWith('\x7fELF') ||
-      this.#behind(file)
+      firstBytes(file).startsWith('\x7fELF') ||
+      this.#shimTarget(file)
     )
       this.#show(file);
   }
 
   /** Requires the interpreter in a script's first line. */
-  #interpreter(script: string): void {
-    const words = /^#! *(\S+)(?: +(.*))?/.exec(headOf(script).split('\n')[0] ?? '');
+  #requireInterpreter(script: string): void {
+    const words = /^#! *(\S+)(?: +(.*))?/.exec(firstBytes(script).split('\n')[0] ?? '');
     if (!words) return;
     const [, program = '', rest = ''] = words;
     const isOurs = isWithin(this.#request.root, script);
     const name = rest.split(/\s+/).find((word) => /^[\w.+-]+$/.test(word) && !word.startsWith('-'));
-    if (basename(program) === 'env' && name !== undefined) this.#named(name, isOurs);
+    if (basename(program) === 'env' && name !== undefined) this.#requireByName(name, isOurs);
     else if (!isOurs && isAbsolute(program)) this.#show(program);
   }
 
@@ -165,22 +165,22 @@ export class ProgramFinder {
     );
   }
 
-  /** Shows a program: its installation or file, links as links; then the link's target and interpreter. */
+  /** Shows a program: its installation or its file, and the targets of links; then the interpreter of a script. */
   #show(stated: string): void {
     let file = stated;
     for (let count = 0; count < MAX_LINKS; count += 1) {
-      if (this.#seen.has(file)) return;
-      this.#seen.add(file);
-      const behind = this.#behind(file);
-      if (behind) return this.#showBehind(file, behind);
-      const why = this.#mayNotShow(file);
+      if (this.#visited.has(file)) return;
+      this.#visited.add(file);
+      const target = this.#shimTarget(file);
+      if (target) return this.#showShimTarget(file, target);
+      const why = this.#hiddenReason(file);
       if (why !== null) return this.#hide(stated, why);
       const link = linkIfAny(file);
       if (!this.#isShown(file)) this.#mount(file, link);
       if (link === null) break;
       file = resolve(dirname(file), link);
     }
-    this.#interpreter(file);
+    this.#requireInterpreter(file);
   }
 
   #mount(file: string, link: string | null): void {
@@ -199,7 +199,7 @@ export class ProgramFinder {
     }
   }
 
-  #mayNotShow(file: string): string | null {
+  #hiddenReason(file: string): string | null {
     const real = realpathIfAny(file);
     if (real === null || !isProgram(real)) return 'it cannot be executed';
     if (!isReadable(file, this.#request.root)) return 'the owner of the repository may not read it';
@@ -217,48 +217,50 @@ export class ProgramFinder {
     if (!this.#isShown(dirname(program))) this.#mounts.set(program, [{ kind: 'text-file', target: program, text }]);
   }
 
-  #behind(file: string): ShimTarget | null {
+  #shimTarget(file: string): ShimTarget | null {
     const { root, env } = this.#request;
     if (isWithin(root, file)) return null;
-    const found = this.#ahead
+    const found = this.#foldersBefore
       .get(dirname(file))
       ?.map((folder) => join(folder, basename(file)))
       .find(isProgram);
     return found !== undefined ? { program: found } : shimTarget(file, root, env);
   }
 
-  #showBehind(shim: string, behind: ShimTarget): void {
-    if ('problem' in behind) return this.#hide(shim, behind.problem);
+  #showShimTarget(shim: string, target: ShimTarget): void {
+    if ('problem' in target) return this.#hide(shim, target.problem);
     const folder = dirname(shim);
-    const ahead = this.#ahead.get(folder) ?? [];
     // If the manager selects the system's program, that program is found later on the PATH.
-    if (!SYSTEM.some((system) => isWithin(system, behind.program)))
-      this.#ahead.set(folder, [...new Set([...ahead, dirname(behind.program)])]);
-    this.#show(behind.program);
+    if (!SYSTEM.some((system) => isWithin(system, target.program)))
+      this.#foldersBefore.set(folder, [
+        ...new Set([...(this.#foldersBefore.get(folder) ?? []), dirname(target.program)]),
+      ]);
+    this.#show(target.program);
   }
 
   /** Shows the programs of a hidden folder whose names would otherwise resolve to other programs. */
-  #shadows(folder: string): void {
+  #showShadowing(folder: string): void {
     const at = this.#path.indexOf(folder);
-    let questions = 0;
+    let lookups = 0;
     for (const name of this.#isShown(folder) ? [] : namesIn(folder).slice(0, MAX_NAMES)) {
       const file = join(folder, name);
       const isLater = this.#path.slice(at + 1).some((later) => this.#isShown(later) && existsSync(join(later, name)));
       if (!isLater || this.#isShown(file) || this.#mounts.has(file) || !isProgram(file)) continue;
       if (this.#path.slice(0, at).some((before) => isProgram(join(before, name)))) continue;
-      if (this.#isAhead(folder, name)) continue;
-      questions += 1;
-      if (questions > MAX_QUESTIONS && this.#ahead.has(folder)) this.#hide(file, 'there are too many of its kind');
+      if (this.#isBefore(folder, name)) continue;
+      lookups += 1;
+      if (lookups > MAX_SHIM_LOOKUPS && this.#foldersBefore.has(folder))
+        this.#hide(file, 'there are too many of its kind');
       else this.#show(file);
       if (this.#isShown(folder)) return;
     }
   }
 
-  #isAhead = (folder: string, name: string): boolean =>
-    this.#ahead.get(folder)?.some((each) => isProgram(join(each, name))) === true;
+  #isBefore = (folder: string, name: string): boolean =>
+    this.#foldersBefore.get(folder)?.some((each) => isProgram(join(each, name))) === true;
 
   /** Shows the Python that a virtual environment was made with; a repository can add no other program. */
-  #python(file: string): void {
+  #showVenvPython(file: string): void {
     const real = realpathIfAny(file);
     if (real === null || this.#isShown(real) || !/^(?:python|pypy)[\d.]*$/.test(basename(real))) return;
     const installation = installationOf(real, this.#hiddenFolders);
@@ -266,7 +268,7 @@ export class ProgramFinder {
     const isPython = namesIn(join(installation, 'lib')).some(
       (name) => /^(?:python|pypy)\d/.test(name) && existsSync(join(installation, 'lib', name, 'encodings')),
     );
-    if (!isPython || !isReadable(real, this.#request.root) || !headOf(real).startsWith('\x7fELF')) return;
+    if (!isPython || !isReadable(real, this.#request.root) || !firstBytes(real).startsWith('\x7fELF')) return;
     for (let at = file, count = 0; count < MAX_LINKS; count += 1) {
       if (!isWithin(this.#request.root, at) && realpathIfAny(at) === real && !this.#isShown(at))
         this.#mount(at, linkIfAny(at));
@@ -278,7 +280,7 @@ export class ProgramFinder {
 }
 
 /** Variables that name the folder or the version of a shown installation, the language and the timezone. */
-function shownVariables(
+function keptVariables(
   { env, root, toolchains }: ProgramsRequest,
   shown: readonly string[],
 ): { readonly [name: string]: string } {

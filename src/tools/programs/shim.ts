@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { openSync, readSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { withOpenFile, realpathIfAny } from '../../base/files.ts';
+import { realpathIfAny, withOpenFile } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
@@ -16,24 +16,24 @@ const SCRIPT = /^\s*exec\s+"?([^\s"]+)"?\s+exec\s/m;
 const ROOT = /^export (\w+ENV_ROOT)="([^"$`\\]+)"$/m;
 
 /** Files that select versions, in the repository and in the folders above it. */
-const CHOICES = [
+const VERSION_FILES = [
   ...['.tool-versions', 'mise.toml', '.mise.toml', 'package.json', 'rust-toolchain', 'rust-toolchain.toml'],
   ...['python', 'ruby', 'node', 'go', 'java', 'php', 'perl', 'lua', 'crystal'].map(
     (language) => `.${language}-version`,
   ),
 ];
 
-/** The existing version files with their times and sizes. */
-export function choicesFor(folder: string): readonly string[] {
-  const here = CHOICES.flatMap((name) => {
+/** Paths, times and sizes of the existing files that select versions for a folder. */
+export function versionFileStamps(folder: string): readonly string[] {
+  const here = VERSION_FILES.flatMap((name) => {
     const stats = statSync(join(folder, name), { throwIfNoEntry: false });
     return stats ? [`${join(folder, name)} ${stats.mtimeMs} ${stats.size}`] : [];
   });
-  return dirname(folder) === folder ? here : [...here, ...choicesFor(dirname(folder))];
+  return dirname(folder) === folder ? here : [...here, ...versionFileStamps(dirname(folder))];
 }
 
 /** The first bytes of a file; empty if it cannot be read. */
-export function headOf(file: string): string {
+export function firstBytes(file: string): string {
   const head = Buffer.alloc(1024);
   return valueOr(() => withOpenFile(openSync(file, 'r'), (fd) => head.toString('latin1', 0, readSync(fd, head))), '');
 }
@@ -44,7 +44,7 @@ function managerOf(program: string, path: string | undefined): string | null {
   const name = BINARIES[basename(real)];
   if (name !== undefined)
     return basename(program) === name ? null : (findProgram(name, dirname(real)) ?? findProgram(name, path));
-  const script = SCRIPT.exec(headOf(real).startsWith('#!') ? headOf(real) : '')?.[1];
+  const script = SCRIPT.exec(firstBytes(real).startsWith('#!') ? firstBytes(real) : '')?.[1];
   if (script === undefined || !/^(?:\w*env|asdf|mise)$/.test(basename(script))) return null;
   return isAbsolute(script) ? script : findProgram(script, path);
 }
@@ -52,7 +52,7 @@ function managerOf(program: string, path: string | undefined): string | null {
 /** The program that a shim runs, or the reason why its manager runs none. */
 export type ShimTarget = { readonly program: string } | { readonly problem: string };
 
-const answers = new Map<string, ShimTarget>();
+const targets = new Map<string, ShimTarget>();
 
 /**
  * The program that a shim's version manager selects for this repository; null if it is not a shim. Runs the operator's
@@ -64,11 +64,11 @@ export function shimTarget(program: string, root: string, env: Env): ShimTarget 
   const manager = managerOf(program, env['PATH']);
   if (manager === null) return null;
   const chosen = Object.entries(env).filter(([name]) => /_(?:VERSION|TOOLCHAIN)$/.test(name));
-  const key = JSON.stringify([manager, program, choicesFor(root), chosen, env['PATH']]);
-  const known = answers.get(key);
-  if (known && 'program' in known) return known;
+  const key = JSON.stringify([manager, program, versionFileStamps(root), chosen, env['PATH']]);
+  const cached = targets.get(key);
+  if (cached && 'program' in cached) return cached;
   // The script names the manager's folder, which need not be in the home folder.
-  const [, variable, folder] = ROOT.exec(headOf(program)) ?? [];
+  const [, variable, folder] = ROOT.exec(firstBytes(program)) ?? [];
   const { status, stdout, stderr } = spawnSync(manager, ['which', basename(program)], {
     cwd: root,
     env: { ...env, ...(variable === undefined ? {} : { [variable]: folder }) },
@@ -81,6 +81,6 @@ export function shimTarget(program: string, root: string, env: Env): ShimTarget 
     isAbsolute(found) && realpathIfAny(found) !== realpathIfAny(program)
       ? { program: found }
       : { problem: `${basename(manager)}: ${(stderr || 'it names no program').trim().split('\n')[0]}`.slice(0, 200) };
-  answers.set(key, answer);
+  targets.set(key, answer);
   return answer;
 }

@@ -19,15 +19,15 @@ export function virtualEnvOf(root: string, env: Env): VirtualEnv | null {
   if (env['VIRTUAL_ENV']) return null;
   const own = join(root, '.venv');
   if (isVirtualEnv(own)) return { folder: own, isOutside: false };
-  const outside = existsSync(join(root, 'Pipfile')) ? ofPipenv(root, env) : null;
-  const folder = outside ?? (existsSync(join(root, 'poetry.lock')) ? ofPoetry(root, env) : null);
+  const outside = existsSync(join(root, 'Pipfile')) ? pipenvFolder(root, env) : null;
+  const folder = outside ?? (existsSync(join(root, 'poetry.lock')) ? poetryFolder(root, env) : null);
   return folder === null ? null : { folder, isOutside: true };
 }
 
 const isVirtualEnv = (folder: string): boolean => existsSync(join(folder, 'pyvenv.cfg'));
 
 /** Pipenv writes the path of the project into each of its environments. */
-function ofPipenv(root: string, env: Env): string | null {
+function pipenvFolder(root: string, env: Env): string | null {
   const all = env['WORKON_HOME'] || join(homeFolder(env), '.local/share/virtualenvs');
   const mine = namesIn(all)
     .map((name) => join(all, name))
@@ -36,7 +36,7 @@ function ofPipenv(root: string, env: Env): string | null {
 }
 
 /** Poetry ends the name of an environment with a hash of the project's path and the version of Python. */
-function ofPoetry(root: string, env: Env): string | null {
+function poetryFolder(root: string, env: Env): string | null {
   const cache = env['POETRY_CACHE_DIR'] || join(homeFolder(env), '.cache/pypoetry');
   const all = env['POETRY_VIRTUALENVS_PATH'] || join(cache, 'virtualenvs');
   const mark = createHash('sha256')

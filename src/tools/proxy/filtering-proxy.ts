@@ -56,25 +56,25 @@ export function makeProxy(
   const names = new PinnedNames(list, resolve);
   const tried = new Map<string, { place: string; tries: number; why: string | null }>();
   const unanswered = new Map<string, string>();
-  const open = new Set<Socket>();
+  const openSockets = new Set<Socket>();
   let bytesOfEnded = 0;
 
-  const note = (target: string, why: string | null) => {
+  const record = (target: string, why: string | null) => {
     const key = `${target} ${why}`;
-    const known = tried.get(key);
-    if (known) {
-      known.tries += 1;
-      if (why !== null && known.tries === PROXY_LIMITS.refusals) onInsistence?.();
+    const earlier = tried.get(key);
+    if (earlier) {
+      earlier.tries += 1;
+      if (why !== null && earlier.tries === PROXY_LIMITS.refusals) onInsistence?.();
     } else if (tried.size < PROXY_LIMITS.places) tried.set(key, { place: target, tries: 1, why });
   };
   const close = () => {
     clearInterval(meter);
-    for (const socket of open) socket.destroy();
+    for (const socket of openSockets) socket.destroy();
   };
   const meter = setInterval(() => {
-    const bytes = [...open].reduce((sum, socket) => sum + bytesTransferred(socket), bytesOfEnded);
+    const bytes = [...openSockets].reduce((sum, socket) => sum + bytesTransferred(socket), bytesOfEnded);
     if (bytes <= PROXY_LIMITS.bytes) return;
-    note('any place', `more than ${PROXY_LIMITS.bytes} bytes were transferred`);
+    record('any place', `more than ${PROXY_LIMITS.bytes} bytes were transferred`);
     close();
   }, 1000).unref();
   /** The checked addresses of a place, and the proxy to use for it. Records a refusal. */
@@ -90,7 +90,7 @@ export function makeProxy(
       : found && 'problem' in found
         ? found
         : await names.reach(target, found !== null);
-    note(text, 'problem' in verdict ? verdict.problem : null);
+    record(text, 'problem' in verdict ? verdict.problem : null);
     if ('problem' in verdict) return { refusal: `hopgate refuses ${text}: ${verdict.problem}.\n` };
     return { ...verdict, via: found && 'url' in found ? found : null };
   };
@@ -114,7 +114,7 @@ export function makeProxy(
     remote.on('error', () => client.destroy());
     client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
     const check = new ServerNameCheck(target!.host, (name) => {
-      note(hostAndPortText({ ...target!, host: name }), `TLS asked for it on a connection to ${target!.host}`);
+      record(hostAndPortText({ ...target!, host: name }), `TLS asked for it on a connection to ${target!.host}`);
       client.destroy();
       remote.destroy();
     });
@@ -144,17 +144,17 @@ export function makeProxy(
 
   return {
     accept: (socket) => {
-      if (open.size >= PROXY_LIMITS.connections) {
-        note('any place', `more than ${PROXY_LIMITS.connections} connections were open`);
+      if (openSockets.size >= PROXY_LIMITS.connections) {
+        record('any place', `more than ${PROXY_LIMITS.connections} connections were open`);
         socket.destroy();
         return;
       }
-      open.add(socket);
+      openSockets.add(socket);
       // In a tunnel, each side ends its own direction.
       socket.allowHalfOpen = true;
       socket.on('error', () => socket.destroy());
       socket.once('close', () => {
-        open.delete(socket);
+        openSockets.delete(socket);
         bytesOfEnded += bytesTransferred(socket);
       });
       server.emit('connection', socket);

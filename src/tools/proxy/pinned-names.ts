@@ -18,7 +18,7 @@ type ReachableHost = { readonly host: string; readonly addresses: readonly strin
 export class PinnedNames {
   readonly #list: readonly string[];
   readonly #resolve: ResolveName;
-  readonly #known = new Map<string, Promise<readonly string[]>>();
+  readonly #cached = new Map<string, Promise<readonly string[]>>();
 
   constructor(list: readonly string[], resolve: ResolveName = SYSTEM) {
     this.#list = list;
@@ -43,12 +43,12 @@ export class PinnedNames {
   }
 
   #addresses(host: string): Promise<readonly string[]> {
-    const known = this.#known.get(host);
-    if (known) return known;
+    const cached = this.#cached.get(host);
+    if (cached) return cached;
     const found = this.#resolve(host);
-    this.#known.set(host, found);
+    this.#cached.set(host, found);
     // A failure is not cached: a later attempt may succeed.
-    found.catch(() => this.#known.delete(host));
+    found.catch(() => this.#cached.delete(host));
     return found;
   }
 }

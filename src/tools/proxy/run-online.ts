@@ -91,16 +91,17 @@ function reportConnections(
             // Package managers also ask for their own newest version.
             remedy:
               exit === 0
-                ? `It succeeded without ${names}, which ${key}.hosts in hopgate.yaml does not list.`
-                : `It reaches only its hosts. Ask the operator to list under ${key}.hosts in hopgate.yaml what it needs of ${names}; a host that is not public, by its address as well.`,
+                ? `The command succeeded without ${names}, which ${key}.hosts in hopgate.yaml does not list.`
+                : `The command reaches only its listed hosts. Ask the operator to list under ${key}.hosts in hopgate.yaml the ones it needs of ${names}; a host that is not public needs its address there as well.`,
           },
   };
 }
 
-/** Error messages of programs that reached no host, and of an ssh without a host key or a key of its own. */
+/** Error messages of programs that reached no host. */
 const REFUSED = /connection refused|ECONNREFUSED|could(?: not|n't) connect/i;
-/** A service of this machine, which the command reaches only if it is listed. */
+/** Addresses of this machine, whose services a command reaches only if they are listed. */
 const OWN_SERVICE = /\b127\.0\.0\.1\b|\blocalhost\b|::1\b/;
+/** Error messages of an ssh that lacks the key of the host, or its own. */
 const SSH_REFUSED = /Host key verification failed|Permission denied \(publickey/;
 
 /** The settings that a failed command lacked and that only the operator can make. */
@@ -139,11 +140,11 @@ function missingSettings(
 }
 
 const ADDRESS = `http://${PROXY.host}:${PROXY.port}`;
-const OWN = ['localhost', '127.0.0.1', '::1'];
+const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '::1'];
 
 /** The variables by which programs find the proxy. Loopback is reached directly unless a host lists it. */
 function proxyVariables(hosts: readonly string[]): { readonly [name: string]: string } {
-  const direct = OWN.filter(
+  const direct = LOOPBACK_HOSTS.filter(
     (host) => !hosts.some((listed) => listed.replace(/:\d+$/, '').replace(/^\[|\]$/g, '') === host),
   );
   const java = ['http', 'https'].flatMap((kind) => [

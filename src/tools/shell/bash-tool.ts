@@ -6,7 +6,7 @@ import { type TestSignals, testSignals } from '../../evidence/findings/weakened-
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { fileStateOf, findingsField, withFinding } from '../file-findings.ts';
+import { fileStateOf, findingsField, withFindings } from '../file-findings.ts';
 import { importProblem } from '../instruction-imports.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
@@ -104,5 +104,5 @@ function withFileFindings(
   const file = join(envelope.root, path);
   const stats = op === 'delete' ? undefined : lstatSync(file, { throwIfNoEntry: false });
   const after = stats ? fileStateOf(path, textIn(file), stats.mode) : null;
-  return withFinding(envelope, effect, before.get(path) ?? null, after);
+  return withFindings(envelope, effect, before.get(path) ?? null, after);
 }

@@ -46,5 +46,8 @@ async function changedSinceTested({ call: { envelope, signal }, sandbox }: Shell
   const why = treeMismatch(tested, await observeTree(sandbox, envelope, signal));
   return why === null
     ? null
-    : failed('not-what-was-tested', `It is not run: ${why}. Go back to test, run the tests again, and hop here again.`);
+    : failed(
+        'not-what-was-tested',
+        `The command was not run: ${why}. Go back to test, run the tests again, and hop here again.`,
+      );
 }

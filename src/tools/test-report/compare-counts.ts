@@ -34,9 +34,9 @@ export function compareCount(
     'test-counts',
     `${createHash('sha256').update(`${root}\0${command}`).digest('hex').slice(0, 32)}.json`,
   );
-  const known = read(file);
-  const before = new Map(known?.sessions).get(session) ?? known?.last ?? null;
-  const others = (known?.sessions ?? []).filter(([id]) => id !== session);
+  const stored = readPassingRuns(file);
+  const before = new Map(stored?.sessions).get(session) ?? stored?.last ?? null;
+  const others = (stored?.sessions ?? []).filter(([id]) => id !== session);
   const next: PassingRuns = {
     last: total,
     sessions: [...others.slice(1 - MAX_SESSIONS), [session, Math.max(before ?? 0, total)]],
@@ -50,7 +50,7 @@ export function compareCount(
   return before;
 }
 
-function read(file: string): PassingRuns | null {
+function readPassingRuns(file: string): PassingRuns | null {
   const { last, sessions } = fieldsOf(parseJson(readIfAny(file))) as Partial<PassingRuns>;
   return Number.isInteger(last) && Array.isArray(sessions) ? { last: last!, sessions } : null;
 }

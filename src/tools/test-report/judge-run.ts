@@ -23,7 +23,7 @@ const NOT_RUN: { readonly [exit: number]: string } = {
 /** 128 + SIGKILL, as a shell reports it. */
 const KILLED = 137;
 
-const LEFT_OUT =
+const COMPARE_PROGRAMS =
   'ask the operator to run "hopgate doctor", which compares the programs in the sandbox with those outside, and to add what is missing to toolchains: in hopgate.yaml';
 
 /**
@@ -43,7 +43,7 @@ export function judgeRun(
   const { exit, timedOut, flooded, seconds } = result;
   const read = readReport(format, result, junit);
   const report = read !== null && !('problem' in read) ? read : null;
-  const unread = read !== null && 'problem' in read ? read.problem : null;
+  const readProblem = read !== null && 'problem' in read ? read.problem : null;
   const error = (reportProblem: string, remedy: string): TestVerdict => ({
     verdict: 'error',
     report,
@@ -57,7 +57,8 @@ export function judgeRun(
     );
   if (flooded) return error('the run was killed because it printed too much', 'make the tests print less');
   if (report !== null && report.failed > 0) return { verdict: 'fail', report };
-  if (exit !== null && NOT_RUN[exit] !== undefined) return error(`exit status ${exit}: ${NOT_RUN[exit]}`, LEFT_OUT);
+  if (exit !== null && NOT_RUN[exit] !== undefined)
+    return error(`exit status ${exit}: ${NOT_RUN[exit]}`, COMPARE_PROGRAMS);
   if (exit === KILLED)
     return error(
       `exit status ${exit}: a process was killed (SIGKILL), as if the memory limit was exceeded`,
@@ -68,10 +69,10 @@ export function judgeRun(
       'no test was counted',
       'see whether the command finds the tests; a run in which no test passed or failed proves nothing',
     );
-  if (exit !== 0) return { verdict: 'fail', report, ...(unread === null ? {} : { reportProblem: unread }) };
-  if (unread !== null)
+  if (exit !== 0) return { verdict: 'fail', report, ...(readProblem === null ? {} : { reportProblem: readProblem }) };
+  if (readProblem !== null)
     return error(
-      unread,
+      readProblem,
       'ask the operator to correct report: for this command in hopgate.yaml ("none" uses only the exit status)',
     );
   if (changed.length === 0) return { verdict: 'pass', report };

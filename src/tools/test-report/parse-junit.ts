@@ -66,28 +66,28 @@ function parse(xml: string): Node[] | ReportProblem {
  * @returns the number of failures and errors that these nodes explain
  */
 function collect(nodes: readonly Node[], group: string, cases: Case[], tally: TestTally): number {
-  let bad = 0;
+  let failures = 0;
   for (const node of nodes) {
     const suite = node['testsuites'] ?? node['testsuite'];
     if (Array.isArray(suite)) {
       const name = attribute(node, 'name') || group;
-      const shown = collect(suite, name, cases, tally);
+      const listed = collect(suite, name, cases, tally);
       const stated = countOf(node, 'failures') + countOf(node, 'errors');
-      if (stated > shown)
-        tally.fail(name || 'test suite', `it states ${stated} failures and errors but lists ${shown}`);
-      bad += Math.max(stated, shown);
+      if (stated > listed)
+        tally.fail(name || 'test suite', `it states ${stated} failures and errors but lists ${listed}`);
+      failures += Math.max(stated, listed);
     }
     const children = node['testcase'];
     if (Array.isArray(children)) {
       cases.push(readCase(node, children, group));
-      bad += children.filter((child) => 'failure' in child || 'error' in child).length;
+      failures += children.filter((child) => 'failure' in child || 'error' in child).length;
     }
     if (children === undefined && ('failure' in node || 'error' in node)) {
       tally.fail(group || 'test suite', attribute(node, 'message') || textOf(node));
-      bad += 1;
+      failures += 1;
     }
   }
-  return bad;
+  return failures;
 }
 
 const countOf = (node: Node, name: string): number => {

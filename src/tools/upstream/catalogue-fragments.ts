@@ -28,14 +28,14 @@ export function catalogueFragments(
 }
 
 function entry(id: string, server: string, tool: ListedTool): string {
-  const looks = tool.annotations?.readOnlyHint === true;
-  const parameters = parametersOf(tool, looks);
+  const readsOnly = tool.annotations?.readOnlyHint === true;
+  const parameters = parametersOf(tool, readsOnly);
   const folders = parameters.some(({ path }) => path) && NAMES_ONLY.test(tool.name);
   const lines = [
     ...comment(tool.description ?? ''),
     `${id}:`,
     `  purpose: ${yamlScalar(firstSentence(tool))} # CHECK: the server's words; the model reads them`,
-    `  effect: ${looks ? 'observe # CHECK: the server says that it only observes' : 'act'}`,
+    `  effect: ${readsOnly ? 'observe # CHECK: the server says that it only observes' : 'act'}`,
     '  upstream:',
     `    server: ${server}`,
     `    tool: ${yamlScalar(tool.name)}`,
@@ -55,7 +55,7 @@ const NAMES_ONLY = /(?:^|_)(?:list|tree|mkdir|create_?dir\w*|stat|info)(?:_|$)/i
 
 function parametersOf(
   { inputSchema }: ListedTool,
-  looks: boolean,
+  readsOnly: boolean,
 ): readonly { readonly lines: readonly string[]; readonly path: boolean }[] {
   const {
     properties = {},
@@ -70,19 +70,19 @@ function parametersOf(
   const used = new Set<string>();
   const needed = ([name]: readonly [string, SchemaProperty]): boolean => required.includes(name);
   const all = Object.entries(properties);
-  return [...all.filter(needed), ...all.filter((one) => !needed(one))].map(([theirs, property]) => {
-    const name = uniqueName(kebab(theirs), used);
-    const { role, check } = guessRole(theirs, property, looks);
+  return [...all.filter(needed), ...all.filter((one) => !needed(one))].map(([serverName, property]) => {
+    const name = uniqueName(kebab(serverName), used);
+    const { role, question } = guessRole(serverName, property, readsOnly);
     const { schema, whole } = schemaOf(property, rest);
     const parts = [
       `name: ${name}`,
-      ...(name === theirs ? [] : [`as: ${yamlScalar(theirs)}`]),
-      `role: ${role}${check === null ? '' : ` # ${check}`}`,
+      ...(name === serverName ? [] : [`as: ${yamlScalar(serverName)}`]),
+      `role: ${role}${question === null ? '' : ` # ${question}`}`,
       `description: ${yamlScalar(oneLine(String(property['description'] ?? '')) || `The ${name.replaceAll('-', ' ')}.`)}`,
       ...(schema === null
         ? []
         : [`schema: ${JSON.stringify(schema)}${whole ? '' : ' # CHECK: its own schema cannot be used'}`]),
-      ...(required.includes(theirs) ? [] : ['optional: true']),
+      ...(required.includes(serverName) ? [] : ['optional: true']),
     ];
     return {
       path: role.startsWith('path'),
@@ -127,8 +127,8 @@ function uniqueName(name: string, used: Set<string>): string {
 
 /** JSON is YAML. */
 const yamlScalar = (text: string): string =>
-  /^[A-Za-z][\w-]*$/.test(text) && !WORDS.test(text) ? text : JSON.stringify(text);
-const WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
+  /^[A-Za-z][\w-]*$/.test(text) && !YAML_WORDS.test(text) ? text : JSON.stringify(text);
+const YAML_WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
 
 const oneLine = (text: string): string => plainText(text).replaceAll(/\s+/g, ' ').trim();
 

@@ -51,10 +51,10 @@ function argumentProblems({ parameters }: ToolSpec, { inputSchema }: ListedTool)
     readonly additionalProperties?: unknown;
   };
   const ours = new Map(parameters.map((parameter) => [parameter.as ?? parameter.name, parameter]));
-  const strange =
+  const unknownNames =
     additionalProperties === true ? [] : [...ours.keys()].filter((name) => !Object.hasOwn(properties, name));
   return [
-    ...strange.map((name) => `the server knows no argument "${name}"`),
+    ...unknownNames.map((name) => `the server knows no argument "${name}"`),
     ...required
       .filter((name) => !ours.get(name)?.required)
       .map(

@@ -4,14 +4,14 @@ import { isMasked, isProtected } from '../../gate/scope/masks.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import type { Anchors } from '../workspace/anchors.ts';
 import type { PathAccess } from '../workspace/hold-path.ts';
-import { startsWith } from '../workspace/path-argument.ts';
+import { isUnderSegments } from '../workspace/path-argument.ts';
 import { walkBeneath } from '../workspace/walk-beneath.ts';
 
 const MAX_FILES = 100_000;
 
 /**
  * Explains why a folder may not be passed to a server, which can read everything in it; null if it may. hopgate cannot
- * filter the server's findings.
+ * remove masked files from the server's answers.
  * @param folder root-relative segments
  */
 export async function folderProblem(
@@ -38,7 +38,7 @@ export async function folderProblem(
         if (target.kind === 'leaves') return `it contains the link "${path}", which leads out of the root`;
         if ('real' in target && isMasked(target.real.join('/'), config.mask))
           return `the link "${path}" in it leads to a masked file`;
-        if (access === 'write' && !('real' in target && startsWith(target.real, folder)))
+        if (access === 'write' && !('real' in target && isUnderSegments(target.real, folder)))
           return `the link "${path}" in it leads elsewhere`;
       }
     }

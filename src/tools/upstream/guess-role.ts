@@ -5,7 +5,7 @@ export type SchemaProperty = { readonly [keyword: string]: unknown };
 export interface RoleGuess {
   readonly role: ArgumentRole;
   /** The question that a person must answer; null if a value of this type can reach nothing. */
-  readonly check: string | null;
+  readonly question: string | null;
 }
 
 const PATH_NAME =
@@ -25,20 +25,20 @@ const NAMES: { readonly [role in ArgumentRole]: RegExp | null } = {
 const snakeCase = (name: string): string => name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
 
 /** Guesses an argument's role from its name and type; a person must confirm it. */
-export function guessRole(name: string, property: SchemaProperty, looks: boolean): RoleGuess {
+export function guessRole(name: string, property: SchemaProperty, readsOnly: boolean): RoleGuess {
   if (holdsText(property)) {
     const word = snakeCase(name).replaceAll('-', '_');
-    if (property['format'] === 'uri') return { role: 'url', check: 'CHECK the role' };
-    const other = looks ? 'path:write' : 'path:read';
+    if (property['format'] === 'uri') return { role: 'url', question: 'CHECK the role' };
+    const other = readsOnly ? 'path:write' : 'path:read';
     const named = (Object.keys(NAMES) as ArgumentRole[]).find((role) => role !== other && NAMES[role]?.test(word));
-    if (named) return { role: named, check: 'CHECK the role' };
+    if (named) return { role: named, question: 'CHECK the role' };
     return {
       role: 'text',
-      check: property['enum'] ? null : 'CHECK the role: an argument with the role text has no limits',
+      question: property['enum'] ? null : 'CHECK the role: an argument with the role text has no limits',
     };
   }
   const plain = ['number', 'integer', 'boolean', 'null'].includes(String(property['type']));
-  return { role: 'text', check: plain ? null : 'CHECK: no rule limits its content' };
+  return { role: 'text', question: plain ? null : 'CHECK: no rule limits its content' };
 }
 
 /** True for a string or a list of strings, which may hold a path, a command or an address. */

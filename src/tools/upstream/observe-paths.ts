@@ -1,10 +1,11 @@
 import fs from 'node:fs';
+import { withOpenFile } from '../../base/files.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { Json } from '../../spec/types.ts';
 import { contentEffect, sha256Hex } from '../content-effect.ts';
 import type { Anchors } from '../workspace/anchors.ts';
 import { walkBeneath } from '../workspace/walk-beneath.ts';
-import type { HandedPath } from './prepare-arguments.ts';
+import type { PassedPath } from './prepare-arguments.ts';
 
 /** Larger files are not hashed. */
 const MAX_BYTES = 64 * 2 ** 20;
@@ -16,7 +17,7 @@ const NO_FILE = new Set(['folder', 'special', 'too-large', 'elsewhere']);
 
 export function readPathStates(
   root: string,
-  paths: readonly HandedPath[],
+  paths: readonly PassedPath[],
   anchors: Anchors,
 ): ReadonlyMap<string, PathState> {
   return new Map(paths.map(({ real }) => [real.join('/'), stateOf(root, real, anchors)]));
@@ -31,12 +32,7 @@ function stateOf(root: string, segments: readonly string[], anchors: Anchors): P
       if (held.real.join('/') !== segments.join('/')) return 'elsewhere';
       if (held.kind !== 'file') return held.kind;
       if (held.anchor.stat.size > MAX_BYTES) return 'too-large';
-      const fd = held.anchor.open(fs.constants.O_RDONLY);
-      try {
-        return sha256Hex(fs.readFileSync(fd));
-      } finally {
-        fs.closeSync(fd);
-      }
+      return withOpenFile(held.anchor.open(fs.constants.O_RDONLY), (fd) => sha256Hex(fs.readFileSync(fd)));
     } finally {
       held.close();
     }
@@ -49,7 +45,7 @@ function stateOf(root: string, segments: readonly string[], anchors: Anchors): P
 export function changesSince(
   before: ReadonlyMap<string, PathState>,
   root: string,
-  paths: readonly HandedPath[],
+  paths: readonly PassedPath[],
   anchors: Anchors,
 ): readonly (ObservedEffect & { readonly [key: string]: Json })[] {
   return [...readPathStates(root, paths, anchors)].flatMap(([path, after]) => {

@@ -7,18 +7,18 @@ import { type FilledSettings, inheritedEnv } from './server-env.ts';
 export interface ServerTransport {
   readonly transport: Transport;
   /** The reason of an unexpected end, and the program's last line; null if unknown. */
-  last(): { readonly why: string | null; readonly line: string | null };
+  endReason(): { readonly why: string | null; readonly line: string | null };
   /** True if an error of a call means that the server is gone. */
-  lost(error: unknown): boolean;
+  isLost(error: unknown): boolean;
   close(): Promise<void>;
 }
 
 /** Starts the program or prepares the HTTP connection. Sends nothing yet. */
 export async function openTransport({ server }: FilledSettings, root: string, env: Env): Promise<ServerTransport> {
-  return 'url' in server ? httpLine(server) : programLine(server, root, env);
+  return 'url' in server ? httpTransport(server) : programTransport(server, root, env);
 }
 
-function programLine(
+function programTransport(
   { command, env: own, cwd }: Extract<FilledSettings['server'], { command: unknown }>,
   root: string,
   env: Env,
@@ -30,8 +30,8 @@ function programLine(
   });
   return {
     transport,
-    last: () => ({ why: transport.why, line: transport.lastLine }),
-    lost: () => false,
+    endReason: () => ({ why: transport.why, line: transport.lastLine }),
+    isLost: () => false,
     close: () => transport.close(),
   };
 }
@@ -39,7 +39,7 @@ function programLine(
 /** Limit for ending the HTTP session. */
 const FAREWELL_MS = 1000;
 
-async function httpLine({
+async function httpTransport({
   url,
   headers,
 }: Extract<FilledSettings['server'], { url: unknown }>): Promise<ServerTransport> {
@@ -50,8 +50,8 @@ async function httpLine({
   });
   return {
     transport,
-    last: () => ({ why: null, line: null }),
-    lost: (error) =>
+    endReason: () => ({ why: null, line: null }),
+    isLost: (error) =>
       error instanceof SdkHttpError ? error.status === 404 || error.status >= 500 : error instanceof TypeError,
     async close() {
       const enough = new Promise<void>((done) => setTimeout(done, FAREWELL_MS).unref());

@@ -12,7 +12,7 @@ import { isStop, outOfScope, refusalStop, type ToolStop } from '../workspace/too
 import { folderProblem } from './folder-problem.ts';
 
 /** A path that a call passes to its server, with links resolved. */
-export interface HandedPath {
+export interface PassedPath {
   /** Root-relative segments. */
   readonly real: readonly string[];
   readonly access: PathAccess;
@@ -22,7 +22,7 @@ export interface HandedPath {
 export interface PreparedArguments {
   /** The arguments under the server's names, with absolute paths. */
   readonly args: { readonly [name: string]: Json };
-  readonly paths: readonly HandedPath[];
+  readonly paths: readonly PassedPath[];
 }
 
 /**
@@ -34,21 +34,21 @@ export async function prepareArguments(
   anchors: Anchors,
 ): Promise<PreparedArguments | ToolStop> {
   const args: { [name: string]: Json } = {};
-  const paths: HandedPath[] = [];
+  const paths: PassedPath[] = [];
   for (const parameter of parameters) {
     const { name, role, as } = parameter;
     const value = call.args[name];
     if (value === undefined && !ROLE_FACTS[role].absentMeansRoot) continue;
     let problem: BadArgument | null = null;
-    let handed = value;
+    let passed = value;
     switch (role) {
       case 'path:read':
       case 'path:write': {
         const access = role === 'path:read' ? 'read' : 'write';
-        const found = await handPaths(call, parameter, access, upstream, anchors);
+        const found = await resolvePaths(call, parameter, access, upstream, anchors);
         if (isStop(found)) return found;
         paths.push(...found.paths);
-        if (value !== undefined) handed = found.value;
+        if (value !== undefined) passed = found.value;
         break;
       }
       case 'url':
@@ -65,21 +65,21 @@ export async function prepareArguments(
         role satisfies never;
     }
     if (problem) return refusalStop(problem);
-    if (handed !== undefined) args[as ?? name] = handed;
+    if (passed !== undefined) args[as ?? name] = passed;
   }
   return { args, paths };
 }
 
 /** A missing path for reading means the root, so the root is checked although no path is passed. */
-async function handPaths(
+async function resolvePaths(
   call: ToolCall,
   { name }: ToolParameter,
   access: PathAccess,
   { folders }: UpstreamTool,
   anchors: Anchors,
-): Promise<{ readonly value: Json; readonly paths: readonly HandedPath[] } | ToolStop> {
+): Promise<{ readonly value: Json; readonly paths: readonly PassedPath[] } | ToolStop> {
   const value = call.args[name] ?? '.';
-  const paths: HandedPath[] = [];
+  const paths: PassedPath[] = [];
   const handed: string[] = [];
   for (const path of Array.isArray(value) ? value : [value]) {
     const place = holdPath({ ...call, args: { [name]: path } }, name, access, anchors);

@@ -15,7 +15,7 @@ export class ProcessGroup {
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 
   constructor(command: readonly string[], options: { readonly cwd: string; readonly env: Record<string, string> }) {
-    const [program, ...args] = dyingWithUs() ? [SETPRIV, '--pdeathsig', 'KILL', '--', ...command] : command;
+    const [program, ...args] = hasParentDeathSignal() ? [SETPRIV, '--pdeathsig', 'KILL', '--', ...command] : command;
     this.child = spawn(program!, args, { ...options, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     this.exited = new Promise((resolve, reject) => {
       this.child.once('error', reject);
@@ -74,13 +74,13 @@ function sweepAtExit(): void {
   });
 }
 
-let canDie: boolean | null = null;
+let canSetSignal: boolean | null = null;
 
 /** True if a parent-death signal can be set (Linux with setpriv). */
-function dyingWithUs(): boolean {
-  canDie ??=
+function hasParentDeathSignal(): boolean {
+  canSetSignal ??=
     process.platform === 'linux' &&
     existsSync(SETPRIV) &&
     spawnSync(SETPRIV, ['--pdeathsig', 'KILL', '--', 'true'], { stdio: 'ignore' }).status === 0;
-  return canDie;
+  return canSetSignal;
 }

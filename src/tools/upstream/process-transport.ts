@@ -26,7 +26,7 @@ export class ProcessTransport implements Transport {
   /** Reason of the end; null before. */
   why: string | null = null;
   readonly #program: Program;
-  readonly #words = new StderrTail();
+  readonly #stderr = new StderrTail();
   #group: ProcessGroup | null = null;
   #parts: Buffer[] = [];
   #size = 0;
@@ -41,15 +41,15 @@ export class ProcessTransport implements Transport {
 
   get lastLine(): string | null {
     // setpriv reports a missing program in its own words.
-    return this.#words.line()?.replace(/^setpriv: failed to execute /, 'cannot run ') ?? null;
+    return this.#stderr.lastLine()?.replace(/^setpriv: failed to execute /, 'cannot run ') ?? null;
   }
 
   async start(): Promise<void> {
     const group = new ProcessGroup(this.#program.command, this.#program);
     this.#group = group;
     const { child } = group;
-    child.stderr!.on('data', (chunk: Buffer) => this.#words.push(chunk));
-    child.stdout!.on('data', (chunk: Buffer) => this.#take(chunk));
+    child.stderr!.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
+    child.stdout!.on('data', (chunk: Buffer) => this.#receive(chunk));
     child.once('exit', (code, signal) => {
       const isExpected = this.#closing && (signal !== null || code === 0);
       if (!isExpected) this.why ??= signal === null ? `it ended with exit status ${code}` : `it was ended by ${signal}`;
@@ -79,7 +79,7 @@ export class ProcessTransport implements Transport {
     this.#finish();
   }
 
-  #take(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     let start = 0;
     for (let stop = chunk.indexOf(10); stop >= 0 && !this.#closed; stop = chunk.indexOf(10, start)) {
       const line = Buffer.concat([...this.#parts, chunk.subarray(start, stop)]);
@@ -89,7 +89,8 @@ export class ProcessTransport implements Transport {
     if (this.#closed) return;
     this.#parts.push(chunk.subarray(start));
     this.#size += chunk.length - start;
-    if (this.#size > MAX_MESSAGE_BYTES) this.#cut(`it wrote a message of more than ${MAX_MESSAGE_BYTES / 2 ** 20} MiB`);
+    if (this.#size > MAX_MESSAGE_BYTES)
+      this.#abort(`it wrote a message of more than ${MAX_MESSAGE_BYTES / 2 ** 20} MiB`);
   }
 
   #read(line: Buffer): void {
@@ -97,15 +98,15 @@ export class ProcessTransport implements Transport {
     const message = parse(line);
     if (message === null) {
       this.#junk += line.length;
-      if (this.#junk > MAX_JUNK_BYTES) this.#cut('it wrote too much output that is not MCP');
+      if (this.#junk > MAX_JUNK_BYTES) this.#abort('it wrote too much output that is not MCP');
       return;
     }
     this.#unasked = 'method' in message ? this.#unasked + line.length : 0;
-    if (this.#unasked > MAX_UNASKED_BYTES) return this.#cut('it wrote endless output without an answer');
+    if (this.#unasked > MAX_UNASKED_BYTES) return this.#abort('it wrote endless output without an answer');
     this.onmessage?.(message);
   }
 
-  #cut(why: string): void {
+  #abort(why: string): void {
     this.why ??= why;
     this.#group?.kill('SIGKILL');
     this.#finish();

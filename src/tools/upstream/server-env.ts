@@ -80,8 +80,8 @@ export const secretForms = (secrets: FilledSettings['secrets']): (readonly [refe
 
 /** Returns a function that replaces secret values by their references in answers and messages. */
 export function makeRedactor({ secrets }: Pick<FilledSettings, 'secrets'>): (text: string) => string {
-  const known = secretForms(secrets);
-  return (text) => known.reduce((clean, [reference, form]) => clean.replaceAll(form, reference), text);
+  const forms = secretForms(secrets);
+  return (text) => forms.reduce((clean, [reference, form]) => clean.replaceAll(form, reference), text);
 }
 
 /** The variables that any program needs; no others of hopgate's environment are passed on. */

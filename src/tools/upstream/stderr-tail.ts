@@ -10,7 +10,7 @@ export class StderrTail {
   }
 
   /** Returns the last non-blank line, safe to print; null if there is none. */
-  line(): string | null {
+  lastLine(): string | null {
     const lines = this.#text
       .toString('utf8')
       .split(/[\r\n]+/)

@@ -13,7 +13,7 @@ import { boundResult, resultText, type UpstreamResult } from './bound-result.ts'
 import { type ListedTool, toolHash } from './listed-tool.ts';
 import { changesSince, readPathStates } from './observe-paths.ts';
 import { type PreparedArguments, prepareArguments } from './prepare-arguments.ts';
-import { readReported } from './read-reported.ts';
+import { readReportedFields } from './read-reported-fields.ts';
 import { plainText } from './stderr-tail.ts';
 import { UpstreamConnection, UpstreamDown } from './upstream-connection.ts';
 import { writableProgram } from './writable-program.ts';
@@ -64,13 +64,13 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     if (!server)
       return failed(
         'upstream-unknown',
-        `No upstream "${name}" is configured; the operator names it under upstream in hopgate.yaml and accepts the file ("hopgate trust").`,
+        `No upstream "${name}" is configured; ask the operator to name it under upstream in hopgate.yaml and to accept the file ("hopgate trust").`,
       );
     const writable = writableProgram(server, call.envelope.root, call.envelope.config.scopes);
     if (writable)
       return failed(
         'upstream-writable',
-        `The upstream "${name}" is not started: agents may write ${writable}, which it runs outside of the sandbox; the operator moves it.`,
+        `The upstream "${name}" is not started: agents may write ${writable}, which it runs outside of the sandbox; ask the operator to move that file.`,
       );
     const prepared = await prepareArguments(call, tool, anchors);
     if (isStop(prepared)) return prepared;
@@ -79,10 +79,10 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     const changed = changedTool(tool, listed.get(tool.upstream.tool), seen);
     if (changed) return changed;
     if (call.signal.aborted) return { stop: ABORTED };
-    return carryOut(call, tool, prepared, connection);
+    return callServer(call, tool, prepared, connection);
   };
 
-  const carryOut = async (
+  const callServer = async (
     call: ToolCall,
     { upstream }: BoundTool,
     { args, paths }: PreparedArguments,
@@ -101,7 +101,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
       const answer = await connection.call(upstream.tool, args, { seconds, signal: call.signal });
       const result = withChanges(boundResult(answer, outputBytes, clean));
       const { structuredContent } = boundResult(answer, Number.POSITIVE_INFINITY, clean);
-      const reported = readReported(call.tool, structuredContent);
+      const reported = readReportedFields(call.tool, structuredContent);
       if (answer.isError !== true) return { outcome: { status: 'ok', result }, effects, ...reported };
       const message = plainText(resultText(result)).trim().slice(0, SHOWN) || 'it says only that it failed';
       return { outcome: { status: 'failed', code: 'upstream-error', message, result }, effects, ...reported };
@@ -149,7 +149,7 @@ function changedTool(
   if (!listed)
     return failed(
       'upstream-tool-missing',
-      `The upstream "${server}" has no tool "${tool}" any more, and ${id} needs it; the operator can compare with "hopgate upstream list".`,
+      `The upstream "${server}" has no tool "${tool}" any more, and ${id} needs it; ask the operator to run "hopgate upstream list".`,
     );
   const hash = toolHash(listed);
   const expected = schemaHash ?? seen.get(id) ?? hash;
@@ -157,7 +157,7 @@ function changedTool(
   if (hash === expected) return null;
   return failed(
     'upstream-tool-changed',
-    `The upstream "${server}" now describes its tool "${tool}" differently than when it was accepted, so ${id} is not called; the operator reads it with "hopgate upstream import ${server}" and puts its new schema-hash into tools.yaml.`,
+    `The upstream "${server}" now describes its tool "${tool}" differently than when it was accepted, so ${id} is not called; ask the operator to read it with "hopgate upstream import ${server}" and to put its new schema-hash into tools.yaml.`,
   );
 }
 

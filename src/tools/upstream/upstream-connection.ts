@@ -26,7 +26,7 @@ export interface ConnectionParts {
 
 interface UpState {
   readonly client: Client;
-  readonly line: ServerTransport;
+  readonly transport: ServerTransport;
   tools: ReadonlyMap<string, ListedTool>;
   /** True if the server announced that its list of tools changed. */
   stale: boolean;
@@ -35,7 +35,7 @@ interface UpState {
 interface DownState {
   /** Epoch milliseconds. */
   readonly since: number;
-  readonly again: number;
+  readonly retryAt: number;
   readonly why: string;
 }
 
@@ -57,7 +57,7 @@ export class UpstreamConnection {
   #down: DownState | null = null;
   #opening: Promise<UpState> | null = null;
   /** The connection that is being opened, so that `close` need not wait for a silent server. */
-  #half: ServerTransport | null = null;
+  #openingTransport: ServerTransport | null = null;
   #failures = 0;
   #closed = false;
   #clean: (text: string) => string = (text) => text;
@@ -115,48 +115,49 @@ export class UpstreamConnection {
   /** Closes the connection and ends the program. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#half?.close().catch(() => {});
+    await this.#openingTransport?.close().catch(() => {});
     await this.#opening?.catch(() => {});
     const up = this.#up;
     this.#up = null;
-    await up?.line.close();
+    await up?.transport.close();
   }
 
   async #ready(): Promise<UpState> {
     if (this.#closed) throw new UpstreamDown(`The connection to the upstream "${this.#name}" is closed.`);
     if (this.#up) return this.#up;
-    if (this.#down && this.#parts.clock.now() < this.#down.again) throw new UpstreamDown(this.#downMessage(this.#down));
+    if (this.#down && this.#parts.clock.now() < this.#down.retryAt)
+      throw new UpstreamDown(this.#downMessage(this.#down));
     this.#opening ??= this.#open().finally(() => {
       this.#opening = null;
-      this.#half = null;
+      this.#openingTransport = null;
     });
     return this.#opening;
   }
 
   async #open(): Promise<UpState> {
-    let line: ServerTransport | null = null;
+    let transport: ServerTransport | null = null;
     try {
       const filled = fillSettings(this.#server, this.#parts.env);
       this.#clean = makeRedactor(filled);
-      line = await openTransport(filled, this.#parts.root, this.#parts.env);
-      this.#half = line;
+      transport = await openTransport(filled, this.#parts.root, this.#parts.env);
+      this.#openingTransport = transport;
       if (this.#closed) throw new Error('the session is over');
       const client = await newClient('url' in this.#server, this.#parts.version);
       let up: UpState | null = null;
       client.setNotificationHandler('notifications/tools/list_changed', () => {
         if (up) up.stale = true;
       });
-      await client.connect(line.transport, { timeout: READY_MS, maxTotalTimeout: READY_MS });
-      up = { client, line, tools: await listTools(client), stale: false };
+      await client.connect(transport.transport, { timeout: READY_MS, maxTotalTimeout: READY_MS });
+      up = { client, transport: transport, tools: await listTools(client), stale: false };
       const opened = up;
       client.onclose = () => this.#lose(opened, 'the connection ended');
-      if (line.last().why !== null) throw new Error('the connection ended');
+      if (transport.endReason().why !== null) throw new Error('the connection ended');
       this.#up = up;
       this.#down = null;
       return up;
     } catch (error) {
-      await line?.close().catch(() => {});
-      const last = line?.last();
+      await transport?.close().catch(() => {});
+      const last = transport?.endReason();
       this.#fail(last?.why ?? messageOf(error), last?.line ?? null);
       throw new UpstreamDown(this.#downMessage(this.#down!));
     }
@@ -166,7 +167,7 @@ export class UpstreamConnection {
     try {
       return await work();
     } catch (error) {
-      if (up.line.lost(error)) this.#lose(up, messageOf(error));
+      if (up.transport.isLost(error)) this.#lose(up, messageOf(error));
       if (this.#up === up || !this.#down) throw error;
       throw new UpstreamDown(
         `${this.#downMessage(this.#down)} It went down during this call; the effects of the call are unknown.`,
@@ -177,9 +178,9 @@ export class UpstreamConnection {
   #lose(up: UpState, otherwise: string): void {
     if (this.#up !== up) return;
     this.#up = null;
-    const { why, line } = up.line.last();
+    const { why, line } = up.transport.endReason();
     this.#fail(why ?? otherwise, line);
-    void up.line.close().catch(() => {});
+    void up.transport.close().catch(() => {});
   }
 
   #fail(why: string, lastLine: string | null): void {
@@ -188,12 +189,12 @@ export class UpstreamConnection {
     const problem = lastLine === null ? why : `${why}; its last line: "${lastLine}"`;
     this.#down = {
       since,
-      again: since + backoffDelay(this.#failures, this.#parts.random()),
+      retryAt: since + backoffDelay(this.#failures, this.#parts.random()),
       why: this.#clean(plainText(problem)),
     };
   }
 
-  #downMessage({ since, again, why }: DownState): string {
+  #downMessage({ since, retryAt: again, why }: DownState): string {
     const at = (time: number) => new Date(time).toISOString();
     return `The upstream "${this.#name}" is down since ${at(since)}: ${why}. It is tried again by the next call from ${at(again)} on.`;
   }

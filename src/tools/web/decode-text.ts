@@ -11,7 +11,8 @@ const BYTE_ORDER_MARKS: readonly (readonly [encoding: string, mark: readonly num
 
 /** Decodes a response as browsers do: by byte order mark, else content type, else `meta`, else UTF-8. */
 export function decodeText(bytes: Uint8Array, type: string, html: boolean): string {
-  const encoding = markOf(bytes) ?? encodingNamedIn(type) ?? (html ? encodingNamedIn(start(bytes)) : undefined);
+  const encoding =
+    markOf(bytes) ?? encodingNamedIn(type) ?? (html ? encodingNamedIn(firstCharacters(bytes)) : undefined);
   return new TextDecoder(encoding).decode(bytes);
 }
 
@@ -21,9 +22,10 @@ export function looksLikeText(bytes: Uint8Array): boolean {
 }
 
 /** True if text without a content type looks like HTML. */
-export const looksLikeHtml = (bytes: Uint8Array): boolean => /^\s*<(?:!doctype html|html)\b/i.test(start(bytes));
+export const looksLikeHtml = (bytes: Uint8Array): boolean =>
+  /^\s*<(?:!doctype html|html)\b/i.test(firstCharacters(bytes));
 
-const start = (bytes: Uint8Array): string => Buffer.from(bytes.subarray(0, PRESCAN_BYTES)).toString('latin1');
+const firstCharacters = (bytes: Uint8Array): string => Buffer.from(bytes.subarray(0, PRESCAN_BYTES)).toString('latin1');
 
 const markOf = (bytes: Uint8Array): string | undefined =>
   BYTE_ORDER_MARKS.find(([, mark]) => mark.every((byte, at) => bytes[at] === byte))?.[0];

@@ -99,7 +99,7 @@ function connect(
   // Checks the address again, in case a library ignores the lookup above.
   const check = (remote: string | undefined) =>
     remote !== undefined && addresses.some((address) => sameAddress(address, remote)) ? null : (remote ?? 'unknown');
-  return answerOf((isSecure(target) ? https : http).request(options), target, limits, check);
+  return receiveAnswer((isSecure(target) ? https : http).request(options), target, limits, check);
 }
 
 /** Through the operator's proxy: a tunnel for https, a request with the full address otherwise. */
@@ -112,12 +112,12 @@ async function connectVia(
   const options = requestOptions(target, network, limits);
   if (!isSecure(target)) {
     const plain = { ...options, ...toProxy(via, options.headers as OutgoingHttpHeaders), path: target.url.href };
-    return answerOf(protocolOf(via).request(plain), target, limits);
+    return receiveAnswer(protocolOf(via).request(plain), target, limits);
   }
   const opening = openTunnel(via, target);
   try {
     const socket = await orAborted(opening, limits.signal);
-    return await answerOf(https.request({ ...options, socket } as https.RequestOptions), target, limits);
+    return await receiveAnswer(https.request({ ...options, socket } as https.RequestOptions), target, limits);
   } catch (error) {
     opening.then(
       (socket) => socket.destroy(),
@@ -128,7 +128,7 @@ async function connectVia(
 }
 
 /** @param check returns an address that may not answer; null if the address may */
-function answerOf(
+function receiveAnswer(
   request: ClientRequest,
   { host }: JudgedUrl,
   limits: Limits,
@@ -148,13 +148,13 @@ function answerOf(
         request.destroy();
         return settle({ kind: 'blocked', address });
       }
-      read(response, limits, settle, () => request.destroy());
+      readResponse(response, limits, settle, () => request.destroy());
     });
     request.end();
   });
 }
 
-function read(
+function readResponse(
   response: http.IncomingMessage,
   limits: Limits,
   settle: (answer: FetchAnswer) => void,
@@ -182,7 +182,7 @@ function read(
     settle(
       failure(
         'fetch-failed',
-        `the answer is encoded as ${response.headers['content-encoding']}, which is not understood`,
+        `the answer is encoded as ${response.headers['content-encoding']}, which hopgate cannot decode`,
       ),
     );
     return;

@@ -1,6 +1,7 @@
 import { type JudgedUrl, judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
+import { wholeCharacters } from '../sandbox/bounded-output.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 import { type FetchAnswer, type FetchNetwork, fetchOnce, INTERNET_POLICY } from './fetch-once.ts';
 import { isText, readableText } from './readable-text.ts';
@@ -22,20 +23,20 @@ export function webBackend({ network = INTERNET_POLICY }: WebBackendOptions = {}
 async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolReport> {
   const effects: ObservedEffect[] = [];
   const report = (outcome: ToolOutcome): ToolReport => ({ outcome, effects });
-  const { url: asked } = call.args;
+  const { url: requestedUrl } = call.args;
   const { allow } = call.envelope.config.web;
-  if (typeof asked !== 'string')
+  if (typeof requestedUrl !== 'string')
     return report(refusedOutcome('invalid-action', '"url" must be a string', 'Give an https:// address.'));
   const { seconds, outputBytes } = call.tool.limits;
   const timeout = AbortSignal.timeout(seconds * 1000);
   const signal = AbortSignal.any([call.signal, timeout]);
   const redirects: string[] = [];
-  let next = asked;
+  let next = requestedUrl;
   for (;;) {
     const verdict = judgeUrl(next, allow);
     if (!verdict.ok) {
-      const whence = redirects.length === 0 ? '' : `the redirect to ${next} is not followed: `;
-      return report(refusedOutcome(verdict.code, `${whence}${verdict.message}`, verdict.remedy));
+      const prefix = redirects.length === 0 ? '' : `the redirect to ${next} is not followed: `;
+      return report(refusedOutcome(verdict.code, `${prefix}${verdict.message}`, verdict.remedy));
     }
     const { judged } = verdict;
     const answer = await fetchOnce(judged, network, { bytes: outputBytes * READ_FACTOR, accepts: isText, signal });
@@ -62,7 +63,7 @@ async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolRep
       return report({
         status: 'failed',
         code: 'too-many-redirects',
-        message: `${asked} redirects more than ${MAX_REDIRECTS} times`,
+        message: `${requestedUrl} redirects more than ${MAX_REDIRECTS} times`,
       });
     if (!URL.canParse(answer.location, judged.url.href))
       return report({
@@ -93,13 +94,7 @@ async function showPage(
   const { title, text, raw } = await readableText(answer.bytes, answer.type, url.href, signal);
   const bytes = Buffer.from(text);
   const long = bytes.length > outputBytes;
-  // A cut inside a character leaves a replacement character; drop it.
-  const shownText = long
-    ? bytes
-        .subarray(0, outputBytes)
-        .toString('utf8')
-        .replace(/\uFFFD$/, '')
-    : text;
+  const kept = bytes.subarray(0, outputBytes);
   return {
     status: 'ok',
     result: {
@@ -107,7 +102,7 @@ async function showPage(
       status: answer.status,
       type: answer.type,
       title,
-      text: shownText,
+      text: long ? kept.subarray(0, wholeCharacters(kept)).toString('utf8') : text,
       ...(raw ? { raw } : {}),
       truncated: answer.truncated || long,
       redirects: [...redirects],

@@ -2,10 +2,10 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { ABORTED } from '../tool-outcomes.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
-import { decodePath, OddNames, removeDotSlash } from './odd-names.ts';
 import { runRipgrep } from './ripgrep.ts';
 import { searchRoot } from './search-root.ts';
 import { failed, isStop, type ToolStop } from './tool-stop.ts';
+import { decodePath, removeDotSlash, UnnameableFiles } from './unnameable-files.ts';
 
 /** glob { pattern, path? }: lists the matching files under `path` with ripgrep, without ignored and masked files. */
 export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
@@ -15,7 +15,7 @@ export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   if (isStop(root)) return root;
   const { seconds, outputBytes } = call.tool.limits;
   const files: string[] = [];
-  const odd = new OddNames();
+  const unnameable = new UnnameableFiles();
   let size = 0;
   try {
     const run = await runRipgrep(
@@ -29,7 +29,7 @@ export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
         const path = decodePath(name);
         if (!glob.matches(path ?? name.toString())) return true;
         if (path === null) {
-          odd.add(root, name);
+          unnameable.add(root, name);
           return true;
         }
         const held = root.hold(path);
@@ -43,11 +43,10 @@ export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
       },
     );
     if (run.end === 'aborted') return { stop: ABORTED };
-    if (run.end === 'error')
-      return failed('search-failed', `ripgrep could not list the files: ${run.complaint.trim()}`);
+    if (run.end === 'error') return failed('search-failed', `ripgrep could not list the files: ${run.stderr.trim()}`);
     if (run.end === 'time-limit' && files.length === 0)
       return failed('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
-    const result = { files: files.sort(), truncated: run.end !== 'done', ...odd.part };
+    const result = { files: files.sort(), truncated: run.end !== 'done', ...unnameable.field };
     return { outcome: { status: 'ok', result }, effects: [] };
   } finally {
     root.close();

@@ -4,10 +4,10 @@ import type { Json } from '../../spec/types.ts';
 import { ABORTED } from '../tool-outcomes.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
-import { decodePath, OddNames, removeDotSlash } from './odd-names.ts';
 import { runRipgrep } from './ripgrep.ts';
 import { type SearchRoot, searchRoot } from './search-root.ts';
 import { failed, invalid, isStop, type ToolStop } from './tool-stop.ts';
+import { decodePath, removeDotSlash, UnnameableFiles } from './unnameable-files.ts';
 
 /** Maximum number of shown characters of a matching line. */
 const SHOWN_CHARACTERS = 1000;
@@ -41,9 +41,9 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   const { seconds, outputBytes } = call.tool.limits;
   const matches: Json[] = [];
   const files = new Set<string>();
-  const odd = new OddNames();
+  const unnameable = new UnnameableFiles();
   let size = 0;
-  const believed = verifier(root);
+  const onDisk = verifier(root);
   try {
     const args = ['--json', '--crlf', '--encoding=none', ...(ignoreCase ? ['--ignore-case'] : []), '-e', pattern];
     const run = await runRipgrep(root.folder, args, root.target, '\n', { seconds, signal: call.signal }, (record) => {
@@ -53,9 +53,9 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
       const name = decodePath(bytes);
       if (!glob.matches(name ?? bytes.toString())) return true;
       const line = bytesOf(data.lines);
-      if (!believed.holds(bytes, data.absolute_offset, line)) return true;
+      if (!onDisk.holds(bytes, data.absolute_offset, line)) return true;
       if (name === null) {
-        odd.add(root, bytes);
+        unnameable.add(root, bytes);
         return true;
       }
       const match = { path: root.rootRelative(name), line: data.line_number, ...showLine(line) };
@@ -66,13 +66,16 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
       return true;
     });
     if (run.end === 'aborted') return { stop: ABORTED };
-    if (run.end === 'error' && run.complaint) return failed('bad-pattern', `ripgrep: ${run.complaint.trim()}`);
+    if (run.end === 'error' && run.stderr) return failed('bad-pattern', `ripgrep: ${run.stderr.trim()}`);
     if (run.end === 'time-limit' && matches.length === 0)
       return failed('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
     const truncated = run.end === 'stopped' || run.end === 'time-limit';
-    return { outcome: { status: 'ok', result: { matches, truncated, files: [...files], ...odd.part } }, effects: [] };
+    return {
+      outcome: { status: 'ok', result: { matches, truncated, files: [...files], ...unnameable.field } },
+      effects: [],
+    };
   } finally {
-    believed.close();
+    onDisk.close();
     root.close();
   }
 }
@@ -92,7 +95,7 @@ function verifier(root: SearchRoot) {
     close();
     const text = decodePath(name);
     const held = text === null ? null : root.hold(text);
-    const anchor = held?.anchor ?? (text === null ? root.holdOdd(name) : null);
+    const anchor = held?.anchor ?? (text === null ? root.holdByBytes(name) : null);
     try {
       open = { name, fd: anchor?.open(fs.constants.O_RDONLY) ?? null };
     } catch {

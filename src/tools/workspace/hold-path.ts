@@ -4,7 +4,7 @@ import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope, ToolCall } from '../../ports/tool-backend.ts';
 import { detectGitPaths } from '../git-paths.ts';
 import type { Anchors } from './anchors.ts';
-import { parsePath, resolveSegments, split, startsWith } from './path-argument.ts';
+import { isUnderSegments, parsePath, pathSegments, resolveSegments } from './path-argument.ts';
 import { failed, outOfScope, type ToolStop } from './tool-stop.ts';
 import { type ExistingPath, type MissingPath, walkBeneath } from './walk-beneath.ts';
 
@@ -22,9 +22,9 @@ export function holdPath(call: ToolCall, argument: string, access: PathAccess, a
   const { root } = call.envelope;
   const parsed = parsePath(root, argument, call.args[argument]);
   if ('stop' in parsed) return parsed;
-  const judge = access === 'read' ? readCheck(call.envelope) : writeJudge(call.envelope);
-  const verdict = judge(parsed.segments);
-  if (verdict) return outOfScope(argument, verdict.message, verdict.remedy);
+  const check = access === 'read' ? readCheck(call.envelope) : writeCheck(call.envelope);
+  const refusal = check(parsed.segments);
+  if (refusal) return outOfScope(argument, refusal.message, refusal.remedy);
   const shown = parsed.segments.join('/') || '.';
   const held = walkBeneath(root, parsed.segments, anchors);
   switch (held.kind) {
@@ -41,7 +41,7 @@ export function holdPath(call: ToolCall, argument: string, access: PathAccess, a
     case 'not-a-folder':
       return failed('not-a-folder', `"${held.at}" is a file, so nothing is in it.`);
   }
-  const real = judge(held.real);
+  const real = check(held.real);
   if (!real) return held;
   held.close();
   return outOfScope(argument, `"${shown}" is a link to "${held.real.join('/')}". ${real.message}`, real.remedy);
@@ -55,24 +55,24 @@ const pathRefusal = (path: string, { why, remedy }: typeof MASKED_PATH): ReturnT
 /** Checks reads against the envelope. The folder of a readable file is not checked; see the search tools. */
 export function readCheck({ root, scope, readableFiles, config }: CallEnvelope): PathCheck {
   const git = detectGitPaths(root);
-  const named = new Set(readableFiles?.map((file) => split(file).join('/')));
+  const readable = new Set(readableFiles?.map((file) => pathSegments(file).join('/')));
   return (segments) => {
     const path = segments.join('/');
     if (scope.read === 'none')
       return { message: 'This scope reads no files.', remedy: 'Continue with the known facts.' };
     if (isMasked(path, config.mask) || git.holdsCredential(path)) return pathRefusal(path, MASKED_PATH);
-    if (scope.read === 'session-log' && !named.has(path))
+    if (scope.read === 'session-log' && !readable.has(path))
       return {
         message: `"${path || '.'}" is not among the files that this session's log names.`,
-        remedy: named.size ? `Readable here: ${[...named].slice(0, 20).join(', ')}.` : 'Read the log instead.',
+        remedy: readable.size ? `Readable here: ${[...readable].slice(0, 20).join(', ')}.` : 'Read the log instead.',
       };
     return null;
   };
 }
 
-function writeJudge({ root, scope, config }: CallEnvelope): PathCheck {
+function writeCheck({ root, scope, config }: CallEnvelope): PathCheck {
   const git = detectGitPaths(root);
-  const ownSpecs = config.specs === 'default' ? null : resolveSegments(split(config.specs));
+  const ownSpecs = config.specs === 'default' ? null : resolveSegments(pathSegments(config.specs));
   return (segments) => {
     const path = segments.join('/') || '.';
     const why = writePathReason(path, scope.write);
@@ -85,7 +85,8 @@ function writeJudge({ root, scope, config }: CallEnvelope): PathCheck {
       };
     if (isGitInternal(path) || git.holds(path))
       return { message: `"${path}" belongs to git.`, remedy: 'Use the git tool.' };
-    if (isProtected(path) || (ownSpecs && startsWith(segments, ownSpecs))) return pathRefusal(path, PROTECTED_PATH);
+    if (isProtected(path) || (ownSpecs && isUnderSegments(segments, ownSpecs)))
+      return pathRefusal(path, PROTECTED_PATH);
     if (isMasked(path, config.mask)) return pathRefusal(path, MASKED_PATH);
     return null;
   };

@@ -11,8 +11,8 @@ import { isStop, outOfScope, type ToolStop } from './tool-stop.ts';
 const SECONDS = 3;
 
 /**
- * Explains why another program may not run a search: the program ignores masks, and the searched area contains a masked
- * file. Null if it may.
+ * The refusal of a search that another program would run: the program ignores masks, and the searched area contains a
+ * masked file. Null if the program may search.
  */
 export async function watchNativeSearch(call: ToolCall, anchors: Anchors): Promise<ToolRefusal | null> {
   const stop = await judgeSearch(call, anchors);

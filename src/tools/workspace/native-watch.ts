@@ -6,7 +6,7 @@ import { type TestSignals, testSignals } from '../../evidence/findings/weakened-
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
 import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import { contentEffect } from '../content-effect.ts';
-import { fileStateOf, withFinding } from '../file-findings.ts';
+import { fileStateOf, withFindings } from '../file-findings.ts';
 import { invalidCall } from '../tool-outcomes.ts';
 import type { Anchors } from './anchors.ts';
 import { type HeldPath, holdPath, type PathAccess } from './hold-path.ts';
@@ -36,27 +36,27 @@ export function nativeWatch(anchors: Anchors): NativeWatch {
         const refused = await watchNativeSearch(call, anchors);
         return refused ? { refused } : { before: null };
       }
-      const seen = lookBefore(call, id === 'read' ? 'read' : 'write', anchors);
+      const seen = stateBefore(call, id === 'read' ? 'read' : 'write', anchors);
       return isStop(seen) ? { refused: refusalOf(seen) } : { before: asJson(seen) };
     },
     async after(call, before) {
       const { id } = call.tool;
       if (id === 'glob' || id === 'grep') return [];
-      const known = asFileBefore(before);
-      if (!known) return id === 'read' ? [] : 'unobserved';
-      if (id === 'read') return known.sha256 === null ? [] : [{ path: known.path, op: 'read' }];
-      return changeOf(call, known, anchors);
+      const state = asFileBefore(before);
+      if (!state) return id === 'read' ? [] : 'unobserved';
+      if (id === 'read') return state.sha256 === null ? [] : [{ path: state.path, op: 'read' }];
+      return changeOf(call, state, anchors);
     },
   };
 }
 
-function lookBefore(call: ToolCall, access: PathAccess, anchors: Anchors): FileBefore | ToolStop {
+function stateBefore(call: ToolCall, access: PathAccess, anchors: Anchors): FileBefore | ToolStop {
   const held = holdPath(call, 'path', access, anchors);
   // A missing file is not refused here: the client itself reports it.
   if (isStop(held)) return access === 'read' && held.stop.status === 'failed' ? { path: '', sha256: null } : held;
   try {
     const path = held.real.join('/');
-    const wrong = access === 'read' ? specialOnly(held) : notToBeWritten(call, held, path, anchors);
+    const wrong = access === 'read' ? refuseSpecial(held) : refuseWrite(call, held, path, anchors);
     if (wrong) return wrong;
     if (access === 'read') return { path, sha256: held.kind === 'file' ? '' : null };
     const bytes = held.kind === 'file' ? bytesOf(held) : null;
@@ -71,9 +71,10 @@ function lookBefore(call: ToolCall, access: PathAccess, anchors: Anchors): FileB
 }
 
 /** Refuses special files. Reading a folder fails harmlessly in the client. */
-const specialOnly = (held: HeldPath): ToolStop | null => (held.kind === 'special' ? refuseNonFile(held, 'path') : null);
+const refuseSpecial = (held: HeldPath): ToolStop | null =>
+  held.kind === 'special' ? refuseNonFile(held, 'path') : null;
 
-function notToBeWritten(call: ToolCall, held: HeldPath, path: string, anchors: Anchors): ToolStop | null {
+function refuseWrite(call: ToolCall, held: HeldPath, path: string, anchors: Anchors): ToolStop | null {
   const wrong = refuseNonFile(held, 'path') ?? refuseOtherDevice(call.envelope.root, held, anchors);
   if (wrong || held.kind === 'missing') return wrong;
   return refuseTooLarge(held.anchor.stat, path) ?? refuseReplacing(held.anchor.stat, path, 'path');
@@ -105,9 +106,9 @@ function changeOf({ envelope }: ToolCall, before: FileBefore, anchors: Anchors):
     const after = bytes && hash('sha256', bytes);
     if (after === before.sha256) return [];
     if (held.kind !== 'file' || !bytes || !after)
-      return [withFinding(envelope, { path, op: 'delete', before: before.sha256 as string }, signals, null)];
+      return [withFindings(envelope, { path, op: 'delete', before: before.sha256 as string }, signals, null)];
     const seen = fileStateOf(path, bytes.toString(), held.anchor.stat.mode);
-    return [withFinding(envelope, contentEffect(path, before.sha256, after), signals, seen)];
+    return [withFindings(envelope, contentEffect(path, before.sha256, after), signals, seen)];
   } finally {
     held.close();
   }

@@ -8,33 +8,33 @@ import { invalid, outOfScope, type ToolStop } from './tool-stop.ts';
  * and `..` are resolved lexically. Does not access the disk.
  */
 export function parsePath(root: string, argument: string, value: Json | undefined): { segments: string[] } | ToolStop {
-  const again = 'Give a path relative to the root, such as "src/main.ts".';
-  if (typeof value !== 'string') return invalid(argument, `"${argument}" must be a string.`, again);
-  if (value === '') return invalid(argument, `"${argument}" is empty.`, `${again} "." is the root.`);
+  const remedy = 'Give a path relative to the root, such as "src/main.ts".';
+  if (typeof value !== 'string') return invalid(argument, `"${argument}" must be a string.`, remedy);
+  if (value === '') return invalid(argument, `"${argument}" is empty.`, `${remedy} "." is the root.`);
   if (/[\u0000-\u001f\u007f-\u009f]/.test(value))
     return invalid(
       argument,
       `"${argument}" contains a control character.`,
       'Rename the file; until then, only a shell command with a glob can name it.',
     );
-  if (ADDRESS.test(value)) return invalid(argument, `"${argument}" is an address, not a path.`, again);
-  if (!value.isWellFormed()) return invalid(argument, `"${argument}" is not well-formed Unicode.`, again);
+  if (ADDRESS.test(value)) return invalid(argument, `"${argument}" is an address, not a path.`, remedy);
+  if (!value.isWellFormed()) return invalid(argument, `"${argument}" is not well-formed Unicode.`, remedy);
   if (Buffer.byteLength(value) > MAX_PATH_BYTES)
-    return invalid(argument, `"${argument}" is longer than ${MAX_PATH_BYTES} bytes.`, again);
+    return invalid(argument, `"${argument}" is longer than ${MAX_PATH_BYTES} bytes.`, remedy);
   const segments = resolveSegments(segmentsBelow(root, value));
-  return segments ? { segments } : outOfScope(argument, `"${value}" is outside the root.`, again);
+  return segments ? { segments } : outOfScope(argument, `"${value}" is outside the root.`, remedy);
 }
 
 /** Returns the segments of a path under the root with `..` unresolved; null for an absolute path elsewhere. */
 export function segmentsBelow(root: string, path: string): string[] | null {
-  const segments = split(path);
+  const segments = pathSegments(path);
   if (!isAbsolute(path)) return segments;
-  const base = split(root);
+  const base = pathSegments(root);
   return base.every((name, i) => segments[i] === name) ? segments.slice(base.length) : null;
 }
 
 /** True if `segments` equals `prefix` or is inside it. */
-export const startsWith = (segments: readonly string[], prefix: readonly string[]): boolean =>
+export const isUnderSegments = (segments: readonly string[], prefix: readonly string[]): boolean =>
   prefix.length <= segments.length && prefix.every((name, i) => segments[i] === name);
 
 /** Resolves `..` lexically; null if it climbs above the start. */
@@ -47,7 +47,7 @@ export function resolveSegments(segments: readonly string[] | null): string[] | 
   return resolved;
 }
 
-export const split = (path: string): string[] =>
+export const pathSegments = (path: string): string[] =>
   (sep === '\\' ? path.replaceAll('\\', '/') : path).split('/').filter((name) => name !== '' && name !== '.');
 
 const isAbsolute = (path: string): boolean => path.startsWith('/') || (sep === '\\' && /^([a-z]:|\\)/i.test(path));

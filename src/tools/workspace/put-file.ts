@@ -3,7 +3,7 @@ import { testSignals } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256Hex } from '../content-effect.ts';
-import { fileStateOf, withFinding } from '../file-findings.ts';
+import { fileStateOf, withFindings } from '../file-findings.ts';
 import { importProblem } from '../instruction-imports.ts';
 import type { Anchors } from './anchors.ts';
 import { type HeldPath, holdPath } from './hold-path.ts';
@@ -22,8 +22,10 @@ export interface PutResult {
 }
 
 /**
- * Creates or replaces the file `path` with the result of `compose(content)`, where `content` is null for a new file.
- * All steps use the held place, so the checked file is the written one.
+ * Creates or replaces the file of the argument `path` with the result of `compose`. All steps use the held file or
+ * folder, so the checked file is the written one.
+ *
+ * @param compose gets the present content (null for a new file) and the root-relative path
  */
 export function putFile(
   call: ToolCall,
@@ -48,7 +50,7 @@ export function putFile(
       const stop = refuseImports(call, path, bytes.toString('utf8'));
       if (stop) return stop;
       replaceFile(held.parent!, held.real.at(-1)!, bytes, seen);
-      const effect = withFinding(
+      const effect = withFindings(
         call.envelope,
         contentEffect(path, sha256Hex(before), sha256Hex(bytes)),
         testSignals(path, before.toString('utf8')),
@@ -85,7 +87,7 @@ function create(
   }
   const effect = contentEffect(path, null, sha256Hex(bytes));
   const after = fileStateOf(path, bytes.toString('utf8'), 0);
-  return { path, created: true, effect: withFinding(call.envelope, effect, null, after) };
+  return { path, created: true, effect: withFindings(call.envelope, effect, null, after) };
 }
 
 /** The refusal of a text whose imports would show the model a forbidden file; null if it may be written. */
@@ -107,8 +109,8 @@ export const refuseTooLarge = ({ size }: Stats, path: string): ToolStop | null =
     : null;
 
 /**
- * True if the place is on another device than its folder. Folders are compared, because an overlay shows files of
- * several devices.
+ * The refusal of a file on another device than the root; null if it is on the same. The folders are compared, because
+ * an overlay shows files of several devices.
  */
 export function refuseOtherDevice(root: string, held: HeldPath, anchors: Anchors): ToolStop | null {
   const anchor = anchors.root(root);

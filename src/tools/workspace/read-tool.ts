@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { plural } from '../../base/text.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
+import { wholeCharacters } from '../sandbox/bounded-output.ts';
 import { ABORTED } from '../tool-outcomes.ts';
 import type { Anchors } from './anchors.ts';
 import { looksBinary, openRegularFile } from './regular-file.ts';
@@ -95,18 +96,7 @@ async function readLines(
   const all = Buffer.concat(kept);
   if (!over) return { bytes: all, from, to: Math.min(lines, end - 1), lines, truncated: false };
   if (whole > 0) return { bytes: all.subarray(0, whole), from, to: wholeTo, lines, truncated: true };
-  return { bytes: all.subarray(0, characterBoundary(all)), from, to: from, lines, truncated: true };
-}
-
-/** Length of `bytes` without an incomplete UTF-8 character at the end. */
-function characterBoundary(bytes: Buffer): number {
-  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
-    const byte = bytes[bytes.length - back]!;
-    if ((byte & 0xc0) === 0x80) continue;
-    const needs = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return needs > back ? bytes.length - back : bytes.length;
-  }
-  return bytes.length;
+  return { bytes: all.subarray(0, wholeCharacters(all)), from, to: from, lines, truncated: true };
 }
 
 function lineNumber(call: ToolCall, argument: string, preset: number): { value: number } | ToolStop {

@@ -33,7 +33,7 @@ const PERMISSIONS = 0o777;
  */
 export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, seen: Stats | null): void {
   folder.check();
-  removeLeft(folder);
+  removeLeftovers(folder);
   const target = `${folder.path}/${name}`;
   const temporary = `${folder.path}/.hopgate-${process.pid}-${randomBytes(8).toString('hex')}.tmp`;
   const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, seen ? 0o600 : NEW_FILE_MODE);
@@ -46,7 +46,7 @@ export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, see
       closeSync(fd);
     }
     folder.check();
-    if (!sameFile(seen, lstatSync(target, { throwIfNoEntry: false })))
+    if (!isSameFile(seen, lstatSync(target, { throwIfNoEntry: false })))
       throw new MovedError(`${name} was changed by someone else meanwhile`);
     renameSync(temporary, target);
   } catch (error) {
@@ -76,7 +76,7 @@ function stateOf({ path }: Anchor): { readonly id: string; readonly modified: bi
  * Removes temporary files left by engines that were killed during a replacement. Reads the folder only if another
  * process has changed it since this one wrote in it.
  */
-function removeLeft(folder: Anchor): void {
+function removeLeftovers(folder: Anchor): void {
   const { id, modified } = stateOf(folder);
   if (lastStates.get(id) === modified) return;
   for (const name of readdirSync(folder.path)) {
@@ -144,7 +144,7 @@ function writeAll(fd: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
 }
 
-const sameFile = (a: Stats | null, b: Stats | undefined): boolean =>
+const isSameFile = (a: Stats | null, b: Stats | undefined): boolean =>
   a === null || b === undefined
     ? a === null && b === undefined
     : a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeMs === b.mtimeMs;

@@ -8,9 +8,9 @@ const MAX_COMPLAINT_BYTES = 8 * 1024;
 const FIXED_FLAGS = ['--no-config', '--no-ignore-global', '--no-messages', '--hidden', '--glob=!.git', '--sort=path'];
 
 export interface RipgrepRun {
-  /** The end of the run; `stopped`: the reader wanted no more. */
+  /** How the run ended; `stopped`: `onRecord` returned false. */
   readonly end: 'done' | 'stopped' | 'aborted' | 'time-limit' | 'error';
-  readonly complaint: string;
+  readonly stderr: string;
 }
 
 /**
@@ -43,24 +43,24 @@ export async function runRipgrep(
   const closed = once(child, 'close');
   closed.catch(() => {});
   try {
-    const enough = !(await eachRecord(
+    const isStopped = !(await eachRecord(
       child.stdout,
       separator.charCodeAt(0),
       (record) => !either.aborted && onRecord(record),
     ));
-    if (enough) kill();
+    if (isStopped) kill();
     const [status] = await closed;
-    if (limits.signal.aborted) return { end: 'aborted', complaint };
-    if (deadline.aborted) return { end: 'time-limit', complaint };
-    if (enough) return { end: 'stopped', complaint };
-    return { end: status === 0 || status === 1 ? 'done' : 'error', complaint };
+    if (limits.signal.aborted) return { end: 'aborted', stderr: complaint };
+    if (deadline.aborted) return { end: 'time-limit', stderr: complaint };
+    if (isStopped) return { end: 'stopped', stderr: complaint };
+    return { end: status === 0 || status === 1 ? 'done' : 'error', stderr: complaint };
   } finally {
     kill();
     either.removeEventListener('abort', kill);
   }
 }
 
-/** Returns false if the reader wants no more. */
+/** Returns false if `onRecord` did. */
 async function eachRecord(
   stream: AsyncIterable<Buffer>,
   separator: number,

@@ -2,9 +2,9 @@ import { valueOr } from '../../base/value-or.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchor, Anchors } from './anchors.ts';
 import { readCheck } from './hold-path.ts';
-import { holdFileByBytes } from './odd-names.ts';
 import { parsePath } from './path-argument.ts';
 import { failed, outOfScope, type ToolStop } from './tool-stop.ts';
+import { holdFileByBytes } from './unnameable-files.ts';
 import { type ExistingPath, walkBeneath } from './walk-beneath.ts';
 
 /** Start of a search: a held folder, searched as a whole or for one file. */
@@ -14,8 +14,8 @@ export interface SearchRoot {
   rootRelative(path: string): string;
   /** Holds a found file; null unless it is a readable regular file under the root. */
   hold(path: string): ExistingPath | null;
-  /** Holds a found file whose name an argument cannot express; see `odd-names.ts`. */
-  holdOdd(path: Buffer): Anchor | null;
+  /** Holds a found file whose name an argument cannot express; see `unnameable-files.ts`. */
+  holdByBytes(path: Buffer): Anchor | null;
   close(): void;
 }
 
@@ -29,9 +29,9 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolS
   const parsed = parsePath(root, 'path', call.args['path'] ?? '.');
   if ('stop' in parsed) return parsed;
   const shown = parsed.segments.join('/') || '.';
-  const judge = readCheck(call.envelope);
+  const check = readCheck(call.envelope);
   // If only some files in a folder are readable, the folder is searched and each file is checked.
-  const judgeStart = scope.read === 'root' ? judge : () => null;
+  const checkStart = scope.read === 'root' ? check : () => null;
   const held = walkBeneath(root, parsed.segments, anchors);
   if (held.kind === 'leaves')
     return outOfScope(
@@ -40,9 +40,9 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolS
       'Name a folder inside the root.',
     );
   if (!('real' in held)) return failed('not-found', `There is no "${shown}".`);
-  const verdict = judgeStart(parsed.segments) ?? judgeStart(held.real);
-  const stop = verdict
-    ? outOfScope('path', verdict.message, verdict.remedy)
+  const refusal = checkStart(parsed.segments) ?? checkStart(held.real);
+  const stop = refusal
+    ? outOfScope('path', refusal.message, refusal.remedy)
     : held.kind === 'missing'
       ? failed('not-found', `There is no "${shown}".`)
       : held.kind === 'special'
@@ -52,13 +52,13 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolS
     held.close();
     return stop!;
   }
-  const one = held.kind === 'file';
-  const folder = one ? held.parent! : held.anchor;
-  const base = one ? held.real.slice(0, -1) : held.real;
+  const isFile = held.kind === 'file';
+  const folder = isFile ? held.parent! : held.anchor;
+  const base = isFile ? held.real.slice(0, -1) : held.real;
   const full = (path: string) => [...base, ...path.replace(/^\.\//, '').split('/')];
   const hold = (path: string): ExistingPath | null => {
     const segments = full(path);
-    if (judge(segments)) return null;
+    if (check(segments)) return null;
     const found = holdOrNull(() => walkBeneath(root, segments, anchors));
     if (!found || !('real' in found)) return null;
     if (found.kind === 'file' && found.real.join('/') === segments.join('/')) return found;
@@ -67,10 +67,10 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolS
   };
   return {
     folder: (folder as Anchor).path,
-    target: one ? `./${held.real.at(-1)}` : './',
+    target: isFile ? `./${held.real.at(-1)}` : './',
     rootRelative: (path) => full(path).join('/'),
     hold,
-    holdOdd: (path) => (judge(full(path.toString())) ? null : holdFileByBytes(root, withBase(base, path), anchors)),
+    holdByBytes: (path) => (check(full(path.toString())) ? null : holdFileByBytes(root, withBase(base, path), anchors)),
     close: held.close,
   };
 }

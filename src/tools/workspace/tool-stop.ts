@@ -29,5 +29,5 @@ export function tooLongStop(error: unknown, argument: string, remedy: string): T
 
 export const isStop = (value: object): value is ToolStop => 'stop' in value;
 
-/** The refusal of a call whose argument the gate's rule does not grant. */
+/** The refusal of a call whose argument the gate's rule does not allow. */
 export const refusalStop = ({ refusal }: BadArgument): ToolStop => ({ stop: { status: 'refused', ...refusal } });

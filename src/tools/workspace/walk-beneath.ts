@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { valueOr } from '../../base/value-or.ts';
 import type { Anchor, Anchors } from './anchors.ts';
-import { segmentsBelow, split } from './path-argument.ts';
+import { pathSegments, segmentsBelow } from './path-argument.ts';
 
 /** Link limit; more count as a loop, as in the kernel. */
 const MAX_LINKS = 40;
@@ -38,9 +38,9 @@ export interface MissingPath {
   close(): void;
 }
 
-/** Segments still to walk from the root; `link` is the last followed link. */
-interface Turn {
-  readonly again: readonly string[];
+/** A walk from the root: its segments, the number of links followed so far, and the last of them. */
+interface Restart {
+  readonly segments: readonly string[];
   readonly links: number;
   readonly link: string;
 }
@@ -50,17 +50,17 @@ interface Turn {
  * and its target is walked under the root too, so no step can leave the root, even if other processes change the tree.
  */
 export function walkBeneath(root: string, segments: readonly string[], anchors: Anchors): WalkedPath {
-  let turn: Turn = { again: segments, links: 0, link: '' };
-  for (let restarts = 0; restarts <= MAX_RESTARTS && turn.links <= MAX_LINKS; restarts++) {
-    const result = walkOnce(root, turn, anchors);
+  let restart: Restart = { segments, links: 0, link: '' };
+  for (let restarts = 0; restarts <= MAX_RESTARTS && restart.links <= MAX_LINKS; restarts++) {
+    const result = walkOnce(root, restart, anchors);
     if ('kind' in result) return result;
-    turn = result;
+    restart = result;
   }
   return { kind: 'too-many-links' };
 }
 
-function walkOnce(root: string, turn: Turn, anchors: Anchors): WalkedPath | Turn {
-  const { again } = turn;
+function walkOnce(root: string, restart: Restart, anchors: Anchors): WalkedPath | Restart {
+  const { segments } = restart;
   let parent: Anchor | null = null;
   let here = anchors.root(root);
   let keep = false;
@@ -70,12 +70,12 @@ function walkOnce(root: string, turn: Turn, anchors: Anchors): WalkedPath | Turn
   };
   try {
     const real: string[] = [];
-    for (const [i, name] of again.entries()) {
-      const rest = again.slice(i + 1);
+    for (const [i, name] of segments.entries()) {
+      const rest = segments.slice(i + 1);
       if (!here.stat.isDirectory()) return { kind: 'not-a-folder', at: real.join('/') };
       if (name === '..') {
-        if (real.length === 0) return { kind: 'leaves', link: turn.link };
-        return { ...turn, again: [...real.slice(0, -1), ...rest] };
+        if (real.length === 0) return { kind: 'leaves', link: restart.link };
+        return { ...restart, segments: [...real.slice(0, -1), ...rest] };
       }
       const next = anchors.child(here, name);
       if (next === null) {
@@ -86,12 +86,12 @@ function walkOnce(root: string, turn: Turn, anchors: Anchors): WalkedPath | Turn
       if (next.stat.isSymbolicLink()) {
         next.close();
         const target = readLink(`${here.path}/${name}`);
-        if (target === null) return { ...turn, again: [...real, name, ...rest] };
+        if (target === null) return { ...restart, segments: [...real, name, ...rest] };
         const below = segmentsBelow(root, target);
         const link = [...real, name].join('/');
         if (below === null) return { kind: 'leaves', link };
         const start = target.startsWith('/') ? [] : real;
-        return { again: [...start, ...split(below.join('/')), ...rest], links: turn.links + 1, link };
+        return { segments: [...start, ...pathSegments(below.join('/')), ...rest], links: restart.links + 1, link };
       }
       parent?.close();
       parent = here;

@@ -59,8 +59,8 @@ async function attempt(tool: Tool, call: ToolCall, anchors: Anchors): Promise<To
   } catch (error) {
     if (error instanceof MovedError)
       return outOfScope('path', `${error.message}, so nothing was done.`, 'Try again once nothing else changes it.');
-    const known = SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
-    if (known) return failed(...known);
+    const failure = SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
+    if (failure) return failed(...failure);
     const stop = tooLongStop(error, 'pattern', 'Look for a shorter text.');
     if (stop !== null) return stop;
     throw new Error(`${call.tool.id} broke: ${(error as Error).message}`, { cause: error });

@@ -29,7 +29,7 @@ interface StoredGame {
   readonly saved: SavedGame;
 }
 
-/** A note that the agent must read instead of a turn. */
+/** Thrown if a command is not played; the message states the reason and the next step for the agent. */
 class Refusal extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -96,16 +96,16 @@ async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, h
   const notices: string[] = [];
   let carried = stored?.carried ?? null;
   let opening: string | undefined;
-  let isNew = false;
+  let isStarted = false;
   if (stored && task === undefined) {
     if (stored.world !== world.name)
       throw new Refusal(
         'world-lost',
-        `Your game is at ${stored.world}, and the config names ${world.name} now. ${ANOTHER}`,
+        `Your game is at ${stored.world}, and the config names ${world.name} now. ${START_ANOTHER}`,
       );
     const resumption = await game.resume(stored.saved);
     if (resumption.kind === 'lost')
-      throw new Refusal('world-lost', `Your game cannot go on: ${resumption.why}. ${ANOTHER}`);
+      throw new Refusal('world-lost', `Your game cannot go on: ${resumption.why}. ${START_ANOTHER}`);
     if (resumption.kind === 'replayed')
       notices.push(
         `The world had lost your game. It was started again, and your ${resumption.steps} commands had the same answers.`,
@@ -114,13 +114,13 @@ async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, h
     const first = await game.reset(choiceOf(task, settings, home));
     carried = null;
     // A new game begins with `look`, so the command adds nothing.
-    isNew = action.trim() === 'look';
-    if (!isNew) opening = first.observation;
+    isStarted = action.trim() === 'look';
+    if (!isStarted) opening = first.observation;
   }
-  const turn = isNew ? game.turn! : await game.step(action);
+  const turn = isStarted ? game.turn! : await game.step(action);
   carried = carriedAfter(carried, turn.observation);
   const saved = game.snapshot()!;
-  const list = listOf(settings);
+  const list = commandListOf(settings);
   const text = renderTurn({ turn, carried, list, notices, ...(opening === undefined ? {} : { opening }) });
   const { observation, steps, done, won, score, maxScore } = turn;
   const result = {
@@ -145,7 +145,7 @@ async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, h
   };
 }
 
-const ANOTHER = 'Start another one with the argument task, for example task: "any".';
+const START_ANOTHER = 'Start another one with the argument task, for example task: "any".';
 const INSTEAD = {
   bell: 'Call the tool bell.',
   whistle: 'Call the tool whistle.',
@@ -167,7 +167,7 @@ function choiceOf(task: string | undefined, settings: Fields, home: HomeWorld): 
   return { game: named };
 }
 
-function listOf(settings: Fields): CommandList {
+function commandListOf(settings: Fields): CommandList {
   const { commands = 'always' } = settings;
   const list = COMMAND_LISTS.find((known) => known === commands);
   if (!list)

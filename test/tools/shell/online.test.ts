@@ -97,7 +97,7 @@ test('a request for another host is refused and listed with its remedy', async (
   expect(effects).toEqual([]);
   const { result: good } = await deploy(`${line}; true`, { hosts: [`127.0.0.1:${listed}`] });
   expect(good.remedy).toBe(
-    `It succeeded without 127.0.0.1:${other}, which deploy.ship.hosts in hopgate.yaml does not list.`,
+    `The command succeeded without 127.0.0.1:${other}, which deploy.ship.hosts in hopgate.yaml does not list.`,
   );
 });
 

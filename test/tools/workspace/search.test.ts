@@ -239,7 +239,7 @@ describe('the ripgrep process', () => {
     const limits = { seconds: 20, signal: new AbortController().signal };
     expect(await runRipgrep(world().root, ['--no-such-flag'], './', '\n', limits, () => true)).toMatchObject({
       end: 'error',
-      complaint: expect.stringContaining('no-such-flag'),
+      stderr: expect.stringContaining('no-such-flag'),
     });
     await expect(runRipgrep('/nowhere/at/all', ['-e', 'x'], './', '\n', limits, () => true)).rejects.toThrow();
   });

@@ -3,11 +3,14 @@ import { CONFIDENCES } from '../../evidence/patterns/psr.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { invalidCall } from '../tool-outcomes.ts';
-import { okOutcome, type PatternContext, textsOf, trimmedText } from './pattern-outcomes.ts';
+import { okOutcome, type PatternContext, trimmedText, trimmedTexts } from './pattern-context.ts';
 import { searchPatterns } from './search-patterns.ts';
 
-/** psr-select { pattern, rationale, expected?, confidence?, candidates? }. Its outcome must be recorded later. */
-export async function selectTool({ call, cycles, entries, library }: PatternContext): Promise<ToolOutcome> {
+/**
+ * psr-select { pattern, rationale, expected?, confidence?, candidates? }: selects a pattern (PSR). Its outcome must be
+ * recorded later.
+ */
+export async function psrSelectTool({ call, cycles, entries, library }: PatternContext): Promise<ToolOutcome> {
   const { args } = call;
   const id = trimmedText(args['pattern']) ?? '';
   const rationale = trimmedText(args['rationale']);
@@ -40,7 +43,7 @@ export async function selectTool({ call, cycles, entries, library }: PatternCont
     expected: trimmedText(args['expected']),
     confidence: CONFIDENCES.find((word) => word === confidence) ?? null,
     query: searched?.query ?? null,
-    candidates: args['candidates'] === undefined ? (searched?.candidates ?? []) : textsOf(args['candidates']),
+    candidates: args['candidates'] === undefined ? (searched?.candidates ?? []) : trimmedTexts(args['candidates']),
     from,
   });
 }

@@ -4,11 +4,10 @@ import { getOwn } from '../../spec/names.ts';
 import type { FruitType, Json, ToolSpec } from '../../spec/types.ts';
 
 /**
- * The fields that a tool declares under `observes` and `state`, from the structured content of its server's answer.
- * There each field has its own name, or that name with `_` for `-`. A value of another type counts as unknown, which is
- * null.
+ * The fields that a tool declares under `observes` and `state`, from the structured content of its server's answer, in
+ * which `_` may replace each `-` of a name. A value of another type becomes null, which means unknown.
  */
-export function readReported(
+export function readReportedFields(
   { observes, state }: ToolSpec,
   structured: Json | undefined,
 ): { readonly observed?: Fields; readonly state?: Fields } {

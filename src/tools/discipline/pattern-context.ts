@@ -3,14 +3,14 @@ import type { LearningCycle } from '../../evidence/patterns/learning-cycles.ts';
 import type { ToolCall, ToolOutcome, ToolRefusal } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { invalidCall } from '../tool-outcomes.ts';
-import type { libraryOf } from './pattern-library.ts';
+import type { loadPatternLibrary } from './pattern-library.ts';
 
 export interface PatternContext {
   readonly call: ToolCall;
   /** This session's evidence so far. */
   readonly entries: readonly Entry[];
   readonly cycles: readonly LearningCycle[];
-  library(): ReturnType<typeof libraryOf>;
+  library(): ReturnType<typeof loadPatternLibrary>;
 }
 
 export const okOutcome = (result: { readonly [field: string]: Json }): ToolOutcome => ({
@@ -22,7 +22,7 @@ export const okOutcome = (result: { readonly [field: string]: Json }): ToolOutco
 export const trimmedText = (value: Json | undefined): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 
-export const textsOf = (value: Json | undefined): string[] =>
+export const trimmedTexts = (value: Json | undefined): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => trimmedText(one) ?? []);
 
 /** Returns the open selection of the call's pattern, or a failure, because an outcome needs a selection. */

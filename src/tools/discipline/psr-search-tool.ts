@@ -1,12 +1,12 @@
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { invalidCall } from '../tool-outcomes.ts';
-import { okOutcome, type PatternContext, trimmedText } from './pattern-outcomes.ts';
+import { okOutcome, type PatternContext, trimmedText } from './pattern-context.ts';
 import { searchPatterns } from './search-patterns.ts';
 
 const DEFAULT_LIMIT = 5;
 
 /** psr-search { query, limit? }: returns matching patterns, best first; without a match, all ids. */
-export async function searchTool({ call, library }: PatternContext): Promise<ToolOutcome> {
+export async function psrSearchTool({ call, library }: PatternContext): Promise<ToolOutcome> {
   const query = trimmedText(call.args['query']);
   if (query === null) return invalidCall('query', '"query" is blank', 'Say in a few words what you are about to do.');
   const { limit = DEFAULT_LIMIT } = call.args;

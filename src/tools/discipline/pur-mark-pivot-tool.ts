@@ -1,10 +1,10 @@
 import { OUTCOME_HOLDS } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { invalidCall } from '../tool-outcomes.ts';
-import { isRefused, okOutcome, openSelection, type PatternContext, trimmedText } from './pattern-outcomes.ts';
+import { isRefused, okOutcome, openSelection, type PatternContext, trimmedText } from './pattern-context.ts';
 
 /** pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern; select `to` separately. */
-export function markPivotTool(context: PatternContext): ToolOutcome {
+export function purMarkPivotTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = openSelection(context);
   if (isRefused(selection)) return selection;

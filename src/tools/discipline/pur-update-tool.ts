@@ -2,10 +2,20 @@ import { errorMagnitude } from '../../evidence/dialects/fields.ts';
 import { OUTCOME_HOLDS, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { invalidCall } from '../tool-outcomes.ts';
-import { isRefused, okOutcome, openSelection, type PatternContext, textsOf, trimmedText } from './pattern-outcomes.ts';
+import {
+  isRefused,
+  okOutcome,
+  openSelection,
+  type PatternContext,
+  trimmedText,
+  trimmedTexts,
+} from './pattern-context.ts';
 
-/** pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: a PUR. */
-export function updateTool(context: PatternContext): ToolOutcome {
+/**
+ * pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: records the outcome of a
+ * selected pattern (PUR).
+ */
+export function purUpdateTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = openSelection(context);
   if (isRefused(selection)) return selection;
@@ -32,7 +42,7 @@ export function updateTool(context: PatternContext): ToolOutcome {
     expected: trimmedText(args['expected']) ?? selection.psr.expected,
     actual: trimmedText(args['actual']),
     predictionError,
-    actions: textsOf(args['actions']),
+    actions: trimmedTexts(args['actions']),
     notes: trimmedText(args['notes']),
   });
 }

@@ -3,15 +3,15 @@ import { valueOr } from '../../base/value-or.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Anchor, Anchors } from './anchors.ts';
 
-/** Names that an argument cannot express contain control characters or are not UTF-8. */
+/** A name with a control character cannot be given as an argument, and neither can a name that is not UTF-8. */
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** Maximum number of names that are listed; all are counted. */
+/** Maximum number of listed names; all are counted. */
 const LISTED = 20;
 
 /** The functions of a search root (see `search-root.ts`) for names that an argument cannot express. */
-interface OddHolder {
-  holdOdd(path: Buffer): Anchor | null;
+interface BytesHolder {
+  holdByBytes(path: Buffer): Anchor | null;
   rootRelative(path: string): string;
 }
 
@@ -68,21 +68,21 @@ function segmentsOf(path: Buffer): Buffer[] {
 }
 
 /** Collects the found files that no tool can take as an argument, so that the result names them. */
-export class OddNames {
-  readonly #seen = new Set<string>();
+export class UnnameableFiles {
+  readonly #files = new Set<string>();
 
-  /** An existing, readable file. */
-  add({ holdOdd, rootRelative }: OddHolder, path: Buffer): void {
-    const held = holdOdd(path);
+  /** Adds a found file if it exists and may be read. */
+  add({ holdByBytes, rootRelative }: BytesHolder, path: Buffer): void {
+    const held = holdByBytes(path);
     if (!held) return;
     held.close();
-    this.#seen.add(rootRelative(formatPathBytes(path)));
+    this.#files.add(rootRelative(formatPathBytes(path)));
   }
 
-  /** The part of a search's result that lists these names; empty if there are none. */
-  get part(): { [key: string]: Json } {
-    if (this.#seen.size === 0) return {};
-    const files = [...this.#seen].sort();
+  /** The field of a search's result that lists these files; empty if there are none. */
+  get field(): { [key: string]: Json } {
+    if (this.#files.size === 0) return {};
+    const files = [...this.#files].sort();
     return {
       leftOut: {
         count: files.length,

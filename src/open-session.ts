@@ -54,15 +54,15 @@ export interface OpenOptions {
    * serves a tool's id runs it. They are closed with the session.
    */
   readonly backends?: readonly ToolBackend[] | ((real: readonly ToolBackend[]) => readonly ToolBackend[]);
-  /** The id of a session to continue. It keeps the spec and config that it was opened with. */
+  /** The id of a session to continue. The session keeps the spec and config that it was opened with. */
   readonly session?: string;
   /** The session whose sub-agent works in this one; the parent may ship the changes made here. */
   readonly parent?: string;
   /** The delegation of the parent that started the sub-agent; see `Session.delegate`. */
   readonly delegation?: NewSession['delegation'];
   /**
-   * The environment that commands get, read again for each. Default: the environment of this process, which also
-   * locates the state folder and the trust in any case.
+   * The environment that commands get, read again for each command. Default: the environment of this process. The state
+   * folder and the trust always depend on the environment of this process.
    */
   readonly env?: () => NodeJS.ProcessEnv;
   /** Only record what would be refused, as `enforce: false` in hopgate.yaml does. Ignored with `session`. */
@@ -83,9 +83,9 @@ const OPTIONS =
   'specs root agent store approver config trustConfig backends session parent delegation env observe unsafeNoSandbox onEntry telemetry inspector clock ids';
 
 function assertOptionNames(options: OpenOptions): void {
-  const known = OPTIONS.split(' ');
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new TypeError(`openSession has no option "${unknown}"; ${suggest(unknown, known)}`);
+  const names = OPTIONS.split(' ');
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new TypeError(`openSession has no option "${unknown}"; ${suggest(unknown, names)}`);
 }
 
 export const randomIds: Ids = {

@@ -110,7 +110,7 @@ export async function runAndVerify(
   return stopped.ok ? finish(refused, stopped.fruit) : finish(refused ?? stopped.denial, null);
 }
 
-/** The canned report of the present step on the path to the peripheral; null in the peripheral. */
+/** The canned report of the present step on the path to the peripheral; null once the peripheral is entered. */
 interface CannedLead {
   report: ToolReport | null;
 }

@@ -4,8 +4,8 @@ export function getOrInsert<K, V>(
   key: K,
   make: () => V,
 ): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
+  const present = map.get(key);
+  if (present !== undefined) return present;
   const made = make();
   map.set(key, made);
   return made;

@@ -1,4 +1,4 @@
-/** Tests a path, given as its names. */
+/** A compiled glob. It tests a path that is split into its names. */
 export type Glob = (names: readonly string[]) => boolean;
 
 /** Maximum number of alternatives to which braces may expand a pattern. */
@@ -48,7 +48,7 @@ export function globProblem(pattern: string, expanded: readonly string[] = expan
 type NameTest = (name: string) => boolean;
 const GLOBSTAR: NameTest = () => true;
 
-/** One character of a name; STAR matches any number of them. */
+/** The test of one character of a name; STAR accepts any number of characters. */
 type CharacterTest = (character: string) => boolean;
 const STAR: CharacterTest = () => true;
 const ANY: CharacterTest = () => true;
@@ -56,7 +56,7 @@ const ANY: CharacterTest = () => true;
 function compileName(pattern: string): NameTest {
   if (pattern === '**') return GLOBSTAR;
   if (!/[*?[(]/.test(pattern)) return (name) => name === pattern;
-  // `endsWith` avoids the expression: hundreds of names are compiled for each hook, and few end with an exception.
+  // `endsWith` saves a regular expression: hundreds of names are compiled for each hook, and few end with an exception.
   const [, start, but] = (pattern.endsWith(')') && /^(.*)!\(([^()]*)\)$/s.exec(pattern)) || [];
   if (start !== undefined && but !== undefined && !/[*?[]/.test(start)) {
     const excepted = but.split('|').map(compileName);

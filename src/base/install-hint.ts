@@ -23,9 +23,9 @@ export function installHint(name: string, osRelease = readOsRelease(), platform:
     const value = new RegExp(`^${key}=(.*)$`, 'm').exec(osRelease)?.[1] ?? '';
     return value.replace(/["']/g, '').trim().split(/\s+/);
   });
-  const known = names.find((distribution) => Object.hasOwn(INSTALLERS, distribution));
-  if (known === undefined) return 'with the package manager of this system';
-  return `(\`${INSTALLERS[known]} ${name}\`, as root)`;
+  const distribution = names.find((distribution) => Object.hasOwn(INSTALLERS, distribution));
+  if (distribution === undefined) return 'with the package manager of this system';
+  return `(\`${INSTALLERS[distribution]} ${name}\`, as root)`;
 }
 
 const readOsRelease = (): string => readIfAny('/etc/os-release') || readIfAny('/usr/lib/os-release');

@@ -3,7 +3,7 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 
 export type Fields = { readonly [field: string]: Json };
 
-/** The same type if all of it is JSON; `never` in the place of each part that is not. */
+/** The type `T`, with `never` in place of each part that is not JSON. */
 type JsonPart<T> = T extends Json | undefined
   ? T
   : T extends (...args: never) => unknown

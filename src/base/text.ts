@@ -23,12 +23,12 @@ export const plainOutput = (output: string): string => output.replaceAll(COLOURS
 
 /** {@link escapeInvisible} for a line that a program printed. Tabs are kept, and the colours up to its end. */
 export function visibleOutput(line: string, inColour: boolean): string {
-  const shown = line.split(/(\u001b\[[\d;:]*m|\t)/).map((part, at) => {
+  const parts = line.split(/(\u001b\[[\d;:]*m|\t)/).map((part, at) => {
     if (at % 2 === 0) return escapeInvisible(part);
     return part === '\t' || (inColour && HARMLESS.test(part)) ? part : '';
   });
-  const hasColours = shown.some((part) => part.startsWith('\u001b'));
-  return shown.join('') + (hasColours ? '\u001b[0m' : '');
+  const hasColours = parts.some((part) => part.startsWith('\u001b'));
+  return parts.join('') + (hasColours ? '\u001b[0m' : '');
 }
 
 /** Characters that JSON does not escape, and that a terminal may interpret or hide. */

@@ -22,7 +22,7 @@ export interface DiagramNode {
   readonly final: boolean;
 }
 
-/** A machine as nodes and edges: the input of every format. */
+/** A machine as nodes and edges, from which each text format is rendered. */
 export interface Diagram {
   readonly id: string;
   readonly nodes: readonly DiagramNode[];

@@ -14,13 +14,13 @@ export type EnvelopeMeta = {
 
 export function envelopeOf({ tools }: Pick<SpecSet, 'tools'>, peripheral: PeripheralSpec): EnvelopeMeta {
   const { purpose, scope, limits } = peripheral;
-  const granted = peripheral.tools.flatMap((id) => tools[id] ?? []);
-  const calls = granted
+  const toolSpecs = peripheral.tools.flatMap((id) => tools[id] ?? []);
+  const calls = toolSpecs
     .map((tool) => [tool.id, callGates(tool, peripheral)] as const)
     .filter(([, { length }]) => length > 0);
   return {
     purpose,
-    tools: Object.fromEntries(granted.map(({ id, effect }) => [id, effect])),
+    tools: Object.fromEntries(toolSpecs.map(({ id, effect }) => [id, effect])),
     ...(calls.length > 0 ? { calls: Object.fromEntries(calls) } : {}),
     scope: { name: scope.name, ...scope.rule },
     limits,

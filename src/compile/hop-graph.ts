@@ -40,13 +40,13 @@ function starts(specs: SpecSet, peripherals: readonly PeripheralSpec[]): { [even
   return Object.fromEntries(
     startable.map(({ id }) => [
       `start.${id}`,
-      guardedTransition(OUTSIDE, id, startRequirements(specs, id).map(seenFromOutside)),
+      guardedTransition(OUTSIDE, id, startRequirements(specs, id).map(withSourcesOfStarts)),
     ]),
   );
 }
 
 /** Removes the sources that a start can never satisfy. */
-function seenFromOutside(need: Requirement): Requirement {
+function withSourcesOfStarts(need: Requirement): Requirement {
   if (need.kind !== 'source') return need;
   return { ...need, any: need.any.filter((source) => APPLIES_OUTSIDE.includes(source)) };
 }

@@ -26,19 +26,19 @@ export function compileLifecycle(specs: Pick<SpecSet, 'tools' | 'edges'>, periph
     ),
     stop: { target: 'stopped' },
   };
-  const expires = limits.steps !== null || limits.minutes !== null;
-  const acts = tools.some((tool) => hasIntent(specs.tools[tool]));
+  const canExpire = limits.steps !== null || limits.minutes !== null;
+  const canBeInterrupted = tools.some((tool) => hasIntent(specs.tools[tool]));
   const active: { [event: string]: TransitionJson } = {
     ...(tools.length > 0 ? { step: { target: 'active' } } : {}),
     ...ends,
-    ...(expires ? { expire: { target: 'expired' } } : {}),
-    ...(acts ? { interrupt: { target: 'interrupted' } } : {}),
+    ...(canExpire ? { expire: { target: 'expired' } } : {}),
+    ...(canBeInterrupted ? { interrupt: { target: 'interrupted' } } : {}),
   };
   const states: { [state: string]: StateJson } = {
     idle: { on: { start: { target: 'active' } } },
     active: { ...stateTags(tools), on: active },
-    ...(expires ? { expired: { description: limitsInWords(limits), on: ends } } : {}),
-    ...(acts ? { interrupted: { on: { resume: { target: 'active' }, ...ends } } } : {}),
+    ...(canExpire ? { expired: { description: limitsInWords(limits), on: ends } } : {}),
+    ...(canBeInterrupted ? { interrupted: { on: { resume: { target: 'active' }, ...ends } } } : {}),
     stopped: { type: 'final' },
   };
   const meta = envelopeOf(specs, peripheral);

@@ -37,13 +37,13 @@ export interface MachineJson {
 
 /** Returns problems that xstate accepts: a missing initial state or target, transitions of a final state. */
 export function machineProblems(config: MachineJson): readonly string[] {
-  const known = (state: string) => Object.hasOwn(config.states, state);
-  const problems = known(config.initial) ? [] : [`${config.id}: the initial state "${config.initial}" does not exist`];
+  const exists = (state: string) => Object.hasOwn(config.states, state);
+  const problems = exists(config.initial) ? [] : [`${config.id}: the initial state "${config.initial}" does not exist`];
   for (const [state, { on = {}, type }] of Object.entries(config.states)) {
     if (type === 'final' && Object.keys(on).length > 0)
       problems.push(`${config.id}.${state}: a final state has transitions`);
     for (const [event, { target }] of Object.entries(on)) {
-      if (!known(target)) problems.push(`${config.id}.${state}.on["${event}"]: the target "${target}" does not exist`);
+      if (!exists(target)) problems.push(`${config.id}.${state}.on["${event}"]: the target "${target}" does not exist`);
     }
   }
   return problems;

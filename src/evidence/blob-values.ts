@@ -2,7 +2,10 @@ import { callGates } from '../spec/call-gates.ts';
 import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ToolParameter, ToolSpec } from '../spec/types.ts';
 
-/** True for the reference to a value that is stored as a blob. It also has the paths of a large list. */
+/**
+ * True for the reference to a value that is stored as a blob. The reference to a large list of files also has their
+ * paths.
+ */
 export function isBlobReference(value: Json | undefined): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { blob, bytes, paths: _, ...more } = value;
@@ -14,7 +17,10 @@ export function isBlobReference(value: Json | undefined): boolean {
 export const blobParameters = (tool: ToolSpec, peripheral: PeripheralSpec | undefined): readonly ToolParameter[] =>
   callGates(tool, peripheral).length > 0 ? [] : tool.parameters.filter(({ role }) => ROLE_FACTS[role].isUnjudged);
 
-/** The names of the arguments of a recorded call that are stored as blobs. Any other value is the agent's own. */
+/**
+ * The names of the arguments of a recorded call that are stored as blobs. Any other argument is stored as the agent
+ * wrote it.
+ */
 export const blobArguments = (
   tool: ToolSpec | undefined,
   peripheral: PeripheralSpec | undefined,

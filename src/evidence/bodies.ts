@@ -46,7 +46,7 @@ export interface StartBody {
   readonly context: Fields;
   /** Epoch milliseconds after which only stop and hops remain; null without a time limit. */
   readonly deadline: number | null;
-  /** The facts that the gate decided by, as the event of the hop graph; null for a start that belongs to a hop. */
+  /** The facts that the gate decided by, as in the event of the hop graph; null for a start that belongs to a hop. */
   readonly facts: Fields | null;
   /** The working tree that the gate decided by, if the start depended on it. */
   readonly tree?: Fields;
@@ -137,7 +137,10 @@ export interface HopBody {
   readonly facts: Fields;
   /** The working tree that the gate decided by, if the hop depended on it: the tested tree, and the part that ships. */
   readonly tree?: Fields;
-  /** Set if a failed expectation caused a hop back: the expectation, the result, and the id of its entry. */
+  /**
+   * Set if a failed expectation caused a hop back: the expectation, the result, and the id of the entry that showed the
+   * result.
+   */
   readonly reframe?: { readonly expected: string; readonly actual: string; readonly shownBy: string | null };
 }
 export interface ModeBody {
@@ -169,14 +172,14 @@ export interface ApprovalBody {
   };
   /** The approved request in full; `record.requestHash` is its hash. */
   readonly request: {
-    /** The form of the hash; absent in records from before the second form. */
+    /** The version of the hashed form; absent in records of version 1. */
     readonly version?: number;
     readonly action: Fields;
     readonly reason: string;
     readonly view: Fields;
   };
 }
-/** The operator's yes to all requests of one action until a limit is reached. Its first approval follows directly. */
+/** The operator's yes to all requests of one action until a limit is reached. The next entry is its first approval. */
 export interface GrantBody {
   readonly event: 'grant';
   readonly id: string;
@@ -217,7 +220,7 @@ export interface DelegationBody {
   readonly event: 'delegation';
   readonly from: string;
   readonly to: string;
-  /** `parent`: it is limited to what both peripherals allow; `own`: to what `to` allows. */
+  /** `parent`: the sub-agent is limited to what both peripherals allow; `own`: to what `to` allows. */
   readonly within: 'parent' | 'own';
   /** The session of the sub-agent, which may never begin; null for the agency. */
   readonly session: string | null;

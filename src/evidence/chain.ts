@@ -15,7 +15,7 @@ export interface StoredBytes {
   readonly hash: string;
 }
 
-/** The stored bytes are not an entry. */
+/** Thrown for stored bytes that are not an entry. */
 export class ChainError extends Error {
   override readonly name = 'ChainError';
 }

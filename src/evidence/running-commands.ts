@@ -2,7 +2,7 @@ import { fieldsOf, textOf } from '../base/json.ts';
 import { BACKGROUND_TOOL } from '../spec/policy/closed-lists.ts';
 import type { OutcomeRecord } from './bodies.ts';
 
-/** The commands in the background that run after a step, by the results of the tool. */
+/** The background commands that still run after a step, according to the result of the step. */
 export function runningCommands(
   running: readonly string[],
   { tool, outcome }: { readonly tool: string; readonly outcome: OutcomeRecord },

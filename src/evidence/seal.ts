@@ -20,7 +20,7 @@ const Statement = z.strictObject({
   size: z.int().positive(),
   /** The hash of the last sealed entry in the chain. */
   head: Hash,
-  /** The RFC 9162 root over the sealed entries. */
+  /** The Merkle root (RFC 9162) of the sealed entries. */
   root: Hash,
   sealedAt: z.iso.datetime(),
 });

@@ -16,7 +16,7 @@ export interface Conjecture {
 
 export interface AppliedPattern {
   readonly patternId: string;
-  /** Entries that name it. */
+  /** The number of entries that name the pattern. */
   readonly applied: number;
   readonly outcomes: { readonly [outcome in PatternOutcome]: number };
   readonly lastOutcome: PatternOutcome | null;
@@ -141,7 +141,7 @@ function descendants(entries: readonly Entry[], root: Entry): readonly string[] 
   return [...found];
 }
 
-/** True if an entry is on the path to the fork that is being projected; its own forks are separate threads. */
+/** True if an entry is on the path to `fork`: then the entry is a part of this thread, and not a fork of it. */
 const isOnPath = (entries: readonly Entry[], fork: Entry | null, entry: Entry): boolean =>
   fork !== null && ancestors(entries, fork.forkOf!).includes(entry.id);
 

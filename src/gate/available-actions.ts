@@ -58,7 +58,7 @@ export const startLeg = (specs: SpecSet, to: string): WayLeg => ({
     .map((need) => needInWords(specs, need)),
 });
 
-/** The peripherals that the agent may start while it is in none. */
+/** The peripherals that may be started while the session is in none. */
 export function startablePeripherals(specs: SpecSet, view: SessionView): string[] {
   const source = view.steps === 0 && Object.keys(view.visits).length === 0 ? 'default' : 'session-close';
   return Object.values(specs.peripherals)
@@ -66,7 +66,7 @@ export function startablePeripherals(specs: SpecSet, view: SessionView): string[
     .map(({ id }) => id);
 }
 
-/** A leg that starts here, with the mode changes that it needs; unchanged if no reachable mode admits its target. */
+/** Adds the mode changes that a first leg needs. The leg stays unchanged if no reachable mode admits its target. */
 function inMode(specs: SpecSet, { mode }: SessionView, leg: WayLeg): WayLeg {
   const modes = modeStepsAdmitting(specs, mode, leg.to);
   return modes.length > 0 ? { ...leg, modes } : leg;

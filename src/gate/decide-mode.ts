@@ -57,11 +57,11 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
   if (transition.summary && !(typeof request.summary === 'string' && request.summary.trim() !== ''))
     return makeDenial(context, 'summary-required', { mode: from, to });
   if (transition.approval) {
-    const shown = {
+    const approvalView = {
       ...(request.exitCriteria === undefined ? {} : { [APPROVAL_VIEW.exitCriteria]: request.exitCriteria }),
       ...(request.summary === undefined ? {} : { [APPROVAL_VIEW.summary]: request.summary }),
     };
-    const refused = checkApproval(context, { kind: 'mode', from, to }, request, shown);
+    const refused = checkApproval(context, { kind: 'mode', from, to }, request, approvalView);
     if (refused) return refused;
   }
   const facts = requirementFacts(specs, view, transitionRequirements(transition), {

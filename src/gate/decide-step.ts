@@ -40,7 +40,7 @@ export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral
   const spec = getOwn(specs.peripherals, peripheral);
   const stated: ScopeRule = spec?.scope.rule ?? { read: 'none', write: [], command: 'none', url: 'none' };
   const rule: ScopeRule = spec?.agencies ? { ...stated, agency: spec.agencies } : stated;
-  const paths = Object.hasOwn(config.scopes, peripheral) ? config.scopes[peripheral] : undefined;
+  const paths = getOwn(config.scopes, peripheral);
   return paths && rule.write.length > 0 ? { ...rule, write: paths } : rule;
 }
 

@@ -1,5 +1,6 @@
 import { excerpt } from '../base/text.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
+import { getOwn } from '../spec/names.ts';
 import { reportedFields } from '../spec/reported-fields.ts';
 import { delegationEdge } from '../spec/resolve/derive-edges.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
@@ -192,4 +193,4 @@ const knownTree = ({ view: { tree } }: GateContext): { readonly tree?: TreeToShi
   tree && !('problem' in tree) ? { tree } : {};
 
 const peripheralOf = ({ specs }: GateContext, id: string): PeripheralSpec | undefined =>
-  typeof id === 'string' && Object.hasOwn(specs.peripherals, id) ? specs.peripherals[id] : undefined;
+  typeof id === 'string' ? getOwn(specs.peripherals, id) : undefined;

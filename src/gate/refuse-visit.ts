@@ -19,7 +19,7 @@ export function unknownPeripheral(context: GateContext, to: string): Refusal {
   const suggestion = nearestName(name, Object.keys(context.specs.peripherals));
   return makeDenial(context, 'hop-not-allowed', {
     unknown: true,
-    // A list or an object that was converted to text.
+    // The text of a list or an object is never the name of a peripheral.
     misformed: name === '' || /[^\w.-]/.test(name) || !/\D/.test(name),
     to: name,
     from: context.view.visit?.peripheral ?? null,

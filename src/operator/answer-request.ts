@@ -48,7 +48,7 @@ export function answerRequest(
 /**
  * Answers a request that nobody has answered. The first answer counts, from any terminal, page or program.
  *
- * @returns the answer; or the earlier one, which stays; null if the request does not wait any longer
+ * @returns the new answer, or the earlier answer, which stays valid; null if the request no longer waits
  */
 export function answerOnce(
   stateDir: string,

@@ -28,7 +28,7 @@ export interface ApprovalsFolder {
   /** The folders of requests and of answers; created, so that they can be watched. */
   readonly pendingFolder: string;
   readonly answersFolder: string;
-  /** The pending requests, the oldest first, but none whose process has ended. */
+  /** The pending requests, the oldest first, without those whose process has ended. */
   pending(): readonly PendingRequest[];
   pendingOf(hash: string): PendingRequest | null;
   /** Stores a request and returns it, or the same request that another process stored. Null if it is too large. */
@@ -125,7 +125,7 @@ const isHashFile = (name: string): boolean => isHash(name.slice(0, 64)) && name.
 
 const remove = (path: string): void => rmSync(path, { force: true, recursive: true });
 
-/** The time by the clock of the file system. */
+/** Removes a file that is older than `age`, in milliseconds. */
 function removeOld(file: string, age: number): void {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   if (stat?.isFile() && Date.now() - stat.mtimeMs > age) rmSync(file, { force: true });

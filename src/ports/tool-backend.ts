@@ -20,7 +20,7 @@ export interface CallEnvelope {
   readonly settings?: PeripheralSpec['config'];
   /** True if the operator opened the shell tools without a sandbox. */
   readonly unsafeNoSandbox: boolean;
-  /** The limits of shipping from here; if absent, only the scope limits it. */
+  /** The limits of shipping from the peripheral; if absent, only the scope limits shipping. */
   readonly shipping?: ShippingLimits;
   /** When the visit ends at the latest, in epoch milliseconds; null or absent without a time limit. */
   readonly deadline?: number | null;
@@ -54,7 +54,7 @@ export interface CallWatch {
 
 /** A command that continues after its call. */
 export interface BackgroundCommand {
-  /** Settles when no process of it is left and its output was passed on; never rejects. */
+  /** Settles when all processes of the command have ended and its output was passed on; never rejects. */
   readonly ended: Promise<void>;
   /** From now on, passes the command's output to this function. */
   follow(onText: (text: string) => void): void;
@@ -118,7 +118,7 @@ export interface NativeWatch {
 }
 
 export interface TreeObservation extends Pick<CallEnvelope, 'root' | 'config' | 'unsafeNoSandbox'> {
-  /** False if the shipped content is not needed; default true. */
+  /** Absent if the content to be shipped is not needed. */
   readonly isOwnChange?: ShippingLimits['isOwnChange'];
   readonly changed?: ShippingLimits['changed'];
   readonly agent: string;

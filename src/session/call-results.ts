@@ -37,7 +37,10 @@ export type HopResult =
   | Refused;
 export type DelegateResult =
   | (Done & {
-      /** The id of the sub-agent's session (null for the agency), and of the entry that it must name. */
+      /**
+       * The id of the sub-agent's session; null for the agency. `delegation`: the id of the entry that this session
+       * must name.
+       */
       readonly session: string | null;
       readonly delegation: string;
       readonly to: string;

@@ -95,7 +95,7 @@ async function openingOf(store: EvidenceStore, sessionId: string): Promise<Sessi
   throw new StoreError('session-not-found', `there is no session "${sessionId}"`);
 }
 
-/** True if a kept state names the agent, root, sandbox and pin of the first entry. */
+/** True if a stored state has the agent, root, sandbox setting and pin of the first entry. */
 const isOpenedAs = ({ pin, state: { facts } }: StoredState, opened: SessionOpenBody): boolean =>
   pin === opened.pin &&
   facts.agent === opened.agent &&

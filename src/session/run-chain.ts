@@ -3,7 +3,7 @@ import type { Entry } from '../evidence/entry.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { Session } from './session.ts';
 
-/** One link of a chain: a visit, and the exit by which the next one is entered. */
+/** One link of a chain: a visit, and the exit to the next one. */
 export interface ChainLink {
   readonly peripheral: string;
   readonly actions: readonly { readonly tool: string; readonly args?: unknown }[];
@@ -26,8 +26,8 @@ export type ChainResult = {
 );
 
 /**
- * Runs a sequence of visits: start the first, its actions, hop to the next with the link's exit, and so on; the last
- * one is stopped. The first refusal ends the chain; the result and the store keep the steps before it.
+ * Runs a sequence of visits: starts the first peripheral, takes its actions, hops to the next by the link's exit, and
+ * so on, and stops the last visit. The first refusal ends the chain; the result and the store keep the steps before it.
  */
 export async function runChain(session: Session, links: readonly ChainLink[]): Promise<ChainResult> {
   const evidence: Entry[] = [];

@@ -37,9 +37,9 @@ export async function unreadMessages(core: Correspondent): Promise<readonly Mess
 export async function recordRead(session: Correspondent, ids: readonly string[]): Promise<void> {
   const { messages } = session.parts.store;
   if (!messages || session.writer.state.facts.pending) return;
-  const known = (await unreadMessages(session)).filter(({ id }) => ids.includes(id));
-  if (known.length === 0) return;
+  const unread = (await unreadMessages(session)).filter(({ id }) => ids.includes(id));
+  if (unread.length === 0) return;
   // Evidence first: after a crash in between, the messages are shown again.
-  await session.writer.append(known.map(({ id }) => ({ event: 'receipt', message: id, state: 'read', nth: null })));
-  for (const { id } of known) await messages.mark(id, 'read');
+  await session.writer.append(unread.map(({ id }) => ({ event: 'receipt', message: id, state: 'read', nth: null })));
+  for (const { id } of unread) await messages.mark(id, 'read');
 }

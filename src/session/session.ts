@@ -106,7 +106,7 @@ export class Session {
     return stepDenial(this.#calls, call);
   }
 
-  /** Judges a step as {@link Session.why} does, but as if the session enforced: it may only observe. */
+  /** Judges a step as {@link Session.why} does, but with enforcement, even if the session only observes. */
   wouldRefuse(call: StepCall): Denial | null {
     return enforcedDenial(this.#calls, call);
   }

@@ -10,14 +10,14 @@ import type { Delegation } from './state/session-state.ts';
 export interface SubAgent {
   /** null if it works in its parent's peripheral. */
   readonly delegation: Delegation | null;
-  /** null if its parent is in none. */
+  /** null if its parent is in no peripheral. */
   readonly peripheral: string | null;
   readonly pin: SubAgentPin;
 }
 
 /**
  * The beginning of a sub-agent's session: its pin, its peripheral, and the newest delegation to the peripheral that its
- * type names; without one it works in its parent's peripheral.
+ * type names. Without a delegation it works in its parent's peripheral.
  *
  * @param isTaken true for the id of a sub-agent's session that has begun
  */

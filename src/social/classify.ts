@@ -135,15 +135,15 @@ function orderOrStatement(clause: string): ClassifiedMessage {
   const words = clause.replace(/^(?:(?!(?:ap|re|sup)ply )\w+ly )+/, '').split(/\s+/);
   const first = (words[0] ?? '').replace(/[.,!?:…]+$/, '');
   const second = (words[1] ?? '').replace(/[.,!?]+$/, '');
-  const known = effectOfVerb(first);
-  if (known === null && !mayBeVerb(first)) return verdict('coordinate', 'statement');
-  if (clause.endsWith('?') && known === null) return verdict('coordinate', 'statement');
-  if (words.length === 1) return verdict(known ?? 'coordinate', known === null ? 'statement' : 'order');
+  const listedEffect = effectOfVerb(first);
+  if (listedEffect === null && !mayBeVerb(first)) return verdict('coordinate', 'statement');
+  if (clause.endsWith('?') && listedEffect === null) return verdict('coordinate', 'statement');
+  if (words.length === 1) return verdict(listedEffect ?? 'coordinate', listedEffect === null ? 'statement' : 'order');
   const isObject = OBJECT.test(second);
   if (second === 'of' || NOUN.test(clause)) return verdict('coordinate', 'statement');
   if (!isObject && !ATTRIBUTE.test(words.slice(1, 3).join(' ')) && FINITE.test(words.slice(1, 5).join(' ')))
     return verdict('coordinate', 'statement');
-  if (known === null && !isObject && !/[./@#_]/.test(second)) return verdict('coordinate', 'statement');
-  if (known === null && FINITE.test(words.slice(2, 5).join(' '))) return verdict('coordinate', 'statement');
+  if (listedEffect === null && !isObject && !/[./@#_]/.test(second)) return verdict('coordinate', 'statement');
+  if (listedEffect === null && FINITE.test(words.slice(2, 5).join(' '))) return verdict('coordinate', 'statement');
   return verdict(effectOfRequest(words.join(' ')), 'order');
 }

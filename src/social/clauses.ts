@@ -1,4 +1,4 @@
-/** Abbreviations in chats, and the words that they stand for. */
+/** Abbreviations in chats, and their full words. */
 const FULL_WORDS: { readonly [word: string]: string } = {
   ...{ pls: 'please', plz: 'please', u: 'you', ur: 'your', thx: 'thanks', teh: 'the', cuz: 'because', dont: "don't" },
 };

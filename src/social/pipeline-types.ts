@@ -23,7 +23,7 @@ export interface IncomingMessage {
   readonly payload: Json;
 }
 
-/** The services of the surface that a message came through. */
+/** The services of the program part (command line, server, timer) through which a message came. */
 export interface SocialServices {
   readonly store: EvidenceStore;
   readonly messages: MessageStore;

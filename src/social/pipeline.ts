@@ -179,12 +179,12 @@ async function dispatch(at: PipelineMessage, services: SocialServices): Promise<
   const { talk, asks, by: classifiedBy } = at.classified!;
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
   const first = await readDispatch(store, id);
-  const known = await messages.find(id);
-  if (known && (known.text !== text || known.from !== at.from))
+  const sentBefore = await messages.find(id);
+  if (sentBefore && (sentBefore.text !== text || sentBefore.from !== at.from))
     throw new StageFailure('id-reused', `another message has the id ${id}`, 'Use a new id for each message.');
-  if (known) {
-    at.to = known.to;
-    at.sent = known;
+  if (sentBefore) {
+    at.to = sentBefore.to;
+    at.sent = sentBefore;
     at.mode = first?.mode ?? null;
     at.opened = first?.opened === true;
     return;

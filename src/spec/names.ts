@@ -20,10 +20,10 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
 
 /** Returns `did you mean "edit"?`, or else the list of names. */
 export function suggest(name: string, candidates: Iterable<string>): string {
-  const known = [...new Set(candidates)].sort();
-  const near = nearestName(name, known);
+  const names = [...new Set(candidates)].sort();
+  const near = nearestName(name, names);
   if (near !== null) return `did you mean "${near}"?`;
-  return known.length === 0 ? 'there are none' : `known: ${known.join(', ')}`;
+  return names.length === 0 ? 'there are none' : `known: ${names.join(', ')}`;
 }
 
 /** Returns a record's own value: a name like `constructor` must not find an inherited member. */

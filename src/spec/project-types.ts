@@ -87,7 +87,7 @@ export interface ProjectConfig {
   /** Overrides a peripheral's write paths, by peripheral id. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };
   readonly test: readonly TestCommand[];
-  /** `network`: the command shares the host's network, unobserved; otherwise it reaches only its hosts. */
+  /** By name. `network`: the command uses this machine's network, unobserved; otherwise it reaches only its `hosts`. */
   readonly deploy: {
     readonly [name: string]: CommandReach & { readonly run: readonly string[]; readonly network: boolean };
   };

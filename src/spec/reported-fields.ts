@@ -11,7 +11,7 @@ interface ReportedFields {
   readonly observed: { readonly [field: string]: FruitType };
   /** By name: the fields of session state. No caller and no fruit sets them. */
   readonly state: { readonly [field: string]: FruitType };
-  /** By its entry condition, `<field>-passed`: the field of a check, which has `pass` among its values. */
+  /** By entry condition, `<field>-passed`: the field of the check, which has `pass` among its values. */
   readonly checks: { readonly [condition: string]: string };
 }
 

@@ -44,7 +44,7 @@ export type ToolGate =
 export interface UpstreamTool {
   /** A key of `upstream` in hopgate.yaml. */
   readonly server: string;
-  /** The tool's name there. */
+  /** The tool's name at the server. */
   readonly tool: string;
   /** sha256 (hex) of the pinned description and schema; a tool with another hash is refused. null if not pinned. */
   readonly schemaHash: string | null;

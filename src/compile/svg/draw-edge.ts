@@ -14,7 +14,7 @@ type Piece =
   | { readonly kind: 'mark'; readonly mark: MarkedNeed['mark'] };
 type Line = readonly Piece[];
 
-/** True for a lone `hop-<target>` without needs; its arrow has no label. */
+/** True if the only exit is `hop-<target>`, without needs; the arrow has no label then. */
 export const isPlainEdge = ({ to, exits, needs }: PictureEdge): boolean =>
   needs.length === 0 && exits.length === 1 && exits[0]?.exit === `hop-${to}` && exits[0].needs.length === 0;
 

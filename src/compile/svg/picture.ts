@@ -80,12 +80,16 @@ export function pictureOf(specs: SpecSet): Picture {
 function exitOf(exit: string, requirements: readonly Requirement[]): PictureExit {
   const observed = requirements.some((need) => need.kind === 'fruit' && need.value === exit);
   const byOperator = requirements.some((need) => need.kind === 'principal' && need.is === 'operator');
-  const shown = requirements.filter(
+  const drawnNeeds = requirements.filter(
     (need) =>
       !(need.kind === 'fruit' && need.value === exit) &&
       !(byOperator && need.kind === 'source' && need.any.includes('user-request')),
   );
-  return { exit, observed, needs: shown.map((need) => ({ mark: markOf(need), words: describeRequirement(need) })) };
+  return {
+    exit,
+    observed,
+    needs: drawnNeeds.map((need) => ({ mark: markOf(need), words: describeRequirement(need) })),
+  };
 }
 
 function joinExits(from: string, to: string, exits: readonly PictureExit[]): PictureEdge {

@@ -21,7 +21,7 @@ export class GraphTooLargeError extends Error {
 /**
  * Renders the hop graph as SVG for light and dark pages, without scripts or fonts. The same spec set gives the same
  * bytes. `current` marks the session's peripheral (null if outside). Ends with a line break.
- * @throws {GraphTooLargeError} with more than 60 peripherals or 240 pairs that hops join
+ * @throws {GraphTooLargeError} with more than 60 peripherals, or hops between more than 240 pairs of them
  */
 export async function renderSvg(
   specs: SpecSet,

@@ -42,9 +42,9 @@ export function wrapWords(
     } else line = longer;
   }
   wrapped.push(line);
-  const shown = wrapped.slice(0, lines);
-  if (wrapped.length > lines) shown[lines - 1] = `${shown[lines - 1]} …`;
-  return shown.map((each) => shorten(each, fits));
+  const kept = wrapped.slice(0, lines);
+  if (wrapped.length > lines) kept[lines - 1] = `${kept[lines - 1]} …`;
+  return kept.map((each) => shorten(each, fits));
 }
 
 function shorten(line: string, fits: (line: string) => boolean): string {

@@ -41,9 +41,13 @@ export class SessionFindings {
   readonly #found: FindingsByPath = Object.create(null);
 
   add({ body }: Pick<Entry, 'body'>): void {
-    const known = bodyOf(body);
-    if (known?.event === 'outcome' || known?.event === 'step')
-      countFindings(this.#found, known.effects, known.outcome?.status === 'ok' ? known.outcome.result : undefined);
+    const recorded = bodyOf(body);
+    if (recorded?.event === 'outcome' || recorded?.event === 'step')
+      countFindings(
+        this.#found,
+        recorded.effects,
+        recorded.outcome?.status === 'ok' ? recorded.outcome.result : undefined,
+      );
   }
 
   list(): readonly Finding[] {

@@ -6,7 +6,7 @@ const TESTS = /\b(?:it|test)(?:\.\w+)*\s*\(|\bdef test_\w*|\bfunc Test\w*|#\[(?:
 const SKIPPED =
   /\.(?:skip|only|todo|skipIf|fails)\b|\bx(?:it|describe|test)\s*\(|\bf(?:it|describe)\s*\(|\bskip\s*:\s*true|@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)|\bt\.Skip|#\[ignore|@(?:Disabled|Ignore)\b/g;
 
-/** Larger files are not read. */
+/** Longer texts, in characters, are not scanned. */
 const MAX_TEXT = 8 << 20;
 
 /** A summary of a file's tests from a quick scan; null if the file does not concern tests. */

@@ -40,16 +40,16 @@ export function toActivity(entry: EntryDraft & { readonly seq?: number }): Activ
     inReplyTo = null,
     body,
   } = entry;
-  const known = bodyOf(body);
+  const hopgateBody = bodyOf(body);
   if (isObject(body) && body['event'] === 'activity' && isObject(body['activity'])) return body['activity'];
   const eventType =
-    EVENT_TYPES[known?.event ?? ''] ??
+    EVENT_TYPES[hopgateBody?.event ?? ''] ??
     (type === 'pattern-selection'
       ? 'pattern/selected'
       : type === 'pattern-outcome'
         ? 'pattern/outcome'
         : 'agent/interaction');
-  const metadata = known?.event === 'par' ? known.par : isObject(body) ? body : { body };
+  const metadata = hopgateBody?.event === 'par' ? hopgateBody.par : isObject(body) ? body : { body };
   return {
     'event/type': eventType,
     at,

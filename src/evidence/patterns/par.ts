@@ -32,8 +32,8 @@ export type PredictionError = {
 };
 
 /**
- * A post-action review: the superset of its dialects, in the JSON form of MUSN's `session/par`. Lists of strings hold
- * mined facts (`N × fact`) and the words of people and agents.
+ * A post-action review: the superset of its dialects, in the JSON form of MUSN's `session/par`. Lists of strings
+ * contain facts from the evidence (`N × fact`) and the words of people and agents.
  */
 export type Par = {
   readonly 'event/type': 'session/par';

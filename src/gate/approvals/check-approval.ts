@@ -5,9 +5,9 @@ import { type Approval, type ApprovalAction, type ApprovalSubject, approvalHash,
 import { coveringGrant, grantProblem } from './grant.ts';
 
 /**
- * Checks the approval that came with a request, or returns the one that is missing; null if the approval is valid.
- * `wanted.grant` is the grant of the operator that covers the request, so that no person need be asked.
- * Called last, so that no person is asked for a request that would be refused anyway.
+ * Checks the approval of a request; null if it is valid. Without an approval, returns the refusal, whose `wanted`
+ * describes the missing one; if a grant of the operator covers the request, `wanted.grant` is that grant. Called last,
+ * so that no person is asked for a request that would be refused anyway.
  */
 export function checkApproval(
   context: GateContext,

@@ -5,7 +5,7 @@ import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { writePathReason } from '../scope/write-paths.ts';
 import type { ApprovalAction, ApprovalSubject } from './approval.ts';
 
-/** The limits of a grant. It ends at the first one that is reached. */
+/** The limits of a grant, which ends when one of them is reached. */
 export interface GrantLimits {
   /** Epoch milliseconds. */
   readonly until: number;

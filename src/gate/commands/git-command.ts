@@ -12,7 +12,7 @@ export interface GitRules {
   readonly git: GitConfig | null;
   readonly root: string;
   readonly mask: readonly string[];
-  /** The message that a commit must have; null if it is free. */
+  /** The message that a commit must have; null if any message is allowed. */
   readonly message: string | null;
 }
 

@@ -22,7 +22,7 @@ export interface CommandCall {
 /**
  * The reason why a scope does not grant the command of a call; null if it does. The rule is the same for hopgate's own
  * tools and for a user's: `test` runs only the configured test commands, `deploy` only git and the configured deploy
- * commands. What a granted command line may touch is not judged here: its sandbox decides.
+ * commands. The sandbox, not this rule, limits the files that a granted command line may touch.
  */
 export function commandProblem(call: CommandCall): BadArgument | null {
   const { tool, args, scope } = call;

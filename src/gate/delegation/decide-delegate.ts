@@ -55,8 +55,8 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
   if (needsApproval) {
     const action: ApprovalAction = { kind: 'delegate', from, to: target.id };
-    const shown = { [APPROVAL_VIEW.context]: { ...carried }, [APPROVAL_VIEW.changes]: { ...view.changes } };
-    const checked = checkApproval(context, action, request, shown);
+    const approvalView = { [APPROVAL_VIEW.context]: { ...carried }, [APPROVAL_VIEW.changes]: { ...view.changes } };
+    const checked = checkApproval(context, action, request, approvalView);
     if (checked) return checked;
   }
   const approval = needsApproval ? (request.approval ?? null) : null;

@@ -1,4 +1,4 @@
-import { sourceName } from '../../spec/names.ts';
+import { getOwn, sourceName } from '../../spec/names.ts';
 import { type Edge, type ModeTransition, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import type { Requirement } from './requirement.ts';
 
@@ -61,8 +61,7 @@ function gateRequirement(gate: Edge['gates'][number]): Requirement {
 
 /** True if a hop or start depends on the working tree: its tests must pass, or a person approves shipping it. */
 export function dependsOnTree(specs: SpecSet, requirements: readonly Requirement[], to: string): boolean {
-  const target = Object.hasOwn(specs.peripherals, to) ? specs.peripherals[to] : undefined;
-  const ships = target?.scope.rule.command === 'deploy';
+  const ships = getOwn(specs.peripherals, to)?.scope.rule.command === 'deploy';
   return requirements.some((requirement) => {
     if (requirement.kind === 'approval') return ships;
     if (requirement.kind === 'when') return MENTIONS_TESTS.test(requirement.cel);
@@ -75,7 +74,7 @@ export function dependsOnTree(specs: SpecSet, requirements: readonly Requirement
 const MENTIONS_TESTS = /\btests\b/;
 
 export function startRequirements(specs: SpecSet, to: string): Requirement[] {
-  const target = Object.hasOwn(specs.peripherals, to) ? specs.peripherals[to] : undefined;
+  const target = getOwn(specs.peripherals, to);
   if (!target) return [];
   return [
     ...agentsOf(target),

@@ -35,7 +35,7 @@ export interface ShippedContent {
   /** The earlier commits that a push also sends, the newest first; `more` counts those beyond the list. */
   readonly commits: readonly { readonly sha: string; readonly subject: string }[];
   readonly more: number;
-  /** The local name of the branch of `base`; null if no allowed one is checked out. Absent in older evidence. */
+  /** The local name of the branch of `base`; null if no allowed branch is checked out. Absent in older evidence. */
   readonly branch?: string | null;
   /** The branches, and patterns of branches, that a push may go to. */
   readonly branches?: readonly string[];

@@ -43,7 +43,7 @@ export const hostAndPortText = ({ host, port }: HostAndPort): string =>
  * True if a list names the place: `example.com` (usual ports only), `*.example.com` (subdomains only),
  * `example.com:8443`, `10.0.0.5:22`, `[::1]:8080`.
  *
- * @param isUsualPort the port is one that needs no mention; default: 80 and 443
+ * @param isUsualPort true if the list need not name the port; default: for 80 and 443
  */
 export function listsHostAndPort(
   list: readonly string[],

@@ -22,7 +22,7 @@ interface Move {
   readonly by: { readonly change: ModeLeg } | { readonly edge: Edge } | { readonly start: string };
 }
 
-/** The end of a path from the present state. */
+/** A path from the present state: its last step, and the path before that step. */
 interface Way {
   readonly before: Way | null;
   readonly step: { readonly change: ModeStep } | { readonly leg: WayLeg };

@@ -9,8 +9,8 @@ import type { SessionView } from '../session-view.ts';
 export const OPERATOR_RESET = 'a reset by operator';
 
 /**
- * The operator's resets of the mode, as legs: from each mode without a transition to the reset's mode. A path contains
- * one only if no path exists without it, because an agent can make all other moves itself.
+ * The operator's resets of the mode, as legs from each mode that has no transition to the reset's mode. A path contains
+ * a reset only if no path exists without one, because an agent cannot reset the mode.
  */
 export const resetLegs = ({ effects, reset, transitions }: ModeGateSpec): readonly ModeLeg[] =>
   Object.keys(effects)

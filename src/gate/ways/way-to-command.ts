@@ -17,8 +17,8 @@ export interface WayToCommand {
 /**
  * Finds the tool and the path for a command that a tool for configured commands refused: a command of git that ships is
  * run by bash-git, any other by a shell. A line of several commands gets the path of git only. null if there is no
- * path, if the call names no command, or if it is to install something, for which a shell has no network. The text is
- * read for this advice only.
+ * path, if the call names no command, or if it is to install something, for which a shell has no network. The text of
+ * the command is interpreted only for this advice.
  */
 export function wayToCommand(
   specs: SpecSet,

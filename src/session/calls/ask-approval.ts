@@ -5,7 +5,8 @@ import type { WantedApproval } from '../../gate/request.ts';
 import type { SessionView } from '../../gate/session-view.ts';
 import type { ApprovalRecord, Approver } from '../../ports/approver.ts';
 import type { Ids } from '../../ports/ids.ts';
-import { readAnswer } from './read-answer.ts';
+import { grantViewOf } from '../state/apply-entry.ts';
+import { readApproverAnswer } from './read-approver-answer.ts';
 
 /** Validity of an approval in minutes, if the approver does not state one. */
 const DEFAULT_MINUTES = 15;
@@ -34,7 +35,7 @@ export async function askApproval(
 > {
   const { subject, hash } = needed;
   // A copy, so that the approver cannot change the recorded request.
-  const answer = readAnswer(approver, await approver.approve(structuredClone({ ...subject, agent, hash })));
+  const answer = readApproverAnswer(approver, await approver.approve(structuredClone({ ...subject, agent, hash })));
   if (!answer) return null;
   if ('pending' in answer || 'declined' in answer) return answer;
   const { by, minutes, grant: limits } = answer;
@@ -72,10 +73,6 @@ function beginGrant(
     limits: { ...limits },
   };
 }
-
-/** The new grant as later requests see it. */
-const grantViewOf = (body: GrantBody): GrantView =>
-  ({ ...body, givenAt: Date.parse(body.grantedAt), used: 0, ended: null }) as unknown as GrantView;
 
 function givenApproval(
   { subject, hash }: WantedApproval,

@@ -1,5 +1,5 @@
 import { decide } from '../../gate/decide.ts';
-import type { Request } from '../../gate/request.ts';
+import type { CloseRequest } from '../../gate/request.ts';
 import type { Principal } from '../../spec/types.ts';
 import type { CloseResult } from '../call-results.ts';
 import { toPrincipal, toText } from '../convert-input.ts';
@@ -11,7 +11,7 @@ export async function closeSession(
   reason: string,
   by: Principal | undefined,
 ): Promise<CloseResult> {
-  const request: Extract<Request, { kind: 'close' }> = { kind: 'close', reason: toText(reason), by: toPrincipal(by) };
+  const request: CloseRequest = { kind: 'close', reason: toText(reason), by: toPrincipal(by) };
   const decision = decide(calls.context(), request);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { patterns } = calls.writer.state.facts;

@@ -1,4 +1,4 @@
-import type { DelegateRequest, Request } from '../../gate/request.ts';
+import type { DelegateRequest } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import type { DelegateResult } from '../call-results.ts';
@@ -11,12 +11,7 @@ export interface DelegateOptions extends Pick<DelegateRequest, 'to' | 'reason' |
   readonly by?: Principal;
 }
 
-export const delegateRequest = ({
-  to,
-  reason,
-  by,
-  agency,
-}: DelegateOptions): Extract<Request, { kind: 'delegate' }> => ({
+export const delegateRequest = ({ to, reason, by, agency }: DelegateOptions): DelegateRequest => ({
   kind: 'delegate',
   to: toText(to),
   reason: toText(reason),

@@ -1,4 +1,4 @@
-import type { ModeRequest, Request } from '../../gate/request.ts';
+import type { HopRequest, ModeRequest, StepRequest } from '../../gate/request.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { toJson, toPrincipal, toText } from '../convert-input.ts';
 import { type HopOptions, hopOptionsOf, type ShortHop } from '../short-hop.ts';
@@ -15,7 +15,7 @@ export type ModeOptions = Omit<ModeRequest, 'kind' | 'by' | 'approval'> & { read
  * Builds the gate's request for a hop; everything that the caller passed is converted to plain JSON. `fields`: the
  * fruit fields of the peripheral being left.
  */
-export function hopRequest(hop: HopOptions | ShortHop, fields: readonly string[]): Extract<Request, { kind: 'hop' }> {
+export function hopRequest(hop: HopOptions | ShortHop, fields: readonly string[]): HopRequest {
   const options = hopOptionsOf(hop, fields);
   const { exit, fruit } = options;
   return {
@@ -35,7 +35,7 @@ export function toFruit(fruit: unknown): { readonly [field: string]: Json } {
   return Object.fromEntries(Object.entries(plain).map(([field, value]) => [field.replace(/\?$/, ''), value]));
 }
 
-export function modeRequest(options: ModeOptions): Extract<Request, { kind: 'mode' }> {
+export function modeRequest(options: ModeOptions): ModeRequest {
   const { to, summary, reset, reason, exitCriteria } = options;
   return {
     kind: 'mode',
@@ -48,7 +48,7 @@ export function modeRequest(options: ModeOptions): Extract<Request, { kind: 'mod
   };
 }
 
-export const stepRequest = ({ tool, args }: StepCall): Extract<Request, { kind: 'step' }> => ({
+export const stepRequest = ({ tool, args }: StepCall): StepRequest => ({
   kind: 'step',
   tool: toText(tool),
   args: toJson(args ?? {}),

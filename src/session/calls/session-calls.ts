@@ -31,7 +31,7 @@ export class SessionCalls {
   /** The config with every peripheral's write paths, so that git knows which files may be shipped. */
   readonly configWithPaths: ProjectConfig;
   readonly #unserved: ReadonlySet<string>;
-  /** Observes the working tree; undefined if no backend can. */
+  /** Observes the working tree; undefined if no backend can observe it. */
   readonly observeTree: ToolBackend['tree'];
   /** Number of commands that run in the background. */
   background = 0;
@@ -65,7 +65,7 @@ export class SessionCalls {
     return this.#queue.catch(() => {});
   }
 
-  /** The backend of a tool that the gate allowed; the gate refuses tools without one. */
+  /** The backend of a tool that the gate allowed. The gate refuses tools without a backend. */
   backendOf(tool: string): ToolBackend {
     const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
     if (!backend) throw new Error(`no backend serves "${tool}", and the gate allowed it`);
@@ -80,8 +80,7 @@ export class SessionCalls {
   }
 
   tool(id: string): ToolSpec | undefined {
-    const { tools } = this.parts.compiled.specs;
-    return Object.hasOwn(tools, id) ? tools[id] : undefined;
+    return getOwn(this.parts.compiled.specs.tools, id);
   }
 
   evidence(): Promise<readonly Entry[]> {
@@ -230,7 +229,7 @@ export class SessionCalls {
     return { ok: false, denial, evidence };
   }
 
-  /** Runs one call at a time. Clock events and a step that an earlier writer left unfinished are recorded first. */
+  /** Runs one call at a time. First it records clock events, and an unfinished step of an earlier writer. */
   serially<T extends { readonly ok: boolean }>(
     work: () => Promise<T>,
     { settle: settleFirst = true }: { readonly settle?: boolean } = {},

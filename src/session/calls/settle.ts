@@ -30,7 +30,7 @@ export async function settleSession(session: UnsettledSession): Promise<void> {
   if (pending) await recordInterruption(session, pending.tool);
   session.clearDeferred();
   if (grants.length > 0) await recordRevokedGrants(session);
-  // Entering the deadline is not activity, so the mode's timeout is measured from the entry before it.
+  // The entry about the deadline is not activity, so the mode's timeout is measured from the entry before it.
   const { lastAt } = session.writer.state.facts;
   await recordExpiry(session);
   await recordModeTimeout(session, lastAt);

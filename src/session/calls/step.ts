@@ -67,11 +67,11 @@ async function runStep(
   const args = await calls.storedArguments(plan, plan.args);
   const shipping = await shippingLimits(calls, plan);
   const tool = plan.tool.id;
-  const acts = hasIntent(plan.tool);
+  const hasIntentEntry = hasIntent(plan.tool);
   const used = approval ? { approval: approval.body.record.id } : {};
   const would = wouldRefuseField(plan);
   const wouldRefuse = plan.overridden ? { wouldRefuse: plan.overridden.denial } : {};
-  const intent = acts
+  const intent = hasIntentEntry
     ? await calls.writer.append([...(approval?.bodies ?? []), { event: 'intent', tool, args, ...used, ...would }])
     : [];
   const isTest = trustedReportOf(calls.parts.compiled.specs, plan.peripheral, tool) === 'test';
@@ -90,7 +90,9 @@ async function runStep(
   const effects = report.effects === 'unobserved' ? 'unobserved' : report.effects.map((effect) => ({ ...effect }));
   const stored = await storeOutcome(store, outcome);
   if (outcome.status === 'refused') {
-    const recorded = acts ? await calls.writer.append([{ event: 'outcome', tool, outcome: stored, effects }]) : [];
+    const recorded = hasIntentEntry
+      ? await calls.writer.append([{ event: 'outcome', tool, outcome: stored, effects }])
+      : [];
     const refused = await calls.refuse(
       request,
       makeDenial(calls.context(), outcome.code, refusalDetails(tool, outcome)).denial,
@@ -98,7 +100,7 @@ async function runStep(
     return { ...refused, evidence: [...intent, ...recorded, ...refused.evidence] };
   }
   // The keys of this object are mostly in canonical order already, so that the store need not sort them.
-  const body: Body = acts
+  const body: Body = hasIntentEntry
     ? { effects, event: 'outcome', outcome: stored, tool, ...reported }
     : { args, effects, event: 'step', outcome: stored, tool, ...reported, ...would };
   const evidence = [...intent, ...(await calls.writer.append([body]))];

@@ -1,6 +1,6 @@
 import type { Fields } from '../../base/json.ts';
 import { decide } from '../../gate/decide.ts';
-import type { Request } from '../../gate/request.ts';
+import type { HopRequest, StartRequest, StopRequest } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import type { HopResult, StartResult, StopResult } from '../call-results.ts';
@@ -18,7 +18,7 @@ export async function startVisit(
   peripheral: string,
   options: { readonly context?: Fields; readonly by?: Principal },
 ): Promise<StartResult> {
-  const request: Extract<Request, { kind: 'start' }> = {
+  const request: StartRequest = {
     kind: 'start',
     peripheral: toText(peripheral),
     by: toPrincipal(options.by),
@@ -39,7 +39,7 @@ export async function stopVisit(
   reason: string,
   options: { readonly fruit?: Fields; readonly by?: Principal },
 ): Promise<StopResult> {
-  const request: Extract<Request, { kind: 'stop' }> = {
+  const request: StopRequest = {
     kind: 'stop',
     reason: toText(reason),
     by: toPrincipal(options.by),
@@ -86,10 +86,7 @@ export async function makeHop(
 }
 
 /** The gate's request for a hop from the present peripheral. */
-export function hopRequestFor(
-  { writer, parts }: SessionCalls,
-  hop: HopOptions | ShortHop,
-): Extract<Request, { kind: 'hop' }> {
+export function hopRequestFor({ writer, parts }: SessionCalls, hop: HopOptions | ShortHop): HopRequest {
   const { visit } = writer.state.facts;
   const { peripherals } = parts.compiled.specs;
   return hopRequest(hop, Object.keys((visit && peripherals[visit.peripheral]?.fruit) ?? {}));

@@ -3,7 +3,7 @@ import { findingsIn } from '../../evidence/findings/findings.ts';
 import { decide } from '../../gate/decide.ts';
 import { effectiveScope, type StepPlan } from '../../gate/decide-step.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
-import type { Request } from '../../gate/request.ts';
+import type { Request, StepRequest } from '../../gate/request.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { NativeWatch, ToolCall } from '../../ports/tool-backend.ts';
 import { EFFECT_FACTS, hasIntent } from '../../spec/policy/tool-effects.ts';
@@ -64,13 +64,13 @@ export class NativeSteps {
         const late = { ok: true as const, recorded: false, evidence: [], findings: [] };
         const plan = this.#watchedPlan(ticket);
         if (!plan || isSessionClosed(this.#calls.writer.state) || ticket.visit !== this.#visitName()) return late;
-        const acts = ticket.intent !== null;
-        if (acts ? facts.pending?.id !== ticket.intent : !this.#canRecordStep(ticket)) return late;
+        const hasIntentEntry = ticket.intent !== null;
+        if (hasIntentEntry ? facts.pending?.id !== ticket.intent : !this.#canRecordStep(ticket)) return late;
         const { store } = this.#calls.parts;
         const { tool } = ticket;
         const effects = await this.#effectsOf(this.#calls.toolCall(plan), ticket.before);
         const stored = await storeOutcome(store, toJson(outcome) as NativeOutcome);
-        if (acts) {
+        if (hasIntentEntry) {
           const bodies: Body[] = [{ event: 'outcome', tool, outcome: stored, effects }, ...this.#calls.deferredSteps];
           this.#calls.clearDeferred();
           const findings = effects === 'unobserved' ? [] : findingsIn(effects);
@@ -90,7 +90,7 @@ export class NativeSteps {
   }
 
   /** Admits a call that only observes while an acting call runs, without interrupting it. Null for other calls. */
-  async #admitObserving(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult | null> {
+  async #admitObserving(request: StepRequest): Promise<AdmitResult | null> {
     if (!this.#calls.writer.state.facts.pending) return null;
     const decision = decide(this.#calls.context(), request);
     if (!decision.ok || hasIntent(decision.plan.tool)) return null;
@@ -100,7 +100,7 @@ export class NativeSteps {
       : { ok: true, ticket: this.#ticket(decision.plan, null, seen.before), evidence: [] };
   }
 
-  async #admit(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult> {
+  async #admit(request: StepRequest): Promise<AdmitResult> {
     const decision = decide(this.#calls.context(), request);
     if (!decision.ok) return this.#calls.refuse(request, decision.denial);
     const { plan } = decision;
@@ -122,14 +122,14 @@ export class NativeSteps {
     return { visit: this.#visitName(), intent, tool: tool.id, args, before };
   }
 
-  /** True if the visit may still take the step as which an observing call is recorded. */
+  /** True if the visit may still take the step that records an observing call. */
   #canRecordStep({ tool, args }: NativeTicket): boolean {
     return decide(this.#calls.context(), { kind: 'step', tool, args }).ok;
   }
 
   /**
    * The plan of a ticket's call. Mode and limits are not judged again: they may have changed since the call was
-   * admitted. null if the ticket does not hold a valid call.
+   * admitted. null if the ticket does not contain a valid call.
    */
   #watchedPlan({ tool: id, args }: NativeTicket): StepPlan | null {
     const tool = this.#calls.tool(id);

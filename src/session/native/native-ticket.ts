@@ -33,7 +33,7 @@ export type NativeOutcome = Exclude<ToolOutcome, { readonly status: 'refused' }>
 export type ConcludeResult =
   | {
       readonly ok: true;
-      /** False if it came too late: the evidence says that the outcome is unknown. */
+      /** False if the outcome came too late: the evidence already says that it is unknown. */
       readonly recorded: boolean;
       readonly evidence: readonly Entry[];
       /** Notes on the changed files that a person will see before they ship. */

@@ -1,6 +1,13 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { type SpecTables, stateAfter } from '../../compile/spec-tables.ts';
-import { type Body, bodyOf, type OutcomeBody, type OutcomeRecord, type StepBody } from '../../evidence/bodies.ts';
+import {
+  type Body,
+  bodyOf,
+  type GrantBody,
+  type OutcomeBody,
+  type OutcomeRecord,
+  type StepBody,
+} from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { countFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
@@ -168,12 +175,9 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
       draft.grants = draft.grants.map((one) => (one.id === grant ? { ...one, used: one.used + 1 } : one));
       return;
     }
-    case 'grant': {
-      const { id, by, action, bound, limits, grantedAt } = body;
-      const grant = { id, by, action, bound, limits, givenAt: Date.parse(grantedAt), used: 0, ended: null };
-      draft.grants = [...draft.grants, grant as GrantView];
+    case 'grant':
+      draft.grants = [...draft.grants, grantViewOf(body)];
       return;
-    }
     case 'grant-end':
       endGrants(draft, (_, id) => id === body.grant && `${body.by} ended it`);
       return;
@@ -185,6 +189,12 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
       // An imported entry may have an event that `Body` does not list.
       body satisfies never;
   }
+}
+
+/** A new grant as the gate sees it. */
+export function grantViewOf({ id, by, action, bound, limits, grantedAt }: GrantBody): GrantView {
+  const view = { id, by, action, bound, limits, givenAt: Date.parse(grantedAt), used: 0, ended: null };
+  return view as GrantView;
 }
 
 function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | OutcomeBody): void {

@@ -23,9 +23,9 @@ const REPEATS = 64;
  */
 function withChanged(facts: SessionFacts, changed: readonly EffectRecord[]): SessionFacts {
   const before = facts.backpack['changed-files'];
-  const known = Array.isArray(before) ? (before as readonly string[]) : [];
+  const changedBefore = Array.isArray(before) ? (before as readonly string[]) : [];
   const paths = changed.map(({ path }) => path);
-  const all = addFiles(known, paths, Number.POSITIVE_INFINITY);
+  const all = addFiles(changedBefore, paths, Number.POSITIVE_INFINITY);
   const list = [...facts.changes, ...changed.map(({ path, after }) => Object.freeze([path, after ?? null] as const))];
   const isLong = list.length > 2 * all.length + REPEATS;
   const changes = Object.freeze(isLong ? [...new Map(list)] : list);

@@ -127,8 +127,8 @@ const FEW = 16;
 export function addFiles(files: readonly string[], more: readonly string[], max: number): readonly string[] {
   if (more.length === 0 || files.length >= max) return files;
   if (more.length === 1 && files.includes(more[0]!)) return files;
-  const known = more.length < FEW ? null : new Set(files);
-  const added = [...new Set(more)].filter((file) => !(known ? known.has(file) : files.includes(file)));
+  const present = more.length < FEW ? null : new Set(files);
+  const added = [...new Set(more)].filter((file) => !(present ? present.has(file) : files.includes(file)));
   return added.length === 0 ? files : [...files, ...added.slice(0, max - files.length)];
 }
 

@@ -16,7 +16,7 @@ export interface VisitState {
   /** The entry that the next step, or the stop, replies to. */
   readonly headId: string;
   readonly observations: Observations;
-  /** The tree that may ship from here: the one that the entry to this visit depended on; null if none. */
+  /** The tree that may ship from this visit: the tree that the entry to the visit depended on; null if none. */
   readonly tree: TreeToShip | null;
   /** Commands in the background whose end is not recorded. */
   readonly background: readonly string[];
@@ -75,7 +75,7 @@ export interface SessionFacts {
   readonly hopTree: TreeToShip | null;
 }
 
-/** A recorded start of a sub-agent. `id`: that of its entry; `session`: the sub-agent's. */
+/** A recorded start of a sub-agent. `id`: of the entry; `session`: the id of the sub-agent's session. */
 export type Delegation = Pick<DelegationBody, 'from' | 'to' | 'within' | 'context'> & {
   readonly id: string;
   readonly session: string;

@@ -18,9 +18,9 @@ export const storedFold = ({ pin, state }: StoredState): StoredFold => ({
 });
 
 /**
- * The state that was stored when the session was last released. null if it does not fit: another version stored it, the
- * entry at its head is another one, or the bytes of that entry do not match its hash. The session is then folded from
- * its first entry.
+ * The state that was stored when the session was last released. null if another version of hopgate stored it, if the
+ * chain has another entry at its head, or if the bytes of that entry do not match its hash. The session is then folded
+ * from its first entry.
  */
 export async function readStoredState(store: EvidenceStore, sessionId: string): Promise<StoredState | null> {
   const fold = await store.keptFold?.(sessionId);

@@ -42,7 +42,7 @@ export type AgencyAgent = { readonly id: string } & (
   | { readonly location: 'dial-in'; readonly node: string }
 );
 
-/** An agent of a node that has an address. */
+/** An agent that runs on another node, which has an address. */
 export interface RemoteAgent {
   readonly location: 'remote';
   readonly url: string;

@@ -4,7 +4,7 @@ import { getOwn } from '../names.ts';
 import { hopTarget } from '../resolve/derive-edges.ts';
 import type { Edge, FruitType, PeripheralSpec, ToolSpec } from '../types.ts';
 import type { IssueReport } from './issues.ts';
-import type { KnownNames } from './known-names.ts';
+import type { DefinedNames } from './defined-names.ts';
 
 type Peripherals = { readonly [id: string]: PeripheralSpec };
 /** Collects the issues of each peripheral's file, by the peripheral's id. */
@@ -45,12 +45,12 @@ export function checkEdges(
 /** Checks every CEL rule of the peripherals against the facts that it may use. */
 export function checkRules(
   peripherals: Peripherals,
-  known: KnownNames,
+  defined: DefinedNames,
   reports: Reports,
   tools: { readonly [id: string]: ToolSpec },
 ): void {
-  const ids = [...known.peripherals];
-  const fruitTypes = fruitTypesOf(known);
+  const ids = [...defined.peripherals];
+  const fruitTypes = fruitTypesOf(defined);
   for (const peripheral of Object.values(peripherals)) {
     const report = reports[peripheral.id]!;
     for (const { name, opens } of peripheral.exits) {
@@ -83,10 +83,10 @@ export function checkRules(
 export function checkConditions(
   conditions: { readonly [name: string]: string },
   peripherals: Peripherals,
-  known: KnownNames,
+  defined: DefinedNames,
   report: IssueReport,
 ): void {
-  const scope = { fruit: fruitTypesOf(known)(Object.values(peripherals)), peripherals: [...known.peripherals] };
+  const scope = { fruit: fruitTypesOf(defined)(Object.values(peripherals)), peripherals: [...defined.peripherals] };
   for (const [name, cel] of Object.entries(conditions)) {
     const issue = checkCel(cel, scope);
     if (issue) report(['conditions', name], issue.message, issue.suggestion);
@@ -97,15 +97,15 @@ export function checkConditions(
 export function checkToolRules(
   tools: { readonly [id: string]: ToolSpec },
   peripherals: Peripherals,
-  known: KnownNames,
+  defined: DefinedNames,
   report: IssueReport,
 ): void {
-  const fruit = fruitTypesOf(known)(Object.values(peripherals));
+  const fruit = fruitTypesOf(defined)(Object.values(peripherals));
   for (const { id, gates = [], parameters } of Object.values(tools)) {
     const args = argsOf(parameters);
     gates.forEach((gate, index) => {
       const issue =
-        gate.kind === 'when' ? checkCel(gate.cel, { fruit, peripherals: [...known.peripherals], args }) : null;
+        gate.kind === 'when' ? checkCel(gate.cel, { fruit, peripherals: [...defined.peripherals], args }) : null;
       if (issue) report(['tools', id, 'gates', index, 'when'], issue.message, issue.suggestion);
     });
   }
@@ -122,10 +122,10 @@ function peripheralsWithExitTo(peripherals: Peripherals, to: string): Peripheral
 }
 
 /** The fields of several peripherals as one set. A field with different types, or a faulty one, may be anything. */
-const fruitTypesOf = (known: KnownNames) => (peripherals: readonly PeripheralSpec[]) => {
+const fruitTypesOf = (defined: DefinedNames) => (peripherals: readonly PeripheralSpec[]) => {
   const types: { [field: string]: FruitType } = {};
   for (const { id, fruit } of peripherals) {
-    for (const field of getOwn(known.fruitFields, id) ?? []) {
+    for (const field of getOwn(defined.fruitFields, id) ?? []) {
       const type = getOwn(fruit, field)?.type ?? 'number';
       const other = getOwn(types, field) ?? type;
       types[field] = JSON.stringify(other) === JSON.stringify(type) ? type : 'number';

@@ -4,8 +4,8 @@ import type { SpecSet } from '../types.ts';
 import type { SpecIssue } from './issues.ts';
 
 /**
- * Returns the names in a scenario that its spec set lacks, and the codes that no denial has. Steps that expect a denial
- * may name anything else, and a scenario for another spec set is not checked. Pure.
+ * Reports the names in a scenario that its spec set lacks, and the codes that no denial has. In a step that expects a
+ * denial, only the code is checked. A scenario for another spec set is not checked. Pure.
  *
  * @param codes the codes that a denial may have
  */
@@ -19,10 +19,10 @@ export function checkScenario(
   const { peripherals, tools } = specs;
   return steps.flatMap(({ action, expect, line }, index): SpecIssue[] => {
     const at = { file, path: `steps.${index}`, ...(line === null ? {} : { line }) };
-    const among = (what: string, name: string, known: readonly string[]): SpecIssue[] =>
-      known.includes(name)
+    const among = (what: string, name: string, names: readonly string[]): SpecIssue[] =>
+      names.includes(name)
         ? []
-        : [{ ...at, message: `there is no ${what} "${name}"`, suggestion: suggest(name, known) }];
+        : [{ ...at, message: `there is no ${what} "${name}"`, suggestion: suggest(name, names) }];
     if (expect && 'denied' in expect) return among('code of a denial', expect.denied, codes);
     switch (action.verb) {
       case 'start':

@@ -11,7 +11,7 @@ export interface EdnForm {
   readonly document: SourceDocument;
 }
 
-/** Reads the maps of an EDN file: by key, in a collection, or one alone with an `:id`. */
+/** Reads the maps of an EDN file: the values of a map, the members of a collection, or a single map with an `:id`. */
 export function ednForms({ file, text }: SpecSource, path: string): { forms: readonly EdnForm[]; issues: SpecIssue[] } {
   const issues: SpecIssue[] = [];
   const report = ({ line, column, message }: EdnProblem): void => {
@@ -98,8 +98,8 @@ const isKeyword = (node: EdnNode, text: string): boolean => node.kind === 'keywo
 /** Adds the parts that EDN omits: the id, from the key, and fruit and purpose of the five original peripherals. */
 function completeForm(value: { [key: string]: unknown }, key: string | null): { [key: string]: unknown } {
   const id = key ?? value['id'];
-  const known = typeof id === 'string' ? id : '';
-  const fruit = Object.hasOwn(EDN_FRUIT, known) ? { fruit: EDN_FRUIT[known] } : {};
-  const purpose = Object.hasOwn(EDN_PURPOSE, known) ? EDN_PURPOSE[known] : `Work in ${known || 'it'}.`;
+  const name = typeof id === 'string' ? id : '';
+  const fruit = Object.hasOwn(EDN_FRUIT, name) ? { fruit: EDN_FRUIT[name] } : {};
+  const purpose = Object.hasOwn(EDN_PURPOSE, name) ? EDN_PURPOSE[name] : `Work in ${name || 'it'}.`;
   return { purpose, ...fruit, exit: [], ...value, ...(id === undefined ? {} : { id }) };
 }

@@ -96,8 +96,8 @@ const SPEC_FILE = /\.(?:ya?ml|edn)$/;
 const FOLDERS = ['peripherals', 'scenarios', 'schemas', 'patterns'];
 
 /**
- * The name of a folder whose name is similar to that of a folder of spec sets, probably a typo; its files would not be
- * read.
+ * Reports a folder whose name is probably a typo of `peripherals` or another folder of spec sets, because its files are
+ * not read.
  */
 function strayFolder(file: string, name: string): SpecIssue[] {
   const meant = FOLDERS.includes(name) ? null : nearestName(name, FOLDERS);

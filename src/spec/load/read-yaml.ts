@@ -41,7 +41,7 @@ const isDeeperThan = (levels: number, value: unknown): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner)));
 
-/** The words of the parser's own error for a document that is nested too deeply. */
+/** The message for a syntax error. For a stack overflow of the parser, it names the maximum depth. */
 const describeError = (message: string): string =>
   message.includes('call stack') ? `nested deeper than ${MAX_NESTING} levels` : message;
 

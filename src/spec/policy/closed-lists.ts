@@ -14,7 +14,7 @@ export const APPROVAL_VIEW = {
   summary: 'summary',
   /** The tree that passed the tests, and the commands that it passed. */
   tested: 'tested',
-  /** The part of it that is shipped. */
+  /** The part of the tested tree that is shipped. */
   ships: 'ships',
 } as const;
 

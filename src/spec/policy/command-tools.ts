@@ -13,7 +13,7 @@ export interface CommandTool {
   /** In any other scope the tool is refused. */
   readonly runsIn: readonly CommandRule[];
   readonly worksIn: readonly CommandRule[];
-  /** The permission of a scope with which the tool is useful, as a phrase. */
+  /** The permission that a scope must give for the tool to be useful, as a phrase. */
   readonly needs: string;
   /** The consequence of a run in another scope, as a phrase. */
   readonly otherwise: string;

@@ -82,7 +82,7 @@ export function deriveEdges(peripherals: Peripherals): Edge[] {
 
 /**
  * The start of a sub-agent as an edge: a hop's entry rules and gates, without an exit. `sources` is empty if the target
- * admits nobody from there. undefined if a peripheral of these names does not exist.
+ * does not admit `from`. undefined if one of the peripherals does not exist.
  */
 export function delegationEdge(peripherals: Peripherals, from: string, to: string): Edge | undefined {
   const [source, target] = [getOwn(peripherals, from), getOwn(peripherals, to)];

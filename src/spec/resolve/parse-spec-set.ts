@@ -1,7 +1,7 @@
 import { checkConditions, checkEdges, checkRules, checkToolRules } from '../check/check-edges.ts';
 import { checkReported } from '../check/check-reported.ts';
 import type { IssueReport, SpecIssue } from '../check/issues.ts';
-import type { KnownNames } from '../check/known-names.ts';
+import type { DefinedNames } from '../check/defined-names.ts';
 import { hashSpecs } from '../hash-specs.ts';
 import { type Drafts, type PeripheralDraft, readSources } from '../load/read-sources.ts';
 import type { SpecSource } from '../load/source-document.ts';
@@ -46,7 +46,7 @@ export function parseSpecSet(
   const conditions = readConditions(drafts, checks);
 
   const unique = uniquePeripherals(drafts.peripherals);
-  const known: KnownNames = {
+  const defined: DefinedNames = {
     modes: drafts.gate === null ? null : Object.keys(drafts.gate.file?.modes ?? {}),
     peripherals: new Set(unique.flatMap(({ id, alias }) => [id, alias])),
     tools: new Set([...Object.keys(tools), ...authored.toolNames, ...shipped.toolNames]),
@@ -64,9 +64,9 @@ export function parseSpecSet(
       }),
     ),
   };
-  const modeGate = drafts.gate?.file ? resolveGate(drafts.gate.file, known.peripherals, drafts.gate.report) : null;
+  const modeGate = drafts.gate?.file ? resolveGate(drafts.gate.file, defined.peripherals, drafts.gate.report) : null;
 
-  const everywhere = drafts.tools.flatMap(({ file, report }) => resolveEverywhere(file, known, report));
+  const everywhere = drafts.tools.flatMap(({ file, report }) => resolveEverywhere(file, defined, report));
   const reports: { [id: string]: IssueReport } = {};
   const resolved: { [id: string]: PeripheralSpec } = {};
   for (const { id, file, report } of unique) {
@@ -74,7 +74,7 @@ export function parseSpecSet(
     reports[id] = report;
     const fruit = file.fruit ?? observedFruit(file.tools ?? [], tools);
     const own = [...(file.tools ?? []), ...everywhere.filter((tool) => !file.tools?.includes(tool))];
-    resolved[id] = resolvePeripheral(id, { ...file, tools: own, ...(fruit ? { fruit } : {}) }, known, report);
+    resolved[id] = resolvePeripheral(id, { ...file, tools: own, ...(fruit ? { fruit } : {}) }, defined, report);
   }
   const peripherals = openUnboundExits(resolved);
   const edges = deriveEdges(peripherals);
@@ -83,21 +83,21 @@ export function parseSpecSet(
     return !issues.some(({ path }) => path === place || path.startsWith(`${place}.`));
   };
   checkEdges(peripherals, edges, reports, isSound);
-  checkRules(peripherals, known, reports, tools);
+  checkRules(peripherals, defined, reports, tools);
   for (const { file, report } of drafts.tools)
     checkToolRules(
       resolveTools(file, () => {}),
       peripherals,
-      known,
+      defined,
       report,
     );
   for (const { file, report } of drafts.tools) checkReported(file, tools, report);
-  if (drafts.conditions) checkConditions(conditions, peripherals, known, drafts.conditions.report);
+  if (drafts.conditions) checkConditions(conditions, peripherals, defined, drafts.conditions.report);
   const listed = drafts.properties?.raw['properties'];
   const properties = drafts.properties?.file
     ? resolveProperties(
         { ...drafts.properties.file, authored: Array.isArray(listed) ? listed : [] },
-        known,
+        defined,
         drafts.properties.report,
       )
     : null;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { IssuePath, IssueReport } from '../check/issues.ts';
-import type { KnownNames } from '../check/known-names.ts';
+import type { DefinedNames } from '../check/defined-names.ts';
 import { getOwn, suggest } from '../names.ts';
 import { RESERVED_STATE } from '../policy/closed-lists.ts';
 import { hasIntent } from '../policy/tool-effects.ts';
@@ -26,7 +26,7 @@ type UpstreamPart = NonNullable<ToolsFile['tools'][string]['upstream']>;
 /** The tools of `everywhere`, which every peripheral of the set has. They only coordinate, so no scope gets wider. */
 export function resolveEverywhere(
   file: PartialParse<ToolsFile> | undefined,
-  { tools, catalogue }: KnownNames,
+  { tools, catalogue }: DefinedNames,
   report: IssueReport,
 ): string[] {
   return [...new Set(file?.everywhere)].filter((tool, index) => {

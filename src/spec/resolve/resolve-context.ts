@@ -1,5 +1,5 @@
 import type { IssueReport } from '../check/issues.ts';
-import type { KnownNames } from '../check/known-names.ts';
+import type { DefinedNames } from '../check/defined-names.ts';
 import { getOwn, nearestName, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
@@ -8,7 +8,7 @@ import type { ContextRule } from '../types.ts';
 /** Resolves `context`: where each field comes from on entry. */
 export function resolveContext(
   context: PartialParse<PeripheralFile>['context'],
-  known: KnownNames,
+  defined: DefinedNames,
   report: IssueReport,
 ): { [field: string]: ContextRule } {
   const rules: { [field: string]: ContextRule } = {};
@@ -18,7 +18,7 @@ export function resolveContext(
     const optional = typeof value === 'string' ? false : (value.optional ?? false);
     if (take === undefined) continue;
     const path = typeof value === 'string' ? ['context', field] : ['context', field, 'take'];
-    const rule = contextRule(field, take, known, (message, suggestion) => report(path, message, suggestion));
+    const rule = contextRule(field, take, defined, (message, suggestion) => report(path, message, suggestion));
     if (rule) rules[field] = { ...rule, optional: rule.optional || optional };
   }
   return rules;
@@ -27,23 +27,23 @@ export function resolveContext(
 function contextRule(
   field: string,
   take: string,
-  known: KnownNames,
+  defined: DefinedNames,
   report: (message: string, suggestion: string) => void,
 ): ContextRule | null {
   if (take === 'inherit') return { source: { kind: 'inherit' }, optional: false };
   if (take === 'resumable') return { source: { kind: 'inherit' }, optional: true };
   if (take === 'fetch-from-musn') return { source: { kind: 'session-log' }, optional: true };
-  const words = ['inherit', 'resumable', 'fetch-from-musn', ...[...known.peripherals].map((id) => `from-${id}`)];
+  const words = ['inherit', 'resumable', 'fetch-from-musn', ...[...defined.peripherals].map((id) => `from-${id}`)];
   if (!take.startsWith('from-') || nearestName(take, words.slice(0, 3)) !== null) {
     report(`unknown context source "${take}"`, suggest(take, words));
     return null;
   }
   const peripheral = take.slice('from-'.length);
-  if (!known.peripherals.has(peripheral)) {
-    report(`unknown peripheral "${peripheral}"`, suggest(peripheral, known.peripherals));
+  if (!defined.peripherals.has(peripheral)) {
+    report(`unknown peripheral "${peripheral}"`, suggest(peripheral, defined.peripherals));
     return null;
   }
-  const fields = getOwn(known.fruitFields, peripheral) ?? null;
+  const fields = getOwn(defined.fruitFields, peripheral) ?? null;
   if (fields !== null && !fields.includes(field)) {
     report(`${peripheral} yields no fruit "${field}"`, suggest(field, fields));
     return null;

@@ -1,5 +1,5 @@
 import type { IssueReport } from '../check/issues.ts';
-import type { KnownNames } from '../check/known-names.ts';
+import type { DefinedNames } from '../check/defined-names.ts';
 import { suggest } from '../names.ts';
 import type { EntryRule, EntrySource } from '../types.ts';
 
@@ -8,7 +8,7 @@ const PLAIN_SOURCES = ['default', 'from-any', 'user-request', 'agent-request', '
 /** Resolves `entry`: sorts its names into sources and conditions. */
 export function resolveEntry(
   entry: string | readonly string[] | undefined,
-  known: KnownNames,
+  defined: DefinedNames,
   report: IssueReport,
 ): EntryRule {
   const sources: EntrySource[] = [];
@@ -19,15 +19,15 @@ export function resolveEntry(
     const plain = PLAIN_SOURCES.find((kind) => kind === name);
     if (names.indexOf(name) !== index) report(path, `"${name}" is listed twice`, 'keep one of them');
     else if (plain) sources.push({ kind: plain });
-    else if (known.conditions.has(name)) conditions.push(name);
-    else if (known.peripherals.has(name.replace(/^from-/, '')) && name.startsWith('from-')) {
+    else if (defined.conditions.has(name)) conditions.push(name);
+    else if (defined.peripherals.has(name.replace(/^from-/, '')) && name.startsWith('from-')) {
       sources.push({ kind: 'from', peripheral: name.slice('from-'.length) });
     } else {
-      const from = [...known.peripherals].map((id) => `from-${id}`);
+      const from = [...defined.peripherals].map((id) => `from-${id}`);
       report(
         path,
         `unknown source or condition "${name}"`,
-        suggest(name, [...PLAIN_SOURCES, ...from, ...known.conditions]),
+        suggest(name, [...PLAIN_SOURCES, ...from, ...defined.conditions]),
       );
     }
   });

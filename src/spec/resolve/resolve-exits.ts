@@ -1,5 +1,5 @@
 import type { IssuePath, IssueReport } from '../check/issues.ts';
-import type { KnownNames } from '../check/known-names.ts';
+import type { DefinedNames } from '../check/defined-names.ts';
 import { suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
@@ -12,7 +12,7 @@ type AuthoredExits = NonNullable<PartialParse<PeripheralFile>['exit']>;
 export function resolveExits(
   exit: AuthoredExits | undefined,
   fruit: { readonly [field: string]: FruitField },
-  known: KnownNames,
+  defined: DefinedNames,
   report: IssueReport,
 ): Exit[] {
   if (exit === undefined) return [];
@@ -25,13 +25,13 @@ export function resolveExits(
         return [];
       }
       const hop = hopTarget(name);
-      if (hop !== null && !known.peripherals.has(hop)) {
+      if (hop !== null && !defined.peripherals.has(hop)) {
         report(
           path,
           `unknown peripheral "${hop}" in ${name}`,
           suggest(
             name,
-            [...known.peripherals].map((id) => `hop-${id}`),
+            [...defined.peripherals].map((id) => `hop-${id}`),
           ),
         );
         return [];
@@ -41,7 +41,7 @@ export function resolveExits(
   }
   return Object.entries(exit).map(([name, destinations]) => ({
     name,
-    opens: opensOf(name, destinations, known, report),
+    opens: opensOf(name, destinations, defined, report),
     implies: impliedValue(name, fruit, ['exit', name], report),
     bound: true,
   }));
@@ -50,7 +50,7 @@ export function resolveExits(
 function opensOf(
   name: string,
   destinations: unknown,
-  known: KnownNames,
+  defined: DefinedNames,
   report: IssueReport,
 ): { to: string; when: string | null }[] {
   const opens: { to: string; when: string | null }[] = [];
@@ -60,14 +60,14 @@ function opensOf(
     const to = typeof destination === 'string' ? destination : destination?.to;
     if (to === undefined) return;
     const at = typeof destination === 'string' ? path : [...path, 'to'];
-    if (!known.peripherals.has(to)) report(at, `unknown peripheral "${to}"`, suggest(to, known.peripherals));
+    if (!defined.peripherals.has(to)) report(at, `unknown peripheral "${to}"`, suggest(to, defined.peripherals));
     else if (opens.some((open) => open.to === to)) report(at, `"${to}" is listed twice`, 'keep one of them');
     else opens.push({ to, when: typeof destination === 'string' ? null : (destination?.when ?? null) });
   });
   const hop = hopTarget(name);
   if (hop !== null && !opens.some(({ to }) => to === hop)) {
-    const known = opens.length > 0 ? `it opens ${opens.map(({ to }) => to).join(', ')}; ` : '';
-    report(['exit', name], `${name} does not open "${hop}"`, `${known}an exit hop-x opens x`);
+    const opened = opens.length > 0 ? `it opens ${opens.map(({ to }) => to).join(', ')}; ` : '';
+    report(['exit', name], `${name} does not open "${hop}"`, `${opened}an exit hop-x opens x`);
   }
   return opens;
 }

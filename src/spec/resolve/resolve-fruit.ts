@@ -1,5 +1,5 @@
 import type { IssueReport } from '../check/issues.ts';
-import type { KnownNames } from '../check/known-names.ts';
+import type { DefinedNames } from '../check/defined-names.ts';
 import { getOwn, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
@@ -8,19 +8,19 @@ import { type FruitField, type FruitType, OBSERVATIONS } from '../types.ts';
 /** Resolves `fruit`: each field's type, and for an observed one its observation. */
 export function resolveFruit(
   fruit: PartialParse<PeripheralFile>['fruit'],
-  known: KnownNames,
+  defined: DefinedNames,
   report: IssueReport,
 ): { [field: string]: FruitField } {
   const fields: { [field: string]: FruitField } = {};
   for (const [field, value] of Object.entries(fruit ?? {})) {
     if (value === undefined) continue;
-    if (getOwn(known.reported.state, field) !== undefined)
+    if (getOwn(defined.reported.state, field) !== undefined)
       report(['fruit', field], `"${field}" is session state, which tools keep`, 'choose another name');
     if ('observed' in value && value.observed !== undefined) {
-      const names = [...OBSERVATIONS, ...Object.keys(known.reported.observed)];
+      const names = [...OBSERVATIONS, ...Object.keys(defined.reported.observed)];
       const from = names.find((name) => name === (value.from ?? field));
       const type = distinctValues(value.observed as FruitType, ['fruit', field, 'observed'], report);
-      const reported = from === undefined ? undefined : getOwn(known.reported.observed, from);
+      const reported = from === undefined ? undefined : getOwn(defined.reported.observed, from);
       if (reported !== undefined && JSON.stringify(reported) !== JSON.stringify(type))
         report(['fruit', field, 'observed'], `tools report "${from}" as ${typeName(reported)}`, 'write the same type');
       if (from) fields[field] = { kind: 'observed', type, from };

@@ -1,5 +1,5 @@
 import type { IssueReport } from '../check/issues.ts';
-import type { KnownNames } from '../check/known-names.ts';
+import type { DefinedNames } from '../check/defined-names.ts';
 import { getOwn, RESERVED_PERIPHERALS, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
@@ -14,13 +14,13 @@ import { resolveFruit } from './resolve-fruit.ts';
 export function resolvePeripheral(
   id: string,
   file: PartialParse<PeripheralFile>,
-  known: KnownNames,
+  defined: DefinedNames,
   report: IssueReport,
 ): PeripheralSpec {
   if (RESERVED_PERIPHERALS.includes(id)) report(['id'], `"${id}" is reserved`, 'choose another id');
-  const fruit = resolveFruit(file.fruit, known, report);
+  const fruit = resolveFruit(file.fruit, defined, report);
   let misnamed = 0;
-  const entry = resolveEntry(file.entry, known, (...issue) => {
+  const entry = resolveEntry(file.entry, defined, (...issue) => {
     misnamed += 1;
     report(...issue);
   });
@@ -30,15 +30,15 @@ export function resolvePeripheral(
   return {
     id,
     purpose: file.purpose ?? '',
-    tools: resolveTools(file.tools ?? [], known, report),
-    scope: resolveScope(file.scope, known, report),
+    tools: resolveTools(file.tools ?? [], defined, report),
+    scope: resolveScope(file.scope, defined, report),
     entry,
-    exits: resolveExits(file.exit, fruit, known, report),
-    context: resolveContext(file.context, known, report),
+    exits: resolveExits(file.exit, fruit, defined, report),
+    context: resolveContext(file.context, defined, report),
     fruit,
-    ...(file.calls === undefined ? {} : { calls: resolveCalls(file.calls, file.tools ?? [], known, report) }),
-    gates: resolveGates(file.gates, known, report),
-    ...(file.delegates === undefined ? {} : resolveDelegates(file.delegates, known, report)),
+    ...(file.calls === undefined ? {} : { calls: resolveCalls(file.calls, file.tools ?? [], defined, report) }),
+    gates: resolveGates(file.gates, defined, report),
+    ...(file.delegates === undefined ? {} : resolveDelegates(file.delegates, defined, report)),
     limits: { steps: file.limits?.steps ?? null, minutes: file.limits?.minutes ?? null },
     agents: file.agents ?? null,
     config: (file.config ?? {}) as { [key: string]: Json },
@@ -46,17 +46,17 @@ export function resolvePeripheral(
   };
 }
 
-function resolveTools(tools: readonly string[], known: KnownNames, report: IssueReport): string[] {
+function resolveTools(tools: readonly string[], defined: DefinedNames, report: IssueReport): string[] {
   return tools.filter((tool, index) => {
     if (tools.indexOf(tool) !== index) report(['tools', index], `"${tool}" is listed twice`, 'keep one of them');
-    else if (!known.tools.has(tool)) report(['tools', index], `unknown tool "${tool}"`, suggest(tool, known.tools));
-    return known.tools.has(tool);
+    else if (!defined.tools.has(tool)) report(['tools', index], `unknown tool "${tool}"`, suggest(tool, defined.tools));
+    return defined.tools.has(tool);
   });
 }
 
 const NOTHING: Scope = { name: 'none', rule: { read: 'none', write: [], command: 'none', url: 'none' } };
 
-function resolveScope(scope: PartialParse<PeripheralFile>['scope'], known: KnownNames, report: IssueReport): Scope {
+function resolveScope(scope: PartialParse<PeripheralFile>['scope'], defined: DefinedNames, report: IssueReport): Scope {
   if (scope === undefined) return NOTHING;
   if (typeof scope !== 'string') {
     if (scope.paths === undefined && scope.resource === undefined)
@@ -68,27 +68,27 @@ function resolveScope(scope: PartialParse<PeripheralFile>['scope'], known: Known
     const { resource } = scope;
     return { name: INLINE_SCOPE, rule: { ...rule, ...(resource === undefined ? {} : { resource }) } };
   }
-  if (!known.scopeNames.has(scope)) report(['scope'], `unknown scope "${scope}"`, suggest(scope, known.scopeNames));
-  return { name: scope, rule: getOwn(known.scopes, scope) ?? NOTHING.rule };
+  if (!defined.scopeNames.has(scope)) report(['scope'], `unknown scope "${scope}"`, suggest(scope, defined.scopeNames));
+  return { name: scope, rule: getOwn(defined.scopes, scope) ?? NOTHING.rule };
 }
 
 function resolveCalls(
   calls: NonNullable<PartialParse<PeripheralFile>['calls']>,
   tools: readonly string[],
-  known: KnownNames,
+  defined: DefinedNames,
   report: IssueReport,
 ): { [tool: string]: ToolGate[] } {
   const resolved: { [tool: string]: ToolGate[] } = {};
   for (const [tool, gates] of Object.entries(calls)) {
     if (!tools.includes(tool)) report(['calls', tool], `"${tool}" is not among the tools`, suggest(tool, tools));
-    resolved[tool] = resolveCallGates(gates ?? [], getOwn(known.catalogue, tool), ['calls', tool], report);
+    resolved[tool] = resolveCallGates(gates ?? [], getOwn(defined.catalogue, tool), ['calls', tool], report);
   }
   return resolved;
 }
 
 function resolveDelegates(
   items: NonNullable<PartialParse<PeripheralFile>['delegates']>,
-  known: KnownNames,
+  defined: DefinedNames,
   report: IssueReport,
 ): Pick<PeripheralSpec, 'delegates' | 'agencies'> {
   const all = items.map((item) => {
@@ -98,27 +98,27 @@ function resolveDelegates(
   });
   const sound = all.flatMap(({ to, within, isAgency }, index) => {
     if (to === undefined) return [];
-    if (!isAgency && !known.peripherals.has(to))
-      report(['delegates', index], `unknown peripheral "${to}"`, suggest(to, known.peripherals));
+    if (!isAgency && !defined.peripherals.has(to))
+      report(['delegates', index], `unknown peripheral "${to}"`, suggest(to, defined.peripherals));
     else if (all.findIndex((other) => other.to === to && other.isAgency === isAgency) !== index)
       report(['delegates', index], `"${to}" is listed twice`, 'keep one of them');
     else return [{ to, within, isAgency }];
     return [];
   });
-  const delegatesOf = (wanted: boolean): Delegate[] =>
-    sound.flatMap(({ to, within, isAgency }) => (isAgency === wanted ? [{ to, within }] : []));
+  const delegatesOf = (ofAgency: boolean): Delegate[] =>
+    sound.flatMap(({ to, within, isAgency }) => (isAgency === ofAgency ? [{ to, within }] : []));
   return { delegates: delegatesOf(false), ...(delegatesOf(true).length > 0 ? { agencies: delegatesOf(true) } : {}) };
 }
 
 function resolveGates(
   gates: PartialParse<PeripheralFile>['gates'],
-  known: KnownNames,
+  defined: DefinedNames,
   report: IssueReport,
 ): { [peripheral: string]: GateRule[] } {
   const resolved: { [peripheral: string]: GateRule[] } = {};
   for (const [to, rules] of Object.entries(gates ?? {})) {
-    if (!known.peripherals.has(to)) {
-      report(['gates', to], `unknown peripheral "${to}"`, suggest(to, known.peripherals));
+    if (!defined.peripherals.has(to)) {
+      report(['gates', to], `unknown peripheral "${to}"`, suggest(to, defined.peripherals));
       continue;
     }
     resolved[to] = (rules ?? []).flatMap((rule): GateRule[] => {

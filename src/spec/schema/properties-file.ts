@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { IssueReport } from '../check/issues.ts';
-import type { KnownNames } from '../check/known-names.ts';
+import type { DefinedNames } from '../check/defined-names.ts';
 import { suggest } from '../names.ts';
 import type { Property, PropertyAtom, PropertyPlace } from '../types.ts';
 import { Name } from './name-schema.ts';
@@ -45,14 +45,14 @@ export const PropertiesFile = z
   .describe('Properties that hold for every session under this spec set.');
 export type PropertiesFile = z.output<typeof PropertiesFile>;
 
-/** `authored`: the raw form in the file. */
+/** The valid part of a file. `authored`: all its properties, unchecked. */
 type Draft = { readonly properties?: readonly unknown[] | undefined; readonly authored: readonly unknown[] };
 
 const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 /** Resolves every name in the properties; each problem at its own place. */
-export function resolveProperties(file: Draft, known: KnownNames, report: IssueReport): readonly Property[] {
+export function resolveProperties(file: Draft, defined: DefinedNames, report: IssueReport): readonly Property[] {
   return (file.properties ?? []).flatMap((raw, index): readonly Property[] => {
     const at = (...path: string[]) => ['properties', index, ...path];
     const keys = Object.entries(raw as { [kind: string]: unknown }).filter(([, value]) => value !== undefined);
@@ -67,14 +67,14 @@ export function resolveProperties(file: Draft, known: KnownNames, report: IssueR
     const text = JSON.stringify(raw);
     const peripheral = (name: unknown, path: string[]): string | null => {
       if (name === undefined) return null; // reported as missing
-      if (known.peripherals.has(String(name))) return String(name);
-      report(at(...path), `there is no peripheral "${name}"`, suggest(String(name), known.peripherals));
+      if (defined.peripherals.has(String(name))) return String(name);
+      report(at(...path), `there is no peripheral "${name}"`, suggest(String(name), defined.peripherals));
       return null;
     };
     const modeNamed = (name: unknown, path: string[]): string | null => {
       if (name === undefined) return null; // reported as missing
-      if (known.modes?.includes(String(name))) return String(name);
-      if (known.modes) report(at(...path), `there is no mode "${name}"`, suggest(String(name), known.modes));
+      if (defined.modes?.includes(String(name))) return String(name);
+      if (defined.modes) report(at(...path), `there is no mode "${name}"`, suggest(String(name), defined.modes));
       else report(at(...path), 'this spec set has no gate.yaml, so no modes', 'add one, or leave it out');
       return null;
     };
@@ -95,7 +95,7 @@ export function resolveProperties(file: Draft, known: KnownNames, report: IssueR
           );
         const name = mode ? modeNamed(fields['mode'], ['never', 'mode']) : peripheral(fields['hop'], ['never', 'hop']);
         const without = ((fields['without'] ?? []) as readonly string[]).map((atom, number) =>
-          resolveAtom(atom, known, (message, hint) => report([...at('never', 'without'), number], message, hint)),
+          resolveAtom(atom, defined, (message, hint) => report([...at('never', 'without'), number], message, hint)),
         );
         if (name === null || without.some((atom) => atom === null)) return [];
         const target: PropertyPlace = mode ? { kind: 'mode', mode: name } : { kind: 'peripheral', peripheral: name };
@@ -109,9 +109,9 @@ export function resolveProperties(file: Draft, known: KnownNames, report: IssueR
         const place = (key: 'first' | 'then'): PropertyPlace | null => {
           if (fields[key] === undefined) return null;
           const name = String(fields[key]);
-          if (known.peripherals.has(name)) return { kind: 'peripheral', peripheral: name };
-          if (known.modes?.includes(name)) return { kind: 'mode', mode: name };
-          const names = [...known.peripherals, ...(known.modes ?? [])];
+          if (defined.peripherals.has(name)) return { kind: 'peripheral', peripheral: name };
+          if (defined.modes?.includes(name)) return { kind: 'mode', mode: name };
+          const names = [...defined.peripherals, ...(defined.modes ?? [])];
           report(at('before', key), `there is no peripheral or mode "${name}"`, suggest(name, names));
           return null;
         };
@@ -122,13 +122,13 @@ export function resolveProperties(file: Draft, known: KnownNames, report: IssueR
       case 'exclusive': {
         const names = (Array.isArray(body) ? body : []).map(String);
         const all = (set: ReadonlySet<string>) => names.every((name) => set.has(name));
-        if (all(known.peripherals)) return [{ kind: 'exclusive', of: 'peripherals', names, text }];
-        if (all(known.tools)) return [{ kind: 'exclusive', of: 'tools', names, text }];
+        if (all(defined.peripherals)) return [{ kind: 'exclusive', of: 'peripherals', names, text }];
+        if (all(defined.tools)) return [{ kind: 'exclusive', of: 'tools', names, text }];
         names.forEach((name, number) => {
-          if (known.peripherals.has(name)) return;
-          const hint = known.tools.has(name)
+          if (defined.peripherals.has(name)) return;
+          const hint = defined.tools.has(name)
             ? 'name peripherals only, or tools only'
-            : suggest(name, [...known.peripherals, ...known.tools]);
+            : suggest(name, [...defined.peripherals, ...defined.tools]);
           report([...at('exclusive'), number], `there is no peripheral "${name}"`, hint);
         });
         return [];
@@ -141,15 +141,15 @@ export function resolveProperties(file: Draft, known: KnownNames, report: IssueR
 
 function resolveAtom(
   atom: string,
-  known: KnownNames,
+  defined: DefinedNames,
   report: (message: string, suggestion: string) => void,
 ): PropertyAtom | null {
   if (atom === 'approval') return { kind: 'approval' };
-  if (known.modes?.includes(atom)) return { kind: 'mode', mode: atom };
-  if (known.conditions.has(atom)) return { kind: 'condition', name: atom };
+  if (defined.modes?.includes(atom)) return { kind: 'mode', mode: atom };
+  if (defined.conditions.has(atom)) return { kind: 'condition', name: atom };
   const [id = '', value] = atom.split('.');
-  if (value !== undefined && known.peripherals.has(id)) {
-    const values = known.fruitValues[id] ?? [];
+  if (value !== undefined && defined.peripherals.has(id)) {
+    const values = defined.fruitValues[id] ?? [];
     if (values.includes(value)) return { kind: 'result', peripheral: id, value };
     report(
       `${id} never observes "${value}"`,
@@ -160,9 +160,9 @@ function resolveAtom(
     );
     return null;
   }
-  if (value === undefined && known.peripherals.has(id)) return { kind: 'visited', peripheral: id };
-  const names = ['approval', ...(known.modes ?? []), ...known.conditions, ...known.peripherals];
-  const results = Object.entries(known.fruitValues).flatMap(([name, values]) =>
+  if (value === undefined && defined.peripherals.has(id)) return { kind: 'visited', peripheral: id };
+  const names = ['approval', ...(defined.modes ?? []), ...defined.conditions, ...defined.peripherals];
+  const results = Object.entries(defined.fruitValues).flatMap(([name, values]) =>
     values.map((each) => `${name}.${each}`),
   );
   report(`"${atom}" is not a known requirement`, suggest(atom, [...names, ...results]));

@@ -1,7 +1,7 @@
 import type { FruitType, ScopeRule, ToolSpec } from '../types.ts';
 
 /** Every name that authored files may refer to, also those with faulty definitions: they cause no further errors. */
-export interface KnownNames {
+export interface DefinedNames {
   readonly peripherals: ReadonlySet<string>;
   /** The modes of the mode gate; null without one. */
   readonly modes: readonly string[] | null;

@@ -15,7 +15,7 @@ const MAX_MINUTES = 100 * 366 * 24 * 60;
  *
  * @throws TypeError with the shapes that an answer may have
  */
-export function readAnswer({ via }: Approver, answer: unknown): Answer {
+export function readApproverAnswer({ via }: Approver, answer: unknown): Answer {
   if (!VIA.includes(via))
     throw new TypeError(
       `an approver has via "approver", "terminal" or "operator-token", not ${excerpt(String(via), 100)}`,

@@ -13,10 +13,10 @@ import { CANCELLED, type RunRoute, type SendRun } from './send-run.ts';
 
 /** Maximum number of nodes that a run may pass. */
 const MAX_HOPS = 8;
-/** How often the state of another process's run is checked, in milliseconds. */
-const LOOK_MS = 100;
-/** The reason to end an agent when its node closes. Runs that were passed on continue on their node. */
-const CLOSED = Symbol('closed');
+/** Interval for polling the state of a run of another process, in milliseconds. */
+const POLL_MS = 100;
+/** The abort reason if the node closes. Its agents end, but runs on other nodes continue. */
+const NODE_CLOSED = Symbol('closed');
 
 export interface NodeOptions {
   /** The id of this node, unique among all nodes. */
@@ -44,11 +44,11 @@ interface RunningRun {
   readonly reply: Promise<RunReply>;
   readonly digest: string;
   readonly cancel: AbortController;
-  /** False while another process of this machine has the run. */
+  /** False if another process of this machine has the run. */
   readonly isMine: () => boolean;
 }
 
-type FarAgent = AgencyAgent & { readonly location: 'remote' | 'dial-in' };
+type AgentElsewhere = AgencyAgent & { readonly location: 'remote' | 'dial-in' };
 
 /** A node of the agency: runs its own agents, and passes other runs on to the node of their agent. */
 export class AgencyNode {
@@ -83,7 +83,7 @@ export class AgencyNode {
    */
   async run(request: RunRequest, passage: RunRoute, addContext: AddContext = withoutSession): Promise<RunReply> {
     const agent = request['agent-id'];
-    const refused = refusalOf(this.#options.id, passage);
+    const refused = routeRefusal(this.#options.id, passage);
     if (refused) return replyOf(agent, () => Promise.reject(refused));
     const digest = hash('sha256', JSON.stringify(sortKeys(request)));
     const running = this.#running.get(passage.key);
@@ -91,7 +91,7 @@ export class AgencyNode {
       return replyOf(agent, async () => {
         throw new RunFailure('key-reused', 'this key belongs to another request', 'Use a new key for each run.');
       });
-    return waitFor(agent, (running ?? this.#begin(request, digest, passage, addContext)).reply, passage.budgetMs);
+    return replyWithin(agent, (running ?? this.#begin(request, digest, passage, addContext)).reply, passage.budgetMs);
   }
 
   /** Ends a run of this node; false if no such run works here. */
@@ -103,7 +103,7 @@ export class AgencyNode {
   }
 
   async close(): Promise<void> {
-    for (const { cancel } of this.#running.values()) cancel.abort(CLOSED);
+    for (const { cancel } of this.#running.values()) cancel.abort(NODE_CLOSED);
     await Promise.allSettled([...this.#running.values()].map(({ reply }) => reply));
     this.#options.journal.close();
   }
@@ -120,7 +120,7 @@ export class AgencyNode {
         if (begun.is === 'new' || (begun.is === 'interrupted' && this.#isElsewhere(request))) break;
         if (begun.is === 'interrupted') return replyOf(request['agent-id'], () => Promise.reject(interruptedRun()));
         if (cancel.signal.aborted) return replyOf(request['agent-id'], () => Promise.reject(waitEnded()));
-        await sleep(LOOK_MS, undefined, { signal: cancel.signal }).catch(() => {});
+        await sleep(POLL_MS, undefined, { signal: cancel.signal }).catch(() => {});
       }
       isMine = true;
       try {
@@ -160,12 +160,12 @@ export class AgencyNode {
       return null;
     });
     if (!refused.ok) return refused;
-    let far: FarAgent | null = null;
+    let elsewhere: AgentElsewhere | null = null;
     const reply = await replyOf(name, async (): Promise<Json> => {
       const spec = this.#options.load();
       const agent = routeAgent(spec, request);
       if (agent.location !== 'local') {
-        far = agent;
+        elsewhere = agent;
         return null;
       }
       const peripheral = getOwn(spec.peripherals, request.peripheral);
@@ -185,12 +185,12 @@ export class AgencyNode {
       const prompt = promptOf(peripheral, request);
       return runAgent(await this.#options.driverOf(agent), peripheral, prompt, cancel);
     });
-    return far === null ? reply : this.#pass(far, request, passage, cancel);
+    return elsewhere === null ? reply : this.#pass(elsewhere, request, passage, cancel);
   }
 
-  /** Passes a run on. The other node answers when its wait ends; this node then asks again and gets the late reply. */
+  /** Passes a run on. If the other node's reply is only that the wait ended, it is asked again, for the late reply. */
   async #pass(
-    agent: FarAgent,
+    agent: AgentElsewhere,
     { route: _, ...request }: RunRequest,
     { key, budgetMs, via }: RunRoute,
     cancel: AbortSignal,
@@ -219,8 +219,8 @@ const interruptedRun = (): RunFailure =>
     'The agent may have finished its work. Look, then start another run with a new key.',
   );
 
-/** The reason to refuse a run before anything happens; null if there is none. */
-function refusalOf(id: string, { via }: RunRoute): RunFailure | null {
+/** The reason to refuse a run by the nodes that it has passed; null if there is none. */
+function routeRefusal(id: string, { via }: RunRoute): RunFailure | null {
   if (via.includes(id))
     return new RunFailure(
       'loop-refused',
@@ -246,8 +246,8 @@ function routeAgent({ agents }: AgencySpec, { 'agent-id': id, route }: RunReques
   return { id, location: 'remote', url: named.url, tokenFile: named.tokenFile, node: named.node };
 }
 
-/** The reply, or `wait-ended` when the caller's time is over; the run continues. */
-async function waitFor(agent: string, reply: Promise<RunReply>, budgetMs: number | null): Promise<RunReply> {
+/** The reply, or `wait-ended` if it takes longer than the caller waits; the run then continues. */
+async function replyWithin(agent: string, reply: Promise<RunReply>, budgetMs: number | null): Promise<RunReply> {
   if (budgetMs === null) return reply;
   const ended = new AbortController();
   const late = sleep(Math.max(0, budgetMs), null, { signal: ended.signal }).catch(() => null);
@@ -258,7 +258,7 @@ async function waitFor(agent: string, reply: Promise<RunReply>, budgetMs: number
   return { ...rest, meta: { ...meta, 'duration-ms': Math.round(budgetMs) } } as RunReply;
 }
 
-/** A value with the keys of its objects in order, so that equal requests have equal digests. */
+/** A value with each object as a sorted list of its members, so that equal requests have equal digests. */
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return value;

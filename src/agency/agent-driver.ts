@@ -24,7 +24,7 @@ export interface AgentDriver {
   readonly run: (task: AgentTask) => Promise<string>;
 }
 
-/** The agent ended without an answer: it crashed, or its model refused. */
+/** Thrown if an agent ended without an answer: it crashed, or its model refused. */
 export class AgentFailed extends Error {
   override readonly name = 'AgentFailed';
   /** The next action; null if it is not known. */
@@ -38,6 +38,6 @@ export class AgentFailed extends Error {
   }
 }
 
-/** Switches that are on although they include one that is off: a command reads files and uses the network. */
+/** The switches that are off but that `shell` would turn on: a command can read files and use the network. */
 export const leakingSwitches = ({ fs, shell, http }: AgencyEnvelope): readonly EnvelopeSwitch[] =>
   shell ? [...(fs ? [] : (['fs'] as const)), ...(http ? [] : (['http'] as const))] : [];

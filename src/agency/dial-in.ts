@@ -14,50 +14,48 @@ interface RunFrame {
 }
 
 /** The part of a socket that a server uses. */
-interface Line {
+interface Connection {
   send(text: string): void;
   close(): void;
 }
 
-interface Waiting {
+interface WaitingRun {
   readonly frame: RunFrame;
   readonly sentAt: number;
   readonly settle: (reply: RunReply) => void;
 }
 
-/** How long a run waits for a node that is not connected, in milliseconds. */
-const ABSENT_MS = 10_000;
-/** Interval of the pings that keep a connection, in milliseconds. */
-const BEAT_MS = 10_000;
+/** How long a run waits for the connection of its node, in milliseconds. */
+const MAX_ABSENCE_MS = 10_000;
+/** Interval of the pings that keep a connection open, in milliseconds. */
+const PING_MS = 10_000;
 
 /** The nodes that connected to this one. Waiting runs are sent again when their node reconnects. */
 export class DialIns {
-  readonly #lines = new Map<string, Line>();
-  readonly #waiting = new Map<string, Map<string, Waiting>>();
-  /**
-   * For each node, the keys of the runs that it must cancel; kept until the node has connected again or has ended them.
-   */
+  readonly #connections = new Map<string, Connection>();
+  readonly #waiting = new Map<string, Map<string, WaitingRun>>();
+  /** By node, the keys of the runs that it must cancel. They are sent again when the node connects again. */
   readonly #cancelled = new Map<string, Set<string>>();
 
   /** The names of the connected nodes. */
   get connected(): readonly string[] {
-    return [...this.#lines.keys()];
+    return [...this.#connections.keys()];
   }
 
-  /** Takes a connection; a newer one of the same node replaces the older. */
-  connect(node: string, line: Line): void {
-    this.#lines.get(node)?.close();
-    this.#lines.set(node, line);
+  /** Adds the connection of a node, and closes an older one of the same node. */
+  connect(node: string, line: Connection): void {
+    this.#connections.get(node)?.close();
+    this.#connections.set(node, line);
     for (const key of this.#cancelled.get(node) ?? []) sendCancel(line, key);
     this.#cancelled.delete(node);
     for (const waiting of this.#waiting.get(node)?.values() ?? []) send(line, waiting);
   }
 
-  disconnect(node: string, line: Line): void {
-    if (this.#lines.get(node) === line) this.#lines.delete(node);
+  disconnect(node: string, line: Connection): void {
+    if (this.#connections.get(node) === line) this.#connections.delete(node);
   }
 
-  /** Takes a message of a node; anything but a reply is ignored. */
+  /** Handles a message of a node. Only replies are read. */
   receive(node: string, text: string): void {
     const { type, key, reply } = messageIn(text);
     const known = parseReply(reply);
@@ -70,7 +68,7 @@ export class DialIns {
     return (request, passage, signal) =>
       new Promise((resolve, reject) => {
         const { key } = passage;
-        const all = getOrInsert(this.#waiting, node, () => new Map<string, Waiting>());
+        const all = getOrInsert(this.#waiting, node, () => new Map<string, WaitingRun>());
         const finish = (): void => {
           clearInterval(watch);
           signal.removeEventListener('abort', stop);
@@ -82,8 +80,8 @@ export class DialIns {
         };
         let seenAt = performance.now();
         const watch = setInterval(() => {
-          if (this.#lines.has(node)) seenAt = performance.now();
-          else if (performance.now() - seenAt > ABSENT_MS) {
+          if (this.#connections.has(node)) seenAt = performance.now();
+          else if (performance.now() - seenAt > MAX_ABSENCE_MS) {
             finish();
             reject(unreachableNode('its node is not connected'));
           }
@@ -91,7 +89,7 @@ export class DialIns {
         const stop = (): void => {
           finish();
           if (signal.reason !== CANCELLED) return reject(unreachableNode('the wait ended'));
-          const line = this.#lines.get(node);
+          const line = this.#connections.get(node);
           if (line) sendCancel(line, key);
           this.#cancelled.set(node, (this.#cancelled.get(node) ?? new Set()).add(key));
           reject(cancelledRun());
@@ -100,15 +98,15 @@ export class DialIns {
         signal.addEventListener('abort', stop, { once: true });
         const waiting = { frame: { type: 'run' as const, request, passage }, sentAt: performance.now(), settle };
         all.set(key, waiting);
-        const line = this.#lines.get(node);
+        const line = this.#connections.get(node);
         if (line) send(line, waiting);
       });
   }
 }
 
-const sendCancel = (line: Line, key: string): void => line.send(JSON.stringify({ type: 'cancel', key }));
+const sendCancel = (line: Connection, key: string): void => line.send(JSON.stringify({ type: 'cancel', key }));
 
-function send(line: Line, { frame, sentAt }: Waiting): void {
+function send(line: Connection, { frame, sentAt }: WaitingRun): void {
   const { budgetMs } = frame.passage;
   const left = budgetMs === null ? null : Math.max(0, budgetMs - (performance.now() - sentAt));
   line.send(JSON.stringify({ ...frame, passage: { ...frame.passage, budgetMs: left } }));
@@ -151,11 +149,11 @@ function connectOnce(
     const socket = new WebSocket(address, { headers: { Authorization: `Bearer ${token}` }, handshakeTimeout: 10_000 });
     let [wasOpen, isAlive, problem] = [false, true, null as string | null];
     const stop = (): void => socket.terminate();
-    const beat = setInterval(() => {
+    const pings = setInterval(() => {
       if (!isAlive) return socket.terminate();
       isAlive = false;
       if (wasOpen) socket.ping();
-    }, BEAT_MS);
+    }, PING_MS);
     signal.addEventListener('abort', stop, { once: true });
     socket.on('open', () => {
       wasOpen = true;
@@ -177,7 +175,7 @@ function connectOnce(
     });
     socket.on('error', (error) => (problem = error.message));
     socket.on('close', () => {
-      clearInterval(beat);
+      clearInterval(pings);
       signal.removeEventListener('abort', stop);
       onChange(false, problem);
       resolve(wasOpen);

@@ -14,7 +14,7 @@ import { CANCELLED, cancelledRun, httpNode, type SendRun } from './send-run.ts';
 const folderOf = (env: Env): string => join(stateHome(env), 'server');
 const addressFile = (env: Env): string => join(folderOf(env), 'agency.json');
 
-/** Announces the address at which this user's server runs agents. The returned function withdraws it. */
+/** Writes the address of this user's server to a file, for {@link NearestNode}. The returned function removes it. */
 export function announceNode(env: Env, url: string): () => void {
   const file = addressFile(env);
   mkdirSync(folderOf(env), { recursive: true, mode: 0o700 });
@@ -37,11 +37,11 @@ interface NearestOptions {
   readonly env: Env;
   /** The token with which the server is used. */
   readonly role: 'operator' | 'agent';
-  /** An agency folder that no server uses: its runs work in this process. */
+  /** An agency folder that no server uses, so that its runs work in this process. */
   readonly folder?: string;
 }
 
-/** Runs agents by the running server, which has the connections of other nodes; else by a node of this process. */
+/** Runs agents by this user's server, which has the connections to other nodes; without one, in this process. */
 export class NearestNode {
   readonly #options: NearestOptions;
   #own: AgencyNode | null = null;
@@ -55,7 +55,7 @@ export class NearestNode {
     return this.#options.folder === undefined ? announcedNode(this.#options.env) : null;
   }
 
-  /** Sends a run. It is never rejected, also if the server cannot be reached. */
+  /** Sends a run. Never throws for a failed run or a server that cannot be reached. */
   readonly send: SendRun = async (request, passage, signal) => {
     const { env, role } = this.#options;
     const url = this.server;
@@ -68,7 +68,7 @@ export class NearestNode {
     return reply ?? failed;
   };
 
-  /** Ends the runs of this process. Those of a server go on. */
+  /** Ends the runs of this process. Runs of the server continue. */
   async close(): Promise<void> {
     await this.#own?.close();
     this.#own = null;

@@ -46,7 +46,7 @@ function nodeOf(agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' }
   return agent.location === 'dial-in' ? dialIns.nodeOf(agent.node) : httpNode(agent.url, secretIn(agent.tokenFile));
 }
 
-/** The token in a file; null without a file. @throws RunFailure `agent-unreachable` */
+/** The token in a file; null if `file` is null. @throws RunFailure `agent-unreachable` if it cannot be read */
 export function secretIn(file: string | null): string | null {
   if (file === null) return null;
   try {

@@ -7,13 +7,14 @@ import { type AgentDriver, AgentFailed, type AgentTask } from './agent-driver.ts
 import { RunFailure } from './run-reply.ts';
 import { cancelledRun } from './send-run.ts';
 
-/** Time limit of an agent's work in milliseconds if its peripheral names none. */
+/** Time limit of an agent's run in milliseconds, if its peripheral names none. */
 const DEFAULT_TIMEOUT_MS = 600_000;
 
 /**
- * Runs an agent of this node: one turn, and a second one with the error if the answer does not fit.
+ * Runs an agent of this node for one turn. If the answer does not have the form of the peripheral's response, a second
+ * turn contains the error.
  *
- * @param cancel aborted if somebody cancels the run, or its node closes
+ * @param cancel aborted if the run is cancelled or its node closes
  * @throws RunFailure
  */
 export async function runAgent(
@@ -22,11 +23,11 @@ export async function runAgent(
   prompt: string,
   cancel: AbortSignal,
 ): Promise<Json> {
-  const open = driver.unenforceable(spec.tools);
-  if (open.length > 0)
+  const unenforceable = driver.unenforceable(spec.tools);
+  if (unenforceable.length > 0)
     throw new RunFailure(
       'envelope-not-enforceable',
-      `the agent's program cannot hold ${open.map((key) => `${key} ${spec.tools[key] ? 'on' : 'off'}`).join(', ')}`,
+      `the agent's program cannot hold ${unenforceable.map((key) => `${key} ${spec.tools[key] ? 'on' : 'off'}`).join(', ')}`,
       'Run this peripheral with another agent, or change its tools.',
     );
   const limit = AbortSignal.timeout(spec.timeoutMs ?? DEFAULT_TIMEOUT_MS);
@@ -79,7 +80,7 @@ const secondPrompt = (prompt: string, answer: string, problem: string): string =
 
 type ReadResponse = { readonly ok: true; readonly response: Json } | { readonly ok: false; readonly problem: string };
 
-/** Reads an agent's text as its peripheral describes the response. JSON may be in one code fence. */
+/** Reads an agent's text as its peripheral's response. JSON may be in a code fence. */
 function readResponse({ response }: AgencyPeripheral, text: string): ReadResponse {
   if (response.type === 'text')
     return text.trim() === '' ? { ok: false, problem: 'the answer is empty' } : { ok: true, response: text };

@@ -5,20 +5,20 @@ import { RunFailure, type RunReply } from './run-reply.ts';
 /** How long the reply of a finished run is kept, in milliseconds. */
 const KEEP_MS = 7 * 86_400_000;
 
-/** The state of a key when a run requests to begin. */
+/** The state of a key when a run with it begins. */
 export type RunStart =
   | { readonly is: 'new' }
   | { readonly is: 'done'; readonly reply: RunReply }
-  /** Another process of this machine works on it. */
+  /** Another process of this machine works on the run. */
   | { readonly is: 'elsewhere' }
-  /** The process that ran the key ended while its agent still worked. */
+  /** The process of the run ended while its agent worked. */
   | { readonly is: 'interrupted' };
 
-/** The runs of a node by their idempotency keys, on disk, so that a restart never repeats one. */
+/** The runs of a node by their idempotency keys. They are on disk, so that a restart never repeats a run. */
 export interface RunJournal {
   /** Claims a key. @throws RunFailure `key-reused` for another request */
   begin(key: string, digest: string): RunStart;
-  /** The state of a key, without a claim. A key that is not known never began. */
+  /** The state of a key, without claiming it; `interrupted` for an unknown key. */
   find(key: string): Exclude<RunStart, { is: 'new' }>;
   finish(key: string, reply: RunReply): void;
   /** Frees a key whose run never began. */
@@ -34,7 +34,7 @@ interface Row {
 
 /** How long a statement waits for another process's lock, in milliseconds. */
 const BUSY_MS = 5_000;
-const OWN = processHolder(String(process.pid));
+const OWN_HOLDER = processHolder(String(process.pid));
 
 /** A journal in an SQLite file; `:memory:` for tests. */
 export function openRunJournal(file: string): RunJournal {
@@ -52,7 +52,7 @@ export function openRunJournal(file: string): RunJournal {
   const drop = db.prepare('DELETE FROM runs WHERE key = ?');
   return {
     begin(key, digest) {
-      if (claim.run(key, digest, process.pid, Date.now(), OWN).changes === 1) return { is: 'new' };
+      if (claim.run(key, digest, process.pid, Date.now(), OWN_HOLDER).changes === 1) return { is: 'new' };
       const row = select.get(key) as unknown as Row;
       if (row.digest !== digest)
         throw new RunFailure('key-reused', 'this key belongs to another request', 'Use a new key for each run.');
@@ -68,7 +68,7 @@ export function openRunJournal(file: string): RunJournal {
 function stateOf(row: Row | undefined): Exclude<RunStart, { is: 'new' }> {
   if (row === undefined) return { is: 'interrupted' };
   if (row.reply !== null) return { is: 'done', reply: JSON.parse(row.reply) as RunReply };
-  return row.holder !== null && row.holder !== OWN && holderRuns(row.holder)
+  return row.holder !== null && row.holder !== OWN_HOLDER && holderRuns(row.holder)
     ? { is: 'elsewhere' }
     : { is: 'interrupted' };
 }

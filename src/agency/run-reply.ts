@@ -44,7 +44,7 @@ export interface RunError {
   readonly remedy: string;
 }
 
-/** A run that ends without a response. */
+/** Thrown if a run ends without a response. */
 export class RunFailure extends Error {
   override readonly name = 'RunFailure';
   readonly code: RunCode;
@@ -56,7 +56,7 @@ export class RunFailure extends Error {
   }
 }
 
-/** Runs `work`, and makes a reply of its response or its failure; any other error is thrown. */
+/** Runs `work`, and returns its response or its RunFailure as a reply. Throws any other error. */
 export async function replyOf(agent: string, work: () => Promise<Json>): Promise<RunReply> {
   const startedAt = performance.now();
   const meta = () => ({ 'agent-id': agent, 'duration-ms': Math.round(performance.now() - startedAt) });
@@ -70,7 +70,7 @@ export async function replyOf(agent: string, work: () => Promise<Json>): Promise
   }
 }
 
-/** A problem of the registry contains paths and values that callers of a node must not see. */
+/** Hides the problems of the registry, which contain paths and values that callers of a node must not see. */
 const invalidRegistry = ({ issues }: SpecError): RunFailure =>
   new RunFailure(
     'invalid-registry',

@@ -9,7 +9,7 @@ const Id = z.string().min(1).max(200);
 /** The limit of one block of context, in characters. */
 export const MAX_CONTEXT = 1_000_000;
 
-/** The session whose context a run takes over. */
+/** The session whose context a run gets. */
 export const ContextRequest = z.strictObject({
   session: Id.describe('The session of the caller.'),
   files: z.array(z.string().min(1).max(4_096)).max(20).optional().describe('Paths that this session reads now.'),

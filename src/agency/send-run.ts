@@ -4,7 +4,7 @@ import { limitedText } from './drivers/http-driver.ts';
 import { RUN_STATUS, RunFailure, type RunReply } from './run-reply.ts';
 import type { RunRequest } from './run-request.ts';
 
-/** The parts of a run that are sent with its payload from node to node. */
+/** The parts of a run that nodes send with its payload. */
 export interface RunRoute {
   /** The idempotency key; the same on every node. */
   readonly key: string;
@@ -20,18 +20,18 @@ export const RUN_HEADERS = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms'
 /** Sends a run to another node, and returns its reply. */
 export type SendRun = (request: RunRequest, passage: RunRoute, signal: AbortSignal) => Promise<RunReply>;
 
-/** A reason to end a run: somebody cancelled it, so its agent ends too. */
+/** The abort reason of a cancelled run, which also ends its agent. */
 export const CANCELLED = Symbol('cancelled');
 
 export const cancelledRun = (): RunFailure =>
   new RunFailure('cancelled', 'the run was cancelled', 'Start another run.');
 
-/** How many times a run is sent again if the other node does not answer at all. */
+/** Maximum number of repetitions of a request to a node that does not answer. */
 const MAX_FAILURES = 8;
 
 /**
- * Sends a run to a node over HTTP. A broken connection is followed by the same request with the same key, so that the
- * other node continues the run instead of starting another.
+ * Returns a function that sends a run to a node over HTTP. After a broken connection it repeats the request with the
+ * same key, so that the other node continues the run instead of starting another.
  */
 export function httpNode(url: string, token: string | null): SendRun {
   return async (request, passage, signal) => {
@@ -65,8 +65,7 @@ export const unreachableNode = (reason: string): RunFailure =>
 const [CANCEL_TRIES, CANCEL_MS] = [5, 2_000];
 
 /**
- * Ends a run on its node. The request of the run may not have arrived yet, so a node that does not know it is asked
- * again.
+ * Cancels a run on its node. A node that does not know the run is asked again, because its request may arrive later.
  */
 async function cancelAt(url: string, token: string | null, key: string): Promise<void> {
   for (let tries = 0; tries < CANCEL_TRIES; tries++) {

@@ -18,7 +18,7 @@ import type { Caller } from './conversations/session-host-options.ts';
 import type { SessionHost } from './session-host.ts';
 import { writeNote } from './write-note.ts';
 
-/** One call of an agent's session, in the form that is sent over the socket. */
+/** One request about an agent's session, in the form that is sent over the daemon's socket. */
 export type AgentOp =
   | { readonly op: 'attach'; readonly root: string; readonly agent: string }
   | ({ readonly root: string; readonly session: string } & (
@@ -37,10 +37,7 @@ export interface OperatorHop {
   readonly token: string;
 }
 
-/**
- * The answer to a call. An internal error of hopgate is reported as such, with what its remedy depends on; the result
- * for the agent is in `value`.
- */
+/** The answer to a request. `ok: false` is an internal error; `cause` has the fields of it that a remedy depends on. */
 export type AgentOpAnswer =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly why: string; readonly cause: { readonly code?: unknown; readonly path?: unknown } };
@@ -48,7 +45,7 @@ export type AgentOpAnswer =
 /** How long a call waits for a busy session, in milliseconds. */
 const WAIT_MS = 60_000;
 
-/** Runs one call for a program in another process. Never throws. */
+/** Carries out one request of another process. Never throws. */
 export async function carryOutAgentOp(
   host: SessionHost,
   caller: Caller,
@@ -73,7 +70,7 @@ export async function carryOutAgentOp(
     }
     if (op.op === 'call') return { ok: true, value: await carryOutCall(host, op, signal) };
     const value = await host.sessions.join(op.root, op.session, async (session) => {
-      const answer = await ask(session, op);
+      const answer = await answerQuery(session, op);
       recordAnswer(host, op, session, answer);
       return answer;
     });
@@ -132,7 +129,7 @@ function recordAnswer(
     host.transcript(root, id).add(deliveredMessage(answer as string, situationOf(session), 'instructions'));
 }
 
-async function ask(session: Session, op: StateQuery): Promise<unknown> {
+async function answerQuery(session: Session, op: StateQuery): Promise<unknown> {
   const agent = agentSession(session);
   switch (op.op) {
     case 'wants':

@@ -22,13 +22,13 @@ import { isRunning } from './hook/client-process.ts';
 export interface StatusQuery {
   /** Absolute real path of the repository. */
   readonly root: string;
-  /** The id of the session. Null for the session of the conversation, or else the newest session in use. */
+  /** The id of the session; null for the session of the conversation, or without one, the newest session in use. */
   readonly session: string | null;
   /** The id of a conversation of Claude Code. */
   readonly conversation?: string | null;
 }
 
-interface FoldedSession {
+interface SessionStatusCache {
   readonly pin: Pin;
   readonly tables: ReturnType<typeof compileTables>;
   state: SessionState;
@@ -37,10 +37,10 @@ interface FoldedSession {
 /** Maximum number of sessions whose state is kept. */
 const MAX_SESSIONS = 50;
 
-/** Reads the status of sessions from their evidence. It takes no lease, so that the writer can be any process. */
+/** Reads the status of sessions from their evidence. It takes no lease, so another process can write meanwhile. */
 export class StatusReader {
   readonly #env: Env;
-  readonly #folded = new Map<string, FoldedSession>();
+  readonly #folded = new Map<string, SessionStatusCache>();
 
   constructor(env: Env) {
     this.#env = env;
@@ -63,7 +63,7 @@ export class StatusReader {
   }
 }
 
-async function beginFold(store: EvidenceStore, { sessionId, pin: hash }: SessionSummary): Promise<FoldedSession> {
+async function beginFold(store: EvidenceStore, { sessionId, pin: hash }: SessionSummary): Promise<SessionStatusCache> {
   const pin = await getPin(store, hash);
   const tables = compileTables(pin.specs);
   const state = (await readStoredState(store, sessionId))?.state ?? initialState(tables, sessionId);
@@ -86,7 +86,7 @@ function chooseSession(all: readonly SessionSummary[], query: StatusQuery, env: 
   });
 }
 
-/** True if a root has evidence. Creates nothing. A folder that contains the state folder cannot be a root. */
+/** True if a root has evidence. Creates nothing. False for a folder that contains the state folder. */
 export function hasEvidence(root: string, env: Env): boolean {
   try {
     return isThere(evidenceFile(root, env));
@@ -97,7 +97,7 @@ export function hasEvidence(root: string, env: Env): boolean {
 }
 
 export interface LineRequest {
-  /** A folder of the repository; empty: the folder that the input, the environment or `cwd` names. */
+  /** A folder of the repository; empty for the folder that the environment, the input or `cwd` names. */
   readonly folder: string;
   /** The JSON that Claude Code writes to the program; empty for other programs. */
   readonly input: string;

@@ -15,17 +15,17 @@ export interface StoredConversation extends ConversationRecord {
   readonly client: ProcessMark | null;
 }
 
-/** Facts about a session that its evidence does not contain and that hooks use. */
+/** Facts about a session that only hooks need, so that its evidence does not contain them. */
 export interface SessionOwner {
   readonly sessionId: string;
   readonly agent: string;
-  /** The session whose envelope bounds this one. */
+  /** The session whose envelope limits this one; null if none does. */
   readonly parent: string | null;
-  /** `own`: only the parent's mode bounds this session. `parent` or absent: the parent's whole envelope does. */
+  /** `own`: only the parent's mode limits this session. `parent` or absent: the parent's whole envelope does. */
   readonly within?: 'parent' | 'own';
   /** Destinations and modes that the operator approved in advance, or `all`. */
   readonly approve: readonly string[];
-  /** The client program for which an MCP server opened the session before the first hook. */
+  /** The client program that uses the session; null if it is not known. */
   readonly client: ProcessMark | null;
   /** The process `hopgate claude` or `hopgate codex` that uses the session, or used it last. */
   readonly program?: ProcessMark | null;
@@ -45,7 +45,7 @@ const FOLDER = 'conversations';
 /** The conversation records of one root, in its state folder, shared by all processes of this user. */
 export class ConversationFiles {
   readonly #folder: string;
-  /** The lock file, held by the process that creates or changes a record. */
+  /** The lock file. A process that creates or changes a record must hold it. */
   readonly lock: string;
 
   static existing(root: string, env: Env): ConversationFiles | null {
@@ -53,7 +53,7 @@ export class ConversationFiles {
     return existsSync(folder) ? new ConversationFiles(root, env, folder) : null;
   }
 
-  /** @param folder one that exists, which may be read-only */
+  /** @param folder an existing folder, which may be read-only; by default the folder is created */
   constructor(root: string, env: Env, folder = ensurePrivateDir(join(ensureStateDir(root, env), FOLDER))) {
     this.#folder = folder;
     this.lock = join(this.#folder, 'lock');
@@ -102,12 +102,12 @@ export class ConversationFiles {
     return takeRecord<{ value: Json }>(this.#ticketFile(conversation, key))?.value ?? null;
   }
 
-  /** Records that the next call on this session's connection belongs to another session. */
+  /** Records that the next such call on this session's connection belongs to another session. */
   expectCall(sessionId: string, call: Json, forSession: string): void {
     writeRecord(this.#expectedFile(sessionId, call), { session: forSession, at: Date.now() });
   }
 
-  /** Returns and removes the session that `expect` recorded for this call; null if there is none. */
+  /** Returns and removes the session that {@link expectCall} recorded for a call; null if there is none. */
   takeExpected(sessionId: string, call: Json): string | null {
     const expected = takeRecord<{ session: string; at: number }>(this.#expectedFile(sessionId, call));
     return expected && Date.now() - expected.at < EXPECTED_MS ? expected.session : null;

@@ -9,9 +9,10 @@ import { valueOr } from '../base/value-or.ts';
 const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
 
 /**
- * The daemon's folder: its socket, its token, its log. One per state home: in `$XDG_RUNTIME_DIR` if set, else in the
- * state home, or in the system's temporary folder if that path is too long for a socket. Only computes the name; see
- * {@link ensurePrivateDir}.
+ * The path of the daemon's folder, which has its socket, token and log. Each state home has one: in `$XDG_RUNTIME_DIR`
+ * if that is set, otherwise in the state home, or in the system's temporary folder if the path is too long for a
+ * socket.
+ * {@link ensurePrivateDir} creates it.
  */
 export function daemonFolder(env: Env): string {
   const home = stateHome(env);

@@ -7,7 +7,7 @@ import { answerStatusLine } from './answer-status-line.ts';
 import type { Caller } from './conversations/session-host-options.ts';
 import { encodeFrame, encodePart } from './hook/answer-frame.ts';
 import { answerHook, type HANDLERS } from './hook/answer-hook.ts';
-import { decodeHeader } from './package-files.ts';
+import { decodeHeader } from './header-text.ts';
 import { type OnPart, type RunAnswer, runTicket } from './run-ticket.ts';
 import type { SessionHost } from './session-host.ts';
 
@@ -19,7 +19,7 @@ const ARRIVAL_MS = 5_000;
 export interface ServerParts {
   readonly host: SessionHost;
   readonly token: string;
-  /** True if the daemon's installation was replaced or removed. Then the daemon finishes for the next request. */
+  /** True if the daemon's installation was replaced or removed. The next request then makes the daemon finish. */
   readonly isReplaced: () => boolean;
   readonly log: (line: string) => void;
   /** Called when the daemon must finish: its installation was replaced, or a client asked it to stop. */
@@ -33,7 +33,7 @@ export interface ServerParts {
 export class DaemonServer {
   readonly http: Server;
   readonly #parts: ServerParts;
-  #atWork = 0;
+  #runningRequests = 0;
   #lastUsed = Date.now();
   #finishing = false;
 
@@ -46,10 +46,10 @@ export class DaemonServer {
 
   /** Milliseconds since the last request; 0 while a request is running. */
   get idleMs(): number {
-    return this.#atWork > 0 ? 0 : Date.now() - this.#lastUsed;
+    return this.#runningRequests > 0 ? 0 : Date.now() - this.#lastUsed;
   }
 
-  /** Accepts no more requests; settles when the running ones are answered. */
+  /** Accepts no more requests. Resolves when the running requests are answered. */
   async finish(): Promise<void> {
     this.#finishing = true;
     await new Promise<void>((resolve) => {
@@ -59,7 +59,7 @@ export class DaemonServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.#atWork++;
+    this.#runningRequests++;
     const gone = new AbortController();
     response.on('close', () => {
       if (!response.writableFinished) gone.abort();
@@ -71,15 +71,15 @@ export class DaemonServer {
       if (response.headersSent) response.destroy();
       else send(response, 500, 'text/plain', 'the daemon failed');
     } finally {
-      this.#atWork--;
-      // A status line asks repeatedly; it alone must not keep the daemon running.
+      this.#runningRequests--;
+      // Requests of status lines do not count, because they come all the time and would keep the daemon running.
       if (!request.url?.startsWith('/line/')) this.#lastUsed = Date.now();
     }
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
     const { host, onFinish } = this.#parts;
-    if (!this.#mayAsk(request)) return send(response, 403, 'text/plain', 'the token is wrong');
+    if (!this.#isAuthorised(request)) return send(response, 403, 'text/plain', 'the token is wrong');
     // A name may contain slashes: the name of a status line is a folder.
     const [, kind = '', name = ''] = (/^\/([^/]*)(?:\/(.*))?$/.exec(request.url ?? '') ?? []).map((part) =>
       decodeHeader(part ?? ''),
@@ -109,7 +109,7 @@ export class DaemonServer {
       case 'GET status':
         return sendJson(response, {
           ...this.#parts.about(),
-          atWork: this.#atWork - 1,
+          atWork: this.#runningRequests - 1,
           sessions: host.heldSessions,
         });
       case 'POST stop':
@@ -120,7 +120,7 @@ export class DaemonServer {
     }
   }
 
-  #mayAsk({ headers }: IncomingMessage): boolean {
+  #isAuthorised({ headers }: IncomingMessage): boolean {
     const actual = Buffer.from(headers.authorization ?? '');
     const expected = Buffer.from(`Bearer ${this.#parts.token}`);
     return actual.length === expected.length && timingSafeEqual(actual, expected);

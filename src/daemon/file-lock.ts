@@ -7,8 +7,8 @@ const RETRY_MS = 5;
 const queues = new Map<string, Promise<unknown>>();
 
 /**
- * Runs `work` while no other caller, in this or another process, runs anything under the same lock file. The lock is
- * SQLite's on an empty database, so the kernel frees it when its holder dies.
+ * Runs `work` under an exclusive lock between callers of this and other processes. The lock is SQLite's lock of an
+ * empty database, so the kernel frees it when its holder dies.
  *
  * @param deadline epoch milliseconds; throws an Error if the lock is not free by then
  */

@@ -24,17 +24,17 @@ interface HeldSession {
   idle: NodeJS.Timeout | null;
 }
 
-/** The session was busy with other work until the deadline. */
+/** Thrown if the session was busy with other work until the deadline. */
 export class SessionBusy extends Error {
   override readonly name = 'SessionBusy';
 }
 
-/** Sessions of any number of roots, each opened on demand and released when idle. */
+/** The open sessions of all roots. Each is opened on demand and released when idle. */
 export class OpenSessions {
   readonly #options: OpenSessionsOptions;
   readonly #held = new Map<string, HeldSession>();
   readonly #stores = new Map<string, EvidenceStore>();
-  /** Lease holder id per open session. */
+  /** The id of the lease holder of each open session. */
   readonly #writers = new Map<string, string>();
 
   constructor(options: OpenSessionsOptions) {
@@ -61,8 +61,8 @@ export class OpenSessions {
       await session.detach();
       throw error;
     }
-    this.#held.set(session.id, this.#hold(Promise.resolve(session), opening.root));
-    await this.#rest(session.id);
+    this.#held.set(session.id, this.#heldSession(Promise.resolve(session), opening.root));
+    await this.#afterUse(session.id);
     return session;
   }
 
@@ -77,15 +77,15 @@ export class OpenSessions {
     { what, deadline }: { readonly what: string; readonly deadline: number },
     work: (session: Session) => Promise<T>,
   ): Promise<T> {
-    return this.#holding(opening, async (held) => {
+    return this.#whileHeld(opening, async (held) => {
       const turn = held.queue.then(
         () => {},
         () => {},
       );
-      let over = () => {};
-      held.queue = turn.then(() => new Promise<void>((resolve) => (over = resolve)));
+      let endTurn = () => {};
+      held.queue = turn.then(() => new Promise<void>((resolve) => (endTurn = resolve)));
       if (!(await settlesBefore(deadline, turn))) {
-        void turn.then(() => over());
+        void turn.then(() => endTurn());
         throw busyError(held);
       }
       held.busy = { what, since: Date.now() };
@@ -95,14 +95,14 @@ export class OpenSessions {
         return await work(session);
       } finally {
         held.busy = null;
-        over();
+        endTurn();
       }
     });
   }
 
-  /** Calls `work` with a session at once, even while other work uses it here: its tool calls wait; reading does not. */
+  /** Calls `work` with a session at once, even if other work uses it. Its tool calls then wait, but reads do not. */
   async join<T>(opening: NamedOpeningOptions, deadline: number, work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#holding(opening, async (held) => {
+    return this.#whileHeld(opening, async (held) => {
       const session = await held.session;
       if (!held.busy) await this.#attach(session, deadline);
       return work(session);
@@ -114,7 +114,7 @@ export class OpenSessions {
     return [...this.#held].map(([id, { root, busy }]) => ({ id, root, busy: busy?.what ?? null }));
   }
 
-  /** Waits for running work, then releases the sessions. The stores stay open, because the process exits now. */
+  /** Waits for running work, then releases the sessions. Leaves the stores open; only for a process that exits next. */
   async releaseAll(): Promise<void> {
     for (const id of [...this.#held.keys()]) await this.#release(id);
   }
@@ -141,21 +141,21 @@ export class OpenSessions {
   }
 
   /** Calls `work` with an open session, which stays open until `work` ends. */
-  async #holding<T>(opening: NamedOpeningOptions, work: (held: HeldSession) => Promise<T>): Promise<T> {
-    const held = this.#take(opening);
+  async #whileHeld<T>(opening: NamedOpeningOptions, work: (held: HeldSession) => Promise<T>): Promise<T> {
+    const held = this.#beginUse(opening);
     try {
       return await work(held);
     } catch (error) {
-      this.#giveUpIfFailed(opening.root, error);
+      this.#dropFailedStore(opening.root, error);
       throw error;
     } finally {
       held.users--;
-      await this.#rest(opening.session);
+      await this.#afterUse(opening.session);
     }
   }
 
-  #take(opening: NamedOpeningOptions): HeldSession {
-    const held = getOrInsert(this.#held, opening.session, () => this.#hold(this.#open(opening), opening.root));
+  #beginUse(opening: NamedOpeningOptions): HeldSession {
+    const held = getOrInsert(this.#held, opening.session, () => this.#heldSession(this.#open(opening), opening.root));
     held.session.catch(() => this.#held.delete(opening.session));
     if (held.idle) clearTimeout(held.idle);
     held.idle = null;
@@ -163,7 +163,7 @@ export class OpenSessions {
     return held;
   }
 
-  /** Takes the lease, with retries until the deadline; then the session's own error reports that it is busy. */
+  /** Takes the lease, with retries until the deadline. After it, the session itself refuses the work as busy. */
   async #attach(session: Session, deadline: number): Promise<void> {
     for (;;) {
       const attached = await session.attach();
@@ -173,11 +173,11 @@ export class OpenSessions {
     }
   }
 
-  #hold(session: Promise<Session>, root: string): HeldSession {
+  #heldSession(session: Promise<Session>, root: string): HeldSession {
     return { session, root, users: 0, queue: Promise.resolve(), busy: null, idle: null };
   }
 
-  async #rest(id: string): Promise<void> {
+  async #afterUse(id: string): Promise<void> {
     const held = this.#held.get(id);
     if (!held || held.users > 0) return;
     const { keepOpenMs } = this.#options;
@@ -195,14 +195,14 @@ export class OpenSessions {
 
   /** Releases a session that was not used, unless a command runs in its background. */
   async #releaseIdle(id: string, { session }: HeldSession): Promise<void> {
-    return (await session).runsInBackground ? this.#rest(id) : this.#release(id);
+    return (await session).runsInBackground ? this.#afterUse(id) : this.#release(id);
   }
 
   /**
-   * A store that has failed (for example on a full disk) accepts no more entries. The next call opens its sessions
-   * again with the same lease holder, because the lease could not be released. It succeeds once the disk works again.
+   * Drops a store that has failed, for example on a full disk, because it accepts no more entries. The next call opens
+   * its sessions again with the same lease holder, because the lease could not be released.
    */
-  #giveUpIfFailed(root: string, error: unknown): void {
+  #dropFailedStore(root: string, error: unknown): void {
     if (!(error instanceof StoreError) || error.code !== 'store-failed' || isBusy(error.cause)) return;
     const store = this.#stores.get(root);
     this.#stores.delete(root);
@@ -219,7 +219,7 @@ export class OpenSessions {
     const held = this.#held.get(id);
     if (!held) return;
     this.#held.delete(id);
-    // a session that was opened in the meantime has a different lease holder; its lease must not be released here
+    // A session that is opened again meanwhile gets another lease holder, so that this release cannot end its lease.
     this.#writers.delete(id);
     if (held.idle) clearTimeout(held.idle);
     await held.queue.catch(() => {});

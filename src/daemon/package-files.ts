@@ -19,22 +19,7 @@ export function entryFile(): string {
 }
 
 /**
- * Identifies what is installed: the text of the entry file, which names the files that it loads by their hashes; null
- * if it was removed. Its time and size say nothing, because packages are often unpacked with the same time.
+ * Identifies the installed build by the text of the entry file, which contains the hashes of the files that it loads;
+ * null if it was removed. Its time and size are not used, because packages are often unpacked with the same time.
  */
 export const installedBuild = (): string | null => valueOr(() => readFileSync(entryFile(), 'utf8'), null);
-
-/** Encodes all but printable ASCII as `%XX`, for a header. */
-export const encodeHeader = (text: string): string =>
-  [...Buffer.from(text)]
-    .map((byte) =>
-      byte > 0x20 && byte < 0x7f && byte !== 0x25
-        ? String.fromCharCode(byte)
-        : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`,
-    )
-    .join('');
-
-export const decodeHeader = (text: string): string => {
-  const bytes = text.replaceAll(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return Buffer.from(bytes, 'latin1').toString();
-};

@@ -3,14 +3,14 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { writeAtomically } from '../base/files.ts';
 import { valueOr } from '../base/value-or.ts';
 
-/** Replaces a file by JSON atomically, readable only by this user. */
+/** Writes JSON to a file atomically. Only this user can read it. */
 export function writeRecord(file: string, value: unknown): void {
   writeAtomically(file, JSON.stringify(value));
 }
 
 /**
- * Writes JSON without atomic replacement: no process reads the file before this returns, and a truncated file counts as
- * missing.
+ * Writes JSON to a new file, not atomically. Only for a file that no process reads before this returns, and whose
+ * reader treats a truncated file as missing.
  */
 export function writeTicket(file: string, value: unknown): void {
   writeFileSync(file, JSON.stringify(value), { mode: 0o600 });
@@ -20,7 +20,7 @@ export function writeTicket(file: string, value: unknown): void {
 export const readRecord = <T>(file: string): T | null =>
   valueOr(() => JSON.parse(readFileSync(file, 'utf8')) as T, null, ['ENOENT']);
 
-/** Reads and removes a file, for only one of several callers; null if it is missing or truncated. */
+/** Reads and removes a file. Of several callers, one gets the value; null if the file is missing or truncated. */
 export function takeRecord<T>(file: string): T | null {
   const mine = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
   if (valueOr(() => renameSync(file, mine), null, ['ENOENT']) === null) return null;

@@ -23,8 +23,8 @@ interface Performer {
   close(): Promise<void>;
 }
 
-/** The answer if the daemon ended in the middle of a call. */
-const LOST: AgentAnswer = {
+/** The answer if the daemon ended during a call. */
+const INTERRUPTED_ANSWER: AgentAnswer = {
   status: 'failed',
   text: 'interrupted: hopgate stopped during this call and its result is unknown; check the current state before you repeat it.',
   data: { code: 'interrupted' },
@@ -33,8 +33,8 @@ const LOST: AgentAnswer = {
 };
 
 /**
- * The session of the client program that this process belongs to, the same as in its hooks, through this user's daemon.
- * If the daemon dies, it is started again and the session is found by its id.
+ * The session of the client program that started this process, over this user's daemon. The client's hooks use the same
+ * session. If the daemon dies, it is started again, and the session is opened by its id.
  *
  * @throws Error if the session does not exist, or no daemon can be started
  */
@@ -51,7 +51,7 @@ export async function remoteAgentSession(options: RemoteOptions): Promise<AgentS
       try {
         return (await perform({ ...at, op: 'call', call }, signal)) as AgentAnswer;
       } catch (error) {
-        if (error instanceof NoDaemon && error.hasStarted) return LOST;
+        if (error instanceof NoDaemon && error.hasStarted) return INTERRUPTED_ANSWER;
         throw error;
       }
     },
@@ -75,10 +75,7 @@ export async function actAsOperator(act: OperatorAct, env: Env): Promise<unknown
   }
 }
 
-/**
- * Returns a performer that asks the daemon; without a daemon, one that loads all of a session's code and works in this
- * process.
- */
+/** Performs requests by the daemon; with `HOPGATE_DAEMON=off`, in this process, which then loads all of the code. */
 const performer = (options: RemoteOptions): Promise<Performer> | Performer =>
   daemonWanted(options.env) ? overDaemon(options) : inProcess(options);
 

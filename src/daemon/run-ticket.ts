@@ -11,7 +11,7 @@ import { BACKGROUND_TOOL } from '../spec/policy/closed-lists.ts';
 import type { Json } from '../spec/types.ts';
 import type { SessionHost } from './session-host.ts';
 
-/** The output and exit status of a command line that replaces the agent's own. */
+/** The output and exit status of the command line that replaced the agent's command. */
 export interface RunAnswer {
   readonly exit: number;
   readonly stdout: string;
@@ -21,7 +21,7 @@ export interface RunAnswer {
 /** Exit status for a command that could not be run or is not permitted. */
 const NOT_RUN = 125;
 const REFUSED = 126;
-/** Maximum number of changes that are named one by one. */
+/** Maximum number of dropped changes to name. */
 const MAX_DROPPED = 20;
 
 /** How long a run waits for the session, in milliseconds; other commands of the session may be running. */
@@ -31,8 +31,9 @@ const WAIT_MS = 10 * 60_000;
 export type OnPart = (text: string) => void;
 
 /**
- * Runs the call of a ticket in its session. Never throws. A background command is answered when it has ended; until
- * then `onPart` receives its output. It is stopped if the signal is aborted, because the client then ended its shell.
+ * Runs the call of a ticket in its session. Never throws. For a background command, it resolves when the command has
+ * ended, and passes the output to `onPart` until then. If the signal is aborted, because the client ended its shell,
+ * the command is stopped.
  */
 export async function runTicket(
   host: SessionHost,
@@ -54,12 +55,12 @@ export async function runTicket(
       const above = await host.denialByParent(root, record.sessionId, call);
       const use = <T>(work: (session: Session) => Promise<T>) =>
         host.sessions.use(root, record.sessionId, call.tool, work, WAIT_MS);
-      const { answer, came } = above
+      const { answer, recorded } = above
         ? await use(async (session) => refusedBy(await session.admit({ ...call, above })))
         : call.tool === BACKGROUND_TOOL
           ? await runInBackground(host.isResident, use, call, { signal, onPart })
           : await use(async (session) => addAdvice(session, ticketAnswer(await session.step({ ...call, signal }))));
-      recordResult(came);
+      recordResult(recorded);
       return answer;
     } catch (error) {
       recordResult({ status: 'error', text: errorText(error) });
@@ -96,7 +97,7 @@ async function runInBackground(
   const last = await use(async (session) =>
     visitOf(session) === visit ? session.step({ tool: call.tool, args }) : null,
   );
-  return last ? answerAfterOutput(last) : { answer: ENDED, came: { status: 'ok', text: ENDED.stderr } };
+  return last ? answerAfterOutput(last) : { answer: VISIT_ENDED, recorded: { status: 'ok', text: VISIT_ENDED.stderr } };
 }
 
 /** A name that is unique among the visits of a session. */
@@ -116,7 +117,7 @@ async function waitForAbort(signal: AbortSignal): Promise<void> {
 /** The printed answer, and the result for the transcript. */
 interface TicketAnswer {
   readonly answer: RunAnswer;
-  readonly came: ToolResultFields;
+  readonly recorded: ToolResultFields;
 }
 
 function ticketAnswer(result: StepResult): TicketAnswer {
@@ -126,16 +127,16 @@ function ticketAnswer(result: StepResult): TicketAnswer {
   const answer = error
     ? withError(streams, `${error.code}: ${error.message}`)
     : (streams ?? { exit: 0, stdout: `${JSON.stringify(result.result)}\n`, stderr: '' });
-  return { answer, came: { status, text: answer.stdout + answer.stderr, evidence: idsOf(result.evidence) } };
+  return { answer, recorded: { status, text: answer.stdout + answer.stderr, evidence: idsOf(result.evidence) } };
 }
 
 /** Appends advice to the error output if the sandbox caused the command's failure. */
-function addAdvice(session: Session, { answer, came }: TicketAnswer): TicketAnswer {
+function addAdvice(session: Session, { answer, recorded }: TicketAnswer): TicketAnswer {
   const advice = answer.exit === 0 ? null : sandboxAdvice(session, answer.stderr + answer.stdout);
-  if (advice === null) return { answer, came };
+  if (advice === null) return { answer, recorded };
   return {
     answer: { ...answer, stderr: `${answer.stderr}${advice}\n` },
-    came: { ...came, text: `${came.text}${advice}\n` },
+    recorded: { ...recorded, text: `${recorded.text}${advice}\n` },
   };
 }
 
@@ -144,13 +145,13 @@ function refusedBy(result: Refused | { readonly ok: true }): TicketAnswer {
   const answer = failure(REFUSED, denialLines('', result.denial).join('\n'));
   return {
     answer,
-    came: { status: 'refused', code: result.denial.code, text: answer.stderr, evidence: idsOf(result.evidence) },
+    recorded: { status: 'refused', code: result.denial.code, text: answer.stderr, evidence: idsOf(result.evidence) },
   };
 }
 
 const failure = (exit: number, why: string): RunAnswer => ({ exit, stdout: '', stderr: `hopgate: ${why}\n` });
 
-const ENDED = failure(137, 'the command was stopped, because the visit that it ran in has ended');
+const VISIT_ENDED = failure(137, 'the command was stopped, because the visit that it ran in has ended');
 
 const withError = (answer: RunAnswer | null, why: string): RunAnswer => ({
   exit: answer && answer.exit !== 0 ? answer.exit : NOT_RUN,
@@ -169,7 +170,7 @@ function asCommand(result: Json): RunAnswer | null {
   return { exit: status & 0xff, stdout: notKept(rest) + text(stdout), stderr: text(stderr) + remarks(rest) };
 }
 
-/** The changes that were not kept. Printed first, because they often mean that the command failed. */
+/** Names the changes that were not kept. They come first, because they often mean that the command failed. */
 function notKept({ dropped }: { readonly [field: string]: Json }): string {
   const lines = (Array.isArray(dropped) ? dropped : []).slice(0, MAX_DROPPED).map((item) => {
     const { path, why } = item as { readonly path?: Json; readonly why?: Json };
@@ -179,7 +180,7 @@ function notKept({ dropped }: { readonly [field: string]: Json }): string {
   return lines.join('') + (more > 0 ? `hopgate did not keep ${more} more\n` : '');
 }
 
-/** Remarks of hopgate in addition to the command's own output. */
+/** hopgate's remarks on a command, which are not part of its output. */
 function remarks({ timedOut, flooded, ...fields }: { readonly [field: string]: Json }): string {
   const texts = ['git', 'masked', 'noNetwork', 'notShown', 'linkedOutside'].map((field) => fields[field]);
   const lines = texts.filter((each) => typeof each === 'string').map((each) => `says: ${each}`);

@@ -40,7 +40,7 @@ export interface Daemon {
   readonly socket: string;
   /** The address of its HTTP server; null if it has none. */
   readonly httpAddress: string | null;
-  /** Settles when it has ended: idle, stopped, or replaced. */
+  /** Resolves when the daemon has ended: idle, stopped, or replaced. */
   readonly ended: Promise<void>;
   /** Finishes running work, releases the sessions, and ends. */
   stop(): Promise<void>;
@@ -48,27 +48,27 @@ export interface Daemon {
 
 const DEFAULT_IDLE_MINUTES = 15;
 const KEEP_OPEN_MS = 20_000;
-const OLDER_MS = 20_000;
+const OLDER_DAEMON_MS = 20_000;
 const LOG_BYTES = 1 << 20;
 
 /**
- * Starts this user's daemon in this process. Null if another one is running. If several start at once, a lock decides;
- * the kernel frees it when its holder dies. Only the lock's holder touches the socket.
+ * Starts this user's daemon in this process; null if another daemon runs. A lock decides between several that start at
+ * once. The kernel frees it when its holder dies. Only its holder creates or removes the socket.
  */
 export async function serveDaemon(options: ServeOptions): Promise<Daemon | null> {
   const { env } = options;
   const folder = ensurePrivateDir(daemonFolder(env));
-  const lock = await takeLock(join(folder, 'lock'), env, Date.now() + (options.waitMs ?? OLDER_MS));
+  const lock = await takeLock(join(folder, 'lock'), env, Date.now() + (options.waitMs ?? OLDER_DAEMON_MS));
   if (!lock) return null;
   try {
-    return await run(options, folder, lock);
+    return await runDaemon(options, folder, lock);
   } catch (error) {
     lock.close();
     throw error;
   }
 }
 
-async function run(options: ServeOptions, folder: string, lock: { close(): void }): Promise<Daemon> {
+async function runDaemon(options: ServeOptions, folder: string, lock: { close(): void }): Promise<Daemon> {
   const { env, keepOpenMs = KEEP_OPEN_MS, backends, telemetry = false, handlers } = options;
   const socket = join(folder, 'socket');
   const log = logTo(join(folder, 'log'));
@@ -128,17 +128,17 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   return { socket, httpAddress: http?.address ?? null, ended, stop };
 }
 
-/** Takes the lock; null if another daemon answers or does not end. */
+/** Takes the daemon's lock; null if another daemon answers, or does not end until the deadline. */
 async function takeLock(file: string, env: Env, deadline: number): Promise<ReturnType<typeof tryLock>> {
   for (;;) {
     const lock = tryLock(file);
-    if (lock || Date.now() >= deadline || (await answers(env))) return lock;
+    if (lock || Date.now() >= deadline || (await isAnswering(env))) return lock;
     await sleep(50);
   }
 }
 
-/** True if a daemon answers. The request ends a daemon whose installation was replaced. */
-const answers = (env: Env): Promise<boolean> =>
+/** True if a daemon answers. A daemon whose installation was replaced ends at this request. */
+const isAnswering = (env: Env): Promise<boolean> =>
   askDaemon('/status', { env, signal: AbortSignal.timeout(1000) }).then(
     () => true,
     () => false,
@@ -161,14 +161,14 @@ function idleMinutesOf(env: Env): number {
   return minutes > 0 ? minutes : DEFAULT_IDLE_MINUTES;
 }
 
-/** A log that never exceeds twice its limit: it is rotated, and one older file is kept. */
+/** A log that is rotated at its limit. One older file is kept. */
 function logTo(file: string): (line: string) => void {
   return (line) => {
     try {
       if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES) renameSync(file, `${file}.1`);
       appendFileSync(file, `${new Date().toISOString()} ${line.slice(0, 2000)}\n`, { mode: 0o600 });
     } catch {
-      // a log that cannot be written must not stop the daemon
+      // A log that cannot be written must not stop the daemon.
     }
   };
 }

@@ -15,11 +15,11 @@ import { mcpServerName } from './mcp-server-name.ts';
 import { OpenSessions } from './open-sessions.ts';
 import { type SessionTranscript, Transcripts } from './session-transcripts.ts';
 
-/** The sessions of client programs and their conversations, in the daemon or in a hook process without it. */
+/** The sessions and conversations of client programs, for the daemon or for a process that works without it. */
 export class SessionHost {
   readonly sessions: OwnedSessions;
   readonly conversations: Conversations;
-  /** Decided calls that command lines run later. */
+  /** Allowed calls that command lines run later. */
   readonly runs: StoredRuns;
   readonly #options: HostOptions;
   readonly #open: OpenSessions;
@@ -96,7 +96,7 @@ export class SessionHost {
     return this.#transcripts.transcriptOf(root, sessionId);
   }
 
-  /** The session of a call over this connection: its own, or that of a sub-agent that announced the call. */
+  /** The session of a call on a session's connection: this session, or a sub-agent's that announced the call. */
   async sessionOfCall(
     root: string,
     sessionId: string,
@@ -112,10 +112,7 @@ export class SessionHost {
     return usableToken(ensureStateDir(root, this.#options.env)) === token;
   }
 
-  /**
-   * The refusal of a sub-agent's call by its parent's current envelope. Null if the envelope allows the call, or if
-   * there is no parent.
-   */
+  /** The refusal of a sub-agent's call by its parent's present envelope; null if there is no refusal, or no parent. */
   async denialByParent(
     root: string,
     sessionId: string,

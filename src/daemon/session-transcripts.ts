@@ -3,7 +3,7 @@ import { toolsOffered } from '../adapters/core/transcript/transcript-items.ts';
 import type { Env } from '../base/user-folders.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 
-/** The transcript of a session, and the last recorded tool list. */
+/** The transcript of a session, which also remembers the last recorded tool list. */
 export interface SessionTranscript extends TranscriptFile {
   /** Records the tool list, unless it equals the last recorded one. */
   offers(tools: readonly string[]): void;
@@ -11,7 +11,7 @@ export interface SessionTranscript extends TranscriptFile {
 
 export class Transcripts {
   readonly #env: Env;
-  readonly #known = new Map<string, SessionTranscript>();
+  readonly #transcripts = new Map<string, SessionTranscript>();
 
   constructor(env: Env) {
     this.#env = env;
@@ -19,7 +19,7 @@ export class Transcripts {
 
   transcriptOf(root: string, sessionId: string): SessionTranscript {
     const key = `${sessionId} ${root}`;
-    const known = this.#known.get(key);
+    const known = this.#transcripts.get(key);
     if (known) return known;
     const file = transcriptTo(transcriptPath(ensureStateDir(root, this.#env), sessionId));
     let last = '';
@@ -31,7 +31,7 @@ export class Transcripts {
         last = names;
       },
     };
-    this.#known.set(key, transcript);
+    this.#transcripts.set(key, transcript);
     return transcript;
   }
 }

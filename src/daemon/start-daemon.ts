@@ -5,8 +5,8 @@ import type { Env } from '../base/user-folders.ts';
 import { askDaemon, NoDaemon } from './hook/ask-daemon.ts';
 import { entryFile } from './package-files.ts';
 
-/** The allow-list of variables that the daemon inherits from its starter; it excludes a client program's secrets. */
-const PASSED = splitWords(`
+/** The variables that the daemon inherits from its starter. A client program's secrets are not among them. */
+const INHERITED_VARIABLES = splitWords(`
   PATH HOME USER LOGNAME SHELL LANG LC_ALL TZ TMPDIR SSH_AUTH_SOCK XDG_STATE_HOME XDG_RUNTIME_DIR XDG_CONFIG_HOME
   XDG_CACHE_HOME HOPGATE_DAEMON_IDLE_MINUTES HOPGATE_HOOK_CLIENT
 `);
@@ -14,7 +14,7 @@ const PASSED = splitWords(`
 /** The part of an environment that the daemon keeps. */
 export const daemonEnv = (env: Env): { readonly [name: string]: string } =>
   Object.fromEntries(
-    PASSED.flatMap((name) => {
+    INHERITED_VARIABLES.flatMap((name) => {
       const value = env[name];
       return value === undefined ? [] : [[name, value] as const];
     }),
@@ -23,10 +23,10 @@ export const daemonEnv = (env: Env): { readonly [name: string]: string } =>
 /** `HOPGATE_DAEMON=off`: every process answers without a daemon. */
 export const daemonWanted = (env: Env): boolean => env['HOPGATE_DAEMON'] !== 'off';
 
-/** Without a limit, V8 keeps more than 100 MB for new objects. The C client passes the same. */
+/** Flags of Node. Without the limit, V8 keeps more than 100 MB for new objects. The C client passes the same flags. */
 const NODE_FLAGS = ['--max-semi-space-size=4'];
 
-/** Starts the daemon detached, without a wait. If one is running, the new one exits at once or replaces it. */
+/** Starts a daemon as a detached process, without waiting for it. If another daemon runs, one of the two exits. */
 export function startDetached(env: Env): void {
   const child = spawn(process.execPath, [...NODE_FLAGS, entryFile(), 'daemon'], {
     detached: true,

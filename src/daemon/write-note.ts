@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionHost } from './session-host.ts';
 
-/** Maximum time that a note waits for the end of the client's running call, in milliseconds. */
+/** Maximum time that a note waits for the end of a running call, in milliseconds. */
 const WAIT_MS = 10_000;
 
 /** Records words of the operator for an agent. @throws Error if the session is closed, or a call does not end */

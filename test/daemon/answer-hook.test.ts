@@ -65,7 +65,12 @@ describe('the answer to a hook', () => {
 
   it('is noted as given only if it was not too late', async () => {
     const given: string[] = [];
-    const answer = (name: string) => ({ exit: 0, stdout: '', stderr: '', given: async () => void given.push(name) });
+    const answer = (name: string) => ({
+      exit: 0,
+      stdout: '',
+      stderr: '',
+      onDelivered: async () => void given.push(name),
+    });
     expect(await ask(async () => answer('in time'))).toEqual({ exit: 0, stdout: '', stderr: '' });
     let end = () => {};
     const late = new Promise<void>((resolve) => (end = resolve));

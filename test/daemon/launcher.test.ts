@@ -10,7 +10,7 @@ import { DaemonServer } from '../../src/daemon/daemon-server.ts';
 import { decodeFrame } from '../../src/daemon/hook/answer-frame.ts';
 import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/hook/ask-daemon.ts';
 import { hookCommand, installLauncher } from '../../src/daemon/hook/launcher.ts';
-import { encodeHeader } from '../../src/daemon/package-files.ts';
+import { encodeHeader } from '../../src/daemon/header-text.ts';
 import { serveDaemon } from '../../src/daemon/serve-daemon.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
 import { isDeep, sample } from '../depth.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { quoteShell } from '../../src/base/text.ts';
-import { decodeHeader, encodeHeader } from '../../src/daemon/package-files.ts';
+import { decodeHeader, encodeHeader } from '../../src/daemon/header-text.ts';
 import { isProtected } from '../../src/gate/scope/masks.ts';
 import { runProgram } from './processes.ts';
 

@@ -20,9 +20,9 @@ const CLAUDE_TOOLS: { readonly [key in EnvelopeSwitch]: readonly string[] } = {
 };
 
 /**
- * Claude Code in print mode. Its built-in tools are only those of the switches that are on; settings, hooks, plugins,
- * MCP servers and skills of the user do not load. A prompt can name a file (`@path`), and Claude Code would read it, so
- * each `@` is followed by an invisible separator.
+ * Claude Code in print mode. It has only the built-in tools of the switches that are on. Settings, hooks, plugins, MCP
+ * servers and skills of the user are not loaded. Claude Code would read a file that the prompt names by `@path`, so an
+ * invisible separator is put after each `@`.
  */
 export function claudeCodeDriver({ program, cwd, model, env }: AgentProgram): AgentDriver {
   return {

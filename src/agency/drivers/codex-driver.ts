@@ -4,12 +4,12 @@ import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
 import type { AgentProgram } from './claude-code-driver.ts';
 import { startProgram } from './start-program.ts';
 
-/** The features of Codex that offer tools; each is disabled. */
+/** The features of Codex that offer tools; all are disabled. */
 const TOOL_FEATURES = ['shell_tool', 'multi_agent', 'apps', 'plugins', 'hooks', 'browser_use', 'computer_use', 'goals'];
 
 /**
- * Codex without tools, in its read-only sandbox. Its file tools are its shell, so it cannot have files without
- * commands; it runs only peripherals whose switches are all off.
+ * Codex without tools, in its read-only sandbox. It runs only peripherals whose switches are all off, because it reads
+ * files by its shell, so that it cannot have files without commands.
  */
 export function codexDriver({ program, cwd, model, env }: AgentProgram): AgentDriver {
   return {

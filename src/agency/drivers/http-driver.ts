@@ -6,15 +6,15 @@ import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
 interface HttpAgent {
   readonly url: string;
   readonly token: string | null;
-  /** The switches that are off there, according to the operator. */
+  /** The switches that the agent keeps off if they are off, according to the operator. */
   readonly honours: readonly EnvelopeSwitch[];
 }
 
 const MAX_BYTES = 4 << 20;
 
 /**
- * An agent behind an address: POST `{ instructions, prompt, tools, schema }`, answer `{ response }`. hopgate cannot see
- * its tools, so a switch counts as off only if the operator has said so.
+ * An agent at an HTTP address: POST `{ instructions, prompt, tools, schema }`, response `{ response }`. hopgate cannot
+ * see its tools, so a switch that is off is enforced only if `honours` names it.
  */
 export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
   return {

@@ -19,10 +19,10 @@ interface ProgramRun {
 
 /** Maximum number of bytes that a program may write. */
 const MAX_BYTES = 32 << 20;
-/** How long a program has to end before it is killed, in milliseconds. */
-const END_MS = 2_000;
+/** Time between SIGTERM and SIGKILL, in milliseconds. */
+const KILL_AFTER_MS = 2_000;
 
-/** Runs an agent's program in a process group of its own, and returns its stdout. @throws AgentFailed */
+/** Runs an agent's program in a new process group, and returns its stdout. @throws AgentFailed */
 export async function startProgram({ program, args, input, cwd, env, signal }: ProgramRun): Promise<string> {
   if (cwd !== null && !existsSync(cwd))
     throw new AgentFailed(`the folder ${cwd} does not exist`, { remedy: 'Correct "cwd" of the agent in agents.yaml.' });
@@ -33,7 +33,7 @@ export async function startProgram({ program, args, input, cwd, env, signal }: P
       const kill = (how: NodeJS.Signals) => sendSignal(-child.pid!, how);
       const stop = (): void => {
         kill('SIGTERM');
-        setTimeout(() => kill('SIGKILL'), END_MS).unref();
+        setTimeout(() => kill('SIGKILL'), KILL_AFTER_MS).unref();
       };
       let [stdout, stderr] = ['', ''];
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -52,7 +52,7 @@ export async function startProgram({ program, args, input, cwd, env, signal }: P
       );
       child.on('close', (code, ended) => {
         signal.removeEventListener('abort', stop);
-        kill('SIGKILL'); // its own children
+        kill('SIGKILL'); // The program has ended; this kills its children.
         if (code === 0) resolve(stdout);
         else
           reject(

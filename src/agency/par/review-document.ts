@@ -6,7 +6,7 @@ export const loadYjs = () => import('yjs');
 /** The contributions of a shared review: the words of each agent by its name. */
 export type Contributions = { readonly [agent: string]: string };
 
-/** The facts of a review that survive an interruption: its title, its session, its document's port. */
+/** The facts of a review that are needed to continue it: its title, its session, the port of its document. */
 export type ReviewFacts = { readonly title?: string; readonly session?: string; readonly port?: number };
 
 const factsIn = (doc: Doc) => doc.getMap<string | number>('review');
@@ -20,9 +20,9 @@ export function setFacts(doc: Doc, facts: ReviewFacts): void {
 
 const mapOf = (doc: Doc) => doc.getMap<string>('contributions');
 
-/** Sets the words of one agent. If an agent writes twice, every replica keeps the same one of its texts. */
+/** Sets the words of one agent. If an agent writes twice at once, all replicas keep the same one of the two texts. */
 export const contribute = (doc: Doc, agent: string, text: string): void => void mapOf(doc).set(agent, text);
 
-/** The contributions that a replica knows, by agent in alphabetical order. */
+/** The contributions in a replica, by agent in alphabetical order. */
 export const contributionsOf = (doc: Doc): Contributions =>
   Object.fromEntries([...mapOf(doc).entries()].sort(([a], [b]) => (a < b ? -1 : 1)));

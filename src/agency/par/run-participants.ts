@@ -15,7 +15,7 @@ interface ParticipantRuns {
   readonly title: string;
   readonly session: string;
   readonly document: DocumentServer;
-  /** True if this review was started before: an agent that failed then is started again. */
+  /** True if this review was started before. An agent that failed is then started again. */
   readonly continued: boolean;
   /** The token with which replicas join the document. */
   readonly token: string;
@@ -26,9 +26,9 @@ interface ParticipantRuns {
 }
 
 /**
- * Runs agents in the peripheral `par-participant` at once. Each one's answer enters the shared document by a replica of
- * its own. Resolves when every answer is on disk. The same `par` continues a review that was interrupted: an agent that
- * answered before is not started again.
+ * Runs agents in the peripheral `par-participant` at once, and adds the answer of each to the shared document. Resolves
+ * when every answer is on disk. The same `par` continues an interrupted review: an agent that has answered is not
+ * started again.
  */
 export function runParticipants({
   agents,

@@ -16,7 +16,7 @@ import {
   setFacts,
 } from './review-document.ts';
 
-/** The number of the sync protocol in the messages of y-websocket; all others, such as awareness, are ignored. */
+/** The message type of the sync protocol in y-websocket. Other types, such as awareness, are ignored. */
 const SYNC = 0;
 const MAX_BYTES = 8 << 20;
 const MAX_CONNECTIONS = 256;
@@ -29,7 +29,7 @@ interface DocumentServerOptions {
   /** The name of the document: the path of its address. */
   readonly name: string;
   readonly host: string;
-  /** null: the port that the review used so far if it is free, else any free port. */
+  /** null for the port of an earlier start of the review if it is free, otherwise any free port. */
   readonly port: number | null;
   /** True if the holder of this token may read and write. */
   readonly admits: (token: string) => boolean;
@@ -47,8 +47,8 @@ export interface DocumentServer {
 }
 
 /**
- * Serves a shared yjs document over the protocol of y-websocket. Each update is on disk before any other replica sees
- * it, so a server that was killed continues with the same document.
+ * Serves a shared yjs document over the protocol of y-websocket. Each update is on disk before another replica gets it,
+ * so a killed server continues with the same document.
  *
  * @throws Error with the system's code if it cannot listen
  */
@@ -118,14 +118,14 @@ const contributionArrived = (doc: Doc, agent: string): Promise<void> =>
 const listenAt = (server: Server, host: string, port: number): Promise<unknown> =>
   once(server.listen(port, host), 'listening');
 
-/** The HTTP status that rejects a connection; null if it is accepted. One with an `Origin` is rejected. */
+/** The HTTP status for a refused connection; null if it is accepted. A browser, which sends an `Origin`, is refused. */
 function refusal({ url, headers }: IncomingMessage, name: string, admits: (token: string) => boolean): number | null {
   if (headers.origin !== undefined) return 403;
   if (!admits(/^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? '')) return 401;
   return url === `/${encodeURIComponent(name)}` ? null : 404;
 }
 
-/** Keeps a replica and the document equal. A connection that sends no valid message is closed. */
+/** Synchronises a replica with the document. An invalid message closes the connection. */
 function synchronise(socket: WebSocket, doc: Doc): void {
   socket.on('error', () => socket.terminate());
   socket.on('message', (data: Buffer) => {

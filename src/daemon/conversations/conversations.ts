@@ -33,18 +33,18 @@ export class Conversations {
   async record(conversation: Conversation, caller: Caller): Promise<ConversationRecord> {
     const files = this.#owned.files(conversation.root);
     const known = files.read(conversation);
-    if (known && !isBlobReference(known, caller.env)) return this.#resumed(files, known, caller);
-    // Before the lock is taken, because the parent's record is created under the same lock.
+    if (known && !namesOtherSession(known, caller.env)) return this.#resumed(files, known, caller);
+    // The parent's record comes first, because it is created under the same lock.
     const { agentType: _, ...main } = { ...conversation, agentId: null };
     const parent = conversation.agentId === null ? null : await this.record(main, caller);
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const meanwhile = files.read(conversation);
-      if (meanwhile && !isBlobReference(meanwhile, caller.env)) return meanwhile;
-      const line = caller.pid === null ? [] : ancestry(caller.pid);
-      const client = clientProcess(line);
+      if (meanwhile && !namesOtherSession(meanwhile, caller.env)) return meanwhile;
+      const ancestors = caller.pid === null ? [] : ancestry(caller.pid);
+      const client = clientProcess(ancestors);
       const owner = parent
         ? await this.#owned.openSubAgent(files, conversation, parent)
-        : await this.#main(files, conversation, client, caller.env);
+        : await this.#mainOwner(files, conversation, client, caller.env);
       const record: StoredConversation = {
         conversation,
         sessionId: owner.sessionId,
@@ -62,7 +62,7 @@ export class Conversations {
     });
   }
 
-  /** Updates the record of a conversation that continues in another process, started from another terminal. */
+  /** Updates the record of a conversation that the user continues in another process of the client program. */
   async #resumed(files: ConversationFiles, known: StoredConversation, { pid }: Caller): Promise<ConversationRecord> {
     if (pid === null || known.parent !== null || (known.client && isRunning(known.client))) return known;
     const client = clientProcess(ancestry(pid));
@@ -92,46 +92,51 @@ export class Conversations {
   }
 
   /**
-   * The session for an MCP server: the one that the environment names; or that of the hooks of the same client program;
-   * or a new one, which those hooks then use.
+   * The session for an MCP server: the session that the environment names; otherwise the session of the same client
+   * program's hooks; otherwise a new one, which those hooks then use.
    */
   async attach(root: string, agent: string, caller: Caller): Promise<string> {
     const files = this.#owned.files(root);
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
-      const line = caller.pid === null ? [] : ancestry(caller.pid);
+      const ancestors = caller.pid === null ? [] : ancestry(caller.pid);
       const named = caller.env['HOPGATE_SESSION'];
-      if (named) return (await this.#owned.recordClient(files, root, named, clientProcess(line))).sessionId;
-      const found = await this.#ofClient(files, root, (client) =>
-        line.slice(1).some((process) => sameProcess(process, client)),
+      if (named) return (await this.#owned.recordClient(files, root, named, clientProcess(ancestors))).sessionId;
+      const found = await this.#sessionOfClient(files, root, (client) =>
+        ancestors.slice(1).some((process) => sameProcess(process, client)),
       );
-      return found ?? (await this.#owned.openMain(files, root, agent, clientProcess(line), caller)).sessionId;
+      return found ?? (await this.#owned.openMain(files, root, agent, clientProcess(ancestors), caller)).sessionId;
     });
   }
 
-  /** The session of a new conversation's main agent, and its owner. */
-  async #main(files: ConversationFiles, { root, client: name }: Conversation, client: ProcessMark | null, env: Env) {
+  /** The owner of the session for a new conversation's main agent. */
+  async #mainOwner(
+    files: ConversationFiles,
+    { root, client: name }: Conversation,
+    client: ProcessMark | null,
+    env: Env,
+  ) {
     const named = env['HOPGATE_SESSION'];
     if (named) return this.#owned.recordClient(files, root, named, client);
-    const found = client && (await this.#ofClient(files, root, (other) => sameProcess(other, client)));
+    const found = client && (await this.#sessionOfClient(files, root, (other) => sameProcess(other, client)));
     return found ? this.#owned.owner(files, root, found) : this.#owned.openMain(files, root, name, client, { env });
   }
 
   /** The session that the hooks or the MCP server of a client program already use; each program has one. */
-  async #ofClient(
+  async #sessionOfClient(
     files: ConversationFiles,
     root: string,
     isOurs: (client: ProcessMark | null) => boolean,
   ): Promise<string | null> {
-    const ours = ({ parent, client }: StoredConversation | SessionOwner) => parent === null && isOurs(client);
+    const isOfClient = ({ parent, client }: StoredConversation | SessionOwner) => parent === null && isOurs(client);
     const known = new Set(
-      [...files.all().filter(ours), ...files.owners().filter(ours)].map(({ sessionId }) => sessionId),
+      [...files.all().filter(isOfClient), ...files.owners().filter(isOfClient)].map(({ sessionId }) => sessionId),
     );
-    // Must not wait, because it holds the lock: a process that holds the session may wait for the lock.
+    // No wait for a session, because this process holds the lock, for which the session's writer may wait.
     for (const id of known) if (!(await this.#owned.join(root, id, async ({ state }) => state.closed, 0))) return id;
     return null;
   }
 
-  /** Messages for the user at the start of a conversation; empty if the caller itself showed them. */
+  /** Messages for the user at the start of a conversation; empty if the calling program has shown them. */
   async #firstNotes({ root, agentId }: Conversation, { env }: Caller): Promise<ConversationRecord['notes']> {
     if (agentId !== null || env['HOPGATE_SESSION']) return {};
     const unshown = (await import('../../project/trust-record.ts')).untrustedConfigWarning(root, this.#env);
@@ -140,5 +145,5 @@ export class Conversations {
 }
 
 /** True if the environment names a session other than the main agent's current one. */
-const isBlobReference = ({ conversation, sessionId }: ConversationRecord, env: Env): boolean =>
+const namesOtherSession = ({ conversation, sessionId }: ConversationRecord, env: Env): boolean =>
   conversation.agentId === null && !!env['HOPGATE_SESSION'] && env['HOPGATE_SESSION'] !== sessionId;

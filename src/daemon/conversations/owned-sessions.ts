@@ -12,16 +12,18 @@ import { environmentOf, isRunning, type ProcessMark, sameProcess, thisProcess } 
 import { type OpeningOptions, type OpenSessions, SessionBusy } from '../open-sessions.ts';
 import type { Caller, HostOptions } from './session-host-options.ts';
 
-/** How long a hook waits for a session, in milliseconds: shorter than its own deadline. */
+/** How long a hook waits for a session, in milliseconds; shorter than the hook's deadline. */
 const WAIT_MS = 6_000;
-/** Time for which the folder of a root's conversations counts as checked, in milliseconds. */
-const RECENT_MS = 1_000;
+/**
+ * How long the conversation files of a root are cached, so that one event checks their folder once, in milliseconds.
+ */
+const FILES_CACHE_MS = 1_000;
 
 /** Opens sessions for client programs, and records the program that owns each of them. */
 export class OwnedSessions {
   readonly #options: HostOptions;
   readonly #sessions: OpenSessions;
-  readonly #recent = new Map<string, ConversationFiles>();
+  readonly #recentFiles = new Map<string, ConversationFiles>();
 
   constructor(options: HostOptions, sessions: OpenSessions) {
     this.#options = options;
@@ -36,7 +38,7 @@ export class OwnedSessions {
     return (await this.#open(files, opening, null, async () => {})).sessionId;
   }
 
-  /** Calls `work` with a session at once, even while other work uses it here: its tool calls wait; reading does not. */
+  /** Calls `work` with a session at once, even if other work uses it. Its tool calls then wait, but reads do not. */
   async join<T>(root: string, sessionId: string, work: (session: Session) => Promise<T>, waitMs?: number): Promise<T> {
     return this.#sessions.join(await this.#opening(root, sessionId), this.deadline(waitMs), work);
   }
@@ -61,7 +63,7 @@ export class OwnedSessions {
     return { root, session: sessionId, agent, approver: daemonApprover(files, root, this.#options.env), env };
   }
 
-  /** The environment of the terminal in which the client program runs; the daemon's may be that of another terminal. */
+  /** The client program's environment, because the daemon may have been started from another terminal. */
   #environment(files: ConversationFiles, sessionId: string): NodeJS.ProcessEnv {
     const owner = files.owner(sessionId);
     if (owner?.parent) return this.#environment(files, owner.parent);
@@ -82,7 +84,7 @@ export class OwnedSessions {
   ): Promise<SessionOwner> {
     const opening = { root, agent, observe, approver: daemonApprover(files, root, this.#options.env) };
     return this.#open(files, opening, client, (session) =>
-      start(session, entrance(session.specs, env['HOPGATE_PERIPHERAL'])),
+      start(session, entryPeripheral(session.specs, env['HOPGATE_PERIPHERAL'])),
     );
   }
 
@@ -104,8 +106,8 @@ export class OwnedSessions {
   }
 
   /**
-   * Opens a sub-agent's session. It takes the newest unused delegation to the peripheral that its type names; without
-   * one, its parent's present envelope limits it.
+   * Opens a sub-agent's session. It uses the newest unused delegation to the peripheral that the sub-agent's type
+   * names. Without such a delegation, the parent's present envelope limits the sub-agent.
    */
   async openSubAgent(
     files: ConversationFiles,
@@ -132,7 +134,7 @@ export class OwnedSessions {
     );
   }
 
-  /** The facts about an existing session; for one opened elsewhere they are read from its evidence. */
+  /** The owner of an existing session. For a session of another program, it is made from the evidence. */
   async owner(files: ConversationFiles, root: string, sessionId: string): Promise<SessionOwner> {
     const known = files.owner(sessionId);
     if (known) return known;
@@ -160,7 +162,7 @@ export class OwnedSessions {
   /**
    * Records that this program works in a session, and the destinations and modes that the operator approved in advance.
    *
-   * @throws SessionBusy while another such program works in it
+   * @throws SessionBusy if another program has claimed the session and still runs
    */
   async claim(root: string, sessionId: string, { approve }: Pick<SessionOwner, 'approve'>): Promise<void> {
     const files = this.files(root);
@@ -184,11 +186,11 @@ export class OwnedSessions {
 
   /** The conversation files of a root. The folder's existence and permissions are checked once per event. */
   files(root: string): ConversationFiles {
-    const known = this.#recent.get(root);
+    const known = this.#recentFiles.get(root);
     if (known) return known;
     const files = new ConversationFiles(root, this.#options.env);
-    this.#recent.set(root, files);
-    setTimeout(() => this.#recent.delete(root), RECENT_MS).unref();
+    this.#recentFiles.set(root, files);
+    setTimeout(() => this.#recentFiles.delete(root), FILES_CACHE_MS).unref();
     return files;
   }
 
@@ -205,8 +207,8 @@ async function start(session: Session, peripheral: string, context?: StartContex
 
 type StartContext = { readonly [field: string]: Json };
 
-/** The first peripheral of a conversation; one without tools if no other may be the first. */
-function entrance(specs: SpecSet, peripheral: string | undefined): string {
+/** The first peripheral of a conversation: `peripheral` if it is named, otherwise one in which a session may start. */
+function entryPeripheral(specs: SpecSet, peripheral: string | undefined): string {
   const all = Object.values(specs.peripherals);
   const isDefault = all.find(({ entry }) => entry.sources.some(({ kind }) => kind === 'default'));
   const first = peripheral || (firstPeripheral(specs) ?? isDefault?.id ?? all[0]?.id);

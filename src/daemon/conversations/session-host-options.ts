@@ -8,7 +8,7 @@ export interface HostOptions {
   readonly keepOpenMs: number;
   /** How long a call waits for a busy session, in milliseconds. Default 6000. */
   readonly waitMs?: number;
-  /** Called before a call waits for a session that another process writes. The call waits until it settles. */
+  /** Called before a call waits for a session that another process writes. The call waits for its result first. */
   readonly onHeldElsewhere?: () => Promise<void>;
   /** Command that runs a stored call. The call's ticket is its last argument. */
   readonly runCommand?: string;

@@ -6,13 +6,13 @@ import { ensurePrivateDir } from '../daemon-folder.ts';
 import { takeRecord, writeRecord } from '../record-file.ts';
 import type { HostOptions } from './session-host-options.ts';
 
-/** A decided call that a command line runs later, once. */
+/** An allowed call that a command line runs later, once. */
 interface StoredRun {
   readonly conversation: Conversation;
   readonly call: ContainedCall;
 }
 
-/** Decided calls in files. A ticket takes its call once. */
+/** Allowed calls, stored in files under tickets. Each ticket is valid once. */
 export class StoredRuns {
   readonly #options: Pick<HostOptions, 'env' | 'runCommand'>;
 

@@ -11,7 +11,7 @@ export const HANDLERS: { readonly [client: string]: () => Promise<Handle> } = {
   codex: async () => (await import('../../adapters/codex/handle-codex-event.ts')).handleCodexEvent,
 } satisfies { readonly [client in Exclude<Provider, 'mcp'>]: () => Promise<Handle> };
 
-/** The answer to a fault of hopgate: both clients treat it as a refusal and show the reason to the model. */
+/** The answer if hopgate fails. Both clients treat it as a refusal, and show the reason to the model. */
 export const faultAnswer = (why: string): HookAnswer => ({
   exit: 2,
   stdout: '',
@@ -19,8 +19,8 @@ export const faultAnswer = (why: string): HookAnswer => ({
 });
 
 /**
- * Answers one hook event. Never throws, and never allows by mistake: an unreadable event, a failed handler, an invalid
- * answer and a missed deadline are refusals.
+ * Answers one hook event. Never throws. An unreadable event, a failed handler, an invalid answer and a missed deadline
+ * are refusals, so that no fault allows a call.
  *
  * @param deadlineMs time limit of the handler
  */
@@ -70,9 +70,9 @@ async function handleEvent(
 }
 
 /** Returns the answer in the form that the client expects. An invalid answer becomes a refusal. */
-function checkAnswer({ exit, stdout, stderr, onDelivered: given }: HookAnswer): HookAnswer {
+function checkAnswer({ exit, stdout, stderr, onDelivered }: HookAnswer): HookAnswer {
   if (exit === 0 && typeof stdout === 'string')
-    return { exit, stdout, stderr: '', ...(given && { onDelivered: given }) };
+    return { exit, stdout, stderr: '', ...(onDelivered && { onDelivered }) };
   if (exit === 2 && typeof stderr === 'string' && stderr.trim() !== '') return { exit, stdout: '', stderr };
   return faultAnswer(exit === 2 ? 'no reason was given' : 'the answer is invalid');
 }

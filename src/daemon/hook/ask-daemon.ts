@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Env } from '../../base/user-folders.ts';
 import { daemonFolder } from '../daemon-folder.ts';
-import { encodeHeader } from '../package-files.ts';
+import { encodeHeader } from '../header-text.ts';
 import { takeParts } from './answer-frame.ts';
 
-/** No daemon answered: none is running, it is closing, or it exited. `hasStarted`: it may have started the work. */
+/** Thrown if no daemon answered: none runs, or it ends. `hasStarted`: true if it may have started the work. */
 export class NoDaemon extends Error {
   override readonly name = 'NoDaemon';
   readonly hasStarted: boolean;
@@ -92,7 +92,7 @@ async function withoutParts(response: IncomingMessage, onPart: (bytes: Buffer) =
   return rest;
 }
 
-/** The variables that hooks read, without those whose names mark a secret. */
+/** The environment variables that hooks read, encoded for headers, without those whose names suggest a secret. */
 const passedVariables = (env: Env): string[] =>
   Object.entries(env).flatMap(([name, value]) =>
     /^(HOPGATE|CLAUDE|CODEX)_/.test(name) && !/TOKEN|KEY|SECRET|PASSWORD/.test(name) && value !== undefined

@@ -49,7 +49,7 @@ function programOf(pid: number): string {
   }
 }
 
-/** A process and its ancestors, itself first; empty if the kernel does not report them (not Linux). */
+/** A process, followed by its ancestors; empty if the kernel does not report them (not Linux). */
 export function ancestry(pid: number): readonly (ProcessMark & { readonly isWrapper: boolean })[] {
   const line: Stat[] = [];
   for (let next = pid; next > 1 && line.length < 64; ) {
@@ -68,8 +68,8 @@ export function clientProcess(line: ReturnType<typeof ancestry>): ProcessMark | 
 }
 
 /**
- * The environment that a process was started with, from the kernel: later actions of the process, such as reading a
- * repository's settings, do not change it. Null if this process has exited or belongs to another user.
+ * The environment with which a process was started, from the kernel. Nothing that the process does later changes it,
+ * such as reading a repository's settings. null if the process has exited or belongs to another user.
  */
 export function environmentOf(process: ProcessMark): Env | null {
   try {

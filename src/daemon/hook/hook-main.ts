@@ -3,6 +3,6 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { stateHome } from '../../base/user-folders.ts';
 
-// A compile cache in a folder that only this user can write; set before any large module is loaded.
+// The compile cache is in a folder that only this user can write. It is set before any large module is loaded.
 enableCompileCache(join(stateHome(process.env), 'compile-cache'));
 void import('./hook-process.ts').then(({ runHookProcess }) => runHookProcess(process.argv.slice(2), process.env));

@@ -4,10 +4,10 @@ import type { Env } from '../../base/user-folders.ts';
 import { runCommand } from '../run-command.ts';
 import { type DecodedFrame, decodeFrame } from './answer-frame.ts';
 
-/** Shorter than the time that client programs give a hook. */
+/** Time limit in milliseconds; shorter than the limit of client programs for a hook. */
 const DEADLINE_MS = 8_000;
 const MAX_INPUT = 32 << 20;
-/** A process that answers without the daemon reads the store's whole write-ahead log, so it must stay short. */
+/** Maximum size of the store's write-ahead log, in pages: a process without the daemon reads all of it. */
 const CHECKPOINT_PAGES = 128;
 
 /**

@@ -11,7 +11,7 @@ import { entryFile, packageFolder } from '../package-files.ts';
 import { launcherFile } from '../run-command.ts';
 import { socketOf, tokenFileOf } from './ask-daemon.ts';
 
-/** Shorter than the time limit of client programs for a hook, which is at least 10 s. */
+/** Time limit in milliseconds; shorter than the limit of client programs for a hook, which is at least 10 s. */
 const DEADLINE_MS = 8_000;
 
 export interface Launcher {
@@ -33,7 +33,10 @@ export function hookCommand(client: string, env: Env): string {
   return `${quoteShell(file)} ${quoteShell(client)}; s=$?; [ $s -eq 0 ] && exit 0; [ $s -eq 2 ] || ${otherwise}; exit 2`;
 }
 
-/** Writes the script that client programs run, and compiles its client if there is a C compiler. Idempotent. */
+/**
+ * Writes the script that client programs run, and compiles the client that it uses if there is a C compiler.
+ * Idempotent.
+ */
 export function installLauncher(env: Env, log: (line: string) => void = () => {}): Launcher {
   const folder = ensurePrivateDir(join(stateHome(env), 'bin'));
   const compiled = compiledClient(folder, env, log);

@@ -37,9 +37,9 @@ export interface TextTurnsOptions {
 
 /**
  * Shows a session to an agent as turns of text. The agent answers in lines such as `> open cabinet 1`, `> bell joe
- * "…"` or `> hop-out "…"`. Each line is an ordinary call of the session. Text that arrives between two turns, from the world and
- * from others, is delivered in the order of arrival, each part with its source. A bell to the sender of a whistle
- * answers the whistle.
+ * "…"` or `> hop-out "…"`. Each line is an ordinary call of the session. Text that arrives between two turns, from the
+ * world and from others, is delivered in the order of arrival, each part with its source. A bell to the sender of a
+ * whistle answers the whistle.
  *
  * @example
  * const turns = textTurns(agentSession(session));

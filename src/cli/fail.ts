@@ -27,7 +27,7 @@ export function fail(io: Io, error: unknown): void {
 /** Maximum number of characters of a printed line; a longer one, such as a huge argument, loses its middle. */
 const MAX_CHARS = 2000;
 
-/** Shortens each line separately, because a report has several. */
+/** Shortens each line of a text separately. */
 const shorten = (text: string): string =>
   text
     .split('\n')

@@ -1,4 +1,4 @@
-/** Calls back one time at SIGINT (Ctrl-C), SIGTERM or SIGHUP. Returns a function that stops listening. */
+/** Calls `act` at the first SIGINT (Ctrl-C), SIGTERM and SIGHUP. Returns a function that stops listening. */
 export function onSignal(act: () => void): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.once(signal, act);

@@ -6,8 +6,8 @@ import { nearestName } from '../spec/names.ts';
 import { CliError, type Io } from './io.ts';
 
 /**
- * Opens a root's evidence for `use`, and closes it afterwards. Returns `none` if no session has been opened yet. A
- * command that only reads also works on a state folder that it cannot write.
+ * Opens a root's evidence for `use`, and closes it afterwards. Returns `none` if no session has been opened yet.
+ * Reading also works on a state folder that this process cannot write.
  *
  * @param access `write` if `use` changes the evidence
  */
@@ -55,7 +55,7 @@ export function findSession(sessions: readonly SessionSummary[], id: string): Se
   if (begun.length > 1)
     throw new CliError(
       'ambiguous-session',
-      `"${id}" begins ${begun.length} sessions: ${begun.map(({ sessionId }) => sessionId).join(', ')}`,
+      `${begun.length} sessions have an id that begins with "${id}": ${begun.map(({ sessionId }) => sessionId).join(', ')}`,
       'Write more of the id.',
     );
   const near = nearestName(id, ids);

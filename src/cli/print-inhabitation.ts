@@ -13,8 +13,8 @@ import { CliError, type Io, paint, usageError } from './io.ts';
 import { printTable } from './table.ts';
 
 /**
- * Judges demands P-1 to P-6 of a session by a transcript: the named one, or else the one recorded with the evidence, or
- * else an empty one.
+ * Judges demands P-1 to P-6 of a session by a transcript: the named file, else the recorded transcript, else an empty
+ * one.
  *
  * @throws CliError `unreadable` if the named transcript cannot be read; `no-pin` if the pinned specs of the session are
  *   missing or changed.
@@ -31,12 +31,12 @@ export async function inhabitationOf(
     throw new CliError('no-pin', pin, 'Without it, the text that the agent had to be shown is unknown.');
   const entries = await Array.fromAsync(store.entries(session.sessionId), ({ entry }) => entry);
   const recorded = readTranscript(io, session.sessionId, root, file);
-  const transcript = file === undefined ? withUnhooked(io, session.sessionId, root, recorded) : recorded;
+  const transcript = file === undefined ? withCallsWithoutHook(io, session.sessionId, root, recorded) : recorded;
   return judgeInhabitation(transcript, pin.specs, entries);
 }
 
 /** Appends the calls that the client's own transcript reports and no hook reported. */
-function withUnhooked(io: Io, sessionId: string, root: string, recorded: Transcript): Transcript {
+function withCallsWithoutHook(io: Io, sessionId: string, root: string, recorded: Transcript): Transcript {
   const last = recorded.items.at(-1);
   if (last === undefined) return recorded;
   const more = callsWithoutHook(root, io.env, sessionId, recorded).map((item, index) => ({
@@ -59,7 +59,7 @@ function readTranscript(io: Io, sessionId: string, root: string, file: string | 
 
 const STYLE = { holds: 'green', fails: 'red', 'not-applicable': 'dim' } as const;
 /** Maximum number of findings to print for one demand; `--json` has more. */
-const TOLD = 3;
+const MAX_FINDINGS = 3;
 const WIDTH = 120;
 
 export function printInhabitation(io: Io, judged: readonly DemandVerdict[]): void {
@@ -68,13 +68,13 @@ export function printInhabitation(io: Io, judged: readonly DemandVerdict[]): voi
     const first = [id, title, score === undefined ? word : `${word} (${score})`];
     if (findings.length === 0) return [[...first, '', '']];
     const rows = findings
-      .slice(0, TOLD)
+      .slice(0, MAX_FINDINGS)
       .map(({ item, seq, reason }, index) => [
         ...(index === 0 ? first : ['', '', '']),
         item === null ? (seq === null ? '' : `seq ${seq}`) : `item ${item}`,
         excerpt(reason, WIDTH),
       ]);
-    const more = findings.length - TOLD;
+    const more = findings.length - MAX_FINDINGS;
     return more > 0 ? [...rows, ['', '', '', '', `and ${more} more`]] : rows;
   });
   printTable(io, ['', 'demand', 'verdict', 'where', 'why'], rows);

@@ -56,7 +56,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<0 | 1 | 2
   return io.exitCode;
 }
 
-/** The commands that a command line may name: `check …`, `help check`, `complete -- check …`; all for `man`. */
+/** The commands that a command line may name: `check …`, `help check`, `complete -- check …`; undefined means all. */
 function commandsIn(argv: readonly string[]): readonly string[] | undefined {
   const words = argv.filter((word) => !word.startsWith('-')).slice(0, 2);
   return words[0] === 'man' ? undefined : words;

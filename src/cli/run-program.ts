@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** Runs a short read-only program and returns its output; null if the program is missing or failed. */
+/** Runs a program for at most 10 s and returns its output; null if the program is missing or fails. */
 export type RunProgram = (
   program: string,
   args: readonly string[],

@@ -59,7 +59,7 @@ export const telemetryOption = (): Option =>
     'send spans to the OpenTelemetry provider of this process; with the word contents, arguments and results, too',
   ).choices(['contents']);
 
-/** The option in the form in which `openSession` takes it. */
+/** The value of `--telemetry`, as the option `telemetry` of `openSession`. */
 export const telemetryOf = (telemetry: boolean | 'contents' | undefined): boolean | { readonly contents: true } =>
   telemetry === 'contents' ? { contents: true } : (telemetry ?? false);
 

@@ -1,6 +1,6 @@
 'use strict';
 
-// Starts the command line from its TypeScript files. An old Node refuses such a file by its name, before any check in
-// it, so that this file has to come first.
+// Starts the command line from its TypeScript files. An old Node refuses a TypeScript file by its name, before any
+// check in it could run, so the check is in a file of its own.
 require('./check-node.cjs');
 import('./main.ts');

@@ -14,7 +14,7 @@ const WIDE =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
 
 /** Minimum width of a column that is wrapped. */
-const NARROWEST = 8;
+const MIN_COLUMN = 8;
 const GAP = 2;
 
 /**
@@ -22,7 +22,7 @@ const GAP = 2;
  * columns are wrapped so that the table fits. Cells may contain styles; a styled cell is not wrapped. The caller must
  * escape other control characters (see {@link escapeInvisible}).
  *
- * @example table(io, ['id', 'at'], [['a', 'now']]) // "id  at\na   now"
+ * @example formatTable(io, ['id', 'at'], [['a', 'now']]) // "id  at\na   now"
  */
 export function formatTable(io: Io, head: readonly string[], rows: readonly (readonly string[])[]): string {
   const styled = [head.map((cell) => paint(io, 'dim', escapeInvisible(cell))), ...rows];
@@ -42,19 +42,19 @@ export const printTable = (...table: Parameters<typeof formatTable>): void => pr
 export const terminalColumns = ({ stdout }: Io, otherwise = 120): number =>
   'columns' in stdout && typeof stdout.columns === 'number' && stdout.columns > 0 ? stdout.columns : otherwise;
 
-/** The widths of the columns: those of their cells, or less for the widest ones if there is not enough room. */
-function columnWidths(rows: readonly (readonly string[])[], columns: number, room: number): number[] {
+/** The width of each column: that of its widest cell, or less for the widest columns if the terminal is too narrow. */
+function columnWidths(rows: readonly (readonly string[])[], columns: number, available: number): number[] {
   const longest = (column: number, of: (cell: string) => number): number =>
     Math.max(0, ...rows.map((row) => of(row[column] ?? '')));
   const each = Array.from({ length: columns }, (_, column) => column);
   const widths = each.map((column) => longest(column, textWidth));
   const least = each.map((column) =>
     Math.max(
-      NARROWEST,
+      MIN_COLUMN,
       longest(column, (cell) => (isStyled(cell) ? textWidth(cell) : 0)),
     ),
   );
-  let excess = widths.reduce((sum, one) => sum + one, GAP * (columns - 1)) - room;
+  let excess = widths.reduce((sum, width) => sum + width, GAP * (columns - 1)) - available;
   while (excess > 0) {
     const widest = each
       .filter((column) => widths[column]! > least[column]!)
@@ -91,16 +91,16 @@ export function wrapText(text: string, room: number): string[] {
     }
     line += word;
     while (textWidth(line.trimEnd()) > room) {
-      const head = start(line, room);
+      const head = headOf(line, room);
       lines.push(head);
       line = line.slice(head.length);
     }
   }
-  return [...lines, line.trimEnd()].filter((one) => one !== '');
+  return [...lines, line.trimEnd()].filter((each) => each !== '');
 }
 
 /** As much of a text as fits into `room` columns, and at least one character. */
-function start(text: string, room: number): string {
+function headOf(text: string, room: number): string {
   let head = '';
   for (const char of text) {
     if (head !== '' && textWidth(head + char) > room) break;

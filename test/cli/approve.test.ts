@@ -200,7 +200,7 @@ describe('the text of an approval request', () => {
     const id = await ask(on, deploy({ 'src/new.txt': sha256('brand new\n') }));
     const { out } = await on.run('approve', String(id));
     expect(out.split('\n')).toContain('+brand new');
-    expect(out).toContain('the diff is not whole: 51 more new files are not shown');
+    expect(out).toContain('the diff is incomplete: 51 more new files are not shown');
   }, 60_000);
 
   it('does not run programs that the repository names', async () => {
@@ -222,7 +222,7 @@ describe('the text of an approval request', () => {
     const id = await ask(on, deploy({ 'src/a.js': sha256('two\n') }));
     const { out } = await on.run('approve', String(id));
     expect(out).toContain('+two');
-    expect(out).not.toContain('the diff is not whole');
+    expect(out).not.toContain('the diff is incomplete');
     expect(existsSync(mark) ? readFileSync(mark, 'utf8') : '').toBe('');
   });
 
@@ -236,7 +236,7 @@ describe('the text of an approval request', () => {
   it('says why there is no diff', async () => {
     const on = machine();
     const id = await ask(on, deploy({ 'src/a.txt': 'x' }));
-    expect((await on.run('approve', String(id))).out).toMatch(/the diff is not whole: .* has no \.git/);
+    expect((await on.run('approve', String(id))).out).toMatch(/the diff is incomplete: .* has no \.git/);
   });
 });
 
@@ -294,7 +294,7 @@ describe('an answer of the operator', () => {
     const other = join(folder(), 'token');
     writeFileSync(other, `hopgate-operator-${'0'.repeat(64)}\n`, { mode: 0o600 });
     const wrong = await on.run('approve', id, '--yes', '--token-file', other);
-    expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining(`It lies in ${file}`) });
+    expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining(`The token is in ${file}`) });
     expect((await on.run('approve', id, '--yes', '--token-file', file)).code).toBe(0);
     chmodSync(file, 0o644);
     expect(await on.run('approve', id, '--yes')).toMatchObject({ code: 1, err: expect.stringContaining('chmod 600') });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type DoctorContext, examine } from '../../src/cli/doctor/examine.ts';
+import { type DoctorContext, examineMachine } from '../../src/cli/doctor/examine-machine.ts';
 import { type Io, processIo } from '../../src/cli/io.ts';
 import { runProgram } from '../../src/cli/run-program.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
@@ -24,7 +24,7 @@ async function finding(
   env: Io['env'] = {},
 ) {
   const { root, env: world } = machine(files);
-  const findings = await examine(root, io({ ...world, ...env }), { ...works, ...without });
+  const findings = await examineMachine(root, io({ ...world, ...env }), { ...works, ...without });
   return findings.find((it) => it.name === name);
 }
 
@@ -103,7 +103,7 @@ describe('doctor', () => {
       chmodSync(file, 0o755);
     const world = { ...env, PATH: [join(tools, 'sdk/bin'), shims, env['PATH']].join(':') };
     await acceptConfig(root, world);
-    const findings = await examine(root, io(world), works);
+    const findings = await examineMachine(root, io(world), works);
     const by = Object.fromEntries(findings.map((it) => [it.name, it]));
     expect(by['tool']).toMatchObject({
       status: 'ok',
@@ -133,7 +133,7 @@ describe('doctor', () => {
     const pnpm = join(tools, 'bin/pnpm');
     const world = { ...env, PATH: [join(tools, 'bin'), env['PATH']].join(':') };
     await acceptConfig(root, world);
-    const found = async () => (await examine(root, io(world), works)).find(({ name }) => name === 'pnpm');
+    const found = async () => (await examineMachine(root, io(world), works)).find(({ name }) => name === 'pnpm');
     chmodSync(pnpm, 0o755);
     expect(await found()).toMatchObject({
       status: 'missing',
@@ -182,7 +182,7 @@ describe('doctor', () => {
     });
     const world = { ...env, HOME: home };
     await acceptConfig(root, world);
-    const findings = await examine(root, io(world), works);
+    const findings = await examineMachine(root, io(world), works);
     expect(findings.filter(({ name }) => name === 'cache').map(({ found }) => found)).toEqual([
       'the sandbox does not show ~/go/pkg/mod',
       'the sandbox does not show ~/.gradle',
@@ -237,7 +237,7 @@ describe('doctor', () => {
 
   it('names the settings that an untrusted configuration file cannot enable', async () => {
     const found = await finding('hopgate.yaml', { 'hopgate.yaml': 'test: [{run: [make]}]\n' });
-    expect(found).toMatchObject({ status: 'missing', without: 'It only narrows; left out: test.' });
+    expect(found).toMatchObject({ status: 'missing', without: 'It can only restrict the specs; left out: test.' });
   });
 
   it('exits with 1 if no session could start', async () => {

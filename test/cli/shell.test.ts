@@ -188,9 +188,9 @@ describe('the words of a typed line', () => {
   ])('are one argument after bash: %s', (line, words) => expect(parseLine(line).words).toEqual(words));
 
   it('may be one JSON object, but not of a verb with options', () => {
-    expect(parseLine(`edit {"path":"a","old":"x\\ny","new":""}`).given).toEqual({ path: 'a', old: 'x\ny', new: '' });
-    expect(parseLine('bash {"command":"ls"}').given).toEqual({ command: 'ls' });
-    expect(parseLine('bash { ls; }').given).toBeUndefined();
+    expect(parseLine(`edit {"path":"a","old":"x\\ny","new":""}`).json).toEqual({ path: 'a', old: 'x\ny', new: '' });
+    expect(parseLine('bash {"command":"ls"}').json).toEqual({ command: 'ls' });
+    expect(parseLine('bash { ls; }').json).toBeUndefined();
     expect(parseLine('hop {"to":"edit"}')).toMatchObject({ words: ['{to:edit}'] });
   });
 

@@ -62,8 +62,8 @@ async function people(root: string, env: { readonly [name: string]: string }) {
   return {
     store,
     async end() {
-      await joe.ended();
-      await desk.ended();
+      await joe.end();
+      await desk.end();
       await helper.detach();
       await store.close();
     },

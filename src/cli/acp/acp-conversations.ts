@@ -7,8 +7,8 @@ import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
 import { withStore } from '../open-store.ts';
 
-/** A file of the state folder. It contains none of the conversation's text, which the inner agent stores. */
-interface Kept extends AcpConversation {
+/** The content of a conversation's file in the state folder. The inner agent itself stores the conversation's text. */
+interface ConversationFile extends AcpConversation {
   /** The program of the inner agent and its arguments: another agent cannot continue the conversation. */
   readonly command: readonly string[];
 }
@@ -16,7 +16,7 @@ interface Kept extends AcpConversation {
 /** The conversations of one inner agent in a repository, each in a file named for its session. */
 export function acpConversations(io: Io, root: string, command: readonly string[]): AcpConversations {
   const folder = join(ensureStateDir(root, io.env), 'acp');
-  const mine = JSON.stringify(command);
+  const ownCommand = JSON.stringify(command);
   return {
     keep(conversation) {
       writeRecord(join(ensurePrivateDir(folder), `${conversation.session}.json`), { ...conversation, command });
@@ -25,17 +25,19 @@ export function acpConversations(io: Io, root: string, command: readonly string[
       const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : [];
       const stored = new Map(
         files
-          .map((name) => readRecord<Kept>(join(folder, name)))
-          .filter((one) => one !== null && JSON.stringify(one.command) === mine)
-          .map((one) => [one!.session, one!]),
+          .map((name) => readRecord<ConversationFile>(join(folder, name)))
+          .filter((stored) => stored !== null && JSON.stringify(stored.command) === ownCommand)
+          .map((stored) => [stored!.session, stored!]),
       );
       if (stored.size === 0) return [];
       const sessions = await withStore(root, io.env, [], (store) => store.sessions());
       return sessions
         .filter(({ closed, erased, archived }) => !closed && !erased && !archived)
         .flatMap(({ sessionId: session, lastAt: updatedAt, name }) => {
-          const one = stored.get(session);
-          return one ? [{ session, inner: one.inner, cwd: one.cwd, updatedAt, name }] : [];
+          const conversation = stored.get(session);
+          if (!conversation) return [];
+          const { inner, cwd } = conversation;
+          return [{ session, inner, cwd, updatedAt, name }];
         });
     },
   };

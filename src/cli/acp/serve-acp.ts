@@ -13,7 +13,7 @@ import { ensureStateDir } from '../../project/state-dir.ts';
 import { type Io, printRemark } from '../io.ts';
 import type { McpCommand } from '../mcp/mcp-command.ts';
 import { openAgent } from '../mcp/open-agent.ts';
-import { shownDiff } from '../mcp/serve-mcp.ts';
+import { diffForWindow } from '../mcp/serve-mcp.ts';
 import { sessionReading } from '../mcp/session-reading.ts';
 import { rootOf } from '../shared-options.ts';
 import { acpConversations } from './acp-conversations.ts';
@@ -58,7 +58,7 @@ async function openServed(
 ): Promise<OpenedSession> {
   const stateDir = ensureStateDir(root, io.env);
   const inEditor = askHereOrElsewhere('approver', { stateDir, root }, async (request, signal) => {
-    const diff = await shownDiff(io, request, root);
+    const diff = await diffForWindow(io, request, root);
     return askPermission(editor, request.sessionId, request, { diff }, signal).catch((error: Error) => {
       if (!signal.aborted) printRemark(io, `the editor could not ask for the approval: ${error.message}`);
       return false;

@@ -40,7 +40,7 @@ export async function withNode<T>(
   const stop = onSignal(() => ended.abort(CANCELLED));
   try {
     return await work(
-      async (...run) => (nearest.server === null ? endedWithWait(await nearest.send(...run)) : nearest.send(...run)),
+      async (...run) => (nearest.server === null ? withServerRemedy(await nearest.send(...run)) : nearest.send(...run)),
       ended.signal,
     );
   } finally {
@@ -49,8 +49,8 @@ export async function withNode<T>(
   }
 }
 
-/** Without a server, a run ends when its caller stops waiting; the answer says so. */
-function endedWithWait(reply: RunReply): RunReply {
+/** Without a server, a run ends when its caller stops waiting; the reply then says so and recommends a server. */
+function withServerRemedy(reply: RunReply): RunReply {
   if (reply.ok || reply.error.code !== 'wait-ended') return reply;
   const error = {
     code: 'timed-out' as const,
@@ -61,7 +61,7 @@ function endedWithWait(reply: RunReply): RunReply {
 }
 
 /** A reply as text for a person. */
-export function shownReply(reply: RunReply): string {
+export function replyText(reply: RunReply): string {
   if (!reply.ok)
     return `${reply.error.code}: ${escapeInvisible(reply.error.message)} (${escapeInvisible(reply.error.remedy)})`;
   const text = typeof reply.response === 'string' ? reply.response : JSON.stringify(reply.response, null, 2);

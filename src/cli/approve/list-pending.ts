@@ -14,7 +14,7 @@ export function listPending(io: Io, items: readonly PendingItem[], elsewhere: nu
       timeSince(item.pending.askedAt),
       excerpt(item.pending.request.agent, 20),
       approvalTitle(item.pending.request),
-      standingOf(item),
+      answerInWords(item),
       ...(roots.size > 1 ? [escapeInvisible(item.pending.root)] : []),
       excerpt(item.pending.request.reason, 60),
     ]);
@@ -37,7 +37,7 @@ export const pendingJson = ({ pending, answer, stateDir }: PendingItem) => ({
   stateDir,
 });
 
-const standingOf = ({ answer }: PendingItem): string => {
+const answerInWords = ({ answer }: PendingItem): string => {
   if (answer === null) return 'none yet';
   return answer.verdict === 'no' ? 'no' : `approved by ${excerpt(answer.by, 20)}, not used yet`;
 };

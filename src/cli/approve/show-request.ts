@@ -32,12 +32,12 @@ export async function showRequest(io: Io, request: ApprovalRequest, root: string
       print(io, paintLine(io, escapeInvisible(line.replaceAll('\t', '    '))));
   }
   if (diff.problem !== null)
-    print(io, paint(io, 'yellow', `  the diff is not whole: ${escapeInvisible(diff.problem)}`));
+    print(io, paint(io, 'yellow', `  the diff is incomplete: ${escapeInvisible(diff.problem)}`));
 }
 
 /**
  * The diff to show for a request; null if nothing differs. The diff is not limited to the session's own changes: a
- * sub-agent's edits belong to another session, and earlier changes in the tree are shipped with the rest.
+ * sub-agent's edits belong to another session, and earlier changes in the tree are shipped too.
  */
 export async function diffFor(request: ApprovalRequest, root: string): Promise<TreeDiff | null> {
   if (request.action.kind !== 'hop') return null;

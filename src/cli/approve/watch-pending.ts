@@ -3,7 +3,7 @@ import type { PendingItem } from '../../operator/pending-items.ts';
 import { type Io, paint, print } from '../io.ts';
 
 /** The interval between checks for new requests, in milliseconds. */
-const EVERY = 500;
+const POLL_MS = 500;
 
 /** Asks about each new request one time. Ends at the end of the terminal's input or at Ctrl-C. */
 export async function watchPending(
@@ -11,15 +11,15 @@ export async function watchPending(
   items: () => readonly PendingItem[],
   ask: (item: PendingItem) => Promise<unknown>,
 ): Promise<void> {
-  const seen = new Set<string>();
+  const asked = new Set<string>();
   print(io, paint(io, 'dim', 'Waiting for requests; Ctrl-C ends this.'));
   while (!io.stdin.readableEnded && !io.stdin.destroyed) {
-    const next = items().find(({ pending, answer }) => answer === null && !seen.has(pending.request.hash));
-    if (next === undefined) await sleep(EVERY);
+    const next = items().find(({ pending, answer }) => answer === null && !asked.has(pending.request.hash));
+    if (next === undefined) await sleep(POLL_MS);
     else {
       print(io);
       await ask(next);
-      seen.add(next.pending.request.hash);
+      asked.add(next.pending.request.hash);
     }
   }
 }

@@ -12,12 +12,12 @@ export interface ClaudeCommand extends ClientCommand {
 export function parseClaudeCommand(words: readonly string[]): ClaudeCommand {
   const { own, args: rest } = parseClientCommand('claude', words);
   const { args, settings } = withoutSettings(rest);
-  refuseWhatOpens(args);
-  return { ...own, continued: continuedIn(args), args, settings };
+  refuseOptions(args);
+  return { ...own, continued: continuedConversation(args), args, settings };
 }
 
 /** The conversation that `--continue` or `--resume ID` continues. */
-function continuedIn(args: readonly string[]): ContinuedConversation | null {
+function continuedConversation(args: readonly string[]): ContinuedConversation | null {
   for (const [at, word] of args.entries()) {
     if (word === '--') return null;
     const [name, joined] = splitOption(word);
@@ -45,8 +45,8 @@ function withoutSettings(words: readonly string[]): {
   return { args, settings };
 }
 
-/** Claude Code's options that disable all hooks or escape this session. */
-const OPENS: { readonly [option: string]: string } = {
+/** Claude Code's options that disable its hooks or work outside of this session, each with the reason to refuse it. */
+const REFUSED_OPTIONS: { readonly [option: string]: string } = {
   '--bare': 'switches every hook off',
   '--safe-mode': 'switches every hook and plugin off',
   '--strict-mcp-config': "leaves out hopgate's tools",
@@ -67,7 +67,7 @@ const OTHER_COMMANDS: ReadonlySet<string> = new Set([
   ...['plugins', 'purge', 'respawn', 'rm', 'setup-token', 'stop', 'kill', 'ultrareview', 'update', 'upgrade'],
 ]);
 
-function refuseWhatOpens(args: readonly string[]): void {
+function refuseOptions(args: readonly string[]): void {
   const [first = ''] = args;
   if (OTHER_COMMANDS.has(first))
     throw usageError(`"claude ${first}" runs no agent in a session`, `Run it without hopgate: claude ${first}.`);
@@ -76,7 +76,7 @@ function refuseWhatOpens(args: readonly string[]): void {
     const [long] = splitOption(word);
     // Short options can be combined, and a value can directly follow the last one.
     const name = /^-[pchv]*w/.test(word) ? '-w' : long;
-    const why = Object.hasOwn(OPENS, name) ? OPENS[name] : undefined;
+    const why = Object.hasOwn(REFUSED_OPTIONS, name) ? REFUSED_OPTIONS[name] : undefined;
     if (why) throw usageError(`Claude Code's ${name} ${why}`, `Leave ${name} out.`);
   }
 }

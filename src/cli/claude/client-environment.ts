@@ -27,11 +27,11 @@ export const clientEnvironment = (env: Io['env'], session: string, root: string,
 });
 
 /**
- * The same variables as an `env` setting. A repository's settings, which a clone can bring, can also set variables.
- * Those override the environment that the program was started with; settings on the command line override both. An
- * empty variable counts as unset.
+ * The variables above with their values, as an `env` setting for Claude Code's command line. A cloned repository can
+ * contain settings whose variables override the environment of the program; settings on the command line override
+ * both. An empty variable counts as unset.
  */
-export const pinnedVariables = (held: Io['env']): { readonly [name: string]: string } =>
+export const pinnedVariables = (env: Io['env']): { readonly [name: string]: string } =>
   Object.fromEntries(
-    [...STEERING, ...SWITCHES].map((name) => [name, name === 'HOME' ? homeFolder(held) : (held[name] ?? '')]),
+    [...STEERING, ...SWITCHES].map((name) => [name, name === 'HOME' ? homeFolder(env) : (env[name] ?? '')]),
   );

@@ -47,12 +47,12 @@ export const hasFiles = (folder: string, files: PluginFiles): boolean =>
 
 /** Writes a folder of files, and moves it into place by a rename. */
 export function writeFolder(folder: string, files: PluginFiles): void {
-  const made = `${folder}.${process.pid}`;
-  rmSync(made, { recursive: true, force: true });
+  const temporary = `${folder}.${process.pid}`;
+  rmSync(temporary, { recursive: true, force: true });
   for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(made, path)), { recursive: true, mode: 0o700 });
-    writeFileSync(join(made, path), text, { mode: 0o600 });
+    mkdirSync(dirname(join(temporary, path)), { recursive: true, mode: 0o700 });
+    writeFileSync(join(temporary, path), text, { mode: 0o600 });
   }
   rmSync(folder, { recursive: true, force: true });
-  renameSync(made, folder);
+  renameSync(temporary, folder);
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { claudeFolder } from '../../base/user-folders.ts';
 import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
-import { type ClientEnd, leftAtOnce, mainConversation, showEnd } from '../client/client-end.ts';
+import { type ClientEnd, quitAtOnce, mainConversation, showEnd } from '../client/client-end.ts';
 import type { Io } from '../io.ts';
 import { missingHooksIn } from './list-missing-hooks.ts';
 
@@ -10,7 +10,7 @@ import { missingHooksIn } from './list-missing-hooks.ts';
  * missing.
  */
 export function showClaudeEnd(io: Io, end: ClientEnd): void {
-  const missingHooks = leftAtOnce(end, join(claudeFolder(io.env), 'projects')) ? [] : missingHooksOf(end);
+  const missingHooks = quitAtOnce(end, join(claudeFolder(io.env), 'projects')) ? [] : missingHooksOf(end);
   io.exitCode = (end.code === 0 && missingHooks.length > 0 ? 1 : end.code) as Io['exitCode'];
   const main = mainConversation(end);
   showEnd(io, end, missingHooks, ['claude', ...(main === null ? [] : ['--resume', main])]);
@@ -23,6 +23,6 @@ function missingHooksOf(end: ClientEnd): readonly string[] {
       "none of hopgate's hooks was called: the agent's own tools were neither checked nor observed. Run hopgate doctor.",
     ];
   const noticed = end.conversations.flatMap(missingHooksIn).flatMap(({ at, text }) => (at >= end.begun ? [text] : []));
-  const past = callsWithoutHookWarning('Claude Code', end.callsWithoutHook);
-  return [...noticed, ...(past === null ? [] : [past])];
+  const bypassed = callsWithoutHookWarning('Claude Code', end.callsWithoutHook);
+  return [...noticed, ...(bypassed === null ? [] : [bypassed])];
 }

@@ -15,11 +15,11 @@ interface StatusLine {
 /** Interval in seconds at which Claude Code prints the line again without an event: a new request may be waiting. */
 const REFRESH_SECONDS = 5;
 
-const begin = (env: Io['env']): string => `${quoteShell(launcherFile(env))} line`;
+const commandStart = (env: Io['env']): string => `${quoteShell(launcherFile(env))} line`;
 
 /** True if hopgate wrote this setting. */
 export const isOurStatusLine = (stated: unknown, env: Io['env']): boolean =>
-  isStatusLine(stated) && stated.command.startsWith(begin(env));
+  isStatusLine(stated) && stated.command.startsWith(commandStart(env));
 
 const isStatusLine = (stated: unknown): stated is StatusLine =>
   isObject(stated) && (stated as Partial<StatusLine>).type === 'command' && typeof stated['command'] === 'string';
@@ -31,8 +31,8 @@ const isStatusLine = (stated: unknown): stated is StatusLine =>
 export function withStatusLine(own: unknown, env: Io['env']): StatusLine {
   if (isOurStatusLine(own, env)) return own as StatusLine;
   if (!isStatusLine(own) || own.command.trim() === '')
-    return { type: 'command', command: begin(env), refreshInterval: REFRESH_SECONDS };
-  return { ...own, command: `${begin(env)} '' ${quoteShell(own.command)}` };
+    return { type: 'command', command: commandStart(env), refreshInterval: REFRESH_SECONDS };
+  return { ...own, command: `${commandStart(env)} '' ${quoteShell(own.command)}` };
 }
 
 /** The status line of the user's own settings; undefined without one. The settings of a repository are ignored. */

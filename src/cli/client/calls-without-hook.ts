@@ -17,8 +17,8 @@ import type { Json } from '../../spec/types.ts';
 import type { Io } from '../io.ts';
 
 /**
- * Calls that Claude Code's or Codex's own transcript reports for a session, but that no hook reported: they bypassed
- * the session. Known only while the client keeps that transcript.
+ * The calls of a session that Claude Code's or Codex's own transcript contains and that no hook reported: they bypassed
+ * the session. Empty if the client has deleted its transcript.
  *
  * @param recorded the transcript that the hooks recorded
  */
@@ -28,18 +28,18 @@ export function callsWithoutHook(
   sessionId: string,
   recorded: Transcript,
 ): readonly Item[] {
-  const records = ConversationFiles.existing(root, env)?.all() ?? [];
-  const mine = records.filter((record) => record.sessionId === sessionId);
-  const known = new Set(
+  const allRecords = ConversationFiles.existing(root, env)?.all() ?? [];
+  const records = allRecords.filter((record) => record.sessionId === sessionId);
+  const recordedIds = new Set(
     recorded.items.flatMap((item) => (item.kind === 'call' || item.kind === 'inner' ? [item.callId] : [])),
   );
   const begun = recorded.items[0]?.at ?? '';
-  const isNew = ({ id, at }: { readonly id: string; readonly at: string }) => at >= begun && !known.has(id);
-  const ofClaude = mine
+  const isNew = ({ id, at }: { readonly id: string; readonly at: string }) => at >= begun && !recordedIds.has(id);
+  const ofClaude = records
     .filter(({ conversation }) => conversation.client === 'claude-code')
-    .flatMap((record) => readClaudeTranscript(ownFile(record, records)).ran)
+    .flatMap((record) => readClaudeTranscript(transcriptFile(record, allRecords)).ran)
     .filter(isNew);
-  const files = mine.flatMap(({ conversation, notes }) =>
+  const files = records.flatMap(({ conversation, notes }) =>
     conversation.client === 'codex' && typeof notes['transcript'] === 'string' ? [notes['transcript']] : [],
   );
   const ofCodex = [...new Set(files)].flatMap(readRanCalls).filter(isNew);
@@ -69,14 +69,14 @@ function notReceived(ran: readonly RanCall[], recorded: Transcript, env: Io['env
   return ran.filter(({ tool, input }) => {
     // Codex writes `_` for `-` in the names that only a model sees.
     const key = keyOf(tool.replaceAll('-', '_'), input);
-    const left = received.get(key) ?? 0;
-    received.set(key, left - 1);
-    return left <= 0;
+    const remaining = received.get(key) ?? 0;
+    received.set(key, remaining - 1);
+    return remaining <= 0;
   });
 }
 
-/** The hooks' transcript of a session; an empty one if none exists. */
-export const recordedOf = (root: string, env: Io['env'], sessionId: string): Transcript =>
+/** The transcript that the hooks recorded for a session; an empty one if none exists. */
+export const recordedTranscript = (root: string, env: Io['env'], sessionId: string): Transcript =>
   valueOr(() => parseTranscript(readFileSync(transcriptPath(stateDir(root, env), sessionId), 'utf8')), {
     items: [],
     problems: [],
@@ -90,7 +90,7 @@ export function callsWithoutHookWarning(client: string, calls: readonly Item[]):
     : `${client} ran ${plural(calls.length, 'call')} that no hook reported (${[...tools].join(', ')}): they were neither checked nor observed.`;
 }
 
-function ownFile({ conversation, notes }: StoredConversation, records: readonly StoredConversation[]): string {
+function transcriptFile({ conversation, notes }: StoredConversation, records: readonly StoredConversation[]): string {
   const { id, agentId } = conversation;
   if (agentId === null) return String(notes['transcript'] ?? '');
   const main = records.find(({ conversation: other }) => other.agentId === null && other.id === id);

@@ -13,7 +13,7 @@ export interface ClientCommand {
   /** The word that follows the last `--approve`, if it is the client program's; null otherwise. */
   readonly afterApprove: string | null;
   /**
-   * The conversation that the client program continues; null if it begins one, or if its arguments do not say which.
+   * The conversation that the client program continues; null if it begins a new one, or if its arguments name none.
    */
   readonly continued: ContinuedConversation | null;
   /** The program to start; null if it is the one on the PATH. */
@@ -37,7 +37,7 @@ export function parseClientCommand(
   const approve: string[] = [];
   const on = new Set<string>();
   let afterApprove: string | null = null;
-  const known = ['--root', '--session', '--peripheral', '--approve', `--${name}`];
+  const options = ['--root', '--session', '--peripheral', '--approve', `--${name}`];
   let at = 0;
   for (; at < words.length; at++) {
     const word = words[at] ?? '';
@@ -47,7 +47,7 @@ export function parseClientCommand(
       continue;
     }
     const [option, joined] = splitOption(word);
-    if (!known.includes(option)) break;
+    if (!options.includes(option)) break;
     const value = joined ?? words[++at];
     afterApprove = option === '--approve' ? (words[at + 1] ?? null) : null;
     if (!value) throw usageError(`${option} needs a value`, `Write a value after ${option}.`);

@@ -5,16 +5,16 @@ import { shellWord } from '../../base/text.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
 import { type Io, printRemark } from '../io.ts';
-import { callsWithoutHook, recordedOf } from './calls-without-hook.ts';
-import { moveInWords } from './print-place.ts';
+import { callsWithoutHook, recordedTranscript } from './calls-without-hook.ts';
+import { describeProgress } from './print-place.ts';
 
 /** A client program's run in a session, as its hooks and its own transcript report it. */
 export interface ClientRun {
   readonly root: string;
   readonly sessionId: string;
-  /** ISO 8601. */
+  /** The start of the run, ISO 8601. */
   readonly begun: string;
-  /** The conversations of the session with an event since then. */
+  /** The conversations of the session with an event since `begun`. */
   readonly conversations: readonly StoredConversation[];
   /** Calls that ran in this session without a hook, according to the client's own transcript. */
   readonly callsWithoutHook: readonly Item[];
@@ -24,7 +24,7 @@ export interface ClientEnd extends ClientRun {
   readonly code: number;
   readonly before: SessionStatus;
   readonly after: SessionStatus;
-  /** True if no person was at its screen: `claude -p`, `codex exec`. */
+  /** True if the client ran without a person at its screen: `claude -p`, `codex exec`. */
   readonly isScript: boolean;
 }
 
@@ -35,7 +35,7 @@ export const clientRun = ({ env }: Io, root: string, sessionId: string, begun: s
   conversations: new ConversationFiles(root, env)
     .all()
     .filter((record) => record.sessionId === sessionId && record.events.some(({ at }) => at >= begun)),
-  callsWithoutHook: callsWithoutHook(root, env, sessionId, recordedOf(root, env, sessionId)),
+  callsWithoutHook: callsWithoutHook(root, env, sessionId, recordedTranscript(root, env, sessionId)),
 });
 
 /** The id of the main agent's conversation; null if there is none. */
@@ -47,7 +47,7 @@ export const mainConversation = ({ conversations }: Pick<ClientRun, 'conversatio
  *
  * @param transcripts the folder tree in which the client records its conversations
  */
-export const leftAtOnce = ({ isScript, conversations, begun }: ClientEnd, transcripts: string): boolean =>
+export const quitAtOnce = ({ isScript, conversations, begun }: ClientEnd, transcripts: string): boolean =>
   !isScript && conversations.length === 0 && !wroteSince(transcripts, begun);
 
 function wroteSince(folder: string, since: string): boolean {
@@ -80,7 +80,7 @@ export function showEnd(
     io.stderr.write(`${JSON.stringify(end)}\n`);
     return;
   }
-  printRemark(io, moveInWords(before, after));
+  printRemark(io, describeProgress(before, after));
   for (const missing of [missingHooks ?? []].flat()) printRemark(io, `WARNING: ${missing}`);
   const next = ['hopgate', name, '--session', sessionId, '--root', shellWord(root), ...args].join(' ');
   if (!after.closed) printRemark(io, `continue: ${next}`);

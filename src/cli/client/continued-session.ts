@@ -9,7 +9,7 @@ export type ContinuedConversation = { readonly id: string } | 'last';
 /** A conversation id of Claude Code or Codex. */
 export const isConversationId = (word = ''): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(word);
 
-/** The session in which a conversation was held; null if it was held without hopgate. */
+/** The id of the session in which a conversation was held; null if it was held without hopgate. */
 export function continuedSession(
   io: Io,
   root: string,

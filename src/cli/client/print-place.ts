@@ -10,7 +10,7 @@ export const printStart = (io: Io, sessionId: string, root: string, { mode, peri
   );
 
 /** Summarises the steps and denials between two states of a session, and its current place. */
-export const moveInWords = (before: SessionStatus, after: SessionStatus): string =>
+export const describeProgress = (before: SessionStatus, after: SessionStatus): string =>
   `${plural(after.steps - before.steps, 'step')}, ${plural(after.denials - before.denials, 'refusal')}; the session is ${whereIs(after)}`;
 
 const whereIs = ({ closed, peripheral, mode }: SessionStatus): string =>

@@ -38,7 +38,7 @@ export function registerClient(
     )
     .option(
       `--${name} <program>`,
-      `the ${title} to start; ${name.toUpperCase()}_BIN or the one on the PATH unless given`,
+      `the ${title} to start (default: ${name.toUpperCase()}_BIN, else the one on the PATH)`,
     );
   for (const [flags, text] of texts.more ?? []) command.option(flags, text);
   command

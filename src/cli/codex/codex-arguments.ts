@@ -14,7 +14,7 @@ import type { Env } from '../../base/user-folders.ts';
 import { CliError } from '../io.ts';
 
 /** The first version of Codex whose permission profiles, hooks and hook trust work as hopgate needs them. */
-const OLDEST = [0, 169, 0] as const;
+const OLDEST_VERSION = [0, 169, 0] as const;
 
 /** The user's Codex and the hooks to give it. */
 interface HookedCodex {
@@ -37,7 +37,7 @@ export interface CodexLaunch extends Pick<HookedCodex, 'root' | 'hooks'> {
 
 /**
  * The arguments that put Codex into a session; they come before the user's. No file of the user is written: everything
- * is passed on the command line, and the trust in our hooks holds only for this run.
+ * is passed on the command line, and the trust in hopgate's hooks is valid for this run only.
  */
 export const launchArguments = ({
   root,
@@ -56,8 +56,8 @@ export const launchArguments = ({
   ]);
 
 /**
- * The trust in our hooks, as Codex computes it. It depends on no session, so the caller asks for it while it opens one:
- * Codex takes several hundred milliseconds to answer.
+ * The trust in hopgate's hooks, as Codex computes it. It depends on no session, so the caller asks for it while it
+ * opens one: Codex takes several hundred milliseconds to answer.
  *
  * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
  */
@@ -66,14 +66,14 @@ export async function askHookTrust({ codex, root, env, hooks }: HookedCodex): Pr
   if (!isNewEnough(answer.version))
     throw new CliError(
       'codex-too-old',
-      `${codex} is Codex ${answer.version || 'of an unknown version'}, and hopgate needs ${OLDEST.join('.')} or newer`,
+      `${codex} is Codex ${answer.version || 'of an unknown version'}, and hopgate needs ${OLDEST_VERSION.join('.')} or newer`,
       'Update it (codex update), or name another with --codex PROGRAM.',
     );
-  return trustOverride(hookHashes(answer, hooks), installedOf(answer));
+  return trustOverride(hookHashes(answer, hooks), installedHookKeys(answer));
 }
 
 /** The keys of hopgate's installed hooks: this run disables them, so that only one hook answers each event. */
-const installedOf = ({ hooks }: CodexAnswer): readonly string[] =>
+const installedHookKeys = ({ hooks }: CodexAnswer): readonly string[] =>
   hooks.flatMap(({ source, command, key }) =>
     source !== 'sessionFlags' && isOurCodexHook(command ?? '') ? [key] : [],
   );
@@ -91,7 +91,7 @@ async function listHooks(codex: string, cwd: string, env: Env, overrides: readon
   }
 }
 
-/** The hash of each of our hooks, by the key under which Codex stores its trust. */
+/** The hash of each of hopgate's hooks, by the key under which Codex stores its trust. */
 export function hookHashes(
   { hooks: listed, problems }: CodexAnswer,
   ours: CodexHooks,
@@ -105,7 +105,7 @@ export function hookHashes(
   if (found.length < CODEX_EVENTS.length || found.some(({ enabled }) => !enabled))
     throw new CliError(
       'hooks-off',
-      `Codex takes ${found.filter(({ enabled }) => enabled).length} of hopgate's ${CODEX_EVENTS.length} hooks${problems.length > 0 ? `: ${problems.join('; ')}` : ''}`,
+      `Codex accepts ${found.filter(({ enabled }) => enabled).length} of hopgate's ${CODEX_EVENTS.length} hooks${problems.length > 0 ? `: ${problems.join('; ')}` : ''}`,
       'Switch its hooks on (features.hooks), or ask the administrator of this machine: a policy may allow managed hooks only.',
     );
   return Object.fromEntries(found.map(({ key, currentHash }) => [key, currentHash]));
@@ -113,7 +113,7 @@ export function hookHashes(
 
 function isNewEnough(version: string): boolean {
   const parts = version.split('.').map(Number);
-  for (const [index, least] of OLDEST.entries()) {
+  for (const [index, least] of OLDEST_VERSION.entries()) {
     const part = parts[index] ?? -1;
     if (part !== least) return part > least;
   }

@@ -11,12 +11,12 @@ export interface CodexCommand extends ClientCommand {
 /** @throws CliError `usage` */
 export function parseCodexCommand(words: readonly string[]): CodexCommand {
   const { own, on, args } = parseClientCommand('codex', words, ['--follow']);
-  refuseWhatOpens(args);
-  return { ...own, continued: continuedIn(args), follow: on.has('--follow'), args };
+  refuseOptions(args);
+  return { ...own, continued: continuedConversation(args), follow: on.has('--follow'), args };
 }
 
 /** The conversation that `codex resume`, `codex fork` or `codex exec resume` continues. */
-function continuedIn(args: readonly string[]): ContinuedConversation | null {
+function continuedConversation(args: readonly string[]): ContinuedConversation | null {
   const words = args[0] === 'exec' || args[0] === 'e' ? args.slice(1) : args;
   const at = words.findIndex((word) => word === 'resume' || word === 'fork');
   const isOption = (word: string, index: number) => word.startsWith('-') || words[index - 1]?.startsWith('-');
@@ -40,14 +40,14 @@ const KEYS_SET_BY_HOPGATE = [
   ...['web_search', 'tools.web_search'],
 ];
 
-/** Codex's subcommands that run no agent in a session. Any other runs one here and takes hopgate's settings. */
+/** Codex's subcommands that run no agent in a session. All others run one, with hopgate's settings. */
 const OTHER_COMMANDS: ReadonlySet<string> = new Set([
   ...['agents', 'login', 'logout', 'mcp', 'plugin', 'app-server', 'remote-control', 'completion', 'update'],
   ...['doctor', 'sandbox', 'debug', 'apply', 'a', 'queue', 'archive', 'delete', 'migrate-rollouts'],
   ...['migrate-nfs-db', 'unarchive', 'cloud', 'exec-server', 'features', 'mcp-server'],
 ]);
 
-function refuseWhatOpens(args: readonly string[]): void {
+function refuseOptions(args: readonly string[]): void {
   const [first = ''] = args;
   if (OTHER_COMMANDS.has(first))
     throw usageError(`"codex ${first}" runs no agent in a session`, `Run it without hopgate: codex ${first}.`);
@@ -55,7 +55,7 @@ function refuseWhatOpens(args: readonly string[]): void {
     if (word === '--') return;
     const [name] = word.startsWith('--') ? splitOption(word) : [word.slice(0, 2)];
     if (word.startsWith('-') && SET_BY_HOPGATE.has(name ?? ''))
-      throw usageError(`hopgate sets what ${name} sets, as the peripheral grants it`, `Leave ${name} out.`);
+      throw usageError(`hopgate sets ${name} itself, by the limits of the peripheral`, `Leave ${name} out.`);
     const key = keyOf(word, args[index + 1]);
     const taken = key && KEYS_SET_BY_HOPGATE.find((own) => overlaps(key, own));
     if (taken) throw usageError(`hopgate sets ${taken} itself`, `Leave ${key} out.`);

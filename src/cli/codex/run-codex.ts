@@ -28,37 +28,37 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const root = rootOf(io, command);
   const codex = clientProgram(io, 'codex', command.program);
   const hooks = codexHooks(hookCommand('codex', io.env));
-  const trusted = askHookTrust({ codex, root, env: io.env, hooks });
-  trusted.catch(() => {}); // awaited below, unless the session cannot be opened
+  const trust = askHookTrust({ codex, root, env: io.env, hooks });
+  trust.catch(() => {}); // awaited below, unless the session cannot be opened
   const { sessionId, specs, config } = await openCodexSession(io, root, command);
-  // Starts the daemon before the hooks and the tools need it: it holds the session for all of them.
+  // Starts the daemon, which holds the session for the hooks and the tools, before they need it.
   const remote = await remoteAgentSession({
     root,
     agent: 'codex',
     env: { ...io.env, HOPGATE_SESSION: sessionId },
   });
-  const allowed = ({ peripheral, mode }: SessionStatus) => threadOptions(specs, config, peripheral, root, mode);
+  const optionsFor = ({ peripheral, mode }: SessionStatus) => threadOptions(specs, config, peripheral, root, mode);
   const begun = new Date().toISOString();
   const before = await remote.status();
   printStart(io, sessionId, root, before);
-  const launch = { codex, root, sessionId, hooks, trust: await trusted };
-  let options = allowed(before);
+  const launch = { codex, root, sessionId, hooks, trust: await trust };
+  let options = optionsFor(before);
   let code = await runOnce(io, { ...launch, options, args: command.args });
   let after = await remote.status();
   for (let round = 1; command.follow && code === 0 && round < MAX_ROUNDS; round++) {
     const thread = mainConversation(clientRun(io, root, sessionId, begun));
-    const next = allowed(after);
+    const next = optionsFor(after);
     if (!isExec(command.args) || thread === null || after.closed || next.sandboxMode === options.sandboxMode) break;
     printRemark(io, `the session is in ${after.peripheral} now: resuming with the sandbox ${next.sandboxMode}`);
     options = next;
-    const args = [...execOptions(command.args), 'resume', thread, goOn(after, options)];
+    const args = [...execOptions(command.args), 'resume', thread, continuePrompt(after, options)];
     code = await runOnce(io, { ...launch, options, args });
     after = await remote.status();
   }
   await remote.close();
   // may fail: the end of this process also releases it
   await withHost(io, (host) => host.sessions.release(root, sessionId)).catch(() => {});
-  const sandboxes = { sandbox: options.sandboxMode, allowedSandbox: allowed(after).sandboxMode };
+  const sandboxes = { sandbox: options.sandboxMode, allowedSandbox: optionsFor(after).sandboxMode };
   const run = clientRun(io, root, sessionId, begun);
   showCodexEnd(io, { ...run, code, before, after, isScript: isExec(command.args), ...sandboxes });
 }
@@ -94,7 +94,7 @@ async function runOnce(io: Io, { codex, root, sessionId, hooks, trust, options, 
   const mcp = {
     command,
     args: [...own, 'mcp', '--attach', '--agent', 'codex', '--root', root, ...(isInteractive ? [] : ['--no-elicit'])],
-    env: { ...handedOn(io), ...session, CODEX_BIN: codex.includes('/') ? resolve(io.cwd, codex) : codex },
+    env: { ...passedVariables(io), ...session, CODEX_BIN: codex.includes('/') ? resolve(io.cwd, codex) : codex },
   };
   const first = launchArguments({ root, options, isInteractive, mcp, server: mcpServerName(io.env), hooks, trust });
   const hideTitle = showTerminalTitle(io, root, sessionId);
@@ -106,7 +106,7 @@ async function runOnce(io: Io, { codex, root, sessionId, hooks, trust, options, 
 }
 
 /** Environment variables from which hopgate's MCP server finds its state and its tools. */
-function handedOn(io: Io): { readonly [name: string]: string } {
+function passedVariables(io: Io): { readonly [name: string]: string } {
   const names = [
     ...['HOME', 'PATH', 'TMPDIR', 'LANG', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NO_COLOR'],
     ...['CODEX_HOME', 'HOPGATE_DAEMON', 'HOPGATE_DAEMON_IDLE_MINUTES'],
@@ -128,5 +128,5 @@ function execOptions(args: readonly string[]): readonly string[] {
   ];
 }
 
-const goOn = ({ peripheral, mode }: SessionStatus, { sandboxMode }: CodexThreadOptions): string =>
+const continuePrompt = ({ peripheral, mode }: SessionStatus, { sandboxMode }: CodexThreadOptions): string =>
   `You are in ${shown(peripheral ?? 'no peripheral')}${mode ? `, mode ${mode}` : ''}; Codex's own sandbox is ${sandboxMode} now. Continue with the task.`;

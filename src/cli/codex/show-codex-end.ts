@@ -2,12 +2,13 @@ import { join } from 'node:path';
 import { codexFolder } from '../../base/user-folders.ts';
 import type { StoredConversation } from '../../daemon/conversation-files.ts';
 import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
-import { type ClientEnd, leftAtOnce, mainConversation, showEnd } from '../client/client-end.ts';
+import { type ClientEnd, quitAtOnce, mainConversation, showEnd } from '../client/client-end.ts';
 import type { Io } from '../io.ts';
 
 interface CodexEnd extends ClientEnd {
-  /** The sandbox that Codex was last started with; `wanted` is the one that the session's peripheral now grants. */
+  /** The sandbox that Codex was last started with. */
   readonly sandbox: string;
+  /** The sandbox that the session's present peripheral allows. */
   readonly allowedSandbox: string;
 }
 
@@ -15,7 +16,7 @@ interface CodexEnd extends ClientEnd {
 export function showCodexEnd(io: Io, end: CodexEnd): void {
   const { isScript, after, sandbox, allowedSandbox } = end;
   // Codex begins to call hooks and to record with the first turn.
-  const missingHooks = leftAtOnce(end, join(codexFolder(io.env), 'sessions'))
+  const missingHooks = quitAtOnce(end, join(codexFolder(io.env), 'sessions'))
     ? null
     : (hookWarning(end.conversations, end.begun) ?? callsWithoutHookWarning('Codex', end.callsWithoutHook));
   io.exitCode = end.code === 0 && missingHooks === null ? 0 : 1;

@@ -6,7 +6,7 @@ import { probeSandbox } from '../../tools/sandbox/probe.ts';
 import type { ProbeResult } from '../../tools/sandbox/probe-result.ts';
 import { diagnoseTests } from '../doctor/diagnose-tests.ts';
 import type { Diagnosis } from '../doctor/diagnosis.ts';
-import { examine } from '../doctor/examine.ts';
+import { examineMachine } from '../doctor/examine-machine.ts';
 import { heading, type Io, paint, print, printJson, type Style } from '../io.ts';
 import { watchWork } from '../run/watch-call.ts';
 import { helpExamples, rootOf, rootOption } from '../shared-options.ts';
@@ -37,13 +37,13 @@ export function register(command: Command, io: Io): void {
 
 async function doctor(io: Io, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const examined = await watchWork(io, 'checking this machine', () => examine(root, io));
+  const examined = await watchWork(io, 'checking this machine', () => examineMachine(root, io));
   const tests = options.tests ? await compareTestRuns(io, options, examined) : [];
   const findings = [...examined, ...tests];
   const attempts = options.probe ? await watchWork(io, 'trying to leave the sandbox', probe) : null;
-  const held = !options.probe || attempts?.every(({ stopped }) => stopped) === true;
+  const allStopped = !options.probe || attempts?.every(({ stopped }) => stopped) === true;
   const ok =
-    held && findings.every(({ status }) => status !== 'broken') && tests.every(({ status }) => status === 'ok');
+    allStopped && findings.every(({ status }) => status !== 'broken') && tests.every(({ status }) => status === 'ok');
   io.exitCode = ok ? 0 : 1;
   if (io.json) printJson(io, { ok, root, findings, ...(options.probe ? { attempts } : {}) });
   else {
@@ -53,7 +53,7 @@ async function doctor(io: Io, options: Options): Promise<void> {
   }
 }
 
-/** Empty if no session can start; the results of the checks say why. */
+/** The diagnoses of the test commands; empty if no session can start, which an earlier diagnosis then explains. */
 async function compareTestRuns(
   io: Io,
   options: Options,
@@ -76,7 +76,7 @@ function describeAttempts(io: Io, attempts: readonly ProbeResult[]): string {
     name,
     escapeInvisible(detail),
   ]);
-  return `${heading(io, 'Attempts to leave the sandbox')}\n${formatTable(io, ['', 'layout', 'attempt', 'the text it was shown'], rows)}`;
+  return `${heading(io, 'Attempts to leave the sandbox')}\n${formatTable(io, ['', 'layout', 'attempt', 'what it saw'], rows)}`;
 }
 
 const MARKS: { readonly [status in Diagnosis['status']]: readonly [mark: string, style: Style] } = {

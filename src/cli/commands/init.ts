@@ -31,7 +31,7 @@ interface Options {
   readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly tests: boolean;
-  /** Undefined: the person is asked at a terminal. */
+  /** If undefined, the person is asked at a terminal. */
   readonly runTests?: boolean;
   readonly manifests?: boolean;
 }
@@ -45,7 +45,7 @@ export function register(command: Command, io: Io): void {
     .option('--force', 'replace an existing file')
     .option('--no-tests', 'do not let an agent change tests')
     .option('--run-tests', 'run each test command outside and in the sandbox, and compare the results')
-    .option('--no-run-tests', 'do not ask about that')
+    .option('--no-run-tests', 'do not ask whether to run them')
     .option('--manifests', 'let an agent change manifests and lock files, such as package.json; asks if not given')
     .option('--no-manifests', 'do not let an agent change them')
     .option('--dry-run', 'show the changes and write nothing')
@@ -64,10 +64,10 @@ async function init(io: Io, options: Options): Promise<void> {
   const tracked = ((await askGit(root, ['ls-files', '-z'], io.env['PATH'])) ?? '').split('\0').filter(Boolean);
   const tested = options.tests ? project.edit : withoutTests(project.edit);
   const manifests = manifestsIn(tree);
-  const withThem =
+  const mayChangeManifests =
     manifests.length > 0 &&
     (options.manifests ?? (options.dryRun !== true && (await askYes(io, aboutManifests(manifests)))));
-  const found = { ...project, edit: withThem ? withManifests(tested, tree) : tested };
+  const found = { ...project, edit: mayChangeManifests ? withManifests(tested, tree) : tested };
   const deploy = Object.fromEntries(found.deploy.map(({ name, run }) => [name, { run, network: false }]));
   const { mounts, path } = programsOf(root, { mask: [], toolchains: [], test: found.test, deploy }, { ...io.env });
   const proposed = {
@@ -125,7 +125,7 @@ async function init(io: Io, options: Options): Promise<void> {
           [...programs, ...compared],
           proposed,
           testPlaces(tracked.length > 0 ? tracked : tree.list('')),
-          withThem ? [] : manifests,
+          mayChangeManifests ? [] : manifests,
         ),
         ...(gitRootOf(root) === null ? [] : [`Commit ${CONFIG_FILE}, so that each clone and work tree has it.`]),
       ].join('\n'),
@@ -163,7 +163,7 @@ function summary(
   places: readonly string[],
   closed: readonly string[],
 ): readonly string[] {
-  const or = (text: string, otherwise: string): string => (text === '' ? otherwise : text);
+  const textOr = (text: string, otherwise: string): string => (text === '' ? otherwise : text);
   const commands = (all: readonly { readonly run: readonly string[] }[]): string =>
     all.map(({ run }) => run.join(' ')).join('; ');
   const granted = edit.filter((path) => !isExclusion(path));
@@ -182,8 +182,8 @@ function summary(
           `          no agent may change ${shorten(closed.map(escapeInvisible).join(' '), 60)}; "hopgate init --manifests" allows it`,
         ]
       : []),
-    `  test    ${or(commands(test), 'nothing found; fill in "test" before the test peripheral can run anything')}`,
-    `  deploy  ${or(commands(deploy), 'nothing found')}`,
+    `  test    ${textOr(commands(test), 'nothing found; fill in "test" before the test peripheral can run anything')}`,
+    `  deploy  ${textOr(commands(deploy), 'nothing found')}`,
     `  git     ${git === null ? 'no remote found; deploy cannot push' : `${git.remote} ${git.branch}`}`,
     ...programs.map(({ name, found, fix }) => `  ${name}: ${found}.${fix ? ` ${fix}` : ''}`),
     ...(certain.length > 0 ? [`  programs  ${certain.join(' ')}, which the sandbox shows to every command`] : []),

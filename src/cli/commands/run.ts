@@ -90,7 +90,7 @@ export async function playScenario(io: Io, scenario: Scenario, place: RunPlace, 
       yes: options.yes ?? false,
       approve: options.approve ?? [],
       scripted: () => scripted,
-      ...(options.waitApproval ? { otherwise: waitingApprover(io, place.root, options.waitApproval) } : {}),
+      ...(options.waitApproval ? { fallback: waitingApprover(io, place.root, options.waitApproval) } : {}),
       root: place.root,
     }),
     ...(watch ? { inspector: watch.inspector } : {}),
@@ -109,12 +109,12 @@ export async function playScenario(io: Io, scenario: Scenario, place: RunPlace, 
   };
   process.on('SIGINT', onInterrupt);
   try {
-    open(io, scenario, session, place);
+    printOpening(io, scenario, session, place);
     const outcomes: ScenarioOutcome[] = [];
     const steps = runScenario(session, scenario, (step, number) => {
       scripted = step.approve;
       const action = describeAction(step.action);
-      announce(io, number, scenario, session, step.say, action);
+      printStep(io, number, scenario, session, step.say, action);
       running.call = step.action.verb === 'step' ? watchCall(io, action) : null;
       return running.call ?? undefined;
     });
@@ -122,9 +122,9 @@ export async function playScenario(io: Io, scenario: Scenario, place: RunPlace, 
       running.call?.end();
       running.call = null;
       outcomes.push(outcome);
-      show(io, outcome);
+      printOutcome(io, outcome);
     }
-    await finish(io, session, place, outcomes);
+    await printEnd(io, session, place, outcomes);
     process.removeListener('SIGINT', onInterrupt);
     if (watch) await untilInterrupted(io, watch);
     return session.id;
@@ -149,7 +149,7 @@ export async function scenarioPlace(io: Io, { fixture }: Scenario, { root }: Opt
   return { root: project.root, config: project.config, specs: project.specs, remote: null };
 }
 
-function open(io: Io, scenario: Scenario, session: Session, { root }: RunPlace): void {
+function printOpening(io: Io, scenario: Scenario, session: Session, { root }: RunPlace): void {
   if (io.json)
     return printJsonLine(io, {
       type: 'open',
@@ -162,7 +162,7 @@ function open(io: Io, scenario: Scenario, session: Session, { root }: RunPlace):
   print(io, paint(io, 'dim', `${session.state.agent} in ${root}, session ${session.id}`));
 }
 
-function announce(
+function printStep(
   io: Io,
   number: number,
   { steps }: Scenario,
@@ -180,7 +180,7 @@ function announce(
   );
 }
 
-function show(io: Io, { number, step, result, surprises }: ScenarioOutcome): void {
+function printOutcome(io: Io, { number, step, result, surprises }: ScenarioOutcome): void {
   if (io.json) {
     const { evidence, ...rest } = result;
     printJsonLine(io, {
@@ -203,7 +203,12 @@ function show(io: Io, { number, step, result, surprises }: ScenarioOutcome): voi
   for (const surprise of surprises) print(io, `      ${paint(io, 'red', 'unexpected')}: ${escapeInvisible(surprise)}`);
 }
 
-async function finish(io: Io, session: Session, place: RunPlace, outcomes: readonly ScenarioOutcome[]): Promise<void> {
+async function printEnd(
+  io: Io,
+  session: Session,
+  place: RunPlace,
+  outcomes: readonly ScenarioOutcome[],
+): Promise<void> {
   const evidence = await session.evidence();
   const unexpected = outcomes.filter(({ surprises }) => surprises.length > 0);
   const denials = outcomes.filter(({ result }) => !result.ok).length;

@@ -6,10 +6,10 @@ import type { ScorecardOptions } from '../world/play-scorecard.ts';
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Lets a scripted agent live in the household over each connection, and judges each life by P-1 to P-6; then each life again with one fault for each demand. A person and a model are scripts; connections, sessions and evidence are real.',
+      'Runs a scripted agent in the household over each connection, and judges each run by the demands P-1 to P-6; then repeats the runs with one fault for each demand. The person and the model are scripts; connections, sessions and evidence are real.',
     )
     .addOption(new Option('--seed <n>', 'the seed of the house').default(1).argParser(wholeUpTo(2 ** 31)))
-    .option('--save <dir>', 'write the transcripts, one file for each life')
+    .option('--save <dir>', 'write the transcripts, one file for each run')
     .addHelpText(
       ...helpExamples('hopgate scorecard', 'hopgate scorecard --save transcripts', 'hopgate scorecard --json'),
     )

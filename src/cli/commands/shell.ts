@@ -70,7 +70,7 @@ export async function openShellSession(
       yes: options.yes ?? false,
       approve: options.approve ?? [],
       root,
-      otherwise: waitingApprover(io, root, options.waitApproval),
+      fallback: waitingApprover(io, root, options.waitApproval),
       ...(confirm ? { confirm } : {}),
     }),
     ...(watch ? { inspector: watch.inspector } : {}),
@@ -125,7 +125,7 @@ async function shell(io: Io, options: Options): Promise<void> {
   const session = await openShellSession(io, options, confirm, watch);
   opened = session;
   const root = rootOf(io, options);
-  const goOn = `hopgate shell --session ${session.id} --root ${shellWord(root)}`;
+  const continueCommand = `hopgate shell --session ${session.id} --root ${shellWord(root)}`;
   const hideTitle = io.json ? () => {} : showTerminalTitle(io, root, session.id);
   try {
     if (io.json) printJsonLine(io, { type: 'open', session: session.id, root });
@@ -150,7 +150,7 @@ async function shell(io: Io, options: Options): Promise<void> {
     reader.close();
     await session.detach();
     await watch?.close();
-    if (!io.json && !session.state.closed) print(io, paint(io, 'dim', `Continue with: ${goOn}`));
+    if (!io.json && !session.state.closed) print(io, paint(io, 'dim', `Continue with: ${continueCommand}`));
   }
 }
 

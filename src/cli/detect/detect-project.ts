@@ -15,8 +15,9 @@ export interface DetectedProject {
 }
 
 /**
- * Reads files and asks git; runs none of the repository's programs. A Makefile counts for tests only if nothing else is
- * found, and a script only after that, because they would run the same tests again.
+ * Detects a project from its files and from git; runs none of the repository's programs. The test target of a Makefile
+ * counts only if no other tests are found, and a test script only if there is no such target, because both would run
+ * the same tests again.
  */
 export async function detectProject(tree: DiskTree, git: AskGit): Promise<DetectedProject> {
   const script = packageTest(tree);
@@ -49,13 +50,13 @@ const isRunBy = (script: string, run: readonly string[]): boolean =>
 async function gitFolders(tree: DiskTree, git: AskGit): Promise<GitFolders> {
   const folders = tree.list('').filter((name) => name.endsWith('/'));
   const lines = async (args: readonly string[]) => ((await git(args)) ?? '').split('\n').filter((line) => line !== '');
-  const ignored = folders.length === 0 ? [] : await lines(['check-ignore', '--', ...folders.slice(0, MAX_ASKED)]);
+  const ignored = folders.length === 0 ? [] : await lines(['check-ignore', '--', ...folders.slice(0, MAX_FOLDERS)]);
   const tracked = await lines(['ls-tree', '-d', '--name-only', 'HEAD']);
   return { ignored: new Set(ignored), tracked: new Set(tracked.map((name) => `${name}/`)) };
 }
 
 /** Maximum number of folders in a command line. */
-const MAX_ASKED = 1000;
+const MAX_FOLDERS = 1000;
 
 /** Asks git; null if git fails. */
 type AskGit = (args: readonly string[]) => Promise<string | null>;
@@ -73,7 +74,7 @@ export async function detectGit(git: AskGit): Promise<{ readonly remote: string;
 
 const SCRIPTS = ['deploy.sh', 'bin/deploy', 'scripts/deploy.sh', 'script/deploy'];
 
-/** Every deploy command found. Of equal names, package.json comes before the Makefile, that before a script. */
+/** All deploy commands. Of two with one name, package.json has priority over the Makefile, and that over a script. */
 export function detectDeploys(tree: DiskTree): readonly FoundDeploy[] {
   const scripts = SCRIPTS.filter((path) => tree.read(path) !== null).map((path) => ({
     name: 'deploy',

@@ -4,7 +4,7 @@ import { isTestFile, TEST_PATTERNS } from '../../spec/test-files.ts';
 import type { DiskTree } from './disk-tree.ts';
 import { makeDeploys } from './makefile.ts';
 
-/** A kind of project, by a name at its root. */
+/** A kind of project. A file or folder at the root identifies it. */
 interface Kind {
   readonly sign: RegExp;
   /** Folders that such projects usually create. */
@@ -58,8 +58,8 @@ const EXCLUDED = (
   'bower_components/ third_party/ Pods/ out/ site-packages/'
 ).split(' ');
 
-/** Names of deploy and build files that code and documents may have too. Excluded only if the file looks like one. */
-const SHIPPING = (
+/** Names of deploy and build files that code and documents may also have. Excluded only if the file looks like one. */
+const DEPLOY_NAMES = (
   'deploy deploy.* deploy-* deployment.y*ml deploy/ deployment/ infra/ infrastructure/ k8s/ kubernetes/ helm/ charts/ ' +
   'terraform/ ansible/ ops/ ci/ gradle/'
 ).split(' ');
@@ -79,20 +79,20 @@ const MANIFESTS = (
 /** Files at the root that list the sources of a C program. */
 const BUILD_FILES = 'Makefile Makefile.am configure.ac CMakeLists.txt meson.build meson_options.txt'.split(' ');
 const INSTRUCTIONS = ['{AGENTS,CLAUDE,GEMINI}.md'];
-/** Folders that are proposed nonetheless if git tracks files in them. */
-const OUTPUT = /^(?:build|out|obj|bin|output|tmp|temp|logs?)$/;
+/** Folders with the output of programs. They are proposed only if git tracks files in them. */
+const OUTPUT_FOLDERS = /^(?:build|out|obj|bin|output|tmp|temp|logs?)$/;
 
 const CODE =
   /\.(?:[cm]?[jt]sx?|vue|svelte|pyi?|go|rs|rb|java|kts?|scala|swift|mm?|c|cc|cpp|cxx|h|hh|hpp|cs|fs|php|p[lm]|lua|r|jl|dart|exs?|[eh]rl|hs|ml|clj|zig|nim|sh|bash|zsh|bats|sql|proto|s?css|html)$/i;
 const PROSE = /\.(?:mdx?|markdown|rst|rdoc|adoc|txt)$/i;
-/** Hidden folders in which a change of the program adds a note for its release. */
-const NOTES = /^\.(?:changeset|changes|changelog)\/$/;
-/** Folders with documents, examples and helpers of the program. */
-const ASIDE =
+/** Hidden folders with notes for the next release, to which each change of the program adds one. */
+const RELEASE_NOTES = /^\.(?:changeset|changes|changelog)\/$/;
+/** Folders that do not hold the program itself: documents, examples, helpers. */
+const NOT_PROGRAM =
   /^(?:docs?|site|website|examples?|samples|demos?|bench(?:es|marks?)?|scripts?|tools|assets|images?|fixtures)\/$/;
 /** Maximum number of folders in the proposed scope; with more, it is the whole tree. */
-const MAX_NAMED = 40;
-/** Maximum number of folders that are listed to find code or names to exclude. */
+const MAX_FOLDERS = 40;
+/** Maximum number of folders that are read to find code, or names to exclude. */
 const MAX_LISTED = 300;
 
 /** The folders at the root that git ignores, and those with committed files; by name with a slash. */
@@ -110,22 +110,23 @@ export function editScope(
   tree: DiskTree,
   git: GitFolders = { ignored: new Set(), tracked: new Set() },
 ): readonly string[] {
-  const names = tree.list('').filter((name) => !name.startsWith('.') || NOTES.test(name));
+  const names = tree.list('').filter((name) => !name.startsWith('.') || RELEASE_NOTES.test(name));
   const kinds = KINDS.filter(({ sign }) => names.some((name) => sign.test(name)));
-  const folders = names.filter((name) => name.endsWith('/') && isWritten(name, git));
+  const folders = names.filter((name) => name.endsWith('/') && isProposed(name, git));
   const files = names.filter((name) => !name.endsWith('/'));
   const code = files.filter((name) => CODE.test(name) || (!name.includes('.') && tree.read(name)?.startsWith('#!')));
   const program = folders.filter(
-    (name) => !ASIDE.test(name) && !NOTES.test(name) && !isTestFolder(name) && holdsName(tree, name, isCode),
+    (name) =>
+      !NOT_PROGRAM.test(name) && !RELEASE_NOTES.test(name) && !isTestFolder(name) && holdsName(tree, name, isCode),
   );
   const buildFiles = BUILD_FILES.filter((name) => names.includes(name) && !EXCLUDED.includes(name));
   const isFlat = program.length === 0 && (code.length > 0 || folders.length === 0);
-  if (isFlat || folders.length > MAX_NAMED) {
-    const usual = kinds.flatMap(({ excludes }) => excludes);
+  if (isFlat || folders.length > MAX_FOLDERS) {
+    const excludes = kinds.flatMap(({ excludes }) => excludes);
     return [
       '.',
       ...excluded([
-        ...['.*', ...usual, ...INSTRUCTIONS, ...buildFiles.map((name) => `/${name}`)],
+        ...['.*', ...excludes, ...INSTRUCTIONS, ...buildFiles.map((name) => `/${name}`)],
         ...existingExclusions(tree, names, folders),
         ...git.ignored,
       ]),
@@ -135,15 +136,15 @@ export function editScope(
   const isMissing = (place: string) => (isTestFolder(place) ? !hasTests : !names.includes(place));
   const creates = [...kinds.flatMap((each) => each.creates), ...(names.includes('doc/') ? [] : ['docs/'])];
   const written = code.filter(
-    (name) => ![...ALL_EXCLUDED, SETTINGS, ...SHIPPING].some((pattern) => matches(pattern, name)),
+    (name) => ![...ALL_EXCLUDED, SETTINGS, ...DEPLOY_NAMES].some((pattern) => matches(pattern, name)),
   );
   const globs = [...written, ...files.filter((name) => PROSE.test(name)), 'README.md'].map((name) =>
     name.includes('.') ? `*${name.slice(name.lastIndexOf('.'))}` : name,
   );
-  const places = [...folders, ...creates.filter(isMissing)].sort().map(asGrant).filter(isValid);
+  const places = [...folders, ...creates.filter(isMissing)].sort().map(asWritePath).filter(isValid);
   const atRoot = files.filter((name) => globs.some((glob) => matches(glob, name)));
   return [
-    ...new Set([...places, ...globs.sort().map(asGrant).filter(isValid)]),
+    ...new Set([...places, ...globs.sort().map(asWritePath).filter(isValid)]),
     ...excluded([
       ...INSTRUCTIONS,
       ...buildFiles.filter((name) => atRoot.includes(name)).map((name) => `/${name}`),
@@ -172,7 +173,7 @@ export function manifestsIn(tree: DiskTree): readonly string[] {
 export function withManifests(scope: readonly string[], tree: DiskTree): readonly string[] {
   const patterns = manifestPatterns(tree);
   return [
-    ...(scope[0] === '.' ? [] : manifestsIn(tree).map(asGrant).filter(isValid)),
+    ...(scope[0] === '.' ? [] : manifestsIn(tree).map(asWritePath).filter(isValid)),
     ...scope.filter((place) => !patterns.some((pattern) => place === `!${pattern}` || place === `!/${pattern}`)),
   ];
 }
@@ -182,12 +183,12 @@ export const isTestPath = (place: string): boolean => isTestFile(place.endsWith(
 const isTestFolder = (name: string): boolean => name.endsWith('/') && isTestPath(name);
 const isCode = (name: string): boolean => CODE.test(name);
 
-const isWritten = (folder: string, { ignored, tracked }: GitFolders): boolean =>
-  tracked.has(folder) && OUTPUT.test(folder.slice(0, -1))
+const isProposed = (folder: string, { ignored, tracked }: GitFolders): boolean =>
+  tracked.has(folder) && OUTPUT_FOLDERS.test(folder.slice(0, -1))
     ? true
     : !ignored.has(folder) &&
-      !OUTPUT.test(folder.slice(0, -1)) &&
-      ![...ALL_EXCLUDED, ...SHIPPING].some((each) => matches(each, folder));
+      !OUTPUT_FOLDERS.test(folder.slice(0, -1)) &&
+      ![...ALL_EXCLUDED, ...DEPLOY_NAMES].some((each) => matches(each, folder));
 
 /** True if a pattern for folders (`dist/`) or files matches a name of a listing. */
 const matches = (pattern: string, name: string): boolean =>
@@ -196,8 +197,8 @@ const matches = (pattern: string, name: string): boolean =>
 const excluded = (patterns: readonly string[]): readonly string[] =>
   [...new Set(patterns)].map((each) => `!${each}`).filter(isValid);
 
-/** A name that begins with `!` would be an exclusion. */
-const asGrant = (place: string): string => (place.startsWith('!') ? `./${place}` : place);
+/** A name as a write path. A leading `!` would make it an exclusion. */
+const asWritePath = (place: string): string => (place.startsWith('!') ? `./${place}` : place);
 
 /** False for names that no write path can express, such as `a(b|c)`. */
 const isValid = (path: string): boolean => WritePaths.safeParse(['.', path]).success;
@@ -221,16 +222,16 @@ function existingExclusions(tree: DiskTree, names: readonly string[], folders: r
     ...ALL_EXCLUDED.filter(
       (pattern) => found.some((name) => matches(pattern, name)) && !folders.some((folder) => matches(pattern, folder)),
     ),
-    ...all.flatMap((each) => placedIn(tree, each)),
+    ...all.flatMap((each) => exclusionsIn(tree, each)),
   ];
 }
 
-/** The settings and deploy files in a folder, as paths; for `packages/a/`, those of all packages. */
-function placedIn(tree: DiskTree, { at, names }: Listing): readonly string[] {
+/** Patterns for the settings and deploy files in a folder; for `packages/a/`, they cover all packages. */
+function exclusionsIn(tree: DiskTree, { at, names }: Listing): readonly string[] {
   const isPackage = at === '' || names.includes('package.json');
   const patterns = [
     ...(isPackage && names.some((name) => matches(SETTINGS, name)) ? [SETTINGS] : []),
-    ...SHIPPING.filter((pattern) => names.some((name) => matches(pattern, name) && shipsFile(tree, at, name))),
+    ...DEPLOY_NAMES.filter((pattern) => names.some((name) => matches(pattern, name) && isShippingFile(tree, at, name))),
   ];
   const folder = at === '' ? '/' : at.replace(/^([^/]+)\/[^/]+\/$/, '$1/*/');
   return patterns.map((pattern) => `${folder}${pattern}`);
@@ -240,14 +241,14 @@ const SCRIPTS = /(?:^|\/)(?:bin|scripts?|tools|ci)\/$/;
 /** Code and documents, which are never a deploy file. */
 const OWN_TEXT = new RegExp(`^(?!readme)(?!.*\\.(?:sh|bash)$).*(?:${CODE.source}|${PROSE.source})`, 'i');
 
-const shipsFile = (tree: DiskTree, at: string, name: string): boolean =>
+const isShippingFile = (tree: DiskTree, at: string, name: string): boolean =>
   name.endsWith('/')
     ? at === '' || !holdsName(tree, `${at}${name}`, (each) => OWN_TEXT.test(each))
     : !PROSE.test(name) && (at === '' || SCRIPTS.test(at) || /\.(?:sh|ya?ml)$/.test(name));
 
 const matchesAny = (name: string): boolean => ALL_EXCLUDED.some((pattern) => matches(pattern, name));
 
-/** True if a file or folder at any depth of a folder has such a name; generated folders are not opened. */
+/** True if the predicate holds for a name at any depth of a folder. Generated folders are not searched. */
 function holdsName(tree: DiskTree, folder: string, isSuch: (name: string) => boolean): boolean {
   const open = [folder];
   for (let listed = 0; listed < MAX_LISTED && open.length > 0; listed++) {

@@ -11,8 +11,8 @@ const PUBLIC_BLOCK = /-----BEGIN (?:PGP PUBLIC KEY BLOCK|CERTIFICATE|(?:\w+ )?PU
 const MAX_EXCEPTIONS = 20;
 
 /**
- * Exceptions to the default masks for files that git tracks and that hold no secret as far as their text shows: an
- * .npmrc without an account, public keys and certificates, and settings of tests (`__tests__/env/.env`).
+ * Exceptions to the default masks, for files that git tracks and whose text shows no secret: an .npmrc without an
+ * account, public keys and certificates, and settings of tests (`__tests__/env/.env`).
  *
  * @param tracked the root-relative paths that git tracks
  */
@@ -21,7 +21,7 @@ export function maskExceptions(tree: DiskTree, tracked: readonly string[]): read
   return harmless.slice(0, MAX_EXCEPTIONS).filter(isPlain);
 }
 
-/** In a pattern, other characters are wildcards. */
+/** True if a path, used as a pattern, matches only itself. */
 const isPlain = (path: string): boolean => /^[\w./@+ -]+$/.test(path);
 
 function isHarmless(path: string, tree: DiskTree): boolean {

@@ -3,7 +3,7 @@ import { valueOr } from '../../base/value-or.ts';
 import type { DiskTree } from './disk-tree.ts';
 import { type FoundTest, JUNIT_FILE } from './found-commands.ts';
 
-/** Cargo.toml → `cargo test`, with all packages of a workspace, because cargo would only test the root's. */
+/** Cargo.toml → `cargo test`, with `--workspace` if cargo would otherwise test only the package at the root. */
 export function cargoTest(tree: DiskTree): FoundTest | null {
   const text = tree.read('Cargo.toml');
   if (text === null) return null;
@@ -28,11 +28,15 @@ export function goTests(tree: DiskTree): readonly FoundTest[] {
   ];
   const modules = below.filter((folder) => tree.list(folder).includes('go.mod'));
   const root = tree.read('go.mod') === null ? [] : [''];
-  const found = ['go', 'test', './...'];
+  const goTest = ['go', 'test', './...'];
   if (root.length + modules.length > MAX_MODULES)
-    return root.map(() => ({ run: found, report: 'none', because: `go.mod; ${modules.length} more modules untested` }));
+    return root.map(() => ({
+      run: goTest,
+      report: 'none',
+      because: `go.mod; ${modules.length} more modules untested`,
+    }));
   return [...root, ...modules].map((folder) => ({
-    run: folder === '' ? found : ['go', '-C', folder.slice(0, -1), ...found.slice(1)],
+    run: folder === '' ? goTest : ['go', '-C', folder.slice(0, -1), ...goTest.slice(1)],
     report: 'none',
     because: `${folder}go.mod`,
   }));
@@ -61,9 +65,9 @@ const BUILD_TOOLS: readonly (readonly [sign: RegExp, run: string])[] = [
 ];
 
 /**
- * All but JavaScript, Rust, Go and Python. Commands get no network, so a build tool must not look for newer packages.
- * CMake, Meson and autotools build in a temporary folder: CMake and Meson keep the path of the folder, and
- * autotools write generated files next to the sources.
+ * The tests of all languages but JavaScript, Rust, Go and Python. Commands get no network, so a build tool must not
+ * look for newer packages. CMake, Meson and autotools build in a temporary folder: CMake and Meson keep the path of the
+ * folder, and autotools write generated files next to the sources.
  */
 export function otherTests(tree: DiskTree): readonly FoundTest[] {
   const names = new Set(tree.list(''));
@@ -127,7 +131,7 @@ function hasMesonTest(tree: DiskTree, folder = ''): boolean {
   return included.some(([, name]) => name !== '..' && name !== '.' && hasMesonTest(tree, `${folder}${name}/`));
 }
 
-/** The first of the usual test scripts that is written for a shell. */
+/** The first existing test script under a usual name that is written for a shell. */
 export function scriptTest(tree: DiskTree): FoundTest | null {
   const names = ['test.sh', 'tests.sh', 'run_tests.sh', 'run-tests.sh', 'test_runner'];
   for (const path of [...names, 'test/run.sh', 'tests/run.sh']) {
@@ -145,7 +149,7 @@ export function denoTest(tree: DiskTree): FoundTest | null {
   return { run: hasTask ? ['deno', 'task', 'test'] : ['deno', 'test', '--allow-all'], report: 'none', because };
 }
 
-/** pytest, if a file mentions it; run by the environment manager whose lock file exists. */
+/** pytest, if a file mentions it. It is run by the environment manager whose lock file exists, such as uv. */
 export function pytest(tree: DiskTree): FoundTest | null {
   const because = pytestSign(tree);
   if (because === null) return null;

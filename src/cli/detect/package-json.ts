@@ -8,7 +8,7 @@ interface Manifest {
   readonly packageManager: string;
 }
 
-/** The words with which each package manager runs a script and passes arguments to it. */
+/** For each package manager: its lock files, and the words that run a script and pass arguments to it. */
 const MANAGERS = {
   npm: { locks: ['package-lock.json', 'npm-shrinkwrap.json'], run: ['npm', 'run'], separator: ['--'] },
   pnpm: { locks: ['pnpm-lock.yaml'], run: ['pnpm', 'run'], separator: [] },
@@ -17,7 +17,7 @@ const MANAGERS = {
 } as const;
 type Manager = (typeof MANAGERS)[keyof typeof MANAGERS];
 
-const strings = (value: unknown): { [key: string]: string } =>
+const stringFields = (value: unknown): { [key: string]: string } =>
   Object.fromEntries(
     Object.entries(fieldsOf(value)).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
   );
@@ -27,8 +27,8 @@ function manifestOf(tree: DiskTree): Manifest | null {
   if (!isObject(json)) return null;
   const { scripts, dependencies, devDependencies, packageManager } = json;
   return {
-    scripts: strings(scripts),
-    packages: new Set([...Object.keys(strings(dependencies)), ...Object.keys(strings(devDependencies))]),
+    scripts: stringFields(scripts),
+    packages: new Set([...Object.keys(stringFields(dependencies)), ...Object.keys(stringFields(devDependencies))]),
     packageManager: typeof packageManager === 'string' ? packageManager : '',
   };
 }
@@ -50,7 +50,7 @@ const runScript = (manager: Manager, script: string, args: readonly string[] = [
   return args.length === 0 ? base : [...base, ...manager.separator, ...args];
 };
 
-/** The test script of package.json, with a report if one is possible without guessing. */
+/** The test script of package.json, with a report if the script runs a known test runner. */
 export function packageTest(tree: DiskTree): FoundTest | null {
   const manifest = manifestOf(tree);
   const script = manifest?.scripts['test'];
@@ -132,7 +132,7 @@ export function packageDeploys(tree: DiskTree): readonly FoundDeploy[] {
 
 /**
  * The words of a command line that a shell would run as exactly these words: one command, nothing quoted, expanded,
- * joined or redirected. Null for everything else, about which nothing is safely known.
+ * joined or redirected. null for every other command line.
  */
 export function unquotedWords(line: string): readonly string[] | null {
   const words = line.trim().split(/\s+/);

@@ -44,7 +44,7 @@ const ECOSYSTEMS: { readonly [file: string]: readonly string[] } = {
   'configure.ac': ['autoreconf', 'make'],
 };
 
-/** Programs of the operator that the sandbox shows only if `programs` names them. */
+/** The operator's programs that the sandbox shows only if `programs` in hopgate.yaml names them. */
 export interface ProposedPrograms {
   /** Programs of the repository's ecosystems, and programs with which a line of its scripts begins. */
   readonly certain: readonly string[];
@@ -54,7 +54,7 @@ export interface ProposedPrograms {
 
 /**
  * Finds the programs that a repository needs, that are on the operator's PATH and that the sandbox does not show yet.
- * It only compares words: the result is a proposal for the operator to read, and grants nothing.
+ * The result comes from comparing words. It is a proposal for the operator to read, and gives no permission.
  */
 export function proposedPrograms(tree: DiskTree, path: string | undefined, shown: readonly string[]): ProposedPrograms {
   const isHidden = (name: string): boolean => {
@@ -86,7 +86,7 @@ function scriptsOf(manifest: string): { readonly [name: string]: string } {
 /** A folder for `cache`: one that test runs share, or one of the operator's, relative to the home folder. */
 export type ProposedCache = string | { readonly read: string };
 
-/** Files that name modules from elsewhere, the folders that hold them, and a file that shows that they are not used. */
+/** Files that name downloaded modules, the folders with such modules, and a file that shows that these are not used. */
 const EXTERNAL: readonly {
   readonly sign: readonly [file: string, RegExp];
   readonly unless?: readonly [file: string, RegExp];

@@ -19,7 +19,7 @@ function fitsOnLine(list: YAMLSeq, path: readonly unknown[]): boolean {
   return 2 * depth + `${key}: ${flow.toString({ ...FORMAT, lineWidth: 0 }).trimEnd()}`.length <= LIST_WIDTH;
 }
 
-/** The repository's own style: `singleQuote` of its prettier configuration. */
+/** The repository's quote style, from `singleQuote` of its prettier configuration. */
 export interface QuoteStyle {
   readonly singleQuote?: boolean;
 }
@@ -29,7 +29,7 @@ export interface QuoteStyle {
  *
  * @param reasons a comment above each item of the value, in order
  */
-function block(style: QuoteStyle, key: string, value: unknown, reasons: readonly string[] = []): string {
+function renderKey(style: QuoteStyle, key: string, value: unknown, reasons: readonly string[] = []): string {
   const doc = new Document({ [key]: value }, { compat: 'yaml-1.1' });
   visit(doc, {
     Seq: (_, list, path) => {
@@ -39,7 +39,7 @@ function block(style: QuoteStyle, key: string, value: unknown, reasons: readonly
   const { items = [] } = doc.get(key) as { readonly items?: readonly (Node | Pair<Node>)[] };
   for (const [at, reason] of reasons.entries()) {
     const item = items[at]!;
-    ('key' in item ? item.key : item).commentBefore = ` ${comment(reason)}`;
+    ('key' in item ? item.key : item).commentBefore = ` ${commentText(reason)}`;
   }
   return doc.toString({ ...FORMAT, ...style }).trimEnd();
 }
@@ -57,14 +57,15 @@ export interface ProposedConfig extends ProposedPrograms {
 
 const NOTHING: ProposedConfig = { certain: [], possible: [], caches: [], shown: [] };
 
-/** Writes a hopgate.yaml, with a comment for each key. A missing finding becomes a comment to fill in. */
+/** Writes a hopgate.yaml, with a comment for each key. A key without a detected value is commented out. */
 export function renderConfig(
   { edit, test, deploy, git }: DetectedProject,
   { certain, possible, caches, shown }: ProposedConfig = NOTHING,
   style: QuoteStyle = {},
 ): string {
-  const inStyle = (key: string, value: unknown, reasons: readonly string[] = []) => block(style, key, value, reasons);
-  const because = (found: readonly { readonly because: string }[]) => found.map((one) => one.because);
+  const inStyle = (key: string, value: unknown, reasons: readonly string[] = []) =>
+    renderKey(style, key, value, reasons);
+  const because = (found: readonly { readonly because: string }[]) => found.map((command) => command.because);
   return [
     '---',
     section(
@@ -144,8 +145,8 @@ const withArguments = (run: readonly string[]): readonly string[] => {
   return run[0] !== 'sh' && !run.includes('{args}') && RUNNERS.test(line) ? [...run, '{args}'] : run;
 };
 
-/** Shortens a repository's own words to one short line for a comment. */
-const comment = (text: string): string => {
+/** Shortens a text of the repository to one short line for a comment. */
+const commentText = (text: string): string => {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
   return shorten(line, 70).trim();
 };

@@ -8,7 +8,7 @@ import { managerNameOf } from './package-json.ts';
 
 /** Maximum depth of folders in which packages of a workspace are searched. */
 const DEPTH = 4;
-/** Maximum number of commands where each package has its own. */
+/** Maximum number of commands if each package needs its own. */
 const MAX_COMMANDS = 20;
 
 /** The tests of the packages of a workspace whose root has no test script. */

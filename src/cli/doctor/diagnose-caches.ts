@@ -6,7 +6,7 @@ import { proposedCaches } from '../detect/proposed-programs.ts';
 import type { Io } from '../io.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
-/** Lists the operator's download caches that tests use outside of the sandbox and cannot see inside. */
+/** Lists the operator's download caches that tests can use outside of the sandbox but not inside. */
 export function diagnoseCaches(root: string, config: ProjectConfig, io: Io): readonly Diagnosis[] {
   const home = io.env['HOME'];
   if (config.test.length === 0 || home === undefined) return [];

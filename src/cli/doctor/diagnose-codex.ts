@@ -5,14 +5,14 @@ import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import type { Io } from '../io.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
-/** Gaps that no setting of Codex closes; printed whenever Codex is installed. */
-const OPEN = [
+/** Limitations that no setting of Codex removes; printed whenever Codex is installed. */
+const KNOWN_GAPS = [
   'Codex allows a call if its hook fails. hopgate’s hook refuses in every case, unless it is killed together with its shell; then only Codex’s own sandbox limits the call.',
   'Typing into an open shell (write_stdin) calls no hook; no shell is open, because every command of Codex’s own shell is refused.',
   'A turn keeps the sandbox that it began with. After a hop, hopgate’s tools follow at once; apply_patch from the next start on (hopgate codex --follow).',
 ];
 
-/** Reports if hopgate can work in Codex: if it is installed, its hooks trusted and run here. Empty without Codex. */
+/** Diagnoses Codex and its hooks: their version, their trust, and their last call. Empty if Codex is not installed. */
 export async function diagnoseCodex(root: string, io: Io): Promise<readonly Diagnosis[]> {
   const codex = io.env['CODEX_BIN'] ?? findProgram('codex', io.env['PATH']);
   if (!codex) return [];
@@ -20,7 +20,7 @@ export async function diagnoseCodex(root: string, io: Io): Promise<readonly Diag
     const { version, hooks } = await askCodex({ codex, cwd: root, env: io.env, waitMs: 10_000 });
     const ours = hooks.filter(({ command }) => command !== null && isOurCodexHook(command));
     return [
-      { name: 'Codex', status: 'ok', found: `${version} (${codex})`, details: OPEN },
+      { name: 'Codex', status: 'ok', found: `${version} (${codex})`, details: KNOWN_GAPS },
       diagnoseHooks(ours, root, io),
     ];
   } catch (error) {
@@ -38,17 +38,17 @@ export async function diagnoseCodex(root: string, io: Io): Promise<readonly Diag
 
 function diagnoseHooks(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root: string, io: Io): Diagnosis {
   const name = 'Codex hooks';
-  const details = [lastHeard(root, io)];
+  const details = [lastHookCall(root, io)];
   if (ours.length === 0)
     return { name, status: 'ok', found: 'not installed; "hopgate codex" works without it', details };
-  const silent = ours.filter(
+  const ignored = ours.filter(
     ({ enabled, trustStatus }) => !enabled || (trustStatus !== 'trusted' && trustStatus !== 'managed'),
   );
-  if (silent.length > 0)
+  if (ignored.length > 0)
     return {
       name,
       status: 'missing',
-      found: `${silent.length} of ${ours.length} are ignored by Codex: ${[...new Set(silent.map(({ enabled, trustStatus }) => (enabled ? trustStatus : 'switched off')))].join(', ')}`,
+      found: `${ignored.length} of ${ours.length} are ignored by Codex: ${[...new Set(ignored.map(({ enabled, trustStatus }) => (enabled ? trustStatus : 'switched off')))].join(', ')}`,
       without: 'Codex’s own tools are not observed; hopgate’s tools are still checked.',
       fix: 'Run "hopgate install codex" again, or start codex, type /hooks and trust them.',
       details,
@@ -64,7 +64,7 @@ function diagnoseHooks(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root
   return { name, status: 'ok', found: 'installed and trusted', details };
 }
 
-function lastHeard(root: string, io: Io): string {
+function lastHookCall(root: string, io: Io): string {
   const last = ConversationFiles.existing(root, io.env)
     ?.all()
     .find(({ conversation }) => conversation.client === 'codex');

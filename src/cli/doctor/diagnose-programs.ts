@@ -18,9 +18,9 @@ import type { RunProgram } from '../run-program.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** Arguments that make programs print their version; the first that exits with status 0 counts. */
-const QUESTIONS = ['--version', 'version', '-version'];
+const VERSION_ARGUMENTS = ['--version', 'version', '-version'];
 
-const NOT_THE_SAME = 'bash-test and bash-deploy answer with an error, not with the verdict of another program.';
+const WITHOUT_PROGRAM = 'bash-test and bash-deploy answer with an error, not with the verdict of another program.';
 
 /**
  * Compares the path and version of programs outside and inside the sandbox: the first word of each command in
@@ -79,7 +79,7 @@ export function missingPrograms(root: string, config: ProjectConfig, io: Io): re
   const bad = badToolchains(config);
   if (bad.length > 0) return bad;
   const programs = programsOf(root, config, io.env as NodeJS.ProcessEnv);
-  return namesIn(config).flatMap((name) => (outsideOf(name, root, programs, io) === null ? [missing(name)] : []));
+  return namesIn(config).flatMap((name) => (findOutside(name, root, programs, io) === null ? [missing(name)] : []));
 }
 
 /** The folders under `toolchains` that no sandbox can show. */
@@ -96,7 +96,7 @@ function badToolchains({ toolchains }: ProjectConfig): readonly Diagnosis[] {
 
 function badLayout(error: unknown): Diagnosis {
   if (!(error instanceof LayoutError)) throw error;
-  return { name: 'programs', status: 'missing', found: error.message, without: NOT_THE_SAME };
+  return { name: 'programs', status: 'missing', found: error.message, without: WITHOUT_PROGRAM };
 }
 
 function missing(name: string): Diagnosis {
@@ -105,20 +105,20 @@ function missing(name: string): Diagnosis {
     name,
     status: 'missing',
     found: isOwn ? 'the repository does not have it' : 'your PATH does not have it',
-    without: NOT_THE_SAME,
+    without: WITHOUT_PROGRAM,
     fix: `${isOwn ? 'Install the dependencies' : `Install ${name}`}, or correct the command in hopgate.yaml.`,
   };
 }
 
 /** The program that runs under a name outside of the sandbox; null if there is none. */
-function outsideOf(name: string, root: string, programs: FoundPrograms, { env }: Io): string | null {
+function findOutside(name: string, root: string, programs: FoundPrograms, { env }: Io): string | null {
   // If a version manager chose a program, that one comes first.
   if (!name.includes('/')) return findProgram(name, [...programs.path, env['PATH'] ?? ''].join(delimiter));
   const path = resolve(root, name);
   return existsSync(path) ? path : null;
 }
 
-interface World {
+interface Comparison {
   readonly root: string;
   readonly config: ProjectConfig;
   readonly io: Io;
@@ -129,17 +129,17 @@ interface World {
   readonly packageManager: string | null;
 }
 
-async function compare(name: string, world: World): Promise<Diagnosis> {
+async function compare(name: string, world: Comparison): Promise<Diagnosis> {
   const { root, io, programs, packageManager } = world;
-  const without = NOT_THE_SAME;
-  const outside = outsideOf(name, root, programs, io);
+  const without = WITHOUT_PROGRAM;
+  const outside = findOutside(name, root, programs, io);
   if (outside === null) return missing(name);
   const hidden = programs.hidden.find(({ program }) => program === outside);
   const isManager = packageManager?.startsWith(`${name}@`) === true;
   const version = isWithin(root, outside)
     ? null
-    : await versionOf(outside, world, isManager ? ['--version'] : QUESTIONS);
-  // Not asked in the sandbox, where it would try to download itself for more than a minute.
+    : await versionOf(outside, world, isManager ? ['--version'] : VERSION_ARGUMENTS);
+  // It is not started in the sandbox, where it would try to download itself for more than a minute.
   if (isManager && version === '' && !hidden)
     return {
       name,
@@ -148,7 +148,7 @@ async function compare(name: string, world: World): Promise<Diagnosis> {
       without,
       fix: `Run "${name} --version" in the repository, and do as it says.`,
     };
-  const inside = await insideOf(name, world);
+  const inside = await findInside(name, world);
   const fix = hidden
     ? `${hidden.why.replace(/\.$/, '')}. Correct that, or name another program in hopgate.yaml.`
     : `Add the folder that ${name} is installed in to toolchains: in hopgate.yaml.`;
@@ -167,11 +167,11 @@ async function compare(name: string, world: World): Promise<Diagnosis> {
 }
 
 /** The path that the sandbox finds for a name, and the version that the program prints. */
-async function insideOf(name: string, { root, config, sandbox, programs, empty }: World) {
+async function findInside(name: string, { root, config, sandbox, programs, empty }: Comparison) {
   const { mask: masks, toolchains } = config;
   const layout = testLayout({ root, masks, toolchains, programs, overlay: true });
   const target = name.includes('/') ? resolve(root, name) : name;
-  const script = `command -v -- "$1" || exit 127; printf %s "$2" > package.json; for q in ${QUESTIONS.join(' ')}; do v=$("$1" $q 2>&1) && { printf '%s\\n' "$v"; exit; }; done`;
+  const script = `command -v -- "$1" || exit 127; printf %s "$2" > package.json; for q in ${VERSION_ARGUMENTS.join(' ')}; do v=$("$1" $q 2>&1) && { printf '%s\\n' "$v"; exit; }; done`;
   const { stdout } = await sandbox.run(
     { ...layout, ...withoutNetwork(layout), chdir: '/tmp' },
     ['sh', '-c', script, 'sh', target, readFileSync(join(empty, 'package.json'), 'utf8')],
@@ -188,7 +188,7 @@ async function insideOf(name: string, { root, config, sandbox, programs, empty }
 /** The version that a program prints outside of the sandbox; empty if it answers none of the questions. */
 async function versionOf(
   program: string,
-  { io, run, empty, programs }: World,
+  { io, run, empty, programs }: Comparison,
   questions: readonly string[],
 ): Promise<string> {
   const PATH = [...programs.path, io.env['PATH'] ?? ''].join(delimiter);

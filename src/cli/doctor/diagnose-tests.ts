@@ -19,7 +19,7 @@ export async function diagnoseTests(root: string, config: ProjectConfig, io: Io)
       name,
       status: 'missing',
       found: `${wordsOf(each.inside)} in the sandbox, ${wordsOf(each.outside)} outside`,
-      without: 'A verdict of bash-test is not that of this command outside.',
+      without: 'The verdict of bash-test differs from the verdict of this command outside.',
       fix: fixOf(each),
       details: each.inside.verdict === 'pass' ? [] : each.printed.split('\n'),
     };
@@ -37,5 +37,5 @@ function wordsOf({ verdict, report, reportProblem }: TestVerdict): string {
 function fixOf({ inside, outside }: ComparedTest): string {
   if (inside.verdict === 'pass' && outside.verdict !== 'pass')
     return 'Find out why it does not pass outside before you rely on the pass in the sandbox.';
-  return 'Give the sandbox what the tests need (programs, cache, env, minutes in hopgate.yaml: see "My tests need …"), or make the tests independent of it.';
+  return 'Give the sandbox what the tests need (programs, cache, env, minutes in hopgate.yaml: see "My tests need …"), or make the tests independent of these.';
 }

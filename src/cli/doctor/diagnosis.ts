@@ -1,12 +1,12 @@
-/** The result of one check. `missing`: the features in `without` do not work. `broken`: nothing works. */
+/** The result of one check. `missing`: the features in `without` do not work. `broken`: no session can start. */
 export interface Diagnosis {
   readonly name: string;
   readonly status: 'ok' | 'missing' | 'broken';
   /** The version and path that were found, or the problem. */
   readonly found: string;
-  /** The features that do not work without it. */
+  /** The features that do not work, or those that still do, as sentences. */
   readonly without?: string;
-  /** Steps to get it. */
+  /** The steps that make the status `ok`, as sentences. */
   readonly fix?: string;
   /** Further facts to know. */
   readonly details?: readonly string[];

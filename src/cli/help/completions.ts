@@ -12,7 +12,7 @@ export type ListSessions = (root: string) => Promise<readonly Completion[]>;
  * Completes the last of the words that follow the program's name. An empty list means that the shell should complete
  * file names.
  *
- * @param program the named command must be loaded
+ * @param program the program, in which the named command must be loaded
  * @example await completions(program, ['graph', '--format', 's'], sessions) // svg, stately
  */
 export async function completions(
@@ -52,7 +52,7 @@ export async function completions(
 
 const asCompletion = (word: string): Completion => ({ word, about: '' });
 
-/** A command's own options, and the global ones. */
+/** The options of a command, and the global options. */
 const optionsOf = (command: Command): readonly Option[] => {
   const help = command.createHelp();
   return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];

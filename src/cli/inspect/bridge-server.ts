@@ -15,7 +15,7 @@ export interface Bridge {
   readonly address: string;
   /** The address at which a WebSocket client receives the messages. */
   readonly socket: string;
-  /** Sends a message to every watcher, and stores it for later ones. */
+  /** Sends a message to every watcher, and stores it for watchers that connect later. */
   readonly send: Send;
   close(): Promise<void>;
 }
@@ -29,12 +29,12 @@ export interface Bridge {
  * @throws CliError `port-in-use`
  */
 export async function startBridge(port: number, inspector?: string): Promise<Bridge> {
-  const kept: string[] = [];
-  const server = createServer((request, response) => answer(request, response, inspector));
+  const messages: string[] = [];
+  const server = createServer((request, response) => serveRequest(request, response, inspector));
   const sockets = new WebSocketServer({ server, verifyClient: ({ req }: { req: IncomingMessage }) => isFromHere(req) });
   sockets.on('connection', (socket) => {
     socket.on('error', () => socket.terminate());
-    for (const message of kept) socket.send(message);
+    for (const message of messages) socket.send(message);
   });
   sockets.once('error', () => {}); // it repeats the server's
   await once(server.listen(port, LOOPBACK), 'listening').catch((error: NodeJS.ErrnoException) => {
@@ -46,7 +46,7 @@ export async function startBridge(port: number, inspector?: string): Promise<Bri
     socket: `ws://${LOOPBACK}:${actual}/`,
     send(message) {
       const text = JSON.stringify(message);
-      kept.push(text);
+      messages.push(text);
       for (const client of sockets.clients) if (client.readyState === WebSocket.OPEN) client.send(text);
     },
     close: async () => {
@@ -65,7 +65,7 @@ function isFromHere({ headers, socket }: IncomingMessage): boolean {
   return headers.origin === undefined || hosts.some((host) => headers.origin === `http://${host}`);
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, inspector: string | undefined): void {
+function serveRequest(request: IncomingMessage, response: ServerResponse, inspector: string | undefined): void {
   if (!isFromHere(request)) {
     response.writeHead(403, { 'content-type': 'text/plain' }).end('only for this machine\n');
   } else if (request.method !== 'GET' || request.url !== '/') {

@@ -11,7 +11,7 @@ export interface Receiver {
 }
 
 /**
- * Connects to a receiver by its address. If the connection breaks later, this is reported one time, and no further
+ * Connects to a receiver by its address. If the connection breaks later, `onLost` is called once, and no further
  * message is sent.
  *
  * @throws CliError `bad-address` (usage) or `inspector-unreachable`

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { createInspector, type StatelyInspectionEvent } from '@statelyai/inspect';
 import type { Inspector } from '../../ports/inspector.ts';
 
-/** Receives messages. Must neither throw nor block. */
+/** Sends a message to the watchers. Must neither throw nor block. */
 export type Send = (message: StatelyInspectionEvent) => void;
 
-/** A limit deeper than any machine, so that a definition is never truncated. */
+/** The limit of nested states in a definition. It is deeper than any machine, so that none is truncated. */
 const DEPTH = 64;
 
 /** One machine in the form of the package's actors. */
@@ -47,7 +47,7 @@ export function statelyInspector(send: Send): Inspector {
       if (actor.sessionId === sessionId) return actor._parent?.sessionId ?? actor.sessionId;
     return undefined;
   };
-  const known = (machineId: string): Actor => {
+  const actorOf = (machineId: string): Actor => {
     const actor = actors.get(machineId);
     if (!actor) throw new Error(`the machine ${machineId} was not introduced`);
     return actor;
@@ -69,14 +69,14 @@ export function statelyInspector(send: Send): Inspector {
       };
       root ??= actor.sessionId;
       actors.set(machine.id, actor);
-      inspector.actor(actor, inWire(actor, snapshot));
+      inspector.actor(actor, toWireSnapshot(actor, snapshot));
     },
     event(machineId, event) {
-      inspector.event(known(machineId), event as { type: string });
+      inspector.event(actorOf(machineId), event as { type: string });
     },
     snapshot(machineId, snapshot, event) {
-      const actor = known(machineId);
-      inspector.snapshot(actor, inWire(actor, snapshot), { event: event as { type: string } });
+      const actor = actorOf(machineId);
+      inspector.snapshot(actor, toWireSnapshot(actor, snapshot), { event: event as { type: string } });
     },
   };
 }
@@ -85,7 +85,10 @@ const unreachable = (): never => {
   throw new Error('this actor is read-only');
 };
 
-function inWire({ finals }: Actor, snapshot: object): { status: 'active' | 'done'; value: unknown; context: object } {
+function toWireSnapshot(
+  { finals }: Actor,
+  snapshot: object,
+): { status: 'active' | 'done'; value: unknown; context: object } {
   const { value } = snapshot as { value?: unknown };
   return { status: finals.includes(String(value)) ? 'done' : 'active', value, context: {} };
 }

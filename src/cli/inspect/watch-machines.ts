@@ -52,7 +52,7 @@ export const inspectOption = (): Option =>
     'show its machines in the Stately inspector: a port of this machine, or a ws:// address',
   );
 
-/** Starts what `--inspect` asks for; null if the option was not given. */
+/** Starts the watch that `--inspect` requests; null without the option. */
 export async function watchIfAsked(io: Io, inspect: string | true | undefined): Promise<MachineWatch | null> {
   if (inspect === undefined) return null;
   const watch = await startWatch(
@@ -66,7 +66,7 @@ export async function watchIfAsked(io: Io, inspect: string | true | undefined): 
   return watch;
 }
 
-/** Keeps the bridge open after the session until Ctrl-C, so that watchers can go on reading. */
+/** Keeps the bridge open after the session until Ctrl-C, so that watchers can continue to read. */
 export async function untilInterrupted(io: Io, { address }: MachineWatch): Promise<void> {
   if (address === null) return;
   printRemark(io, `still shown at ${address}; Ctrl-C ends it`);

@@ -59,11 +59,11 @@ export function applyInstall(changes: readonly FileChange[], keep: string): void
 }
 
 function write(path: string, text: string | null, keep: string): void {
-  if (text === null) remove(path, keep);
-  else put(path, text);
+  if (text === null) removeFile(path, keep);
+  else replaceFile(path, text);
 }
 
-function put(path: string, text: string): void {
+function replaceFile(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   // A settings file may be a link to the user's file elsewhere; then that file is written.
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
@@ -73,7 +73,7 @@ function put(path: string, text: string): void {
 }
 
 /** Removes the file, and then the empty folders above it, up to the one to keep. */
-function remove(path: string, keep: string): void {
+function removeFile(path: string, keep: string): void {
   rmSync(path, { force: true });
   for (let folder = dirname(path); folder !== keep && folder !== dirname(folder); folder = dirname(folder)) {
     try {

@@ -30,19 +30,19 @@ export const claudeInstaller: Installer = {
     );
     const guard = target.scope === 'project' ? [[join(target.root, GUARD_FILE), GUARD_SCRIPT] as const] : [];
     const files = [...plugin, ...guard, [originalFile(target), textToKeep(target)] as const].map(([path, text]) =>
-      change(path, text),
+      ownChange(path, text),
     );
-    const left = filesIn(folder).filter((path) => !files.some((file) => file.path === path));
+    const outdated = filesIn(folder).filter((path) => !files.some((file) => file.path === path));
     return {
       keep: keptFolder(target),
-      changes: [...files, ...left.map((path) => change(path, null)), settingsChange(target, true)],
+      changes: [...files, ...outdated.map((path) => ownChange(path, null)), settingsChange(target, true)],
       notes: target.scope === 'project' ? projectNotes(target) : userNotes,
     };
   },
   async uninstall(target) {
     return {
       keep: keptFolder(target),
-      changes: [...ourFiles(target).map((path) => change(path, null)), settingsChange(target, false)],
+      changes: [...ourFiles(target).map((path) => ownChange(path, null)), settingsChange(target, false)],
       notes: ['The evidence is kept. Running conversations keep the hooks until they end.'],
     };
   },
@@ -62,19 +62,19 @@ const isOurPlugin = (manifest: string | null): boolean =>
   valueOr(() => JSON.parse(manifest ?? '').author.name === 'hopgate', false);
 
 const userNotes = [
-  'From its next start on, Claude Code works in a session in every folder of this account.',
-  'A repository that switches hooks off for itself (disableAllHooks in its own .claude settings) switches hopgate off with them; "hopgate claude" and --scope project still work there.',
+  'From its next start on, Claude Code runs in a session in every folder of this account.',
+  'A repository that switches hooks off for itself (disableAllHooks in its own .claude settings) also disables hopgate; "hopgate claude" and --scope project still work there.',
 ];
 
 const projectNotes = ({ root }: InstallTarget): readonly string[] => [
-  `Every conversation of Claude Code in ${root} is in a session from its next start on; started in a folder below it, Claude Code is let do nothing (outside of git it does not even see this). What was written names programs of this machine: keep it out of git (.claude/skills/hopgate/ and .claude/settings.local.json).`,
+  `Every conversation of Claude Code in ${root} is in a session from its next start on. If it starts in a folder below, all its calls are refused (outside of git, it does not find this installation there). The written files name programs of this machine: keep them out of git (.claude/skills/hopgate/ and .claude/settings.local.json).`,
 ];
 
 /** The files of the installed plugin; none if hopgate did not write the folder. */
 const ourFiles = (target: InstallTarget): readonly string[] =>
   isOurPlugin(readText(join(pluginFolder(target), PLUGIN_FILE))) ? filesIn(pluginFolder(target)) : [];
 
-const change = (path: string, after: string | null): FileChange => ({ ...changeOf(path, after), isOurs: true });
+const ownChange = (path: string, after: string | null): FileChange => ({ ...changeOf(path, after), isOurs: true });
 
 const PLUGIN_FILE = join('.claude-plugin', 'plugin.json');
 
@@ -109,15 +109,15 @@ function settingsChange(target: InstallTarget, installs: boolean): FileChange {
   if (originalText !== null && withOurs(target, path, originalText) === before)
     return { path, before, after: originalText };
   const after = withoutOurs(target, path, before, originalText);
-  const isLeft =
+  const isNonEmpty =
     originalText !== null || after === null || after === before || Object.keys(objectIn(after, path)).length > 0;
-  return { path, before, after: isLeft ? after : null };
+  return { path, before, after: isNonEmpty ? after : null };
 }
 
 /** A copy of the settings before the installation. It is restored only if nobody changed the written settings. */
 const originalFile = (target: InstallTarget): string => join(pluginFolder(target), 'settings.before');
 
-/** The copy for {@link originalFile}. If our settings are already installed, the existing copy is kept. */
+/** The text for {@link originalFile}. If hopgate's settings are already installed, the existing copy is kept. */
 function textToKeep(target: InstallTarget): string | null {
   const [path, originalText] = [settingsFile(target), readText(originalFile(target))];
   const before = readText(path);
@@ -127,12 +127,12 @@ function textToKeep(target: InstallTarget): string | null {
 function withOurs(target: InstallTarget, path: string, text: string | null): string | null {
   const switched = withKey(text, path, 'disableAllHooks', false);
   const own =
-    statedIn(text, path, 'statusLine') ?? (target.scope === 'project' ? userStatusLine(target.io.env) : undefined);
+    settingIn(text, path, 'statusLine') ?? (target.scope === 'project' ? userStatusLine(target.io.env) : undefined);
   const shown = withKey(switched, path, 'statusLine', withStatusLine(own, target.io.env) as never);
   return withGuard(withAllowedRunCommand(shown, path, target.io.env, true), path, guardOf(target));
 }
 
-const statedIn = (text: string | null, path: string, key: string): unknown =>
+const settingIn = (text: string | null, path: string, key: string): unknown =>
   text?.trim() ? objectIn(text, path)[key] : undefined;
 
 /** @param originalText the settings before the installation, whose `disableAllHooks` and `statusLine` are restored */
@@ -142,11 +142,11 @@ function withoutOurs(
   text: string | null,
   originalText: string | null,
 ): string | null {
-  const original = statedIn(originalText, path, 'disableAllHooks') as boolean | undefined;
-  const isOurs = statedIn(text, path, 'disableAllHooks') === false;
+  const original = settingIn(originalText, path, 'disableAllHooks') as boolean | undefined;
+  const isOurs = settingIn(text, path, 'disableAllHooks') === false;
   const switched = isOurs ? withKey(text, path, 'disableAllHooks', original) : text;
-  const shown = isOurStatusLine(statedIn(text, path, 'statusLine'), io.env)
-    ? withKey(switched, path, 'statusLine', statedIn(originalText, path, 'statusLine') as never)
+  const shown = isOurStatusLine(settingIn(text, path, 'statusLine'), io.env)
+    ? withKey(switched, path, 'statusLine', settingIn(originalText, path, 'statusLine') as never)
     : switched;
   return withGuard(withAllowedRunCommand(shown, path, io.env, false), path, {});
 }
@@ -158,10 +158,10 @@ function withAllowedRunCommand(
   env: InstallTarget['io']['env'],
   isAllowed: boolean,
 ): string | null {
-  const stated = text === null || text.trim() === '' ? undefined : objectIn(text, path)['permissions'];
-  if (stated !== undefined && !isObject(stated)) return text;
-  const changed = isAllowed ? withRunCommand(stated, env) : withoutRunCommand(stated ?? {}, env);
-  if (isDeepStrictEqual(changed, stated ?? {})) return text;
+  const permissions = text === null || text.trim() === '' ? undefined : objectIn(text, path)['permissions'];
+  if (permissions !== undefined && !isObject(permissions)) return text;
+  const changed = isAllowed ? withRunCommand(permissions, env) : withoutRunCommand(permissions ?? {}, env);
+  if (isDeepStrictEqual(changed, permissions ?? {})) return text;
   return withKey(text, path, 'permissions', Object.keys(changed).length > 0 ? (changed as never) : undefined);
 }
 

@@ -9,7 +9,7 @@ import { CliError } from '../io.ts';
 type Table = { readonly [key: string]: unknown };
 
 export interface ConfigAdditions {
-  /** The name of our block: a file may have one for the server, and one for each trusted repository. */
+  /** The name of hopgate's block: a file may have one for the server, and one for each trusted repository. */
   readonly block: string;
   readonly tables: readonly {
     readonly path: readonly string[];
@@ -18,22 +18,22 @@ export interface ConfigAdditions {
   readonly features: readonly string[];
 }
 
-const begin = (block: string): string =>
+const beginLine = (block: string): string =>
   `# >>> ${block} >>> written by "hopgate install codex", removed by "hopgate uninstall codex"`;
-const end = (block: string): string => `# <<< ${block} <<<`;
+const endLine = (block: string): string => `# <<< ${block} <<<`;
 const MARK = '# hopgate';
 
 /**
- * Appends our block to config.toml, and enables our features. Comments, order and every other value stay the same: the
- * parsed new text without our values is compared with the parsed old text.
+ * Appends hopgate's block to config.toml, and enables its features. Comments, order and every other value stay the
+ * same: the parsed new text without hopgate's values is compared with the parsed old text.
  *
- * @throws CliError `malformed` if the file cannot be parsed; `taken` if it has one of our tables that we did not write,
- *   or offers no way to add one
+ * @throws CliError `malformed` if the file cannot be parsed; `taken` if it has a table of this name that hopgate did
+ *   not write, or if no feature can be added to it
  */
 export function withAdditions(path: string, text: string | null, additions: ConfigAdditions): string {
   const { block, tables, features } = additions;
   const plain = withoutAdditions(path, text ?? '', block, features) ?? '';
-  const before = read(path, plain);
+  const before = parseConfig(path, plain);
   for (const table of tables)
     if (valueAt(before, table.path) !== undefined)
       throw new CliError(
@@ -46,31 +46,31 @@ export function withAdditions(path: string, text: string | null, additions: Conf
   // An empty line separates the block, unless the last line had no line end. So removal can restore the exact text.
   const gap = featured === '' ? '' : `${featured}\n`;
   const lines = [
-    begin(block),
+    beginLine(block),
     ...(inBlock.length > 0 ? ['[features]', ...inBlock.map((name) => `${name} = true`)] : []),
     ...tables.flatMap(({ path: keys, values }) => [
       `[${keys.map(bareOrQuoted).join('.')}]`,
       ...Object.entries(values).map(([key, value]) => `${bareOrQuoted(key)} = ${tomlLiteral(value)}`),
     ]),
-    end(block),
+    endLine(block),
   ];
   const after = `${gap}${lines.join('\n')}\n`;
-  if (!saysTheSame(before, read(path, after), additions, missing))
-    throw new Error(`${path} would lose a value; it is not changed`);
+  if (!losesNoValue(before, parseConfig(path, after), additions, missing))
+    throw new Error(`${path} would lose a value, so it is not changed`);
   return after;
 }
 
-/** Removes our block and marked lines from config.toml, and restores the earlier bytes; null if nothing is left. */
+/** Removes hopgate's block and marked lines from config.toml, and restores the earlier bytes; null if none remain. */
 export function withoutAdditions(
   path: string,
   text: string,
   block: string,
   features: readonly string[],
 ): string | null {
-  read(path, text);
+  parseConfig(path, text);
   const lines = text.split('\n');
   const from = lines.findIndex((line) => line.startsWith(`# >>> ${block} >>>`));
-  const to = lines.indexOf(end(block), from);
+  const to = lines.indexOf(endLine(block), from);
   if (from < 0 || to < 0) return text;
   const above = lines.slice(0, from);
   const below = lines.slice(to + 1);
@@ -85,7 +85,7 @@ export function withoutAdditions(
 const isOurFeature = (line: string, name: string): boolean =>
   line === `${name} = true ${MARK}` || line === `features.${name} = true ${MARK}`;
 
-/** Adds our features. Our lines go into an existing `[features]` table, because a second one is an error. */
+/** Adds hopgate's features to an existing `[features]` table, because a second such table is an error. */
 function withFeatures(
   path: string,
   text: string,
@@ -119,7 +119,7 @@ function withFeatures(
   );
 }
 
-function saysTheSame(before: Table, after: Table, { tables }: ConfigAdditions, features: readonly string[]): boolean {
+function losesNoValue(before: Table, after: Table, { tables }: ConfigAdditions, features: readonly string[]): boolean {
   const left = plainTables(after) as { [key: string]: unknown };
   for (const { path } of tables) remove(left, path);
   for (const name of features) remove(left, ['features', name]);
@@ -149,7 +149,7 @@ function plainTables(value: unknown): unknown {
 
 const isPlain = (value: unknown): value is Table => isObject(value) && !(value instanceof Date);
 
-function read(path: string, text: string): Table {
+function parseConfig(path: string, text: string): Table {
   try {
     return parse(text);
   } catch (cause) {

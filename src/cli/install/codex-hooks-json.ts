@@ -4,19 +4,21 @@ import { CliError } from '../io.ts';
 
 type Fields = { readonly [key: string]: unknown };
 
-/** The hooks.json with our hooks last, because Codex identifies each hook by its position in a list. */
+/** The hooks.json with hopgate's hooks last, because Codex identifies each hook by its position in a list. */
 export interface InstalledHooks {
   readonly text: string;
-  /** The position of our group in each event's list. */
-  readonly places: { readonly [event: string]: number };
+  /** The position of hopgate's group in each event's list. */
+  readonly positions: { readonly [event: string]: number };
 }
 
 /**
+ * Adds hopgate's hooks to hooks.json, after all others.
+ *
  * @param text the current text of the file; null if it does not exist
  * @throws CliError `malformed` if Codex would not accept the file
  */
 export function withOurHooks(path: string, text: string | null, ours: CodexHooks): InstalledHooks {
-  const file = read(path, text);
+  const file = parseHooks(path, text);
   const others = withoutOurs(file.hooks);
   const hooks: { [event: string]: readonly unknown[] } = { ...others };
   const places: { [event: string]: number } = {};
@@ -25,19 +27,19 @@ export function withOurHooks(path: string, text: string | null, ours: CodexHooks
     places[event] = before.length;
     hooks[event] = [...before, ...ours[event]];
   }
-  return { text: print({ ...file.rest, hooks }, text), places };
+  return { text: print({ ...file.rest, hooks }, text), positions: places };
 }
 
-/** Removes our hooks from hooks.json; null if nothing is left and the file can be deleted. */
+/** Removes hopgate's hooks from hooks.json; null if nothing remains, so that the file can be deleted. */
 export function withoutOurHooks(path: string, text: string): string | null {
-  const file = read(path, text);
+  const file = parseHooks(path, text);
   if (!Object.values(file.hooks).some((groups) => groups.some(isOurGroup))) return text;
   const hooks = withoutOurs(file.hooks);
   if (Object.keys(hooks).length > 0) return print({ ...file.rest, hooks }, text);
   return Object.keys(file.rest).length > 0 ? print(file.rest, text) : null;
 }
 
-function read(
+function parseHooks(
   path: string,
   text: string | null,
 ): { readonly rest: Fields; readonly hooks: { readonly [event: string]: readonly unknown[] } } {

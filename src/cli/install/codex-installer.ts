@@ -18,8 +18,8 @@ import { originalCopies, restoredCopies, withCopies } from './original-copies.ts
 /** Features that Codex needs: the tools change with every hop, and without this one Codex keeps its first tool list. */
 const FEATURES = ['mcp_tool_list_changed'];
 
-/** The variables that Codex must pass to our MCP server: it passes only named ones. */
-const PASSED = splitWords(`
+/** The variables that Codex must pass to hopgate's MCP server; it passes no others. */
+const PASSED_VARIABLES = splitWords(`
   CODEX_HOME CODEX_BIN XDG_STATE_HOME XDG_RUNTIME_DIR HOPGATE_SESSION HOPGATE_ROOT HOPGATE_PERIPHERAL HOPGATE_DAEMON
 `);
 
@@ -40,13 +40,13 @@ async function planInstall(target: InstallTarget): Promise<InstallPlan> {
   const ours = codexHooks(hookCommand('codex', io.env));
   const hooks = withOurHooks(hooksFile, readText(hooksFile), ours);
   const notes = ['Codex reads its hooks when it starts: restart it. "hopgate doctor" shows if they run.'];
-  const trust = await trustOf(target, hooksFile, hooks.places, notes);
-  const configs = new Map<string, ConfigAdditions[]>([[join(folder, 'config.toml'), [server(target)]]]);
+  const trust = await trustOf(target, hooksFile, hooks.positions, notes);
+  const configs = new Map<string, ConfigAdditions[]>([[join(folder, 'config.toml'), [serverAdditions(target)]]]);
   if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
   const changes = [changeOf(hooksFile, hooks.text)];
   for (const [path, additions] of configs) {
     let text = readText(path);
-    // Starts from the text without our additions, which are removed in the reverse order of adding.
+    // Starts from the text without hopgate's additions, which are removed in the reverse order of adding.
     for (const { block, features } of additions.toReversed())
       if (text !== null) text = withoutAdditions(path, text, block, features);
     for (const addition of additions) text = withAdditions(path, text, addition);
@@ -98,7 +98,7 @@ function keptFolder(target: InstallTarget): string {
   return target.scope === 'user' && target.io.env['CODEX_HOME'] ? folder : dirname(folder);
 }
 
-function server({ io }: InstallTarget): ConfigAdditions {
+function serverAdditions({ io }: InstallTarget): ConfigAdditions {
   const [command, ...own] = ownProgram();
   return {
     block: SERVER_BLOCK,
@@ -109,7 +109,7 @@ function server({ io }: InstallTarget): ConfigAdditions {
         values: {
           command,
           args: [...own, 'mcp', '--attach', '--agent', 'codex'],
-          env_vars: PASSED,
+          env_vars: PASSED_VARIABLES,
           startup_timeout_sec: 30,
           tool_timeout_sec: 1200,
           default_tools_approval_mode: 'approve',
@@ -152,7 +152,7 @@ async function trustOf(
   const tables = Object.entries(hashes).map(([key, hash]) => {
     const event = key.split(':').at(-3) ?? '';
     return {
-      path: ['hooks', 'state', `${hooksFile}:${event}:${places[pascal(event)]}:0`],
+      path: ['hooks', 'state', `${hooksFile}:${event}:${places[eventName(event)]}:0`],
       values: { trusted_hash: hash },
     };
   });
@@ -160,6 +160,6 @@ async function trustOf(
 }
 
 /** Converts `pre_tool_use` to the event's name. */
-const pascal = (event: string): string =>
+const eventName = (event: string): string =>
   CODEX_EVENTS.find((name) => name.replaceAll(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase() === event) ??
   event;

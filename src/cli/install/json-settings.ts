@@ -8,14 +8,16 @@ export function withKey(text: string | null, path: string, key: string, value: V
   if (text === null || text.trim() === '')
     return value === undefined ? text : `${JSON.stringify({ [key]: value }, null, 2)}\n`;
   const object = objectIn(text, path);
-  // If a name occurs two times, the later member counts.
-  const member = placesOf(text).findLast((member) => member.key === key);
+  // If a name occurs twice, the later member counts.
+  const member = memberRanges(text).findLast((member) => member.key === key);
   if (value === undefined) return member ? removeMember(text, member) : text;
   if (!member) return addMember(text, Object.keys(object).length === 0, key, value);
   return `${text.slice(0, member.valueFrom)}${formatMember(value, text)}${text.slice(member.to)}`;
 }
 
 /**
+ * Parses a settings file that must be a JSON object.
+ *
  * @throws CliError `bad-json` if the file is not a JSON object, which its client could not read either; the file is not
  *   changed.
  */
@@ -43,7 +45,7 @@ interface MemberRange {
 }
 
 /** Locates the members of the outermost object. The text must be valid JSON. */
-function placesOf(text: string): readonly MemberRange[] {
+function memberRanges(text: string): readonly MemberRange[] {
   const places: MemberRange[] = [];
   let depth = 0;
   let member: { key: string; from: number; valueFrom: number } | null = null;

@@ -6,19 +6,19 @@ import { objectIn, withKey } from './json-settings.ts';
 type Groups = { readonly [event: string]: readonly unknown[] };
 
 /**
- * Replaces our hooks in a settings file by these, and keeps all other hooks. If nothing has to change, the text stays
- * identical to the byte.
+ * Replaces hopgate's hooks in a settings file by `guard`, and keeps all other hooks. If nothing has to change, the text
+ * stays the same, byte for byte.
  *
  * @throws CliError `bad-json`
  */
 export function withGuard(text: string | null, path: string, guard: Groups): string | null {
-  const stated = text === null || text.trim() === '' ? undefined : objectIn(text, path)['hooks'];
+  const hooksBefore = text === null || text.trim() === '' ? undefined : objectIn(text, path)['hooks'];
   // Claude Code also ignores hooks that are not an object.
-  if (stated !== undefined && !isObject(stated)) return text;
-  const others = withoutOurs(stated ?? {});
+  if (hooksBefore !== undefined && !isObject(hooksBefore)) return text;
+  const others = withoutOurs(hooksBefore ?? {});
   const hooks: { [event: string]: unknown } = { ...others };
   for (const [event, groups] of Object.entries(guard)) hooks[event] = [...listOf(others[event]), ...groups];
-  if (isDeepStrictEqual(hooks, stated ?? {})) return text;
+  if (isDeepStrictEqual(hooks, hooksBefore ?? {})) return text;
   return withKey(text, path, 'hooks', Object.keys(hooks).length > 0 ? (hooks as never) : undefined);
 }
 

@@ -5,8 +5,8 @@ import { stateHome } from '../../base/user-folders.ts';
 import { readText } from './apply-install.ts';
 import type { FileChange, InstallTarget } from './installer.ts';
 
-/** A file's text before an installation, and the hash of the text that was installed. */
-interface Kept {
+/** A file's text before an installation (null if there was no file), and the hash of the installed text. */
+interface StoredOriginal {
   readonly before: string | null;
   readonly installed: string;
 }
@@ -14,7 +14,7 @@ interface Kept {
 /** Copies of the files that an installation changed, by path. */
 export interface OriginalCopies {
   readonly path: string;
-  readonly files: { readonly [path: string]: Kept };
+  readonly files: { readonly [path: string]: StoredOriginal };
 }
 
 const hashOf = (text: string): string => hash('sha256', text);
@@ -33,18 +33,18 @@ export function originalCopies({ io }: InstallTarget, folder: string): OriginalC
  * The change that stores copies for an installation. A file that was changed since the last one, or that contained
  * hopgate's parts before the first one, gets no copy.
  *
- * @param isPlain returns true if the text of a file contains nothing of hopgate
+ * @param isPlain true if a file, by its path, contains nothing that hopgate wrote
  */
 export function withCopies(
   { path, files }: OriginalCopies,
   changes: readonly FileChange[],
   isPlain: (path: string) => boolean,
 ): FileChange {
-  const copies = changes.flatMap(({ path: file, before, after }): readonly (readonly [string, Kept])[] => {
-    const known = files[file];
-    const isOurs = known !== undefined && before !== null && hashOf(before) === known.installed;
+  const copies = changes.flatMap(({ path: file, before, after }): readonly (readonly [string, StoredOriginal])[] => {
+    const stored = files[file];
+    const isOurs = stored !== undefined && before !== null && hashOf(before) === stored.installed;
     if (after === null || !(isOurs || isPlain(file))) return [];
-    return [[file, { before: isOurs ? known.before : before, installed: hashOf(after) }]];
+    return [[file, { before: isOurs ? stored.before : before, installed: hashOf(after) }]];
   });
   return { path, before: readText(path), after: `${JSON.stringify(Object.fromEntries(copies))}\n`, isOurs: true };
 }
@@ -52,9 +52,9 @@ export function withCopies(
 /** The changes of an uninstallation: a file that nobody changed since the installation gets its earlier bytes back. */
 export function restoredCopies({ path, files }: OriginalCopies, changes: readonly FileChange[]): readonly FileChange[] {
   const restored = changes.map((change) => {
-    const known = files[change.path];
-    const isUnchanged = known !== undefined && change.before !== null && hashOf(change.before) === known.installed;
-    return isUnchanged ? { ...change, after: known.before } : change;
+    const stored = files[change.path];
+    const isUnchanged = stored !== undefined && change.before !== null && hashOf(change.before) === stored.installed;
+    return isUnchanged ? { ...change, after: stored.before } : change;
   });
   return [...restored, { path, before: readText(path), after: null, isOurs: true }];
 }

@@ -5,7 +5,7 @@ export interface HttpAddress {
   readonly port: number;
 }
 
-/** Parses the value of `--http`: nothing, a port, an address, or both (`[::1]:8123`). */
+/** Parses the value of `--http`: none (true), a port, an address, or both (`[::1]:8123`). @throws CliError `usage` */
 export function addressOf(text: string | true): HttpAddress {
   if (text === true) return { address: '127.0.0.1', port: 0 };
   const parts =

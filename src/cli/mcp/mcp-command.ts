@@ -7,7 +7,7 @@ export interface McpCommand {
   readonly peripheral?: string;
   readonly specs?: string;
   readonly approve?: string[];
-  /** In seconds. */
+  /** How long an approval waits for "hopgate approve", in seconds. */
   readonly waitApproval?: number;
   readonly elicit: boolean;
   readonly upstreamNames?: boolean;

@@ -33,7 +33,7 @@ export interface AgentOptions {
   readonly approve: readonly string[];
 }
 
-/** Opens a session for an agent's program in this process: a new one, started in a peripheral, or a known one. */
+/** Opens a session for an agent's program in this process: a new one, started in a peripheral, or an existing one. */
 export async function openAgent(io: Io, options: AgentOptions): Promise<AgentSession> {
   const { root, approver, unsafeNoSandbox } = options;
   const project = await openProject(root, io.env);
@@ -56,7 +56,7 @@ export async function openAgent(io: Io, options: AgentOptions): Promise<AgentSes
   });
   try {
     checkApproved(options.approve, session.specs);
-    await enter(session, options.peripheral, found !== null);
+    await enterPeripheral(session, options.peripheral, found !== null);
     const transcript = transcriptTo(transcriptPath(ensureStateDir(root, io.env), session.id));
     return recordTranscript(agentSession(session), transcript);
   } catch (error) {
@@ -66,17 +66,17 @@ export async function openAgent(io: Io, options: AgentOptions): Promise<AgentSes
 }
 
 /** Starts a new session in a peripheral, so that it has tools; a continued session stays in its peripheral. */
-async function enter(session: Session, wantedPeripheral: string | undefined, isContinued: boolean): Promise<void> {
+async function enterPeripheral(session: Session, requested: string | undefined, isContinued: boolean): Promise<void> {
   const { peripheral } = session.state;
-  if (isContinued && wantedPeripheral === undefined) return;
-  if (isContinued && wantedPeripheral !== undefined && peripheral !== null && peripheral !== wantedPeripheral)
+  if (isContinued && requested === undefined) return;
+  if (isContinued && requested !== undefined && peripheral !== null && peripheral !== requested)
     throw usageError(
       `the session is in ${peripheral}, and only its own hop can leave it`,
       'Leave out --peripheral.',
       'already-active',
     );
   if (peripheral !== null) return;
-  const first = wantedPeripheral ?? firstPeripheral(session.specs);
+  const first = requested ?? firstPeripheral(session.specs);
   if (first === null) return;
   const started = await session.start(first);
   if (!started.ok) throw new CliError(started.denial.code, started.denial.message, started.denial.remedy);

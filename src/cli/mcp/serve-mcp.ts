@@ -27,7 +27,7 @@ import { type McpCommand, TOKEN_VARIABLE } from './mcp-command.ts';
 import type { AgentOptions } from './open-agent.ts';
 import { sessionReading } from './session-reading.ts';
 
-/** Replaces the list of schema errors for an invalid line from the client. */
+/** The remark about an invalid line from the client, instead of its schema errors. */
 const NO_MESSAGE = 'ignored input that is not a JSON-RPC 2.0 message';
 
 /** `hopgate mcp`: serves until the client disconnects or a signal comes. Errors go to stderr, also with `--json`. */
@@ -42,11 +42,11 @@ export async function serveMcp(io: Io, options: McpCommand): Promise<void> {
 }
 
 async function serve(io: Io, options: McpCommand): Promise<void> {
-  const root = placeOf(io, options);
-  const at = options.http === undefined ? null : placeToServe(options.http, options.allowHost ?? []);
+  const root = servedRoot(io, options);
+  const at = options.http === undefined ? null : listenAddress(options.http, options.allowHost ?? []);
   const session = await (options.attach
     ? remoteAgentSession({ root, agent: options.agent, env: io.env })
-    : (await import('./open-agent.ts')).openAgent(io, wantedOf(io, root, options)));
+    : (await import('./open-agent.ts')).openAgent(io, agentOptions(io, root, options)));
   const host = new McpHost({
     session,
     version: manifest.version,
@@ -58,31 +58,28 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
     ...(options.attach && options.agent === 'claude-code' ? { answerBytes: Number.POSITIVE_INFINITY } : {}),
     ...(options.attach && options.agent === 'codex' ? { userRules: codexRules(io, root, session) } : {}),
     ...(options.telemetry ? { inTrace: (await import('../../telemetry/index.ts')).inTrace } : {}),
-    diff: (request) => shownDiff(io, request, root),
+    diff: (request) => diffForWindow(io, request, root),
     grantIn,
     readBy: (request) => readBy(io, root, request),
     answered: (hash) => approvalsFolder(ensureStateDir(root, io.env)).dropPending(hash),
     onError: (error) => printRemark(io, error.name === 'ZodError' ? NO_MESSAGE : error.message),
   });
   try {
-    if (at) await overHttp(io, host, session, root, { at, allowHosts: options.allowHost ?? [] });
-    else await overStdio(io, host, session, root);
+    if (at) await serveHttp(io, host, session, root, { at, allowHosts: options.allowHost ?? [] });
+    else await serveStdio(io, host, session, root);
   } finally {
     await host.close();
   }
 }
 
-/**
- * The repository to serve. A server that is attached to the session of hooks must use their repository, which the
- * environment names.
- */
-function placeOf(io: Io, { root, attach }: McpCommand): string {
+/** The repository to serve. A server that shares the session of hooks uses their repository, by the environment. */
+function servedRoot(io: Io, { root, attach }: McpCommand): string {
   if (!attach || root !== '.') return rootOf(io, { root });
   const { HOPGATE_SESSION: session, HOPGATE_ROOT: named, CLAUDE_PROJECT_DIR: folder } = io.env;
   return named && session ? rootOf(io, { root: named }) : rootOf({ ...io, cwd: folder || io.cwd }, { root });
 }
 
-const wantedOf = (io: Io, root: string, options: McpCommand): AgentOptions => ({
+const agentOptions = (io: Io, root: string, options: McpCommand): AgentOptions => ({
   root,
   agent: options.agent,
   observe: options.observe ?? false,
@@ -95,30 +92,34 @@ const wantedOf = (io: Io, root: string, options: McpCommand): AgentOptions => ({
   ...(options.peripheral === undefined ? {} : { peripheral: options.peripheral }),
 });
 
-async function overStdio(io: Io, host: McpHost, session: AgentSession, root: string): Promise<void> {
+async function serveStdio(io: Io, host: McpHost, session: AgentSession, root: string): Promise<void> {
   const serving = serveOverStdio(host, io.stdin, io.stdout);
   const stop = onSignal(() => void serving.close());
   try {
-    await banner(io, session, root, null);
+    await printOpened(io, session, root, null);
     await serving.ended;
   } finally {
     stop();
   }
 }
 
-async function overHttp(
+async function serveHttp(
   io: Io,
   host: McpHost,
   session: AgentSession,
   root: string,
   { at, allowHosts }: { readonly at: HttpAddress; readonly allowHosts: readonly string[] },
 ): Promise<void> {
-  const stated = statedToken(io);
+  const fixedToken = tokenFromEnv(io);
   const stopped = Promise.withResolvers<void>();
   const stop = onSignal(stopped.resolve);
   try {
-    const serving = await serveOverHttp(host, { ...at, allowHosts, ...(stated === null ? {} : { token: stated }) });
-    await banner(io, session, root, { url: serving.url, token: stated === null ? serving.token : null });
+    const serving = await serveOverHttp(host, {
+      ...at,
+      allowHosts,
+      ...(fixedToken === null ? {} : { token: fixedToken }),
+    });
+    await printOpened(io, session, root, { url: serving.url, token: fixedToken === null ? serving.token : null });
     await stopped.promise;
     await serving.close();
   } finally {
@@ -127,14 +128,14 @@ async function overHttp(
 }
 
 /** The token from the environment; null if one must be generated. */
-function statedToken({ env }: Io): string | null {
+function tokenFromEnv({ env }: Io): string | null {
   const token = env[TOKEN_VARIABLE] ?? null;
   if (token === null || token.length >= 16) return token;
   throw usageError(`${TOKEN_VARIABLE} is shorter than 16 characters`, 'Create one with "openssl rand -hex 16".');
 }
 
 /** Prints the served session on stderr, because stdout carries the protocol. */
-async function banner(
+async function printOpened(
   io: Io,
   session: AgentSession,
   root: string,
@@ -160,21 +161,21 @@ async function banner(
 const approverOf = (io: Io, root: string, { approve = [], waitApproval = 0 }: McpCommand) =>
   fallbackApprover(approverInAdvance(approve), waitingApprover(io, root, waitApproval));
 
-/** Maximum number of lines to show; people do not read more in a client's window. */
+/** Maximum number of lines of a diff in a client's window. */
 const MAX_LINES = 2000;
 
 /** The lines of the change that an approval would ship, formatted for a client's window; null if there is none. */
-export async function shownDiff(io: Io, request: ApprovalRequest, root: string): Promise<readonly string[] | null> {
+export async function diffForWindow(io: Io, request: ApprovalRequest, root: string): Promise<readonly string[] | null> {
   const diff = await diffFor(request, root);
   if (diff === null) return null;
   const { changedSince, problem } = diff;
   const lines = linesWithBorder(diff, await cardFor(io, request, root, diff));
-  const left = lines.length - MAX_LINES;
+  const hidden = lines.length - MAX_LINES;
   return [
     ...changedSince.map((path) => `(${path} differs from this session's last version)`),
     ...lines.slice(0, MAX_LINES),
-    ...(left > 0 ? [`(${left} more lines are not shown: close this, and "hopgate approve" shows them all)`] : []),
-    ...(problem === null ? [] : [`(the diff is not whole: ${problem})`]),
+    ...(hidden > 0 ? [`(${hidden} more lines are not shown: close this, and "hopgate approve" shows them all)`] : []),
+    ...(problem === null ? [] : [`(the diff is incomplete: ${problem})`]),
   ];
 }
 
@@ -192,7 +193,7 @@ function readBy(io: Io, root: string, request: ApprovalRequest): string | null {
   return id === null ? null : `hopgate approve ${id}`;
 }
 
-/** True if the session gets the answer from another approver, so that the person at the client is not asked. */
+/** True if another approver has answered the request already, so that the person at the client is not asked. */
 const answeredAhead =
   (io: Io, root: string, { approve = [], attach }: McpCommand) =>
   ({ action, hash, sessionId }: ApprovalRequest): boolean =>
@@ -202,7 +203,7 @@ const answeredAhead =
       ({ pending, answer }) => pending.request.hash === hash && answer !== null,
     );
 
-function placeToServe(http: string | true, allowHosts: readonly string[]): HttpAddress {
+function listenAddress(http: string | true, allowHosts: readonly string[]): HttpAddress {
   const at = addressOf(http);
   if (isLoopback(at.address) || allowHosts.length > 0) return at;
   throw usageError(

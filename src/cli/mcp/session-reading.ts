@@ -20,7 +20,7 @@ const COLUMNS = 120;
 export function sessionReading(io: Io, root: string, session: AgentSession): McpReading {
   const reading = <T>(use: (store: EvidenceStore) => Promise<T>): Promise<T> => readStore(io, root, use);
   const pin = () => pinOfSession(io, root, session);
-  // Kept open, because it is read four times a second.
+  // The store stays open, because it is read four times a second.
   let open: EvidenceStore | null = null;
   const store = (): EvidenceStore => (open ??= openEvidence(root, io.env, 'read', { readOnly: true }));
   const { id } = session;

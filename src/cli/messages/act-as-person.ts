@@ -20,7 +20,11 @@ export const personOption = (): Option =>
 
 const NAME = /^[a-z][a-z0-9-]*$/;
 
-/** Opens the inboxes of a repository for a person. The caller must be able to read the operator's token. */
+/**
+ * Opens the inboxes of a repository for a person. The caller must be able to read the operator's token.
+ *
+ * @throws CliError `invalid-name`, `no-sessions`
+ */
 export async function withInboxes<T>(
   io: Io,
   options: PersonOptions,
@@ -55,7 +59,7 @@ export async function withInboxes<T>(
   });
 }
 
-/** The checked message of a person. Throws CliError `invalid-message`. */
+/** Checks a message of a person. @throws CliError `invalid-message` */
 export async function checkedDraft(
   store: EvidenceStore,
   messages: MessageStore,

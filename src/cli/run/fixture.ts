@@ -83,7 +83,7 @@ export function makeFixture(name: string): Fixture {
   return { root, remote, config: fixtureConfig() };
 }
 
-/** How long a fixture stays after its run, so that a person can look at it, in milliseconds: one day. */
+/** Time for which a fixture is kept after its run, so that a person can look at it: one day, in milliseconds. */
 const KEPT_MS = 86_400_000;
 
 /** Removes this user's fixtures of earlier runs. */
@@ -98,7 +98,7 @@ function removeOldFixtures(): void {
   }
 }
 
-/** The configuration of the fixture, like a `hopgate.yaml`. It grants the folder of the running Node. */
+/** The configuration of the fixture, like a `hopgate.yaml`. Its toolchain is the folder of the running Node. */
 function fixtureConfig(): ProjectConfig {
   const toolchain = dirname(dirname(realpathSync(process.execPath)));
   return {
@@ -121,7 +121,7 @@ function git(cwd: string, ...args: string[]): void {
     throw new CliError(
       'git-failed',
       `git ${args[0]} failed: ${(cause as Error).message}`,
-      `Install git ${installHint('git')} and try again; "hopgate doctor" tells what is missing.`,
+      `Install git ${installHint('git')} and try again; "hopgate doctor" says what is missing.`,
       { cause },
     );
   }

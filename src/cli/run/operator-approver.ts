@@ -7,27 +7,27 @@ import { ensureStateDir } from '../../project/state-dir.ts';
 import { showRequest } from '../approve/show-request.ts';
 import { type Io, print, printRemark } from '../io.ts';
 
-/** Answers that replace a person's: the command line's, or the scenario's. */
+/** The sources of answers to approval requests, other than a person at the terminal. */
 export interface OperatorOptions {
-  /** `--yes`: everything. */
+  /** `--yes`: all requests are approved. */
   readonly yes: boolean;
-  /** `--approve`: destinations and modes. */
+  /** `--approve`: the destinations, modes and tools that are approved. */
   readonly approve: readonly string[];
   /** The scenario's answer for the current step; null if it has none. */
   readonly scripted?: () => 'given' | 'refused' | null;
   /** The approver to ask if there is no terminal. */
-  readonly otherwise?: Approver;
+  readonly fallback?: Approver;
   readonly root: string;
   /** Asks a yes-or-no question on the terminal. Default: a prompt. */
   readonly confirm?: (question: string, signal: AbortSignal) => Promise<boolean>;
 }
 
 /**
- * The operator at the command line. It asks in this order: `--yes` and `--approve`; a person at the terminal; without a
- * terminal, the scenario's answer, then `otherwise`. Without any answer the approval is not given.
+ * The approver of commands. It asks in this order: `--yes` and `--approve`; a person at the terminal; without a
+ * terminal, the scenario's answer, then `fallback`. Without any answer the approval is not given.
  */
 export function operatorApprover(io: Io, options: OperatorOptions): Approver {
-  const beforehand = approverInAdvance(options.yes ? ['all'] : options.approve);
+  const inAdvance = approverInAdvance(options.yes ? ['all'] : options.approve);
   const terminal = () =>
     askHereOrElsewhere(
       'terminal',
@@ -42,14 +42,14 @@ export function operatorApprover(io: Io, options: OperatorOptions): Approver {
     via: 'approver',
     approve: async () => (options.scripted?.() === 'given' ? { by: 'operator' } : null),
   };
-  const { otherwise } = options;
-  // A refusal in the scenario is an answer, so `otherwise` is not asked.
-  const unanswered: Approver | undefined = otherwise && {
-    via: otherwise.via,
-    approve: async (request) => (options.scripted?.() === 'refused' ? null : otherwise.approve(request)),
+  const { fallback } = options;
+  // A refusal in the scenario is an answer, so `fallback` is not asked.
+  const unanswered: Approver | undefined = fallback && {
+    via: fallback.via,
+    approve: async (request) => (options.scripted?.() === 'refused' ? null : fallback.approve(request)),
   };
-  const nobody = unanswered ? fallbackApprover(scripted, unanswered) : scripted;
-  return fallbackApprover(beforehand, canAsk(io) ? terminal() : nobody);
+  const withoutTerminal = unanswered ? fallbackApprover(scripted, unanswered) : scripted;
+  return fallbackApprover(inAdvance, canAsk(io) ? terminal() : withoutTerminal);
 }
 
 /** True if a person is at the terminal. */

@@ -31,7 +31,7 @@ export function describeAction(action: ScenarioAction): string {
   }
 }
 
-/** Prints a denial: the problem and the remedy. */
+/** A denial as text: the problem, and on the next line the remedy. `inWords` rewrites the remedy for its reader. */
 export function describeResultRefusal(
   io: Io,
   { code, message, remedy, way }: Denial,
@@ -45,7 +45,7 @@ export function describeResultRefusal(
   return `${indent}${paint(io, 'red', code)}: ${escapeInvisible(message)}\n${indent}${paint(io, 'yellow', '→')} ${escapeInvisible(inWords(next))}`;
 }
 
-/** Prints the refusal that a call would have got under enforcement. */
+/** The text about the refusal that a call would have got under enforcement. */
 export const describeWouldRefuse = (
   io: Io,
   denial: Denial,

@@ -12,12 +12,12 @@ export interface WatchedCall extends CallWatch {
 }
 
 const TERMINAL = { firstMs: 2000, everyMs: 1000 };
-const ELSEWHERE = { firstMs: 30_000, everyMs: 30_000 };
+const NO_TERMINAL = { firstMs: 30_000, everyMs: 30_000 };
 /** Maximum number of output lines that are kept until the call is shown. */
 const MAX_WAITING = 500;
 const ERASE = '\r\u001b[2K';
 
-/** Shows work of the command line itself as {@link watchCall} shows a call. Ctrl-C ends the whole command. */
+/** Runs work of hopgate itself, with the progress line of {@link watchCall}. Ctrl-C ends the whole command. */
 export async function watchWork<T>(io: Io, what: string, work: () => Promise<T>): Promise<T> {
   const watched = watchCall(io, what);
   return work().finally(() => watched.end());
@@ -29,7 +29,7 @@ export async function watchWork<T>(io: Io, what: string, work: () => Promise<T>)
  *
  * @param pace when to begin and how often to repeat, in milliseconds
  */
-export function watchCall(io: Io, what: string, pace = io.isTty ? TERMINAL : ELSEWHERE): WatchedCall {
+export function watchCall(io: Io, what: string, pace = io.isTty ? TERMINAL : NO_TERMINAL): WatchedCall {
   const controller = new AbortController();
   const since = performance.now();
   const waiting: string[] = [];

@@ -32,12 +32,12 @@ export async function prune(io: Io, ids: readonly string[], options: PruneOption
           (ids.length > 0 || options.olderThan !== undefined || one.archived),
       );
       const busy = chosen.filter(hasLiveWriter);
-      const going = chosen.filter((one) => !hasLiveWriter(one));
+      const toErase = chosen.filter((one) => !hasLiveWriter(one));
       for (const { sessionId } of busy)
         printRemark(io, `session ${escapeInvisible(sessionId)} is in use, so it is left out`);
-      if (going.length > 0) await confirmErasing(io, going, options.yes === true);
+      if (toErase.length > 0) await confirmErasing(io, toErase, options.yes === true);
       const erased: ErasedSession[] = [];
-      for (const { sessionId } of going) {
+      for (const { sessionId } of toErase) {
         erased.push(await eraseSession(io, root, store, sessionId));
         await store.label(sessionId, { archived: true });
       }
@@ -52,12 +52,12 @@ export async function prune(io: Io, ids: readonly string[], options: PruneOption
 }
 
 /** Prints the sessions that will be erased, and asks for a yes. */
-async function confirmErasing(io: Io, going: readonly SessionSummary[], yes: boolean): Promise<void> {
-  const entries = going.reduce((sum, one) => sum + one.entries, 0);
-  const what = `the content of ${plural(entries, 'entry', 'entries')} of ${plural(going.length, 'session')}`;
-  if (!io.json) print(io, sessionTable(io, going));
+async function confirmErasing(io: Io, sessions: readonly SessionSummary[], yes: boolean): Promise<void> {
+  const entries = sessions.reduce((sum, one) => sum + one.entries, 0);
+  const what = `the content of ${plural(entries, 'entry', 'entries')} of ${plural(sessions.length, 'session')}`;
+  if (!io.json) print(io, sessionTable(io, sessions));
   if (yes) return;
-  const ids = going.map(({ sessionId }) => sessionId);
+  const ids = sessions.map(({ sessionId }) => sessionId);
   if (!io.isTty || io.json)
     throw usageError(
       `this would permanently erase ${what}: ${ids.map(escapeInvisible).join(', ')}`,

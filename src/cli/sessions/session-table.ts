@@ -4,7 +4,7 @@ import type { SessionSummary } from '../../ports/evidence-store.ts';
 import type { Io } from '../io.ts';
 import { formatTable } from '../table.ts';
 
-/** A table of sessions; with a column for names only if one has a name. */
+/** A table of sessions. It has a column for names only if a session has a name. */
 export function sessionTable(io: Io, sessions: readonly SessionSummary[]): string {
   const named = sessions.some(({ name }) => name !== null);
   const withName = <T>(id: T, name: T, ...rest: readonly T[]): readonly T[] =>

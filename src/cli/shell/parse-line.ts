@@ -4,22 +4,23 @@ import type { Json, ToolSpec } from '../../spec/types.ts';
 export interface ShellLine {
   readonly verb: string;
   readonly words: readonly string[];
-  /** For each word, how many of its first characters were typed without quotes. */
+  /** For each word, the number of characters before its first quote or escape. */
   readonly unquoted: readonly number[];
   /** `--exit ready-to-edit` becomes `exit: ready-to-edit`; a flag without a value is true. */
   readonly options: { readonly [name: string]: string | true };
   /** The arguments, if the person typed them as one JSON object. */
-  readonly given?: { readonly [name: string]: Json };
+  readonly json?: { readonly [name: string]: Json };
   /** A mistake in the quoting; null if there is none. */
   readonly problem: string | null;
 }
 
-/** Verbs whose rest is one text instead of words: a shell command with its pipes and quotes. */
+/** Verbs after which the rest of the line is one text: a shell command with its pipes and quotes. */
 const RAW = new Set(['bash', 'bash-readonly']);
 
 /**
- * One line of the shell: a verb, words, and `--name value` options. The rest of a `bash` line is kept unchanged, unless
- * it is a single `command="…"` or a single quoted text that contains a space, because no program has such a name.
+ * Parses one line of the shell: a verb, words, and `--name value` options. The rest of a `bash` line is kept unchanged,
+ * unless it is a single `command="…"` or a single quoted text that contains a space, because no program has such a
+ * name.
  *
  * @example parseLine('hop edit --exit ready-to-edit') // verb hop, words [edit], options { exit: 'ready-to-edit' }
  */
@@ -27,7 +28,7 @@ export function parseLine(line: string): ShellLine {
   const [, first = '', rest = ''] = /^\s*(\S+)\s*(.*)$/s.exec(line) ?? [];
   const takesOptions = ['hop', 'mode', 'stop', 'start'].includes(first);
   const json = !takesOptions && rest.startsWith('{') ? parseJson(rest) : undefined;
-  if (isObject(json)) return { verb: first, words: [], unquoted: [], options: {}, given: json, problem: null };
+  if (isObject(json)) return { verb: first, words: [], unquoted: [], options: {}, json, problem: null };
   const split = splitWords(RAW.has(first) ? rest : line);
   if (RAW.has(first)) {
     const only = split.words.length === 1 && split.problem === null ? split.words[0]! : null;
@@ -36,18 +37,18 @@ export function parseLine(line: string): ShellLine {
     const command = isNamed ? only.slice('command='.length) : isQuoted ? only : rest;
     return { verb: first, words: rest === '' ? [] : [command], unquoted: [0], options: {}, problem: null };
   }
-  const [verb = '', ...given] = split.words;
+  const [verb = '', ...typed] = split.words;
   const words: string[] = [];
   const unquoted: number[] = [];
   const options: Record<string, string | true> = {};
-  for (let index = 0; index < given.length; index += 1) {
-    const word = given[index] ?? '';
+  for (let index = 0; index < typed.length; index += 1) {
+    const word = typed[index] ?? '';
     if (!takesOptions || !/^--[a-z]/.test(word)) {
       words.push(word);
       unquoted.push(split.unquoted[index + 1] ?? 0);
       continue;
     }
-    const next = given[index + 1];
+    const next = typed[index + 1];
     const hasValue = next !== undefined && !next.startsWith('--');
     options[word.slice(2)] = hasValue ? next : true;
     if (hasValue) index += 1;
@@ -124,11 +125,11 @@ export function parseArguments(
   for (const [index, { name, schema }] of open.entries()) {
     const value = rest[index];
     if (value === undefined) break;
-    const one = typedValue(index === open.length - 1 ? rest.slice(index).join(' ') : value, schema);
+    const parsed = typedValue(index === open.length - 1 ? rest.slice(index).join(' ') : value, schema);
     // A single word for `command` is a whole command line, typed in quotes.
     const isLine = name === 'command' && rest.length === index + 1;
-    if (isList(schema) && !isLine && typeof one === 'string') return { ...named, [name]: rest.slice(index) };
-    named[name] = one;
+    if (isList(schema) && !isLine && typeof parsed === 'string') return { ...named, [name]: rest.slice(index) };
+    named[name] = parsed;
   }
   return named;
 }

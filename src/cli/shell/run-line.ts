@@ -40,17 +40,17 @@ export async function runLine(
     else print(io, `  ${paint(io, 'red', 'not understood')}: ${mistake}`);
     return false;
   }
-  if (line.verb === 'help') help(io, session);
-  else if (line.verb === 'status') status(io, session);
-  else if (line.verb === 'log') await log(io, session, line);
-  else if (line.verb === 'why') why(io, session, line);
-  else if (line.verb === 'inbox') await inbox(io, session);
+  if (line.verb === 'help') printHelp(io, session);
+  else if (line.verb === 'status') printStatus(io, session);
+  else if (line.verb === 'log') await printLog(io, session, line);
+  else if (line.verb === 'why') printWhy(io, session, line);
+  else if (line.verb === 'inbox') await printInbox(io, session);
   else {
     const call = (SHELL_VERBS as readonly string[]).includes(line.verb) ? null : watchCall(io, text.trim());
     onCall(call);
-    const result = await act(session, line, call);
+    const result = await runAction(session, line, call);
     onCall(null);
-    show(io, result, call?.end() ?? false);
+    printOutcome(io, result, call?.end() ?? false);
   }
   return line.verb === 'close' && session.state.closed;
 }
@@ -95,10 +95,10 @@ function mistakeIn(session: Session, { verb, words, options, problem }: ShellLin
   return `${verb} has no option --${escapeInvisible(unknown)}; ${near === null ? `it has ${optionsOf(verb).join(', ')}` : `did you mean --${near}?`}`;
 }
 
-/** The verbs that change something; anything else is a tool. */
-async function act(
+/** Runs a verb that changes the session. Any other verb is the name of a tool. */
+async function runAction(
   session: Session,
-  { verb, words, unquoted, options, given }: ShellLine,
+  { verb, words, unquoted, options, json: given }: ShellLine,
   call: WatchedCall | null,
 ): Promise<Result> {
   const text = (name: string): string | undefined => (typeof options[name] === 'string' ? options[name] : undefined);
@@ -155,26 +155,26 @@ function fruitOf(options: ShellLine['options']): { [field: string]: Json } | nul
     : Object.fromEntries(fields.map(([name, value]) => [name.slice('fruit.'.length), value]));
 }
 
-/** @param wasShown the output was printed while the call ran */
-function show(io: Io, result: Result, wasShown: boolean): void {
+/** @param wasShown true if the output was printed while the call ran */
+function printOutcome(io: Io, result: Result, wasShown: boolean): void {
   if (!result.ok) io.exitCode = 1;
   if (io.json) {
     const { evidence, ...rest } = result;
     return printJsonLine(io, { type: 'result', ...rest, evidence: evidence.map(({ id }) => id) });
   }
-  if (!result.ok) return print(io, describeResultRefusal(io, result.denial, '  ', inPromptWords));
+  if (!result.ok) return print(io, describeResultRefusal(io, result.denial, '  ', asShellCommands));
   const { text, stdout, stderr, matches, files, leftOut } = (('result' in result && result.result) || {}) as {
     [key: string]: Json;
   };
   const line = describeOutcome(stdout === undefined ? result : withoutOutput(result));
   print(io, `  ${resultVerdict(io, result)}${line ? ` ${line}` : ''}`);
   if ('wouldRefuse' in result && result.wouldRefuse)
-    print(io, describeWouldRefuse(io, result.wouldRefuse, '  ', inPromptWords));
+    print(io, describeWouldRefuse(io, result.wouldRefuse, '  ', asShellCommands));
   for (const output of wasShown ? [text] : [text, stdout, stderr])
-    if (typeof output === 'string' && output !== '') print(io, lines(io, output));
+    if (typeof output === 'string' && output !== '') print(io, visibleText(io, output));
   for (const match of Array.isArray(matches) ? matches : []) {
     const { path, line: number, text: found } = match as { path: string; line: number; text: string };
-    print(io, `${escapeInvisible(path)}:${number}: ${lines(io, shorten(found, 200))}`);
+    print(io, `${escapeInvisible(path)}:${number}: ${visibleText(io, shorten(found, 200))}`);
   }
   if (Array.isArray(files) && !Array.isArray(matches))
     print(io, files.map((file) => escapeInvisible(String(file))).join('\n'));
@@ -186,7 +186,7 @@ function show(io: Io, result: Result, wasShown: boolean): void {
  *
  * @example inPromptWords('hop to edit with exit found') // 'hop edit --exit found'
  */
-const inPromptWords = (text: string): string =>
+const asShellCommands = (text: string): string =>
   text
     .replaceAll(/with fruit: \{"([\w-]+)": "…"\}/g, 'with --fruit.$1 "…"')
     .replaceAll(/hop to ([\w-]+) with exit ([\w-]+)/g, 'hop $1 --exit $2')
@@ -204,14 +204,14 @@ const withoutOutput = (result: object): object =>
   'result' in result ? { ...result, result: { ...(result.result as object), stdout: '', stderr: '' } } : result;
 
 /** Escapes printed text but keeps its line breaks and colours. */
-const lines = (io: Io, text: string): string =>
+const visibleText = (io: Io, text: string): string =>
   text
     .replace(/\r?\n$/, '')
     .split(/\r?\n/)
     .map((line) => visibleOutput(line, io.color))
     .join('\n');
 
-function status(io: Io, session: Session): void {
+function printStatus(io: Io, session: Session): void {
   const here = session.available();
   if (io.json) return printJsonLine(io, { type: 'status', ...session.state, available: here });
   const { mode, peripheral, steps, denials } = session.state;
@@ -220,14 +220,14 @@ function status(io: Io, session: Session): void {
   print(io, `  peripheral  ${peripheral ?? '(outside)'}`);
   print(io, `  tools       ${here.tools.join(', ') || 'none in this mode'}`);
   for (const [index, leg] of here.hops.entries())
-    print(io, `  ${index === 0 ? 'ways on ' : '        '}    ${inPromptWords(describeLeg(leg))}`);
-  for (const one of situation(session).ships) print(io, `  to ${one.to.padEnd(8)} ${describeShipping(one)}`);
+    print(io, `  ${index === 0 ? 'hops    ' : '        '}    ${asShellCommands(describeLeg(leg))}`);
+  for (const path of situation(session).ships) print(io, `  to ${path.to.padEnd(8)} ${describeShipping(path)}`);
   for (const { to, needs } of here.modes)
     print(io, `  mode →      ${to}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`);
   print(io, `  so far      ${plural(steps, 'step')}, ${denials} refused`);
 }
 
-async function log(io: Io, session: Session, { words }: ShellLine): Promise<void> {
+async function printLog(io: Io, session: Session, { words }: ShellLine): Promise<void> {
   const evidence = (await session.evidence()).slice(-(Number(words[0]) || 20));
   for (const entry of evidence) {
     if (io.json) printJsonLine(io, { type: 'entry', entry });
@@ -241,7 +241,7 @@ async function log(io: Io, session: Session, { words }: ShellLine): Promise<void
   }
 }
 
-function why(io: Io, session: Session, line: ShellLine): void {
+function printWhy(io: Io, session: Session, line: ShellLine): void {
   const [tool = '', ...words] = line.words;
   const call = { tool, args: parseArguments(session.tool(tool), words, line.unquoted.slice(1)) };
   const denial = session.wouldRefuse(call);
@@ -251,21 +251,21 @@ function why(io: Io, session: Session, line: ShellLine): void {
     io,
     denial === null
       ? `  ${paint(io, 'green', 'allowed')} ${tool} is allowed here`
-      : describeResultRefusal(io, denial, '  ', inPromptWords),
+      : describeResultRefusal(io, denial, '  ', asShellCommands),
   );
 }
 
 /** Shows the unread messages of the session, and acknowledges them. */
-async function inbox(io: Io, session: Session): Promise<void> {
+async function printInbox(io: Io, session: Session): Promise<void> {
   const unread = await session.inbox();
-  if (!unread.ok) return show(io, { ...unread, evidence: [] }, false);
+  if (!unread.ok) return printOutcome(io, { ...unread, evidence: [] }, false);
   const { messages } = unread;
   if (io.json) printJsonLine(io, { type: 'inbox', messages });
   else print(io, messages.length === 0 ? '  No messages.' : renderMessages(messages));
   if (messages.length > 0) await session.acknowledge(messages.map(({ id }) => id));
 }
 
-function help(io: Io, session: Session): void {
+function printHelp(io: Io, session: Session): void {
   const tools = session.available().tools.map((id) => {
     const parameters = session.tool(id)?.parameters.map(({ name, required }) => (required ? name : `[${name}]`)) ?? [];
     return `  ${[id, ...parameters].join(' ')}`;

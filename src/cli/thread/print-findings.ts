@@ -9,7 +9,7 @@ export function findingsOf(entries: Iterable<Entry>): readonly Finding[] {
   return findings.list();
 }
 
-/** Prints the findings about a session's changes that a person must know; prints nothing if there are none. */
+/** Prints the findings of a session; prints nothing if there are none. */
 export function printFindings(io: Io, entries: Iterable<Entry>): void {
   const found = findingsOf(entries);
   if (found.length === 0) return;

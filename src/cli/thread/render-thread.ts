@@ -12,16 +12,16 @@ const MARKS: { readonly [mark in OutcomeMark]: readonly [sign: string, style: St
   refused: ['✗', 'red'],
   unknown: ['?', 'yellow'],
 };
-const DEEPEST = 12;
-const NARROWEST = 60;
+const MAX_DEPTH = 12;
+const MIN_COLUMNS = 60;
 
 /** Renders a thread for a terminal with this many columns: visits as blocks, lines wrapped at words, nothing cut. */
 export function renderThread(io: Io, items: readonly (ThreadRow | ThreadVisit)[], columns: number): string {
-  const wide = Math.max(NARROWEST, columns);
+  const wide = Math.max(MIN_COLUMNS, columns);
   const times = items.flatMap((item) => (isVisit(item) ? [item.start, ...item.rows, item.stop] : [item]));
   const margin = 2 + Math.max(0, ...times.map((row) => (row === null ? 0 : formatOffset(row.after).length)));
   const lines = (row: ThreadRow, indent: string, further: string, style?: Style): string[] =>
-    rowLines(io, row, { wide, margin, indent, further, ...(style === undefined ? {} : { style }) });
+    rowLines(io, row, { wide, margin, indent, laterIndent: further, ...(style === undefined ? {} : { style }) });
   return items
     .flatMap((item) => {
       if (!isVisit(item)) return lines(item, '', '');
@@ -44,20 +44,20 @@ interface Frame {
   readonly margin: number;
   /** The indent of the first line, and the indent of the lines after it. */
   readonly indent: string;
-  readonly further: string;
+  readonly laterIndent: string;
   readonly style?: Style;
 }
 
-function rowLines(io: Io, row: ThreadRow, { wide, margin, indent, further, style }: Frame): string[] {
+function rowLines(io: Io, row: ThreadRow, { wide, margin, indent, laterIndent: further, style }: Frame): string[] {
   const { mark, depth } = row;
   const [sign, color] = mark === null ? ['', 'dim' as Style] : MARKS[mark];
-  const deep = '  '.repeat(Math.min(depth, DEEPEST));
+  const deep = '  '.repeat(Math.min(depth, MAX_DEPTH));
   const lead = sign === '' ? '' : `${paint(io, color, sign)} `;
-  const beneath = sign === '' ? '  ' : '    ';
+  const laterLead = sign === '' ? '  ' : '    ';
   const room = wide - margin - textWidth(indent) - textWidth(deep) - textWidth(lead);
   const what = escapeInvisible(row.what);
   const took = row.took !== null && row.took >= 1000 ? `  (${formatDuration(row.took)})` : '';
-  const came = escapeInvisible(row.came) + took;
+  const outcome = escapeInvisible(row.came) + took;
   const head = style === undefined ? (x: string) => x : (x: string) => paint(io, style, x);
   const paintOutcome = (x: string): string => paint(io, mark === null || mark === 'ok' ? 'dim' : color, x);
 
@@ -68,15 +68,15 @@ function rowLines(io: Io, row: ThreadRow, { wide, margin, indent, further, style
     const prefix = lines.length === 0 ? `${paint(io, 'dim', start)}${indent}` : `${blank}${further}`;
     lines.push(`${prefix}${deep}${lines.length === 0 ? lead : ''}${line}`.trimEnd());
   };
-  const fits = textWidth(what) + 2 + textWidth(came) <= room;
-  if (fits) add(`${head(what)}${came === '' ? '' : `  ${paintOutcome(came)}`}`);
+  const fits = textWidth(what) + 2 + textWidth(outcome) <= room;
+  if (fits) add(`${head(what)}${outcome === '' ? '' : `  ${paintOutcome(outcome)}`}`);
   else {
     const [one = '', ...more] = wrapText(what, room - 2);
     add(head(one));
-    for (const line of more) add(`${beneath}${head(line)}`);
-    for (const line of wrapText(came, room - 4)) add(`${beneath}${paintOutcome(line)}`);
+    for (const line of more) add(`${laterLead}${head(line)}`);
+    for (const line of wrapText(outcome, room - 4)) add(`${laterLead}${paintOutcome(line)}`);
   }
   for (const note of row.notes)
-    for (const line of wrapText(escapeInvisible(note), room - 4)) add(`${beneath}${paint(io, 'dim', line)}`);
+    for (const line of wrapText(escapeInvisible(note), room - 4)) add(`${laterLead}${paint(io, 'dim', line)}`);
   return lines;
 }

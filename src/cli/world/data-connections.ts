@@ -13,7 +13,7 @@ interface ConnectionSetting {
   readonly env: Io['env'];
 }
 
-/** The session over the HTTP API, with the token of its agent. The server ends with the connection. */
+/** Connects to a session by the HTTP API, with the token of its agent. The server ends with the connection. */
 export async function overRest({ session, env }: Pick<ConnectionSetting, 'session' | 'env'>): Promise<DataConnection> {
   const [{ SessionHost }, { openHttpServer }, { Tokens }] = await Promise.all([
     import('../../daemon/session-host.ts'),
@@ -46,7 +46,7 @@ export async function overRest({ session, env }: Pick<ConnectionSetting, 'sessio
   };
 }
 
-/** The session in a separate process, `hopgate shell --json`: reads lines, and writes one JSON object per line. */
+/** Connects to a session in a separate process, `hopgate shell --json`, which writes one JSON object per line. */
 export async function overCommandLine({ session, root, env }: ConnectionSetting): Promise<DataConnection> {
   const [command, ...args] = ownProgram();
   const shell = spawn(command, [...args, 'shell', '--json', '--root', root, '--session', session], {

@@ -2,7 +2,7 @@ import type { DemandId } from '../../audit/inhabitation/inhabitation-demands.ts'
 import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
 import type { PlayedStory } from './run-story.ts';
 
-/** A faulty transcript: a played one, changed so that it breaks one demand. */
+/** A change of a played story's transcript that breaks one of the demands P-1 to P-6. */
 export interface Fault {
   readonly breaks: DemandId;
   readonly what: string;

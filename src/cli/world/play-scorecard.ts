@@ -8,9 +8,9 @@ import type { Transcript } from '../../evidence/transcript.ts';
 import { heading, type Io, paint, print, printJson } from '../io.ts';
 import { printTable } from '../table.ts';
 import { FAULTS } from './faults.ts';
-import { runStory, type StoryWires } from './run-story.ts';
+import { runStory, type StoryConnections } from './run-story.ts';
 
-const WIRES: readonly (StoryWires & { readonly name: string })[] = [
+const CONNECTIONS: readonly (StoryConnections & { readonly name: string })[] = [
   { name: 'in process', world: 'here', agent: 'here' },
   { name: 'world: HTTP', world: 'http', agent: 'here' },
   { name: 'world: OpenEnv', world: 'openenv', agent: 'here' },
@@ -22,11 +22,11 @@ const WIRES: readonly (StoryWires & { readonly name: string })[] = [
 
 export interface ScorecardOptions {
   readonly seed: number;
-  /** The folder that gets the transcripts. */
+  /** The folder in which the transcripts are written; none are written without it. */
   readonly save?: string;
 }
 
-interface FaultyLife {
+interface FaultyRun {
   readonly id: DemandId;
   /** The connection whose transcript was changed. */
   readonly over: string;
@@ -36,8 +36,8 @@ interface FaultyLife {
 }
 
 /**
- * Plays the story once over each connection, and judges each transcript by P-1 to P-6; then each transcript again with
- * one fault for each demand. Exit code 1 if a judgement is not the expected one.
+ * Plays the story once over each connection, and judges each transcript by P-1 to P-6; then changes each transcript by
+ * one fault for each demand, and judges it again. Exit code 1 if a judgement is not the expected one.
  */
 export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): Promise<void> {
   const root = mkdtempSync(join(tmpdir(), 'hopgate-scorecard-'));
@@ -51,24 +51,24 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
     writeFileSync(join(folder, `${name.replaceAll(/\W+/g, '-')}.jsonl`), lines.join(''));
   };
   try {
-    const lives: { name: string; won: boolean; judged: readonly DemandVerdict[] }[] = [];
-    const faults: FaultyLife[] = [];
-    for (const { name, ...wires } of WIRES) {
-      const life = await runStory({ root, env, seed, joe: 'script', printLine: () => {}, ...wires });
-      keep(name, life.transcript);
-      lives.push({ name, won: life.end.won, judged: judgeInhabitation(life.transcript, life.specs, life.entries) });
+    const runs: { name: string; won: boolean; judged: readonly DemandVerdict[] }[] = [];
+    const faults: FaultyRun[] = [];
+    for (const { name, ...wires } of CONNECTIONS) {
+      const run = await runStory({ root, env, seed, joe: 'script', printLine: () => {}, ...wires });
+      keep(name, run.transcript);
+      runs.push({ name, won: run.end.won, judged: judgeInhabitation(run.transcript, run.specs, run.entries) });
       for (const { breaks, what, change } of FAULTS) {
-        const changed = change(life);
+        const changed = change(run);
         keep(`${name} ${breaks} fails`, changed.transcript);
-        const judged = judgeInhabitation(changed.transcript, life.specs, changed.entries);
+        const judged = judgeInhabitation(changed.transcript, run.specs, changed.entries);
         const { verdict, findings } = judged.find(({ id }) => id === breaks)!;
         faults.push({ id: breaks, over: name, what, verdict, reason: findings[0]?.reason ?? '' });
       }
     }
-    const passes = lives.every(({ won, judged }) => won && judged.every(({ verdict }) => verdict === 'holds'));
+    const passes = runs.every(({ won, judged }) => won && judged.every(({ verdict }) => verdict === 'holds'));
     const ok = passes && faults.every(({ verdict }) => verdict === 'fails');
-    if (io.json) printJson(io, { ok, lives, faults });
-    else printScorecard(io, lives, faults);
+    if (io.json) printJson(io, { ok, lives: runs, faults });
+    else printScorecard(io, runs, faults);
     if (!ok) io.exitCode = 1;
   } finally {
     for (const used of [root, state]) rmSync(used, { recursive: true });
@@ -77,8 +77,8 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
 
 function printScorecard(
   io: Io,
-  lives: readonly { readonly name: string; readonly judged: readonly DemandVerdict[] }[],
-  faults: readonly FaultyLife[],
+  runs: readonly { readonly name: string; readonly judged: readonly DemandVerdict[] }[],
+  faults: readonly FaultyRun[],
 ): void {
   const ids = Object.keys(DEMANDS) as DemandId[];
   const word = (verdict: string): string =>
@@ -87,15 +87,15 @@ function printScorecard(
   const rows = ids.map((id) => [
     id,
     DEMANDS[id],
-    ...lives.map(({ judged }) => word(judged.find((one) => one.id === id)!.verdict)),
+    ...runs.map(({ judged }) => word(judged.find((result) => result.id === id)!.verdict)),
   ]);
-  printTable(io, ['', 'demand', ...lives.map(({ name }) => name)], rows);
+  printTable(io, ['', 'demand', ...runs.map(({ name }) => name)], rows);
   print(io);
-  print(io, heading(io, 'The same lives with one fault'));
+  print(io, heading(io, 'The same runs with one fault'));
   const broken = FAULTS.map(({ breaks, what }) => {
     const same = faults.filter(({ id }) => id === breaks);
-    const cells = lives.map(({ name }) => word(same.find(({ over }) => over === name)!.verdict));
+    const cells = runs.map(({ name }) => word(same.find(({ over }) => over === name)!.verdict));
     return [breaks, ...cells, what, excerpt(same[0]!.reason, 70)];
   });
-  printTable(io, ['', ...lives.map(({ name }) => name), 'the fault', 'the judge says'], broken);
+  printTable(io, ['', ...runs.map(({ name }) => name), 'the fault', 'reason'], broken);
 }

@@ -4,7 +4,7 @@ import { quote, textTurns } from '../../adapters/text-turns.ts';
 export interface StoryHooks {
   /** Prints a line about the story. */
   readonly printLine: (line: string) => void;
-  /** Called when the agent has asked and left; resolves when the person's answer is in the agent's inbox. */
+  /** Called when the agent has asked the person and left the world; resolves when the answer is in its inbox. */
   readonly asked: () => Promise<void>;
 }
 

@@ -26,7 +26,7 @@ import { answeringAgent, joeInEmacs, type Participant, scriptedJoe } from './sto
 import { storySpecs } from './story-specs.ts';
 
 /** The connections of a story: of the session to the world, and of the agent to the session. */
-export interface StoryWires {
+export interface StoryConnections {
   readonly world: 'here' | 'http' | 'openenv';
   readonly agent: 'here' | 'mcp-http' | 'mcp-stdio' | 'rest' | 'cli';
 }
@@ -40,7 +40,7 @@ export interface PlayedStory {
   readonly transcript: Transcript;
 }
 
-export interface StorySetting extends StoryWires {
+export interface StorySetting extends StoryConnections {
   readonly root: string;
   readonly seed: number;
   /** The state folder of this environment gets the evidence and the transcript. */
@@ -50,7 +50,7 @@ export interface StorySetting extends StoryWires {
   readonly printLine: (line: string) => void;
 }
 
-/** Plays the story. A served world is restarted while the agent is in chat. */
+/** Plays the story of {@link playWithAgent}. A served world is restarted while the agent is in chat. */
 export async function runStory({ root, env, seed, joe, printLine, world, agent }: StorySetting): Promise<PlayedStory> {
   const { hint } = generateHouse({ seed, asks: true });
   const serve = (port: number) => serveWorld({ choice: { seed, asks: true }, port });
@@ -59,8 +59,8 @@ export async function runStory({ root, env, seed, joe, printLine, world, agent }
   const address = server?.address ?? '';
   const folder = ensureStateDir(root, env);
   const store = openEvidenceFile(evidenceFileIn(folder), 'create');
-  const knows = `The ${hint}.`;
-  const others: Participant[] = [];
+  const answer = `The ${hint}.`;
+  const participants: Participant[] = [];
   try {
     const specs = await specsFor(
       server
@@ -69,21 +69,21 @@ export async function runStory({ root, env, seed, joe, printLine, world, agent }
     );
     const codex = await openSession({ root, agent: 'codex', store, specs });
     await codex.start('desk');
-    others.push(answeringAgent(codex, 'Open it. The answer names what is in it.'), { ended: () => codex.detach() });
-    others.push(
-      joe === 'emacs' ? await joeInEmacs({ root, env, store, printLine }, knows) : await scriptedJoe(store, knows),
+    participants.push(answeringAgent(codex, 'Open it. The answer names what is in it.'), { end: () => codex.detach() });
+    participants.push(
+      joe === 'emacs' ? await joeInEmacs({ root, env, store, printLine }, answer) : await scriptedJoe(store, answer),
     );
     const opened = await openSession({ root, agent: 'claude', store, specs });
     await opened.start('chat');
     const file = transcriptPath(folder, opened.id);
     const recorded = recordTranscript(await sessionFor(opened, agent, { root, env }), transcriptTo(file));
-    let wired: ConnectedAgent = { session: recorded, close: async () => {} };
-    if (agent === 'mcp-http') wired = await overHttp(recorded);
+    let connected: ConnectedAgent = { session: recorded, close: async () => {} };
+    if (agent === 'mcp-http') connected = await overHttp(recorded);
     if (agent === 'mcp-stdio') {
       await opened.detach();
-      wired = await overStdio(recorded, { root, env });
+      connected = await overStdio(recorded, { root, env });
     }
-    const end = await playWithAgent(wired.session, {
+    const end = await playWithAgent(connected.session, {
       printLine,
       async asked() {
         if (server) {
@@ -97,14 +97,14 @@ export async function runStory({ root, env, seed, joe, printLine, world, agent }
       await recorded.close();
       throw error;
     });
-    await wired.close();
-    const again = await openSession({ root, agent: 'claude', store, session: opened.id });
-    const entries = await again.evidence();
-    const { config } = again;
-    await again.detach();
+    await connected.close();
+    const resumed = await openSession({ root, agent: 'claude', store, session: opened.id });
+    const entries = await resumed.evidence();
+    const { config } = resumed;
+    await resumed.detach();
     return { session: opened.id, end, specs, config, entries, transcript: parseTranscript(readFileSync(file, 'utf8')) };
   } finally {
-    for (const { ended } of others) await ended();
+    for (const { end: ended } of participants) await ended();
     await server?.close();
     await store.close();
   }
@@ -129,10 +129,13 @@ async function specsFor(config: string): Promise<SpecSet> {
   return parsed.specs;
 }
 
-/** The session in this process, or over the HTTP API or the command line; for these, this process releases it first. */
+/**
+ * The session in this process, or over the HTTP API or the command line. For the latter two, this process first
+ * releases the session.
+ */
 async function sessionFor(
   opened: Session,
-  agent: StoryWires['agent'],
+  agent: StoryConnections['agent'],
   { root, env }: Pick<StorySetting, 'root' | 'env'>,
 ): Promise<AgentSession> {
   const here = agentSession(opened);
@@ -147,7 +150,7 @@ interface ConnectedAgent {
   readonly close: () => Promise<void>;
 }
 
-/** The session used by an MCP client over HTTP. The agent's words are recorded here: MCP transfers only calls. */
+/** Connects the agent by MCP over HTTP. Its words are recorded in this process, because MCP transfers only calls. */
 async function overHttp(recorded: RecordedSession): Promise<ConnectedAgent> {
   const [{ StreamableHTTPClientTransport }, { McpHost }, { serveOverHttp }] = await Promise.all([
     import('@modelcontextprotocol/client'),
@@ -165,7 +168,7 @@ async function overHttp(recorded: RecordedSession): Promise<ConnectedAgent> {
   };
 }
 
-/** The session in a separate process, `hopgate mcp`, which records the transcript: calls and results, no words. */
+/** Connects the agent to a separate process, `hopgate mcp`, which records only calls and results, no words. */
 async function overStdio(
   released: RecordedSession,
   { root, env }: Pick<StorySetting, 'root' | 'env'>,

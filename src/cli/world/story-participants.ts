@@ -13,10 +13,10 @@ type Environment = { readonly [name: string]: string | undefined };
 
 /** A participant that answers messages until the story ends. */
 export interface Participant {
-  readonly ended: () => Promise<void>;
+  readonly end: () => Promise<void>;
 }
 
-const LOOK_MS = 25;
+const POLL_MS = 25;
 
 /** Joe, played by a script: he answers each message with his knowledge, over the inbox that Emacs also uses. */
 export async function scriptedJoe({ messages }: EvidenceStore, knows: string): Promise<Participant> {
@@ -47,11 +47,11 @@ function poll(look: () => Promise<void>): Participant {
   const work = (async () => {
     while (!ended) {
       await look();
-      await sleep(LOOK_MS);
+      await sleep(POLL_MS);
     }
   })();
   return {
-    async ended() {
+    async end() {
       ended = true;
       await work;
     },
@@ -99,7 +99,7 @@ export async function joeInEmacs(
     emacs.once('error', () => resolve());
   });
   return {
-    async ended() {
+    async end() {
       emacs.kill();
       await gone;
       rmSync(folder, { recursive: true });

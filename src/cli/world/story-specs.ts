@@ -36,7 +36,7 @@ const peripherals = (config: string): string => `
   :peripheral/context {:session-id :inherit}}}
 `;
 
-/** The files of the story's spec set. `config`: entries of an EDN map, which name the world. */
+/** The files of the story's spec set. @param config entries of an EDN map that name the world */
 export const storySpecs = (config: string): readonly SpecSource[] => [
   { file: 'peripherals.edn', text: peripherals(config) },
 ];

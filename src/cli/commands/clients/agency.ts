@@ -13,7 +13,7 @@ import { exchangeMail } from '../../../server/messages/exchange-mail.ts';
 import { NodeMail } from '../../../server/messages/node-mail.ts';
 import { loadAgency, nodeNameOf } from '../../../spec/agency/load-agency.ts';
 import type { Json } from '../../../spec/types.ts';
-import { agencyOption, folderOf, openOwnNode, shownReply, withNode } from '../../agency/use-node.ts';
+import { agencyOption, folderOf, openOwnNode, replyText, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
 import { helpExamples, numberUpTo } from '../../shared-options.ts';
@@ -50,7 +50,7 @@ export function register(command: Command, io: Io): void {
       .option('--prompt <text>', "the user's own request")
       .option(
         '--session <id>',
-        'the session whose last turns and evidence go along, if the peripheral asks for context',
+        'the session whose last turns and evidence are added, if the peripheral asks for context',
       )
       .option(
         '--file <path>',
@@ -61,7 +61,7 @@ export function register(command: Command, io: Io): void {
       .option('--route <where>', 'overrides the location of the agent: local, or the url of a remote node')
       .option('--key <key>', 'the name of the run: the same key never starts the agent again')
       .addOption(
-        new Option('--wait <seconds>', 'how long to wait for the reply; the run continues').argParser(
+        new Option('--wait <seconds>', 'how long to wait for the reply; the run continues after that').argParser(
           numberUpTo(604_800),
         ),
       );
@@ -133,7 +133,7 @@ async function runOne(io: Io, agent: string, peripheral: string, options: RunOpt
   if (io.json) {
     printJson(io, reply);
     if (!reply.ok) io.exitCode = 1;
-  } else if (reply.ok) print(io, shownReply(reply));
+  } else if (reply.ok) print(io, replyText(reply));
   else throw new CliError(reply.error.code, reply.error.message, reply.error.remedy);
 }
 
@@ -151,7 +151,7 @@ async function runAll(io: Io, agents: string, peripheral: string, options: RunOp
   if (io.json) printJson(io, all);
   else
     for (const [agent, reply] of Object.entries(all.replies))
-      print(io, `${escapeInvisible(agent)}: ${shownReply(reply)}`);
+      print(io, `${escapeInvisible(agent)}: ${replyText(reply)}`);
   if (all.outcome !== 'all') io.exitCode = 1;
 }
 

@@ -9,7 +9,7 @@ import { type PendingItem, pendingItems } from '../../../operator/pending-items.
 import { askAtTerminal } from '../../approve/ask-at-terminal.ts';
 import { findPending, pendingEverywhere, pendingOfRoot } from '../../approve/find-pending.ts';
 import { listPending, pendingJson } from '../../approve/list-pending.ts';
-import { notify } from '../../approve/notify.ts';
+import { notifyOperator } from '../../approve/notify-operator.ts';
 import { diffFor, showRequest } from '../../approve/show-request.ts';
 import { watchPending } from '../../approve/watch-pending.ts';
 import { CliError, type Io, paint, print, printJson, usageError } from '../../io.ts';
@@ -95,8 +95,8 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
       io,
       () => itemsOf(io, options),
       (item) => {
-        notify(io, item, options.exec);
-        return askAndAnswer(io, item, options).catch((error: unknown) => goOn(io, error));
+        notifyOperator(io, item, options.exec);
+        return askAndAnswer(io, item, options).catch((error: unknown) => continueIfAnswered(io, error));
       },
     );
   }
@@ -106,7 +106,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
   if (verdict !== null) {
     if (item.answer !== null && !options.replace) throw alreadyAnswered(item.pending.id, item.answer);
     if (!io.json) await show(io, item);
-    return answer(io, item, { verdict, ...termsOf(options) }, options);
+    return recordAnswer(io, item, { verdict, ...termsOf(options) }, options);
   }
   if (io.json) {
     const { request, root } = item.pending;
@@ -122,7 +122,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
 }
 
 /** Continues to watch if the request was answered elsewhere while the person read it. */
-function goOn(io: Io, error: unknown): void {
+function continueIfAnswered(io: Io, error: unknown): void {
   if (!(error instanceof CliError && ['unknown-request', 'already-answered'].includes(error.code))) throw error;
   print(io, error.message);
 }
@@ -151,7 +151,7 @@ async function askAndAnswer(io: Io, item: PendingItem, options: Options): Promis
     print(io, `Not answered${parsed ? `: ${escapeInvisible(parsed.problem)}` : ''}. ${item.pending.id} still waits.`);
     return null;
   }
-  answer(io, item, parsed.verdict === 'yes' ? { ...termsOf(options), ...parsed } : parsed, options);
+  recordAnswer(io, item, parsed.verdict === 'yes' ? { ...termsOf(options), ...parsed } : parsed, options);
   return parsed.verdict;
 }
 
@@ -174,7 +174,7 @@ function termsOf(options: Options): Pick<TypedAnswer, 'terms'> {
   };
 }
 
-function answer(io: Io, item: PendingItem, { verdict, terms }: TypedAnswer, options: Options): void {
+function recordAnswer(io: Io, item: PendingItem, { verdict, terms }: TypedAnswer, options: Options): void {
   const grant = terms && grantLimits(terms, item.pending.request, Date.now());
   if (grant && 'problem' in grant)
     throw usageError(grant.problem, 'Change the limits of the grant, or leave them out.');
@@ -204,7 +204,7 @@ function answer(io: Io, item: PendingItem, { verdict, terms }: TypedAnswer, opti
   const yes = paint(io, 'green', grant ? 'Granted' : 'Approved');
   print(
     io,
-    `${yes}: ${id}, ${grant ? describeLimits(grant) : `once, until ${until}`}. The agent makes the same call again.`,
+    `${yes}: ${id}, ${grant ? describeLimits(grant) : `once, until ${until}`}. The agent must repeat the same call.`,
   );
   if (grant) print(io, 'List and revoke it with "hopgate grants".');
 }
@@ -229,13 +229,13 @@ function tokenFor(io: Io, { stateDir }: PendingItem, options: Options): string {
     if (token === own) return token;
   } catch (cause) {
     if (!(cause instanceof TokenError)) throw cause;
-    const remedy = options.tokenFile === undefined ? 'Then answer again.' : `The token lies in ${tokenFile(stateDir)}.`;
+    const remedy = options.tokenFile === undefined ? 'Then answer again.' : `The token is in ${tokenFile(stateDir)}.`;
     throw new CliError(cause.code, cause.message, remedy, { cause });
   }
   throw new CliError(
     'token-wrong',
     `${options.tokenFile} is not the operator's token of this repository`,
-    `It lies in ${tokenFile(stateDir)}.`,
+    `The token is in ${tokenFile(stateDir)}.`,
   );
 }
 

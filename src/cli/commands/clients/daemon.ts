@@ -80,7 +80,7 @@ async function stop(io: Io): Promise<void> {
 /** A sentence if a daemon with this entry file was started from another installation; null if from this one. */
 function otherInstallation(entry: string): string | null {
   if (entry === entryFile()) return null;
-  return `The running daemon is that of another hopgate: ${escapeInvisible(entry)}. "hopgate daemon stop" ends it, and the next call starts that of its own hopgate.`;
+  return `The running daemon belongs to another installation of hopgate: ${escapeInvisible(entry)}. End it with "hopgate daemon stop"; the next call then starts the daemon of its own installation.`;
 }
 
 const logTail = ({ env }: Io, lines: number): readonly string[] =>

@@ -71,7 +71,7 @@ async function revoke(io: Io, options: Options): Promise<void> {
     );
     throw new CliError(
       one ? 'ambiguous-grant' : 'unknown-grant',
-      one ? `"${id}" ends ${found.length} grants` : `there is no grant "${id}"`,
+      one ? `${found.length} grants have an id that ends with "${id}"` : `there is no grant "${id}"`,
       `${near === null ? '' : `Did you mean ${near}? `}List them with "hopgate grants --all-roots --all".`,
     );
   }

@@ -62,7 +62,11 @@ export async function changeClient(
 async function installerOf(client: string): Promise<Installer> {
   const load = Object.hasOwn(INSTALLERS, client) ? INSTALLERS[client] : undefined;
   if (load) return load();
-  throw usageError(`hopgate cannot be installed into "${client}"`, `It knows: ${clientNames()}.`, 'unknown-client');
+  throw usageError(
+    `hopgate cannot be installed into "${client}"`,
+    `Name one of these: ${clientNames()}.`,
+    'unknown-client',
+  );
 }
 
 /** The installers of the supported client programs, by name. */

@@ -8,7 +8,7 @@ import { helpExamples, observeOption, rootOption, telemetryOption } from '../../
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Opens a session and serves it over the Model Context Protocol: the tools of the current peripheral, and hop, mode, status and why. The list of tools changes with every hop. A call of a tool that is not available is refused, and the refusal names the way to it. If the client can ask its user, it asks for approvals; otherwise they wait for "hopgate approve". Uses stdin and stdout unless --http is given, and logs to stderr.',
+      'Opens a session and serves it over the Model Context Protocol: the tools of the current peripheral, and hop, mode, status and why. The list of tools changes with every hop. A call of a tool that is not available is refused, and the refusal names the path to it. If the client can ask its user, it asks for approvals; otherwise they wait for "hopgate approve". Uses stdin and stdout unless --http is given, and logs to stderr.',
     )
     .addOption(rootOption())
     .addOption(

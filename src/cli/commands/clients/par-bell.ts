@@ -12,7 +12,7 @@ import { readActivity } from '../../../evidence/musn/activity.ts';
 import { readToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
-import { agencyOption, shownReply, withNode } from '../../agency/use-node.ts';
+import { agencyOption, replyText, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
 import { withNewStore, withStore } from '../../open-store.ts';
 import { helpExamples, hostAndPort, rootOf, rootOption } from '../../shared-options.ts';
@@ -35,7 +35,7 @@ export function register(command: Command, io: Io): void {
     .requiredOption('--agents <names>', 'the agents, separated by commas', namesOf)
     .option('--title <text>', 'the title of the review (default: "Post-action review")')
     .option('--session <id>', 'the session under review (default: the review itself)')
-    .option('--par <id>', 'the name of the review; an interrupted review with this name continues', parOf)
+    .option('--par <id>', 'the name of the review; an interrupted review with this name continues', reviewName)
     .addOption(
       new Option(
         '--listen <host:port>',
@@ -58,8 +58,8 @@ async function ring(io: Io, options: Options): Promise<void> {
   const { agents, listen } = options;
   const root = rootOf(io, options);
   const par = options.par ?? `par-${randomUUID().slice(0, 8)}`;
-  const known = await withStore(root, io.env, [], (store) => store.sessions());
-  if (known.some(({ sessionId, pin }) => sessionId === par && pin !== ''))
+  const sessions = await withStore(root, io.env, [], (store) => store.sessions());
+  if (sessions.some(({ sessionId, pin }) => sessionId === par && pin !== ''))
     throw new CliError(
       'own-session',
       `${par} is a session; a review needs a name of its own`,
@@ -91,14 +91,14 @@ async function ring(io: Io, options: Options): Promise<void> {
       }),
     );
     const contributions = document.contributions();
-    const entry = await keep(root, io, { par, session, title, contributions });
+    const entry = await keepReview(root, io, { par, session, title, contributions });
     if (io.json)
       printJson(io, { par, session, title, outcome: all.outcome, contributions, entry, replies: all.replies });
     else {
       for (const [agent, text] of Object.entries(contributions))
         print(io, `${escapeInvisible(agent)}: ${text.split('\n').map(escapeInvisible).join('\n')}`);
       for (const [agent, reply] of Object.entries(all.replies))
-        if (!reply.ok) print(io, `${escapeInvisible(agent)}: ${shownReply(reply)}`);
+        if (!reply.ok) print(io, `${escapeInvisible(agent)}: ${replyText(reply)}`);
       if (entry !== null) print(io, `The review is in the evidence: hopgate log ${par}`);
     }
     if (all.outcome !== 'all') io.exitCode = 1;
@@ -108,7 +108,7 @@ async function ring(io: Io, options: Options): Promise<void> {
 }
 
 /** Writes the review into the evidence, once for the same contributions. Returns its id; null if nobody contributed. */
-async function keep(
+async function keepReview(
   root: string,
   io: Io,
   { par, session, title, contributions }: { par: string; session: string; title: string; contributions: Contributions },
@@ -143,7 +143,7 @@ function namesOf(text: string): readonly string[] {
   return names;
 }
 
-function parOf(text: string): string {
+function reviewName(text: string): string {
   if (/^[\w.:-]{1,100}$/.test(text)) return text;
   throw new InvalidArgumentError('It must have 1 to 100 letters, digits, or . _ : -');
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { tokenFolder } from '../../../server/access/tokens.ts';
 import { pendingEverywhere } from '../../approve/find-pending.ts';
-import { notifyOfNew } from '../../approve/notify.ts';
+import { notifyOfNew } from '../../approve/notify-operator.ts';
 import { askStatus, askStop } from '../../daemon-status.ts';
 import { CliError, type Io, print, printJson, printRemark, usageError } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';

@@ -51,13 +51,13 @@ async function importTools(io: Io, name: string, options: RootOption & { readonl
   const prefix = options.prefix ?? name;
   if (!/^[a-z][a-z0-9-]*$/.test(prefix))
     throw usageError(`"${prefix}" cannot begin a tool's name`, 'Use lower-case letters, digits and -.');
-  const tools = await ask(io, project, name, server, (connection) => connection.tools());
-  const made = catalogueFragments(name, tools.values(), prefix);
-  if (io.json) return printJson(io, { server: name, tools: made });
-  print(io, ['tools:', ...made.map(({ yaml }) => yaml)].join('\n'));
+  const tools = await withConnection(io, project, name, server, (connection) => connection.tools());
+  const fragments = catalogueFragments(name, tools.values(), prefix);
+  if (io.json) return printJson(io, { server: name, tools: fragments });
+  print(io, ['tools:', ...fragments.map(({ yaml }) => yaml)].join('\n'));
   printRemark(
     io,
-    `${plural(made.length, 'tool')}; review every CHECK, keep the entries that you need, and add them to the tools of a peripheral.`,
+    `${plural(fragments.length, 'tool')}; review every CHECK, keep the entries that you need, and add them to the tools of a peripheral.`,
   );
 }
 
@@ -78,7 +78,7 @@ function serverNamed({ config, narrowed, ignored }: Project, name: string): Upst
 }
 
 /** Runs `work` with a connection, which is closed afterwards. */
-async function ask<T>(
+async function withConnection<T>(
   io: Io,
   { root, specs, config }: Project,
   name: string,
@@ -121,7 +121,7 @@ interface Server {
 async function list(io: Io, options: RootOption): Promise<void> {
   const project = await openProject(rootOf(io, options), io.env);
   const configured = Object.entries(project.config.upstream ?? {});
-  const servers = await Promise.all(configured.map(([name, server]) => lookAt(io, project, name, server)));
+  const servers = await Promise.all(configured.map(([name, server]) => listServer(io, project, name, server)));
   const bound = Object.values(project.specs.tools).filter(
     (tool): tool is ToolSpec & { readonly upstream: UpstreamTool } => tool.upstream !== undefined,
   );
@@ -167,10 +167,15 @@ const STYLES: { readonly [standing in ToolComparison['standing']]: Style } = {
   unknown: 'yellow',
 };
 
-async function lookAt(io: Io, project: Project, name: string, server: UpstreamServer): Promise<Server> {
+async function listServer(io: Io, project: Project, name: string, server: UpstreamServer): Promise<Server> {
   const at = 'url' in server ? server.url : server.command.join(' ');
   try {
-    return { name, at, problem: null, tools: await ask(io, project, name, server, (connection) => connection.tools()) };
+    return {
+      name,
+      at,
+      problem: null,
+      tools: await withConnection(io, project, name, server, (connection) => connection.tools()),
+    };
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     return { name, at, problem: error.message, tools: null };

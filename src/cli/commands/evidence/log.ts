@@ -15,14 +15,15 @@ interface Options {
   readonly operator?: boolean;
 }
 
-const SUMMARY = 100;
+/** Maximum length of a summary in the table. */
+const SUMMARY_CHARS = 100;
 /** On a terminal with fewer columns, the table leaves out the mode, the claim and parts of the time. */
-const WIDE = 120;
+const WIDE_COLUMNS = 120;
 
 export function register(command: Command, io: Io): void {
   command
     .description(
-      `Prints the entries of a session in order: time, peripheral, mode, claim, event. A terminal of fewer than ${WIDE} columns shows neither mode nor claim. With --json, one stored entry per line.`,
+      `Prints the entries of a session in order: time, peripheral, mode, claim, event. A terminal of fewer than ${WIDE_COLUMNS} columns shows neither mode nor claim. With --json, one stored entry per line.`,
     )
     .argument('[session]', 'its id, or the first characters of it')
     .addOption(rootOption())
@@ -82,7 +83,7 @@ async function log(io: Io, id: string, options: Options): Promise<void> {
 const COLUMNS = ['seq', 'time', 'peripheral', 'mode', 'claim', 'event', 'summary'];
 
 function overview(io: Io, stored: readonly StoredEntry[], order: ParameterOrder): string {
-  const isNarrow = terminalColumns(io, Number.POSITIVE_INFINITY) < WIDE;
+  const isNarrow = terminalColumns(io, Number.POSITIVE_INFINITY) < WIDE_COLUMNS;
   const shown = <T>(row: readonly T[]): readonly T[] => (isNarrow ? row.filter((_, at) => at !== 3 && at !== 4) : row);
   const rows = stored.map((entry) => cells(io, entry, order));
   return formatTable(
@@ -99,10 +100,18 @@ function cells(io: Io, stored: StoredEntry, order: ParameterOrder): readonly str
   const { event, text } = summariseInOneLine(stored.entry, order);
   const name = escapeInvisible(event);
   const styled = event === 'denial' ? paint(io, 'red', name) : name;
-  return [String(seq), at, escapeInvisible(peripheral ?? '-'), mode ?? '-', claim, styled, excerpt(text, SUMMARY)];
+  return [
+    String(seq),
+    at,
+    escapeInvisible(peripheral ?? '-'),
+    mode ?? '-',
+    claim,
+    styled,
+    excerpt(text, SUMMARY_CHARS),
+  ];
 }
 
-/** JSON does not escape bidirectional and zero-width characters; `escapeInvisible` does. */
+/** An entry with its whole body. `escapeInvisible` escapes bidirectional and zero-width characters; JSON does not. */
 function wholeEntry(io: Io, stored: StoredEntry, order: ParameterOrder): string {
   const body = stored.body === null ? '(erased)' : JSON.stringify(stored.entry.body, null, 2);
   const head = cells(io, stored, order).slice(0, -1).join('  ');

@@ -43,7 +43,7 @@ export function register(command: Command, io: Io): void {
 
 async function par(io: Io, ids: readonly string[], options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const since = options.since === undefined ? Number.NEGATIVE_INFINITY : instant(options.since, Date.now());
+  const since = options.since === undefined ? Number.NEGATIVE_INFINITY : timeOf(options.since, Date.now());
   const pars = await withStore<readonly Par[] | null>(root, io.env, [], async (store) => {
     const found: Par[] = [];
     const refusedIn = new Map<string, Set<string>>();
@@ -75,7 +75,7 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
 const UNITS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /** A date, or an age before now, in epoch milliseconds. */
-function instant(when: string, now: number): number {
+function timeOf(when: string, now: number): number {
   const [, count, unit = ''] = /^(\d+)([mhdw])$/.exec(when) ?? [];
   const at = count === undefined ? Date.parse(when) : now - Number(count) * UNITS[unit]!;
   if (Number.isNaN(at))
@@ -97,7 +97,7 @@ function describeAggregate(io: Io, { reviews, wrong, well, suggestions, patterns
             ['reviews', 'times', 'what'],
             items
               .slice(0, MAX_ROWS)
-              .map(({ text, times, reviews: in_ }) => [`${in_}`, `${times}`, excerpt(text, WIDTH)]),
+              .map(({ text, times, reviews: count }) => [`${count}`, `${times}`, excerpt(text, WIDTH)]),
           ),
           '',
         ];

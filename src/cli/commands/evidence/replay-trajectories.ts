@@ -22,7 +22,7 @@ interface UnreadableFile {
   readonly why: string;
 }
 
-/** `hopgate replay --trajectories`: what the specs would have refused in runs of other agents. */
+/** `hopgate replay --trajectories`: finds the calls in runs of other agents that the specs would have refused. */
 export async function replayTrajectories(io: Io, options: TrajectoryOptions): Promise<void> {
   const folder = resolve(io.cwd, options.trajectories);
   const specs = await loadSpecs(namedSpecs(io, options.specs ?? 'default'));

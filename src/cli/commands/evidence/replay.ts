@@ -76,7 +76,7 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
   if (replayed.length === 0 && !io.json) print(io, 'No sessions yet.');
   if (replayed.some(({ changes }) => changes.length > 0)) io.exitCode = 1;
   if (io.json) printJson(io, replayed);
-  else for (const one of replayed) show(io, one);
+  else for (const replay of replayed) show(io, replay);
 }
 
 function show(io: Io, { sessionId, decisions, changes }: Replay): void {

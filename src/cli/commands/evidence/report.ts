@@ -33,7 +33,7 @@ async function report(io: Io, ids: readonly string[], options: RootOption): Prom
   if (found.observed === 0)
     throw new CliError(
       'nothing-observed',
-      'no session only observed',
+      'none of the sessions is observe-only',
       'Open one with --observe, or write "enforce: false" in hopgate.yaml and run "hopgate trust".',
     );
   const { observed, calls, groups } = found;
@@ -45,7 +45,7 @@ async function report(io: Io, ids: readonly string[], options: RootOption): Prom
     const rows = groups.map(({ peripheral, tool, code, calls, remedy }) => [
       String(calls),
       ...[peripheral, tool, code].map(escapeInvisible),
-      excerpt(wayIn(remedy), WIDTH),
+      excerpt(pathIn(remedy), WIDTH),
     ]);
     printTable(io, ['calls', 'peripheral', 'tool', 'denial', 'path'], rows);
   }
@@ -55,7 +55,7 @@ async function report(io: Io, ids: readonly string[], options: RootOption): Prom
 const WIDTH = 200;
 
 /** The path that a remedy suggests, without the list of the tools here. */
-const wayIn = (remedy: string): string => remedy.split(/shortest path: /i).at(-1) ?? remedy;
+const pathIn = (remedy: string): string => remedy.split(/shortest path: /i).at(-1) ?? remedy;
 
 function printSettings(io: Io, { scopes, hosts }: FittingSettings): void {
   const more = {

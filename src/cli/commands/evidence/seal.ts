@@ -91,8 +91,8 @@ function ownKey(io: Io, root: string): string {
   const folder = join(ensureStateDir(root, io.env), 'keys');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = join(folder, 'seal.pem');
-  const known = valueOr(() => readFileSync(file, 'utf8'), null, ['ENOENT']);
-  if (known !== null) return known;
+  const existing = valueOr(() => readFileSync(file, 'utf8'), null, ['ENOENT']);
+  if (existing !== null) return existing;
   const { privateKey } = newSealKey();
   writeFileSync(file, privateKey, { flag: 'wx', mode: 0o600 });
   const publicFile = join(folder, 'seal.pub.pem');

@@ -51,15 +51,15 @@ export function register(command: Command, io: Io): void {
 }
 
 async function list(io: Io, options: RootOption & { readonly all?: boolean }): Promise<void> {
-  const every = await withStore(rootOf(io, options), io.env, [], (store) => store.sessions());
-  const all = options.all ? every : every.filter(({ archived }) => !archived);
+  const all = await withStore(rootOf(io, options), io.env, [], (store) => store.sessions());
+  const listed = options.all ? all : all.filter(({ archived }) => !archived);
   if (io.json) {
-    for (const session of all) printJsonLine(io, { ...session, inUse: hasLiveWriter(session) });
+    for (const session of listed) printJsonLine(io, { ...session, inUse: hasLiveWriter(session) });
     return;
   }
-  const hidden = every.length - all.length;
-  if (all.length === 0) print(io, hidden === 0 ? 'No sessions yet.' : 'All sessions are archived.');
-  else print(io, sessionTable(io, all));
+  const hidden = all.length - listed.length;
+  if (listed.length === 0) print(io, hidden === 0 ? 'No sessions yet.' : 'All sessions are archived.');
+  else print(io, sessionTable(io, listed));
   if (hidden > 0) printRemark(io, `${plural(hidden, 'archived session')} left out; --all lists them`);
   for (const { sessionId, text } of listMissingHooks(rootOf(io, options), io.env))
     printRemark(io, `WARNING: session ${escapeInvisible(sessionId)}: ${escapeInvisible(text)}`);
@@ -79,7 +79,7 @@ async function rename(io: Io, id: string, typedName: string, options: RootOption
     const session = findSession(all, id);
     const taken =
       name !== null &&
-      all.find((one) => one.sessionId !== session.sessionId && [one.name, one.sessionId].includes(name));
+      all.find((other) => other.sessionId !== session.sessionId && [other.name, other.sessionId].includes(name));
     if (taken)
       throw new CliError('name-taken', `session ${taken.sessionId} has the name "${name}"`, 'Choose another name.');
     await store.label(session.sessionId, { name });

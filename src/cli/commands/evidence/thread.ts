@@ -51,7 +51,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
   if (thread === null)
     throw new CliError(
       'no-thread',
-      `there is no goal about ${subject.type}/${escapeInvisible(subject.id)}`,
+      `there is no thread about ${subject.type}/${escapeInvisible(subject.id)}`,
       'List the sessions with "hopgate sessions".',
     );
   const { violations } = checkInvariants(withRoots(thread.entries), {
@@ -67,7 +67,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
   }
 }
 
-/** An entry that replies to an entry outside this thread becomes a root, or a reply to the goal. */
+/** Makes each entry that replies to an entry outside of this thread a root, or a reply to the thread's goal. */
 function withRoots(entries: readonly Entry[]): Entry[] {
   const here = new Set(entries.map(({ id }) => id));
   const goal = entries[0]?.id;
@@ -80,7 +80,7 @@ function withRoots(entries: readonly Entry[]): Entry[] {
 
 function subjectOf(name: string): Subject | null {
   const at = name.indexOf('/');
-  const type = SUBJECT_TYPES.find((one) => one === name.slice(0, at));
+  const type = SUBJECT_TYPES.find((each) => each === name.slice(0, at));
   return at > 0 && type ? { type, id: name.slice(at + 1) } : null;
 }
 
@@ -110,8 +110,12 @@ function show(io: Io, thread: Thread, order: ParameterOrder): void {
   if (patterns.length > 0)
     printTable(
       io,
-      ['pattern', 'applied', 'stands'],
-      patterns.map((one) => [escapeInvisible(one.patternId), String(one.applied), one.lastOutcome ?? '-']),
+      ['pattern', 'applied', 'outcome'],
+      patterns.map(({ patternId, applied, lastOutcome }) => [
+        escapeInvisible(patternId),
+        String(applied),
+        lastOutcome ?? '-',
+      ]),
     );
   for (const fork of forks)
     print(io, `fork  ${escapeInvisible(fork.id)}  ${fork.status}, ${plural(fork.count, 'entry', 'entries')}`);

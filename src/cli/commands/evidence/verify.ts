@@ -84,9 +84,9 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
 /** Prints where the store's columns and caches contradict its entries. */
 async function checkStore(io: Io, store: EvidenceStore, ids: readonly string[]): Promise<readonly StoreProblem[]> {
   const all = (await store.problems?.()) ?? [];
-  const isAsked = (sessionId: string | null) =>
+  const isChosen = (sessionId: string | null) =>
     sessionId === null || ids.length === 0 || ids.some((id) => sessionId.startsWith(id));
-  const problems = all.filter(({ sessionId }) => isAsked(sessionId));
+  const problems = all.filter(({ sessionId }) => isChosen(sessionId));
   if (problems.length === 0) return problems;
   const ok = problems.every(({ isGap }) => isGap);
   if (io.json) printJsonLine(io, { store: { ok, problems } });
@@ -106,7 +106,7 @@ function readSeal(io: Io, { seal, key }: Options): NonNullable<VerifyOptions['se
   if (seal === undefined || key === undefined)
     throw usageError('--seal and --key go together', 'Give the seal and the public key.');
   try {
-    return { seal: parseSeal(read(io, seal)), publicKey: read(io, key) };
+    return { seal: parseSeal(readText(io, seal)), publicKey: readText(io, key) };
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     throw new CliError('invalid-seal', `${seal}: ${error.message}`, 'Name the file that "hopgate seal" wrote.', {
@@ -115,7 +115,7 @@ function readSeal(io: Io, { seal, key }: Options): NonNullable<VerifyOptions['se
   }
 }
 
-function read(io: Io, file: string): string {
+function readText(io: Io, file: string): string {
   try {
     return readFileSync(resolve(io.cwd, file), 'utf8');
   } catch (cause) {
@@ -156,7 +156,7 @@ async function verifyOne(
   return verdict;
 }
 
-/** A session that the verified one names; null if the store lacks it or its pin. */
+/** Another session that the verified session refers to; null if the store lacks it or its pin. */
 async function otherSession(store: EvidenceStore, sessionId: string): Promise<OtherSession | null> {
   const summary = (await store.sessions()).find((each) => each.sessionId === sessionId);
   const pinned = summary && (await readPin(store, summary));

@@ -12,8 +12,8 @@ interface Options extends PersonOptions {
   readonly ack?: string;
 }
 
-/** Interval between looks into the inbox, in milliseconds. */
-const LOOK_MS = 200;
+/** Polling interval of `--follow`, in milliseconds. */
+const POLL_MS = 200;
 
 export function register(command: Command, io: Io): void {
   command
@@ -56,7 +56,7 @@ async function show(io: Io, messages: MessageStore, options: Options): Promise<v
       if (after === 0 && !io.json) print(io, 'No messages.');
       return;
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 

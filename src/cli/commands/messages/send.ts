@@ -28,7 +28,7 @@ export function register(command: Command, io: Io): void {
     .option('--to <address>', 'session:<id>, agent:<id> or person:<name>')
     .option('--payload <json>', 'a typed payload instead of a text, such as {"type":"handoff"}')
     .option('--id <id>', 'the id of the message; the same id never sends twice')
-    .option('--outcome <id>', 'send nothing, and print what became of a message')
+    .option('--outcome <id>', 'send nothing, and print the outcome of this message')
     .addHelpText(
       ...helpExamples(
         'hopgate send --to agent:codex "Who owns the deploy?"',

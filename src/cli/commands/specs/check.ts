@@ -25,7 +25,7 @@ import { namedSpecs } from '../../choose-specs.ts';
 import { exceptionFor } from '../../detect/mask-exceptions.ts';
 import { missingPrograms } from '../../doctor/diagnose-programs.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
-import { diagnoseEvidence, diagnoseGit, diagnoseRemote } from '../../doctor/examine.ts';
+import { diagnoseEvidence, diagnoseGit, diagnoseRemote } from '../../doctor/examine-machine.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { askGit, runProgram } from '../../run-program.ts';
 import { helpExamples, type RootOption, rootOf, rootOption } from '../../shared-options.ts';
@@ -60,9 +60,9 @@ async function check(io: Io, path: string | undefined, options: RootOption): Pro
   const files = await filesOf(root, io);
   const tracked = files.tracked.filter(maskMatcher(config.mask));
   // Specs elsewhere are meant for other repositories.
-  if (path === undefined || isWithin(root, folder)) warnings.push(...idleGlobs(specs, config, files.all));
+  if (path === undefined || isWithin(root, folder)) warnings.push(...unmatchedGlobs(specs, config, files.all));
   if (path === undefined) warnings.push(...openMasks(config));
-  const machine = path === undefined ? await missingHere(root, config, io) : [];
+  const machine = path === undefined ? await missingOnMachine(root, config, io) : [];
   const { proofs, notes } = examineSpecs(specs);
   warnings.push(...notes);
   // Exits without a binding are already among the warnings.
@@ -183,7 +183,7 @@ const warningLine = (io: Io, { code, path, message, suggestion }: SpecWarning): 
   `${code === 'operator-only' ? paint(io, 'dim', 'note   ') : paint(io, 'yellow', 'warning')}  ${path}: ${message}${suggestion ? `; ${suggestion}` : ''}`;
 
 /** The programs and folders that the configuration names and that are missing or damaged. */
-async function missingHere(root: string, config: ProjectConfig, io: Io): Promise<readonly Diagnosis[]> {
+async function missingOnMachine(root: string, config: ProjectConfig, io: Io): Promise<readonly Diagnosis[]> {
   const all = [
     await diagnoseGit(io, runProgram),
     ...(await diagnoseRemote(root, io, config)),
@@ -194,11 +194,11 @@ async function missingHere(root: string, config: ProjectConfig, io: Io): Promise
 }
 
 /** Warns of globs in the write paths that match no file of the repository. */
-function idleGlobs(specs: SpecSet, config: ProjectConfig, files: readonly string[]): readonly SpecWarning[] {
+function unmatchedGlobs(specs: SpecSet, config: ProjectConfig, files: readonly string[]): readonly SpecWarning[] {
   if (files.length === 0) return [];
   return Object.keys(specs.peripherals).flatMap((id) =>
     effectiveScope(specs, config, id)
-      .write.filter((glob) => /[*?[{]/.test(glob) && !isExclusion(glob) && glob !== USUAL)
+      .write.filter((glob) => /[*?[{]/.test(glob) && !isExclusion(glob) && glob !== PROPOSED_GLOB)
       .filter((glob) => {
         const write = [glob];
         return files.every((file) => writePathReason(file, write) !== null);
@@ -214,7 +214,7 @@ function idleGlobs(specs: SpecSet, config: ProjectConfig, files: readonly string
 
 /** Warns of masks that hide no file: an empty list, or an exception that matches every path. */
 function openMasks({ mask }: ProjectConfig): readonly SpecWarning[] {
-  const isAll = (pattern: string) => isExclusion(pattern) && !maskMatcher(['*', pattern])(UNUSUAL);
+  const isAll = (pattern: string) => isExclusion(pattern) && !maskMatcher(['*', pattern])(PROBE_PATH);
   const last = mask.findLastIndex(isAll);
   if (!mask.slice(last + 1).every(isExclusion)) return [];
   return [
@@ -230,11 +230,11 @@ function openMasks({ mask }: ProjectConfig): readonly SpecWarning[] {
   ];
 }
 
-/** A path that is matched only by patterns that match every path. */
-const UNUSUAL = '\u{1}/\u{2}.\u{3}';
+/** An unusual path: a pattern that matches it matches every path. */
+const PROBE_PATH = '\u{1}/\u{2}.\u{3}';
 
 /** "hopgate init" proposes README.md even if it does not exist yet. */
-const USUAL = '*.md';
+const PROPOSED_GLOB = '*.md';
 
 /** The repository's files that git tracks, and also those that it does not ignore; empty without git. */
 async function filesOf(root: string, io: Io) {

@@ -31,7 +31,7 @@ interface Options {
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Asks the gate whether it would allow a tool call, without running anything. Uses the current specs, or with --session the specs that the session is pinned to. Without --peripheral it answers as the session would now: in its peripheral and mode, by what it did so far. Exit code 1 if the call would be refused.',
+      'Asks the gate whether it would allow a tool call, without running anything. Uses the current specs, or with --session the specs that the session is pinned to. Without --peripheral it answers for the session as it is now: in its peripheral and mode, with its evidence so far. Exit code 1 if the call would be refused.',
     )
     .argument('[args...]', 'the arguments in order, or as name=value; lists and objects as JSON')
     .option('-p, --peripheral <id>', 'the peripheral of the call; needed without --session')
@@ -68,10 +68,10 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
   const args = parseArguments(getOwn(specs.tools, options.tool), words);
   const view = viewAfterEntry(root, peripheral, mode);
   const decision = decide({ specs, config, view, unsafeNoSandbox: false }, { kind: 'step', tool: options.tool, args });
-  answer(io, { peripheral, mode, tool: options.tool, args }, decision.ok ? null : decision.denial);
+  printDecision(io, { peripheral, mode, tool: options.tool, args }, decision.ok ? null : decision.denial);
 }
 
-/** Answers as the session itself would now. */
+/** Prints the decision about the call in the session's present peripheral and mode. */
 async function explainNow(io: Io, root: string, words: readonly string[], options: Options): Promise<void> {
   const { session, tool } = options;
   if (session === undefined || options.mode !== undefined)
@@ -85,7 +85,11 @@ async function explainNow(io: Io, root: string, words: readonly string[], option
     await reader.catchUp((from) => store.entries(sessionId, { from }));
     const args = parseArguments(getOwn(pin.specs.tools, tool), words);
     const { visit, mode } = reader.view;
-    answer(io, { peripheral: visit?.peripheral ?? null, mode, tool, args }, reader.why({ kind: 'step', tool, args }));
+    printDecision(
+      io,
+      { peripheral: visit?.peripheral ?? null, mode, tool, args },
+      reader.why({ kind: 'step', tool, args }),
+    );
   });
 }
 
@@ -96,7 +100,7 @@ interface Question {
   readonly args: unknown;
 }
 
-function answer(io: Io, question: Question, denial: Denial | null): void {
+function printDecision(io: Io, question: Question, denial: Denial | null): void {
   const { peripheral, mode, tool } = question;
   if (denial) io.exitCode = 1;
   if (io.json)

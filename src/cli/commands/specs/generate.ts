@@ -78,8 +78,8 @@ const schemaFiles = (): GeneratedFiles => mapValues(jsonSchemas(), (schema) => `
 function guardsImport(out: string): string {
   const guards = join(dirname(defaultSpecsFolder()), 'src', 'compile', 'index.ts');
   if (nearestPackage(out) !== 'hopgate' || !existsSync(guards)) return 'hopgate/machines';
-  const way = relative(out, guards).replaceAll('\\', '/');
-  return way.startsWith('.') ? way : `./${way}`;
+  const path = relative(out, guards).replaceAll('\\', '/');
+  return path.startsWith('.') ? path : `./${path}`;
 }
 
 function nearestPackage(folder: string): string | null {

@@ -63,9 +63,9 @@ async function graph(io: Io, path: string | undefined, options: Options): Promis
 }
 
 function checkMachine(specs: SpecSet, machine: string, format: DrawnFormat): void {
-  const known = compileConfigs(specs).map(({ id }) => id);
-  if (!known.includes(machine))
-    throw usageError(`there is no machine "${machine}"`, `Name one of ${known.join(', ')}.`, 'no-machine');
+  const ids = compileConfigs(specs).map(({ id }) => id);
+  if (!ids.includes(machine))
+    throw usageError(`there is no machine "${machine}"`, `Name one of ${ids.join(', ')}.`, 'no-machine');
   if (format === 'svg' && machine !== HOP_GRAPH)
     throw usageError(`only the hop graph is drawn as svg`, 'Use --format mermaid, dot or stately.', 'no-drawing');
 }

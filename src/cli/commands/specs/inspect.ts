@@ -35,7 +35,7 @@ async function inspect(io: Io, id: string | undefined, options: Options): Promis
     if (session === undefined) throw noSessions(root);
     const watch = await startWatch(io, options);
     try {
-      // The state is read again from the evidence by the same fold; nothing is written, and no tool is available.
+      // Computes the state from the evidence, as for a resumed session; nothing is written, and no tool is available.
       await resumeSession(
         {
           store,

@@ -57,7 +57,7 @@ async function test(io: Io, path: string | undefined, options: Options): Promise
   const specs = await loadSpecs(folder);
   const generated = await generateTests(specs, { deaths: options.deaths ?? false });
   if (options.paths) return printPaths(io, generated);
-  if (options.emit !== undefined) return emit(io, generated, folder, resolve(io.cwd, options.emit));
+  if (options.emit !== undefined) return writeTestFiles(io, generated, folder, resolve(io.cwd, options.emit));
   const results = await runAll(io, generated);
   const failed = results.filter(({ failure }) => failure !== null);
   const { requests, rows } = generated.coverage();
@@ -80,7 +80,7 @@ async function test(io: Io, path: string | undefined, options: Options): Promise
     print(io, `${paint(io, 'red', 'failed')}  ${group}: ${name}\n${indent(failure ?? '')}\n`);
   printCoverage(io, rows);
   const word = io.exitCode === 0 ? paint(io, 'green', 'ok') : paint(io, 'red', 'failed');
-  const how = generated.large ? 'walked' : 'by shortest ways';
+  const how = generated.large ? 'walked' : 'by shortest paths';
   print(
     io,
     `${word}  ${results.length - failed.length} of ${plural(results.length, 'test')} pass, ${plural(requests, 'request')} judged, ${how} (${folder})`,
@@ -117,8 +117,8 @@ function printCoverage(io: Io, rows: readonly CoverageRow[]): void {
   const list = (title: string, names: readonly string[]) => {
     if (names.length === 0) return;
     print(io, `\n${title}`);
-    for (const name of names.slice(0, SHOWN)) print(io, `  ${name}`);
-    if (names.length > SHOWN) print(io, `  and ${names.length - SHOWN} more (--json lists them)`);
+    for (const name of names.slice(0, MAX_LISTED)) print(io, `  ${name}`);
+    if (names.length > MAX_LISTED) print(io, `  and ${names.length - MAX_LISTED} more (--json lists them)`);
   };
   list(
     'Not covered:',
@@ -135,10 +135,10 @@ function printCoverage(io: Io, rows: readonly CoverageRow[]): void {
   print(io);
 }
 
-const SHOWN = 20;
+const MAX_LISTED = 20;
 const indent = (text: string): string => text.replaceAll(/^/gm, '  ');
 
-function emit(io: Io, { tests }: GeneratedTests, specs: string, folder: string): void {
+function writeTestFiles(io: Io, { tests }: GeneratedTests, specs: string, folder: string): void {
   const named = specs === 'default' ? specs : relative(io.cwd, specs) || '.';
   const cases = tests.map(({ planned }) => planned);
   const files = Object.entries(emitTestFiles(cases, named));

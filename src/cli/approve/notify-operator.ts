@@ -8,7 +8,7 @@ import { type Io, printRemark } from '../io.ts';
  * Notifies the operator of a request: at a terminal by its bell and a desktop notification (OSC 9), and by their own
  * command, which a shell runs. The command gets the request in variables, never as part of its text: an agent wrote it.
  */
-export function notify(io: Io, { pending }: PendingItem, command: string | undefined): void {
+export function notifyOperator(io: Io, { pending }: PendingItem, command: string | undefined): void {
   const { id, root, request } = pending;
   const title = approvalTitle(request);
   const asks = `${escapeInvisible(request.agent)} asks for ${title}`;
@@ -33,17 +33,17 @@ export function notify(io: Io, { pending }: PendingItem, command: string | undef
 }
 
 /** Interval between checks for new requests, in milliseconds. */
-const EVERY = 500;
+const POLL_MS = 500;
 
 /** Notifies of each new request until the returned function is called. */
 export function notifyOfNew(io: Io, items: () => readonly PendingItem[], command: string): () => void {
-  const known = new Set(items().map(({ pending }) => pending.request.hash));
+  const notified = new Set(items().map(({ pending }) => pending.request.hash));
   const timer = setInterval(() => {
     for (const item of items()) {
       const { hash } = item.pending.request;
-      if (item.answer === null && !known.has(hash)) notify(io, item, command);
-      known.add(hash);
+      if (item.answer === null && !notified.has(hash)) notifyOperator(io, item, command);
+      notified.add(hash);
     }
-  }, EVERY);
+  }, POLL_MS);
   return () => clearInterval(timer);
 }

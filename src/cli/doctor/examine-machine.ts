@@ -27,15 +27,15 @@ import { diagnoseCodex } from './diagnose-codex.ts';
 import { diagnosePrograms } from './diagnose-programs.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
-/** The environment that {@link examine} checks; tests remove parts of it. */
+/** The environment that {@link examineMachine} checks; tests remove parts of it. */
 export interface DoctorContext {
   readonly run: RunProgram;
   readonly sandbox: () => Promise<SandboxAvailability>;
-  /** The space in bytes that the disk of a folder has for this user. */
+  /** The free space for this user on the disk of a folder, in bytes. */
   readonly free: (folder: string) => number;
 }
 
-const HERE: DoctorContext = {
+const THIS_MACHINE: DoctorContext = {
   run: runProgram,
   sandbox: async () => (await sharedSandbox()).availability,
   free: (folder) => {
@@ -45,20 +45,20 @@ const HERE: DoctorContext = {
 };
 
 /** Minimum free space in bytes: a store with few entries and its journal need about as much. */
-const LEAST_FREE = 4 << 20;
+const MIN_FREE_BYTES = 4 << 20;
 
-/** Checks everything once, and tries the sandbox. Creates the state folder and changes nothing else. */
-export async function examine(
+/** Runs all checks of `hopgate doctor`, and tries the sandbox. Creates the state folder and changes nothing else. */
+export async function examineMachine(
   root: string,
   io: Io,
-  { run, sandbox, free }: DoctorContext = HERE,
+  { run, sandbox, free }: DoctorContext = THIS_MACHINE,
 ): Promise<readonly Diagnosis[]> {
   return [
     { name: 'Node', status: 'ok', found: `${process.versions.node} (${process.execPath})` },
-    ...(await Promise.all([diagnoseGit(io, run), bubblewrap(sandbox), ripgrep(run)])),
-    stateFolder(root, io, free),
+    ...(await Promise.all([diagnoseGit(io, run), diagnoseBubblewrap(sandbox), diagnoseRipgrep(run)])),
+    diagnoseStateFolder(root, io, free),
     ...diagnoseEvidence(root, io),
-    ...(await project(root, io, run)),
+    ...(await diagnoseProject(root, io, run)),
     ...(await diagnoseCodex(root, io)),
   ];
 }
@@ -76,13 +76,13 @@ export async function diagnoseGit(io: Io, run: RunProgram): Promise<Diagnosis> {
   };
 }
 
-/** The command tools that need overlays, or those that do not. */
+/** The names of the command tools that need overlays, or of those that do not, separated by commas. */
 const commandTools = (needsOverlay: boolean): string =>
   Object.keys(COMMAND_TOOLS)
     .filter((id) => COMMAND_TOOLS[id]!.needsOverlay === needsOverlay)
     .join(', ');
 
-async function bubblewrap(sandbox: DoctorContext['sandbox']): Promise<Diagnosis> {
+async function diagnoseBubblewrap(sandbox: DoctorContext['sandbox']): Promise<Diagnosis> {
   const name = 'bubblewrap';
   const found = await sandbox();
   if (!found.ok)
@@ -107,7 +107,7 @@ async function bubblewrap(sandbox: DoctorContext['sandbox']): Promise<Diagnosis>
 
 const numberIn = (text: string): string => /\d+(?:\.\d+)+/.exec(text)?.[0] ?? text.trim();
 
-async function ripgrep(run: RunProgram): Promise<Diagnosis> {
+async function diagnoseRipgrep(run: RunProgram): Promise<Diagnosis> {
   const version = await run(rgPath, ['--version']);
   return version === null
     ? {
@@ -120,16 +120,16 @@ async function ripgrep(run: RunProgram): Promise<Diagnosis> {
     : { name: 'ripgrep', status: 'ok', found: `${numberIn(version)} (comes with hopgate)` };
 }
 
-function stateFolder(root: string, io: Io, free: DoctorContext['free']): Diagnosis {
+function diagnoseStateFolder(root: string, io: Io, free: DoctorContext['free']): Diagnosis {
   try {
     const dir = ensureStateDir(root, io.env);
-    const left = free(dir);
-    if (left < LEAST_FREE)
+    const freeBytes = free(dir);
+    if (freeBytes < MIN_FREE_BYTES)
       return {
         name: 'state folder',
         status: 'broken',
-        found: `${dir}: its disk has only ${Math.floor(left / 1024)} KiB left`,
-        without: 'No session can start or go on, because its evidence cannot be stored.',
+        found: `${dir}: its disk has only ${Math.floor(freeBytes / 1024)} KiB left`,
+        without: 'No session can start or continue, because its evidence cannot be stored.',
         fix: 'Free some space, or set XDG_STATE_HOME to a folder on another disk.',
       };
     rmSync(mkdtempSync(join(dir, 'probe-')), { recursive: true });
@@ -177,9 +177,9 @@ export async function diagnoseRemote(root: string, io: Io, config: ProjectConfig
   if (url !== null)
     return [
       { name: 'git remote', status: 'ok', found: `${pushes.remote} (branch ${[pushes.branch].flat().join(', ')})` },
-      ...(commits?.author === undefined ? namelessCommits(root, io) : []),
+      ...(commits?.author === undefined ? diagnoseAuthor(root, io) : []),
     ];
-  // Another line names a missing git.
+  // If git itself is missing, its own diagnosis says so.
   if ((await askGit(root, ['--version'], io.env['PATH'])) === null) return [];
   return [
     {
@@ -192,7 +192,7 @@ export async function diagnoseRemote(root: string, io: Io, config: ProjectConfig
   ];
 }
 
-function namelessCommits(root: string, io: Io): readonly Diagnosis[] {
+function diagnoseAuthor(root: string, io: Io): readonly Diagnosis[] {
   const repository = findRepository(root);
   if (isStop(repository) || personsOf(repository, io.env) !== null) return [];
   return [
@@ -206,7 +206,7 @@ function namelessCommits(root: string, io: Io): readonly Diagnosis[] {
   ];
 }
 
-async function project(root: string, io: Io, run: RunProgram): Promise<readonly Diagnosis[]> {
+async function diagnoseProject(root: string, io: Io, run: RunProgram): Promise<readonly Diagnosis[]> {
   try {
     const {
       root: real,
@@ -219,9 +219,9 @@ async function project(root: string, io: Io, run: RunProgram): Promise<readonly 
     } = await openProject(root, io.env);
     const count = Object.keys(specs.peripherals).length;
     return [
-      config(configFile, trusted, ignored),
+      diagnoseConfig(configFile, trusted, ignored),
       { name: 'specs', status: 'ok', found: `${plural(count, 'peripheral')} (${specsFolder})` },
-      ...packages(real),
+      ...diagnosePackages(real),
       ...(await diagnosePrograms(real, settings, io, run)),
       ...diagnoseCaches(real, settings, io),
       ...(await diagnoseRemote(real, io, settings)),
@@ -236,7 +236,7 @@ async function project(root: string, io: Io, run: RunProgram): Promise<readonly 
         without: 'No session can start.',
         fix:
           error instanceof SpecError
-            ? `Run "hopgate check --root ${root}" and correct what it names.`
+            ? `Run "hopgate check --root ${root}", and correct the problems that it lists.`
             : (remedyOf(error) ?? ''),
       },
     ];
@@ -244,14 +244,14 @@ async function project(root: string, io: Io, run: RunProgram): Promise<readonly 
 }
 
 /** Reports packages of the repository's manifests that were never installed. */
-function packages(root: string): readonly Diagnosis[] {
+function diagnosePackages(root: string): readonly Diagnosis[] {
   const found = missingPackages(root);
   if (found === null) return [];
   const without = 'The test commands may find no program or package; reading and editing work.';
   return [{ name: 'packages', status: 'missing', found, without, fix: 'Install them as this repository says.' }];
 }
 
-function config(file: string | null, trusted: boolean, ignored: readonly string[]): Diagnosis {
+function diagnoseConfig(file: string | null, trusted: boolean, ignored: readonly string[]): Diagnosis {
   const name = CONFIG_FILE;
   if (file === null)
     return {
@@ -266,7 +266,10 @@ function config(file: string | null, trusted: boolean, ignored: readonly string[
     name,
     status: 'missing',
     found: `not trusted (${file})`,
-    without: ignored.length === 0 ? 'Its masks and scopes apply.' : `It only narrows; left out: ${ignored.join(', ')}.`,
+    without:
+      ignored.length === 0
+        ? 'Its masks and scopes apply.'
+        : `It can only restrict the specs; left out: ${ignored.join(', ')}.`,
     fix: 'Read it, then run "hopgate trust".',
   };
 }

@@ -151,7 +151,7 @@ describe('log', () => {
     expect((await here.run('log', 's-two')).code).toBe(0);
     const many = await here.run('log', 's-');
     expect(many.code).toBe(1);
-    expect(many.err).toContain('begins 3 sessions');
+    expect(many.err).toContain('3 sessions have an id that begins with');
     const none = await here.run('log', 's-onne');
     expect(none.code).toBe(1);
     expect(none.err).toContain('Did you mean s-one?');

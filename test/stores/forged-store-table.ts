@@ -353,16 +353,16 @@ export function writePage(): string {
   });
   return `# What \`hopgate verify\` finds
 
-Somebody who can write the file of the evidence can change anything in it. This page lists for each change what reports
-it. A test makes each of these changes to a real store and compares; it also fails for a column without a row here.
+Somebody who can write the file of the evidence can change anything in it. This page lists the checks that report each
+change. A test makes each change in a copy of a real store and compares; it also fails for a column without a row.
 
-Some changes are consistent in themselves: entries cut off at the end, or a chain whose hashes were all computed again.
+Some changes are consistent in themselves: entries cut off at the end, or a chain whose hashes were all recomputed.
 Only a seal that is kept elsewhere shows them (\`hopgate seal\`, then \`hopgate verify ID --seal FILE --key FILE\`).
-The rows below also remove the kept state, which would show a chain that was cut off or computed again.
+In these rows the kept state is removed too, because it would show that the chain was cut off or recomputed.
 Without the write-ahead log (\`evidence.db-wal\`) the newest entries are missing, as if they were cut off.
-A kept state, from which a session is resumed faster, and a writer's lease are authenticated with a key outside of the
-store (\`$XDG_STATE_HOME/hopgate/kept-states.key\`); agent, root, sandbox and pin always come from the first entry.
-A lease that has ended is not judged, because it gives nobody a right. A session whose chain was changed is not resumed.
+A key outside of the store (\`$XDG_STATE_HOME/hopgate/kept-states.key\`) authenticates a writer's lease and the kept
+state, which makes resuming faster; agent, root, sandbox and pin always come from the first entry.
+An expired lease is not judged, because it gives nobody a right. A session with a changed chain cannot be resumed.
 
 ## Whole rows and the file
 

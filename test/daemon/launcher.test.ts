@@ -401,7 +401,12 @@ describe('the command line in the settings', () => {
 
   it.each(KINDS)('of the %s client ignores variables that make programs load code', async (kind) => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
-    const env = { NODE_OPTIONS: '--require /nowhere.js', BASH_ENV: '/nowhere', ENV: '/nowhere' };
+    const [conf, cache] = [join(world.root, 'openssl.cnf'), join(world.root, 'cache')];
+    writeFileSync(conf, 'nodejs_conf = x\n[');
+    const env = {
+      ...{ NODE_OPTIONS: '--require /nowhere.js', OPENSSL_CONF: conf, NODE_COMPILE_CACHE: cache },
+      ...{ BASH_ENV: '/nowhere', ENV: '/nowhere' },
+    };
     const reply = await shell(
       world,
       hookCommand('claude-code', world.env),
@@ -409,5 +414,6 @@ describe('the command line in the settings', () => {
       env,
     );
     expect(reply).toMatchObject({ exit: 0 });
+    expect(existsSync(cache)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -48,6 +48,7 @@ export function makeWorld(files: { readonly [path: string]: string } = {}): Worl
   };
   mkdirSync(env.HOME);
   putCompiledClient(env.XDG_STATE_HOME);
+  symlinkSync(env.NODE_COMPILE_CACHE, join(env.XDG_STATE_HOME, 'hopgate/compile-cache'));
   // openSession looks for trust where the process keeps its state.
   process.env['XDG_STATE_HOME'] = env.XDG_STATE_HOME;
   return {

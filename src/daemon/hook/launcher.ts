@@ -95,7 +95,7 @@ if [ "\${1-}" = line ]; then
     exit 0
   fi
 fi
-unset NODE_OPTIONS ENV BASH_ENV LD_PRELOAD LD_AUDIT
+unset NODE_OPTIONS NODE_COMPILE_CACHE OPENSSL_CONF ENV BASH_ENV LD_PRELOAD LD_AUDIT
 export XDG_STATE_HOME=${quoteShell(dirname(stateHome(env)))} # regardless of the settings of a repository
 node=${quoteShell(process.execPath)}
 entry=${quoteShell(entryFile())}

@@ -5,7 +5,7 @@ import type { ObservedEffect } from '../ports/observed-effects.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 
-/** The observed states of a file before and after a change. */
+/** The state of a file: the signals of tests in its text, and its mode. */
 export interface FileState {
   readonly signals: TestSignals | null;
   readonly mode: number;
@@ -32,7 +32,7 @@ export function withFindings(
   return all.length === 0 ? effect : { ...effect, finding: all.join('; ') };
 }
 
-/** The part of a result that lists the findings of effects; empty if there are none. */
+/** The field of a result that lists the findings of effects; empty if there are none. */
 export function findingsField(effects: readonly ObservedEffect[]): { readonly findings?: Json } {
   const found = findingsIn(effects);
   return found.length === 0 ? {} : { findings: found.map((finding) => ({ ...finding })) };

@@ -24,7 +24,7 @@ const GIT_OWN_FOLDERS = ['objects', 'refs', 'logs', 'hooks', 'info', 'lfs'];
 
 export const isGitOwnFolder = (name: string): boolean => GIT_OWN_FOLDERS.includes(name);
 
-/** True for a name in a git folder that only git may write there, also if the root itself is that folder. */
+/** True for a name in a git folder that only git may write, even if the root itself is the git folder. */
 export const isGitOwn = (name: string): boolean => isGitCredential(name) || isGitOwnFolder(name);
 
 const hasNames = (entries: readonly NamedEntry[], ...names: readonly string[]): boolean =>

@@ -16,7 +16,7 @@ type Place = Pick<CallEnvelope, 'root' | 'config'>;
 /** True if client programs of agents read the file (root-relative path) as instructions. */
 export const isInstructionFile = (path: string): boolean => instructs(path.toLowerCase().split('/'));
 
-/** Larger files, except instructions, are assumed not to be imported as text. */
+/** Larger files are not searched, unless they are instructions; no program is assumed to import them as text. */
 const MAX_IMPORTED = 4 << 20;
 
 /**
@@ -59,7 +59,10 @@ function targetProblem(envelope: Place, path: string, target: string, instructs:
   return !instructs && real === null ? null : placeProblem(envelope, [file, real ?? file]);
 }
 
-/** The reason why instructions may not show a file, or null. `imports` allow a path, not a link's target. */
+/**
+ * The reason why instructions may not show a file; null if they may. `imports` of hopgate.yaml allow the listed path,
+ * not the target of a link at that path.
+ */
 function placeProblem({ root, config: { mask, imports = [] } }: Place, places: readonly string[]): string | null {
   const allowed = imports.map((path) => placeOf(root, '', path));
   const checked = places.filter((file) => !allowed.includes(file));
@@ -157,7 +160,7 @@ export function instructionFiles(root: string, expands: boolean, near?: string):
 const WORD = /(?<![^\s([<>*_-])(?:@|#file:)(?=((?:[^\s\\]|\\[^\n]){1,1024}))/gu;
 const MAX_WORDS = 20_000;
 
-/** Targets that a program might read as an import, with and without trailing punctuation; null if too many. */
+/** Targets that a program might read as imports, with and without trailing punctuation; null if too many. */
 function importsOf(text: string): ReadonlySet<string> | null {
   const found = new Set<string>();
   for (const [, word] of text.matchAll(WORD)) {

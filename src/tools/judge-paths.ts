@@ -18,7 +18,7 @@ export function judgePaths(backend: ToolBackend): ToolBackend {
   });
 }
 
-/** A path that does not exist is not refused: a tool's files may be those of another machine. */
+/** A missing path is not refused, because a tool's files may be on another machine. */
 function refusePath(call: ToolCall, anchors: Anchors): ToolRefusal | null {
   for (const { name, role } of call.tool.parameters) {
     if (role !== 'path:read' && role !== 'path:write') continue;

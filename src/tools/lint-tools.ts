@@ -3,7 +3,7 @@ import { getOwn, suggest } from '../spec/names.ts';
 import { COMMAND_TOOLS } from '../spec/policy/command-tools.ts';
 import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet, ToolParameter, ToolSpec } from '../spec/types.ts';
 
-/** Warns about granted tools that cannot work in their peripheral, or not for their purpose. Pure. */
+/** Warns about tools of a peripheral whose calls are always refused there, or that cannot serve their purpose. Pure. */
 export function lintTools(specs: SpecSet): SpecWarning[] {
   return Object.values(specs.peripherals).flatMap((peripheral) =>
     peripheral.tools.flatMap((id, index): SpecWarning[] => {
@@ -28,7 +28,7 @@ function modeWarning({ id, effect }: ToolSpec, { modeGate }: SpecSet): ToolWarni
   };
 }
 
-/** A required argument for which the scope grants no value, so every call is refused. */
+/** Warns about a required argument for which the scope allows no value, so that every call is refused. */
 function scopeWarning({ id, parameters }: ToolSpec, { scope, agencies }: PeripheralSpec): ToolWarning | null {
   for (const parameter of parameters) {
     const missing = missingRight(parameter, { ...scope.rule, ...(agencies ? { agency: agencies } : {}) });
@@ -80,7 +80,7 @@ function commandWarning({ id, upstream }: ToolSpec, { scope }: PeripheralSpec): 
   };
 }
 
-/** Warns about granted tools that cannot run: no backend has them, or their MCP server is not configured. Pure. */
+/** Warns about tools of peripherals that no backend has, or whose MCP server is not configured. Pure. */
 export function lintServed(
   { tools, peripherals }: SpecSet,
   { served, upstream = {} }: { readonly served: ReadonlySet<string>; readonly upstream?: ProjectConfig['upstream'] },

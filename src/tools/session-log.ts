@@ -68,7 +68,7 @@ function boundBody(body: Json): { body: Json; cut?: true } {
     : { body: bytes.subarray(0, MAX_BODY_BYTES).toString('utf8'), cut: true };
 }
 
-/** As many entries as fit, but at least one, so that the cursor always advances. */
+/** Returns as many entries as fit, but at least one, so that the cursor always advances. */
 function takeFitting<T extends { [key: string]: Json }>(views: readonly T[], cap: number): T[] {
   let size = 0;
   const fits = (one: T) => {

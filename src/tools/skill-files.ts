@@ -19,10 +19,10 @@ export interface SkillCall {
 const MAX_BYTES = 1 << 20;
 
 /**
- * Explains why a skill may not be loaded; completes "the skill …". null if it may. Claude Code runs the commands that
- * a skill embeds (`` !`command` ``) and the hooks of its head without hopgate, so such a skill is refused. All files of
- * this name are judged, because the client decides which one it loads. Skills without a file in `.claude` (of plugins,
- * or built in) cannot be judged.
+ * Explains why a skill may not be loaded; the text completes "the skill …". Null if it may be loaded. Claude Code runs
+ * the commands that a skill embeds (`` !`command` ``) and the hooks of its head without hopgate, so such a skill is
+ * refused. All files of this name are judged, because the client decides which one it loads. Skills without a file in
+ * `.claude` (of plugins, or built in) cannot be judged.
  *
  * @param configFolder the folder of the user's own settings; default: `~/.claude`
  */

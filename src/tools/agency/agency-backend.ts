@@ -46,7 +46,7 @@ async function run(nearest: NearestNode, key: string, call: ToolCall): Promise<T
     throw error;
   });
   const waited = { run: key, waitedMs: Date.now() - began };
-  // An agent with tools of its own may work in this tree.
+  // An agent that gets tools may change files of this tree.
   const effects = lendsTools ? 'unobserved' : [];
   if (reply === null || signal.aborted) {
     const message = 'The wait was aborted; the run continues. The same call again gets its reply.';

@@ -3,7 +3,7 @@ import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { invalidCall } from '../tool-outcomes.ts';
 import { isRefused, okOutcome, openSelection, type PatternContext, trimmedText } from './pattern-context.ts';
 
-/** pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern; select `to` separately. */
+/** pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern; another call selects `to`. */
 export function purMarkPivotTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = openSelection(context);

@@ -16,7 +16,7 @@ export interface GitFolder {
   readonly gitDir: string;
   /** Absolute path of the folder with refs and objects; differs from `gitDir` only in a linked work tree. */
   readonly commonDir: string;
-  /** Prefixes that make its paths root-relative. The right one is not always known; then all are applied. */
+  /** Prefixes that make paths in git's trees root-relative. If the right one is unknown, all possible ones. */
   readonly prefixes: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export function gitFolders(root: string, { repositories, gitFiles, outer }: Foun
     : folders;
 }
 
-/** Folders of a repository that are like `.git`: the common one and that of each linked work tree. */
+/** The folders of a repository that contain a HEAD: the common one, and one for each linked work tree. */
 export function headFolders({ gitDir, commonDir }: Pick<GitFolder, 'gitDir' | 'commonDir'>): string[] {
   const linked = subfolders(join(commonDir, 'worktrees'));
   return [...new Set([commonDir, gitDir, ...linked])];

@@ -92,7 +92,7 @@ const pathOf = (bytes: Buffer, { prefix, pathAt, end }: IndexRow): Buffer =>
 function readIndex(path: string) {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats?.isFile() || stats.size > MAX_BYTES) return null;
-  // Null if git has replaced or removed the file in the meantime.
+  // It is null if git has removed the file since.
   const bytes = valueOr(() => readFileSync(path), null);
   if (bytes === null) return null;
   for (const nameBytes of [20, 32]) {

@@ -15,7 +15,7 @@ export interface ObjectList {
    * commits, trees and tags.
    */
   readonly open: ReadonlySet<string>;
-  /** Blobs that are reachable only at masked paths, or only directly by name without a path. */
+  /** Blobs that are reachable only at masked paths, or that a ref names directly. */
   readonly masked: ReadonlySet<string>;
   /** Unreachable objects, whose former paths are unknown. */
   readonly unreached: ReadonlySet<string>;
@@ -41,9 +41,9 @@ const LIST_SECONDS = 120;
 const HEADS = splitWords('HEAD FETCH_HEAD ORIG_HEAD MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_HEAD AUTO_MERGE');
 
 /**
- * Prints lists, each followed by an empty line: objects reachable from a commit or the index with their paths; objects
- * reachable from other names; all objects. Then the index. The first list cuts a path at a newline; if the index has
- * such paths, the script also searches all commits for them, which takes as long as all the rest.
+ * Prints three lists, each followed by an empty line: objects reachable from a commit or the index with their paths;
+ * objects reachable from other names; all objects. The entries of the index follow. The first list cuts a path at a
+ * newline; if the index has such paths, the script also searches all commits for them, which doubles the time.
  */
 const LIST = `set -e
 cd /tmp
@@ -129,7 +129,7 @@ export async function listObjects(
   const [staged, odd] = splitAt(listed.stdout.slice(at), '\0\0');
   for (const { name, path } of [...stagedIn(staged), ...changesIn(odd)])
     if (path.includes('\n') && isMasked(path) && open.delete(name)) blobs.add(name);
-  // If the index has the content also at a path that is not masked, a command can read it in the work tree anyway.
+  // If the index also has this content at a path that is not masked, a command can read it in the work tree anyway.
   for (const { name, path } of stagedIn(staged)) if (!isMasked(path) && blobs.delete(name)) open.add(name);
   return { open, masked: blobs, unreached };
 }

@@ -23,7 +23,7 @@ import type { StoredObjects } from './stored-objects.ts';
 export interface MaskedObjectCopy {
   readonly folder: string;
   readonly mounts: readonly Mount[];
-  /** Names the rewritten packs and their removed objects; null if all objects were rewritten. */
+  /** A hash of the names of the rewritten packs and of their removed objects; null if all objects were rewritten. */
   readonly repacked: string | null;
   /** The state of the copy's folders at the time when the copy was complete. */
   readonly stamp: string;
@@ -64,7 +64,7 @@ export interface CopyRequest {
   /** An empty folder that hopgate created. */
   readonly folder: string;
   readonly before: MaskedObjectCopy | null;
-  /** Some objects lie in other repositories, so all are rewritten. */
+  /** True if some objects lie in other repositories; all objects are then rewritten. */
   readonly borrows: boolean;
 }
 
@@ -73,7 +73,7 @@ export interface CopyRequest {
  * and grep still work and find masked files empty, as they are in the sandbox's work tree, because git does not verify
  * an object's hash when it reads it.
  *
- * Packs without such objects are mounted unchanged, the others are rewritten.
+ * Packs without masked and unreachable objects are mounted unchanged; the others are rewritten.
  */
 export async function copyMaskedObjects(request: CopyRequest): Promise<MaskedObjectCopy | GitFailure> {
   const { objects, list, folder, before, borrows } = request;
@@ -127,7 +127,7 @@ function sortPacks({ list, stored, borrows }: CopyRequest): Record<'unchanged' |
   };
 }
 
-/** Names the rewritten packs and the objects that they lose. */
+/** A hash of the names of the rewritten packs and of the objects removed from them. */
 const fingerprintOf = (rewritten: readonly Pack[]): string =>
   hash('sha256', JSON.stringify(rewritten.map(({ name, removed }) => [name, removed.toSorted()])), 'hex');
 

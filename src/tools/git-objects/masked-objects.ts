@@ -25,7 +25,7 @@ export interface MaskedObjectsRequest {
 
 /** The git objects that a command sees. */
 export interface MaskedObjects {
-  /** These mounts must follow those that show the repositories. */
+  /** Mounts that must follow the mounts of the repositories. */
   readonly mounts: readonly Mount[];
   /** Folders whose objects are all hidden, because the masked ones are unknown. Root-relative, or absolute outside. */
   readonly closed: readonly string[];
@@ -92,7 +92,7 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
     mounts.push(...copies);
     replaced.push(...copies.map(({ target }) => target));
   }
-  // The paths of these objects are known only if a repository that borrows them was searched.
+  // Paths of objects in a store are known only if a repository that borrows from the store was searched.
   const stores = request.scan.stores.map((path) => ({ path, place: join(root, path) }));
   for (const { path, place } of stores.filter((each) => !borrowed.has(each.place) && !isReplaced(each.place))) {
     mounts.push({ kind: 'empty-folder', target: place });
@@ -126,7 +126,7 @@ async function copyOf(
   };
   now.copy = makeCopy(sandbox, request, folder, seen, now, before?.copy ?? null);
   all.set(key, now);
-  // Retry after a failure.
+  // After a failure, the next call tries again.
   const forget = () => {
     if (all.get(key) === now) now.stamp = '';
   };

@@ -8,7 +8,7 @@ export interface StoredObjects {
   readonly loose: readonly string[];
   /** Names of packs, such as `pack-1234`. */
   readonly packs: readonly string[];
-  /** Absolute real path of the folder that holds them. */
+  /** Absolute real path of the folder with the packs. */
   readonly packFolder: string;
   /** True if it contains other files, such as partial ones from an interrupted git. */
   readonly hasLeftovers: boolean;
@@ -50,13 +50,13 @@ export function listStoredObjects(objects: string, seen: readonly string[]): Sto
   };
 }
 
-/** The real path of a path, if it is in one of these folders; else null. */
+/** The real path of `path` if it lies in one of the folders; else null. */
 export function realWithin(folders: readonly string[], path: string): string | null {
   const real = realpathIfAny(path);
   return real !== null && folders.some((folder) => isWithin(folder, real)) ? real : null;
 }
 
-/** Folders from which this one borrows objects (git's alternates), also indirectly. Absolute and real. */
+/** The folders from which a folder of objects borrows (git's alternates), directly or not. Absolute real paths. */
 export function alternatesOf(objects: string): string[] {
   const found = new Set<string>();
   const walk = (folder: string): void => {

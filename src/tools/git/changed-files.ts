@@ -5,13 +5,13 @@ import type { GitSession } from './git-session.ts';
 export interface ChangedFile {
   readonly path: string;
   readonly tracked: boolean;
-  /** The file has an unresolved merge conflict. */
+  /** True if the file has an unresolved merge conflict. */
   readonly unmerged: boolean;
-  /** The staged blob, if it differs from that of HEAD. */
+  /** The staged blob; null if it is the same as in HEAD. */
   readonly staged: string | null;
 }
 
-/** Lists the files that could be staged, without looking into submodules. */
+/** Lists the files that could be staged; submodules are not searched. */
 export async function changedFiles(
   session: GitSession,
 ): Promise<{ readonly files: readonly ChangedFile[] } | ToolStop> {

@@ -24,8 +24,8 @@ export GIT_INDEX_FILE="$w/index"
 "$@" write-tree`;
 
 /**
- * Commits a tree with the message on stdin; fails if HEAD has moved. No index is changed. The subject is cut where it
- * becomes an argument, because the system limits the length of arguments.
+ * Commits a tree with the message on stdin; fails if HEAD has moved. No index is changed. The reflog and the output get
+ * a shortened subject, because the system limits the length of arguments.
  */
 const COMMIT_TREE = `set -e
 w=$(mktemp -d)
@@ -40,8 +40,8 @@ echo "[\${branch}\${initial} $("$@" rev-parse --short $sha)] $subject"
 
 /**
  * `git commit`: commits the files that this session staged; files staged by others remain staged. `--all` first stages
- * the changed tracked files that the agent may change. If entering the peripheral depended on the tree, tree and
- * message of the commit must be the approved ones; if nothing is staged, the commit first stages the approved files.
+ * the changed tracked files that the agent may change. If an approval names the tree, the tree and the message of the
+ * commit must be the approved ones; if nothing is staged, the commit first stages the approved files.
  */
 export async function commitGit(
   session: GitSession,

@@ -34,7 +34,7 @@ export function parseConfig(stdout: string): ConfigValue[] {
 /** The keys that would run a program of the repository despite hopgate's settings. */
 export const commandKeys = (config: readonly ConfigValue[]): string[] => keysLike(config, COMMAND_KEYS);
 
-/** The keys that make the destination of a push ambiguous. */
+/** The keys that could redirect a push or make it send more than one branch. */
 export const pushKeys = (config: readonly ConfigValue[]): string[] => keysLike(config, PUSH_KEYS);
 
 /** The keys that would influence the connection to a remote. */
@@ -50,7 +50,7 @@ export function configValues(config: readonly ConfigValue[], key: string): strin
 }
 
 function keysLike(config: readonly ConfigValue[], patterns: readonly RegExp[]): string[] {
-  // An empty value resets a list or names no program.
+  // Keys with an empty value are left out: it resets a list or names no program.
   return [
     ...new Set(
       config.filter(({ key, value }) => value !== '' && patterns.some((p) => p.test(key))).map(({ key }) => key),

@@ -25,8 +25,8 @@ const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'common
 
 /**
  * The layout of one git call. Reading and committing see the work tree read-only; only committing and pushing may write
- * the git folder, and only `configure` its configuration; for that, the agent's only input is the name of a branch.
- * Pushing sees no work tree, and only the format settings of the repository's configuration. Only pushing has a
+ * the git folder, and only `configure` its configuration; a `configure` call takes only the name of a branch from the
+ * agent. Pushing sees no work tree, and only the format settings of the repository's configuration. Only pushing has a
  * network, if the remote needs one.
  *
  * @throws LayoutError as {@link baseLayout}
@@ -35,7 +35,8 @@ export function gitLayout(repository: Repository, access: GitAccess, toolchains:
   const { root, gitDir, commonDir } = repository;
   const folders = [...new Set([commonDir, gitDir])];
   const base = baseLayout(`git-${access.kind}`, { root, toolchains });
-  // Git starts at the root, because a relative address of a remote starts there; for a push the root is empty.
+  // Git runs in the root, because the relative address of a remote is resolved there. For a push, the root is mounted
+  // empty.
   const tree: Mount = access.kind === 'push' ? { kind: 'scratch', target: root, bytes: EMPTY_BYTES } : readOnly(root);
   const git = folders.flatMap((folder) =>
     access.kind === 'read' ? [readOnly(folder)] : writableGit(folder, access.kind === 'configure'),

@@ -18,8 +18,8 @@ const REPOSITORY_VARIABLES = /^GIT_(?!AUTHOR_|COMMITTER_|CONFIG_(?:GLOBAL|SYSTEM
 
 /**
  * The operator's name for commits: from `GIT_AUTHOR_*` and `GIT_COMMITTER_*`, the repository's configuration, and that
- * of the user and the system, with their includes, as git itself selects it. Git runs outside the sandbox, because the
- * user's configuration is not in it. It reads configuration only, so no program of the repository runs.
+ * of the user and the system, with their includes, as git selects it for a commit. Git runs outside the sandbox,
+ * because the user's configuration is not in it. It reads configuration only, so no program of the repository runs.
  *
  * @returns null if git knows no name or no address; git's own guess from user and host is not used, because such an
  *   address is invalid
@@ -77,7 +77,7 @@ export const showPerson = ({ name, email }: CommitPerson): string => `${name} <$
 export function personConfig(repository: Repository, operator: NodeJS.ProcessEnv): string {
   const listed = runGit(['config', '--list', '--includes', '--show-scope', '-z'], repository, operator);
   const settings = new Map<string, string>();
-  // One value of git's output: `scope NUL key LF value NUL`.
+  // Each value in git's output has this form: `scope NUL key LF value NUL`.
   for (const [, scope, key, value] of listed.matchAll(/([^\0]*)\0([^\n\0]*)\n?([^\0]*)\0/g))
     if (scope !== 'local' && scope !== 'worktree') settings.set(key!, value!);
   const lines = (['name', 'email'] as const).flatMap((what) => {
@@ -88,5 +88,5 @@ export function personConfig(repository: Repository, operator: NodeJS.ProcessEnv
   return `${lines.length > 0 ? `[user]\n${lines.join('')}` : ''}${COMPARE_CONTENTS}`;
 }
 
-/** Only contents are compared: in an overlay, inode numbers and change times differ from git's index. */
+/** Git compares contents only, because an overlay's inode numbers and change times differ from those in the index. */
 const COMPARE_CONTENTS = '[core]\n\tcheckStat = minimal\n\ttrustctime = false\n';

@@ -26,14 +26,14 @@ export interface GitSession {
   readonly contained: boolean;
   /** Runs git with the agent's output limit. */
   run(args: readonly string[], options?: GitRunOptions): Promise<CommandResult>;
-  /** Runs a query for hopgate; null if git exits non-zero. A too long or too late answer stops the call. */
+  /** Runs a query of hopgate itself. An answer that is too long or too late stops the call. */
   ask(args: readonly string[], options?: GitRunOptions): Promise<GitAnswer | ToolStop>;
 }
 
 interface GitAnswer {
   readonly stdout: string | null;
   readonly stderr: string;
-  /** The stdout of git, for any exit code. */
+  /** The stdout of git, whatever its exit status. */
   readonly printed: string;
 }
 

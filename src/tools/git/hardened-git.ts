@@ -60,8 +60,8 @@ export function withPassword(
 }
 
 /**
- * Settings for one address: git follows no redirect, uses only the proxy of the login's environment, and asks only
- * hopgate's helper, only for this host.
+ * Settings for a push to one address: git follows no redirect, uses only the proxy that the login's variables name, and
+ * asks only hopgate's helper for a password, for this host only.
  */
 export function pushSettings(target: PushTarget, login: GitLogin | null): string[] {
   if (target.kind === 'local') return [];

@@ -6,7 +6,7 @@ import { isGitInternal } from '../../gate/scope/masks.ts';
 import { parsePath } from '../workspace/path-argument.ts';
 import { invalid, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
 
-/** A ref or a range of two, peeled to commits so that no blob can be named; null if it is neither. */
+/** A ref or a range of two refs with `^{commit}` at each ref, so that no blob can be named; null for any other word. */
 export function peelRevision(word: string): string | null {
   const [, from, dots, to] = /^(.*?)(\.\.\.?)(.*)$/s.exec(word) ?? [];
   const peel = (ref: string) => `${ref}^{commit}`;
@@ -20,7 +20,7 @@ export interface PathRules {
   readonly masked: (relPath: string) => boolean;
 }
 
-/** A path as a root-relative one (`''` is the root), refused if it leaves the root, is masked or is git's own. */
+/** The root-relative path (`''` is the root) of a word; refused if it leaves the root, is masked or is git's own. */
 export function readPath(rules: PathRules, word: string): { readonly path: string } | ToolStop {
   const parsed = parsePath(rules.root, 'args', word);
   if (isStop(parsed)) return parsed;
@@ -31,7 +31,7 @@ export function readPath(rules: PathRules, word: string): { readonly path: strin
   return { path };
 }
 
-/** Divides words: one that exists in the work tree is a path; any other must look like a revision. */
+/** Divides words: a word that exists in the work tree is a path; any other word must look like a revision. */
 export function sortOperands(
   rules: PathRules,
   operands: readonly string[],

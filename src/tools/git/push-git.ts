@@ -19,7 +19,7 @@ import type { GitSession } from './git-session.ts';
 
 /**
  * `git push`: one of the configured branches to the same branch of the configured remote, fast-forward only. Without a
- * name, or with `HEAD`, the checked-out branch goes if several are configured.
+ * name, or with `HEAD`, the checked-out branch is pushed if several are configured.
  */
 export async function pushGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
   const configured = call.envelope.config.git;
@@ -182,7 +182,7 @@ async function unlistedCommits(
   remote: { readonly sha: string | null; readonly base: string | null },
 ): Promise<{ readonly why: string } | ToolStop | null> {
   const base = ships?.base ?? null;
-  // The remote may have the unlisted commits in another branch than the pushed one.
+  // The remote's base branch may contain the commits even if the pushed branch does not.
   if (base === null || base === remote.sha || base === remote.base) return null;
   const remoteSha = remote.sha ?? remote.base;
   const fetched =

@@ -6,7 +6,7 @@ import { gitReport } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
 import { excludedPathspec, pathspec, sortOperands } from './operands.ts';
 
-/** Configured diff drivers and the contents of submodules do not affect the output. */
+/** Options with which configured diff drivers and the contents of submodules do not affect the output. */
 const PLAIN_DIFF = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--submodule=short'];
 
 /** Runs a sub-command that only reads: status, diff, log, show, branch, rev-parse. */
@@ -56,7 +56,7 @@ async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArg
   }
 }
 
-/** Without requested files, the exclusion of masked files must not omit commits from the log. */
+/** Options that keep commits in the log although masked files are excluded; not needed for requested files. */
 const everyCommit = (sub: string, requested: readonly string[]): readonly string[] =>
   sub === 'diff' || requested.length > 0 ? [] : ['--full-history', '--sparse'];
 
@@ -78,8 +78,8 @@ const SELECTS = new Set(
 const MAX_ROUNDS = 20;
 
 /**
- * The masked files whose content this command would show. The command runs with names only, and again without the files
- * found, because an exclusion makes log reach further back.
+ * The masked files whose content this command would show. The command runs with names only, and again without the found
+ * files until it finds no more, because an exclusion makes log reach further back.
  */
 async function maskedPaths(
   session: GitSession,
@@ -99,7 +99,7 @@ async function maskedPaths(
     sub,
     ...selection,
     ...PLAIN_DIFF,
-    // With --follow, the former names of the file count too.
+    // With --follow, the names that the file had before must also not be masked.
     ...(follows ? ['--follow', '--name-status'] : ['--name-only', '--no-renames']),
     '-z',
     ...eachParent,

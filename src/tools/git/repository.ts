@@ -46,13 +46,13 @@ export const isBareRepository = (folder: string): boolean =>
 
 const notARepository = (message: string): ToolStop => failed('not-a-repository', message);
 
-/** The folder that a `.git` file names; null if there is none. */
+/** The folder that a `.git` file names; null if it names none that exists. */
 export function gitFileTarget(path: string): string | null {
   const named = /^gitdir: (.+)$/.exec(readIfAny(path).trim())?.[1];
   return named === undefined ? null : realFolder(resolve(path, '..', named));
 }
 
-/** The folder with the objects of a work tree's repository; null if that does not name the work tree. */
+/** The folder with the objects of a work tree's repository; null if the repository does not name this work tree. */
 function commonDirOf(root: string, gitDir: string): string | null {
   if (lstatSync(join(gitDir, 'commondir'), { throwIfNoEntry: false })) {
     const commonDir = realFolder(resolve(gitDir, readIfAny(join(gitDir, 'commondir')).trim()));

@@ -110,7 +110,7 @@ export async function stageFiles(
       'needs-filter',
       `${filtered.paths.join(', ')}: .gitattributes asks for a filter (such as git-lfs), and no filter runs here. Leave these files out; the operator can add them.`,
     );
-  // `git add` matches each file against each name; `update-index` only looks each name up.
+  // `git add` would compare each file with each name, which is slow; `update-index` only looks up each name.
   const update = ['update-index', '--verbose', '--add', '--remove', '--replace', '-z', '--stdin'];
   const result = await session.run(update, { access: COMMIT, stdin });
   const isStaged = result.exit === 0;
@@ -122,7 +122,7 @@ export async function stageFiles(
   };
 }
 
-/** The part of a result that names the staged versions that were replaced; empty if there are none. */
+/** The field of a result that lists the replaced staged versions; empty if there are none. */
 export const replacedField = ({ replaced }: StagedFiles): { readonly replaced?: StagedFiles['replaced'] } =>
   Object.keys(replaced).length === 0 ? {} : { replaced };
 

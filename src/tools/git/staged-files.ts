@@ -2,7 +2,7 @@ import { readChanges, type TreeChange } from '../tree/git-tree.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import type { GitSession } from './git-session.ts';
 
-/** The index's entries that differ from the commit of HEAD (null without one), regardless of who staged them. */
+/** The entries of the index that differ from HEAD (null before the first commit), regardless of who staged them. */
 export async function stagedFiles(
   session: GitSession,
 ): Promise<{ readonly head: string | null; readonly files: readonly TreeChange[] } | ToolStop> {

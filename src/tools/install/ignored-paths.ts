@@ -4,15 +4,15 @@ import type { DroppedChange } from '../shell/judge-change.ts';
 import type { Change } from '../shell/overlay-changes.ts';
 import type { CallTree, ShellContext } from '../shell/shell-context.ts';
 
-/** The changed paths that git ignores, and those of them that must not be replaced. */
+/** The changed paths that git ignores and that may be replaced, and the dropped ones. */
 interface IgnoredChanges {
   readonly paths: readonly string[];
   readonly dropped: readonly DroppedChange[];
 }
 
 /**
- * The topmost of the changed paths that git ignores; a folder with a tracked file is not ignored. Left out: masked and
- * protected paths, folders with masked files, and deletions.
+ * The topmost changed paths that git ignores; a folder with a tracked file is not ignored. Masked and protected paths
+ * and deletions are left out; folders with masked files are dropped.
  */
 export async function ignoredPaths(
   context: ShellContext,

@@ -18,7 +18,7 @@ import { ignoredPaths } from './ignored-paths.ts';
 import { keepFolders } from './keep-folders.ts';
 import { readLockFiles } from './lock-files.ts';
 
-/** Size limit of the files of an install, which are in memory until they are kept. */
+/** Maximum bytes that an install may write; they are in memory until they are kept. */
 const OVERLAY_BYTES = 8 * 2 ** 30;
 
 /** Variables that keep package managers from running the scripts of packages. */
@@ -34,8 +34,8 @@ const NO_SCRIPTS = {
 
 /**
  * `install`: a configured command that installs dependencies, run without a shell on an overlay, with its hosts as its
- * only network. If it succeeds, the paths that git ignores and the changes within the scope stay; the rest is listed as
- * `dropped`. If it fails, nothing stays.
+ * only network. If it succeeds, the paths that git ignores and the changes within the scope are kept; all others are
+ * listed as `dropped`. If it fails, nothing is kept.
  */
 export async function installTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
@@ -87,7 +87,7 @@ const differingLocks = (before: Locks, after: Locks): string[] =>
 
 interface KeptChanges {
   readonly effects: readonly ObservedEffect[];
-  /** Paths that git ignores, replaced as a whole. */
+  /** The replaced paths that git ignores. */
   readonly kept: readonly string[];
   readonly dropped: readonly DroppedChange[];
 }

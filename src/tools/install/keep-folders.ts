@@ -10,7 +10,7 @@ import { walkBeneath } from '../workspace/walk-beneath.ts';
 /**
  * Replaces whole paths of the root by their state on the overlay, for large folders such as `node_modules`: files,
  * folders and links, without set-id bits and nested repositories. Each path is copied next to the tree and replaced by
- * a rename, so it is either the complete new one or the old one.
+ * a rename, so that its content is always either the old or the complete new one.
  *
  * @param paths root-relative, not nested
  */
@@ -76,7 +76,7 @@ async function copyTree(from: string, to: string): Promise<void> {
     await chmod(to, stats.mode & PERMISSIONS);
   } else if (stats.isDirectory()) {
     await mkdir(to, { mode: 0o700 });
-    // A repository has hooks, which would run outside.
+    // A nested repository is left out, because its hooks could run outside the sandbox.
     for (const name of await readdir(from)) if (name !== '.git') await copyTree(join(from, name), join(to, name));
     await chmod(to, stats.mode & PERMISSIONS);
   } else return;

@@ -55,7 +55,7 @@ const targetOf = (folder: string, root: string): string =>
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
-/** This session's folder among those of the repository; unused ones are removed. */
+/** The cache folder of a session. The unused folders of the repository's other sessions are removed. */
 function sessionFolder(root: string, sessionId: string): string {
   const all = makeCacheFolder(join(xdgFolder(process.env, 'XDG_CACHE_HOME', '.cache'), 'hopgate', digest(root)), root);
   const own = digest(sessionId);

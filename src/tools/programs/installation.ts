@@ -7,7 +7,7 @@ import { isSecretName } from '../sandbox/host-secrets.ts';
 import type { Mount } from '../sandbox/mount.ts';
 
 const PROGRAM_FOLDERS = ['bin', 'sbin', 'libexec'];
-/** Siblings of `bin` with the files that programs load; every installation has one of them. */
+/** Folders and files next to `bin`; every installation has at least one of them. */
 const SIGNS = ['lib', 'lib64', 'libexec', 'include', 'share', 'VERSION', 'pyvenv.cfg'];
 /** Folders that many programs share, relative to the home folder. */
 const SHARED_HOME = ['.local', '.local/share', '.local/lib', '.config', '.cache'];

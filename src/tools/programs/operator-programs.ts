@@ -45,7 +45,7 @@ export function operatorPrograms(request: ProgramsRequest): FoundPrograms {
   return programs;
 }
 
-/** The last answer to each request, and the state of the folders then. */
+/** The last result of each request, and the state of the searched folders at that time. */
 const latest = new Map<string, { readonly stamp: string; readonly programs: FoundPrograms }>();
 
 /** The state of a file or folder; empty if it does not exist, or is in an unreadable folder. */

@@ -61,7 +61,7 @@ export class ProgramFinder {
   readonly #path: readonly string[];
   readonly #hiddenFolders: HiddenFolders;
   readonly #masked: (path: string) => boolean;
-  /** Real paths of the shown folders. */
+  /** Paths and real paths of the folders that the sandbox shows. */
   readonly #shown: string[];
   readonly #mounts = new Map<string, readonly Mount[]>();
   /** For each folder of shims: the folders of the real programs, which precede it on the sandbox's PATH. */

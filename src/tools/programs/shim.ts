@@ -67,7 +67,7 @@ export function shimTarget(program: string, root: string, env: Env): ShimTarget 
   const key = JSON.stringify([manager, program, versionFileStamps(root), chosen, env['PATH']]);
   const cached = targets.get(key);
   if (cached && 'program' in cached) return cached;
-  // The script names the manager's folder, which need not be in the home folder.
+  // The script of the shim sets the manager's folder, which may lie outside of the home folder.
   const [, variable, folder] = ROOT.exec(firstBytes(program)) ?? [];
   const { status, stdout, stderr } = spawnSync(manager, ['which', basename(program)], {
     cwd: root,

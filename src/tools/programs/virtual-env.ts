@@ -5,7 +5,7 @@ import { namesIn, readIfAny, realpathIfAny } from '../../base/files.ts';
 import { type Env, homeFolder } from '../../base/user-folders.ts';
 
 export interface VirtualEnv {
-  /** Absolute. */
+  /** Absolute path of the environment. */
   readonly folder: string;
   /** True if the environment is in the home folder, where its manager finds it by the repository's path. */
   readonly isOutside: boolean;

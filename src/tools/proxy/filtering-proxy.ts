@@ -43,7 +43,7 @@ const HOP_BY_HOP = new Set(
  *
  * @param list `hosts` of the command's configuration
  * @param env the operator's environment, for its `https_proxy`, `http_proxy` and `no_proxy`
- * @param onInsistence called when a command goes on to ask for a refused place (`PROXY_LIMITS.refusals`)
+ * @param onInsistence called when a command has asked for the same refused place `PROXY_LIMITS.refusals` times
  */
 export function makeProxy(
   list: readonly string[],
@@ -150,7 +150,7 @@ export function makeProxy(
         return;
       }
       openSockets.add(socket);
-      // In a tunnel, each side ends its own direction.
+      // One side of a tunnel may end its direction while the other still sends.
       socket.allowHalfOpen = true;
       socket.on('error', () => socket.destroy());
       socket.once('close', () => {
@@ -209,7 +209,7 @@ function requestTo(
   return http.request(options);
 }
 
-/** The headers of a message without the hop-by-hop ones. */
+/** Returns the headers without the hop-by-hop ones. */
 function endToEndHeaders(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
   const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name)));

@@ -25,7 +25,7 @@ export class PinnedNames {
     this.#resolve = resolve;
   }
 
-  /** @param elsewhere another proxy resolves the name, so it need not have an address here */
+  /** @param elsewhere true if another proxy resolves the name, so that it need not have an address here */
   async reach(target: HostAndPort, elsewhere = false): Promise<ReachableHost> {
     const { host } = target;
     const refusal = connectionProblem(this.#list, target, [], isPublicAddress);

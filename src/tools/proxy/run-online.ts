@@ -51,7 +51,7 @@ export async function runOnline(
         signal: AbortSignal.any([context.call.signal, insisted.signal]),
       }),
     );
-    // The result of a command that was ended here is its own, unlike that of a call that was aborted.
+    // A command that hopgate ended, because it asked for a refused host too often, was not aborted by the caller.
     const result = { ...ended, aborted: aborted && context.call.signal.aborted };
     const { connects, fields } = reportConnections(proxy, filled, key, result.exit);
     const { refusals } = PROXY_LIMITS;
@@ -88,7 +88,8 @@ function reportConnections(
         ? {}
         : {
             refusedHosts: refused.map(({ place: target, tries, why }) => ({ place: target, tries, why })),
-            // Package managers also ask for their own newest version.
+            // A command can succeed although hosts were refused: package managers also look for their own newest
+            // version.
             remedy:
               exit === 0
                 ? `The command succeeded without ${names}, which ${key}.hosts in hopgate.yaml does not list.`

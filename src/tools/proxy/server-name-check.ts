@@ -20,7 +20,9 @@ export class ServerNameCheck extends Transform {
   readonly #refuse: (name: string) => void;
   #held: Buffer | null = Buffer.alloc(0);
 
-  /** @param refuse called if the name differs, with `unreadable` if the hello is split; nothing was passed on */
+  /**
+   * @param refuse called with the name if it differs from the host, or with `unreadable`; no byte was passed on before
+   */
   constructor(host: string, refuse: (name: string) => void) {
     super();
     this.#host = host;
@@ -66,7 +68,7 @@ function serverName(bytes: Buffer): string | null | undefined {
 
 function nameIn(hello: Buffer): string | null {
   if (hello[0] !== CLIENT_HELLO || 4 + hello.readUIntBE(1, 3) !== hello.length) return UNREADABLE;
-  // Type and length (4), version (2), random (32).
+  // The session id follows the type and length (4 bytes), the version (2) and the random (32).
   let at = 38;
   const skip = (width: 1 | 2) => {
     at += width + hello.readUIntBE(at, width);

@@ -7,7 +7,7 @@ import type { Mount } from '../sandbox/mount.ts';
 import { expandHome, PROXY } from '../sandbox/mounts/layout.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 
-/** Opens a tunnel through the proxy on its standard streams. */
+/** Path of a script that opens a tunnel through the proxy and connects it to its standard streams. */
 const TUNNEL = '/run/hopgate/tunnel';
 const TUNNEL_SCRIPT = `#!/bin/bash
 exec 3<>/dev/tcp/${PROXY.host}/${PROXY.port} 4<&0 || exit 1

@@ -7,7 +7,7 @@ import { canonicalHost, type HostAndPort, hostAndPortText, listsHostAndPort } fr
 /** The proxy that the operator's machine uses for a place. */
 export interface UpstreamProxy {
   readonly url: URL;
-  /** Headers that log in at the proxy; empty if its address has no user. */
+  /** The headers with the user and password of the proxy; empty if its address has no user. */
   readonly login: OutgoingHttpHeaders;
 }
 
@@ -65,7 +65,7 @@ export const toProxy = ({ url, login }: UpstreamProxy, headers: OutgoingHttpHead
   agent: false,
 });
 
-/** `http` or `https`, by which the proxy itself is reached. */
+/** Node's module for connections to the proxy itself: `http` or `https`. */
 export const protocolOf = ({ url }: UpstreamProxy): typeof http | typeof https =>
   url.protocol === 'https:' ? https : http;
 

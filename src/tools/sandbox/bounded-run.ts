@@ -42,7 +42,7 @@ export class BoundedRun {
     this.#bounds.signal.removeEventListener('abort', this.#onAbort);
   }
 
-  /** The output so far, and how the run was ended. */
+  /** The output so far, the time, and flags for the reason of a kill. */
   report() {
     const [stdout, stderr] = [this.stdout.kept(), this.stderr.kept()];
     return {

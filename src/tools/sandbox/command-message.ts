@@ -64,8 +64,8 @@ done
 `;
 
 // The script for layouts with an overlay. Each command has a fresh upper folder, which is kept until the line of the
-// next command is read, so that its files can be read through /proc/<pid>/root. The repository is not accessed before
-// there is a command.
+// next command is read, so that its files can be read through /proc/<pid>/root. The script does not access the
+// repository before the first command.
 const WITH_OVERLAY = `${START}
 root=$1 base=$2 bytes=$3 mode=$4 owner=$5 options=$6 other=$7 other_mode=$8 other_owner=$9
 shift 9
@@ -108,9 +108,9 @@ done
 `;
 
 /**
- * The command line of a command shell, which starts one bubblewrap after the other. The arguments that contain are
- * fixed; bubblewrap reads the remaining ones from a file, so the command line reveals nothing about the command. If
- * hopgate is killed, the parent-death signal kills that shell, bubblewrap and everything in the sandbox.
+ * The command line of a command shell, which starts one bubblewrap after the other. The arguments that confine the
+ * command are fixed; bubblewrap reads the remaining ones from a file, so the command line reveals nothing about the
+ * command. If hopgate is killed, the parent-death signal kills that shell, bubblewrap and everything in the sandbox.
  *
  * @param runAs the uid that bubblewrap runs as; only root can change it
  * @param folder holds the message with the command, and the pipes

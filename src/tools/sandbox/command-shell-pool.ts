@@ -92,7 +92,7 @@ export function makeCommandShells(host: SandboxHost, cgroups: Cgroups | null): C
         shell.kill();
         throw error;
       } finally {
-        // Not awaited; a shell that cannot be returned to the pool is killed at exit.
+        // The result need not wait for this. A shell that cannot be returned to the pool is killed at exit.
         giveBack(key, shell, overlaysOf(layout).length > 0).catch(() => {});
       }
     },

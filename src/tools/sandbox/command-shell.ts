@@ -18,7 +18,7 @@ export interface RunningCommand {
   readonly stdout: Socket;
   readonly stderr: Socket;
   readonly status: Socket;
-  /** Settles when bubblewrap has exited: its status, null if killed. Rejects if it cannot be started. */
+  /** Resolves to bubblewrap's exit status, null if it was killed. Rejects if it cannot be started. */
   readonly ended: Promise<number | null>;
 }
 
@@ -40,8 +40,8 @@ export class CommandShell {
   runs = 0;
 
   /**
-   * @param parent where the shell may create its own folder
-   * @param hasChannel its commands hand over a listening socket: see {@link listener}
+   * @param parent the folder in which the shell creates its own folder
+   * @param hasChannel true if each command hands over a listening socket: see {@link listener}
    */
   constructor(command: (folder: string) => string[], parent: string, group: ControlGroup | null, hasChannel: boolean) {
     this.folder = mkdtempSync(join(parent, 'run-'));
@@ -107,7 +107,7 @@ export class CommandShell {
     const closeInput = () => input?.destroy();
     ended.then(closeInput, closeInput);
     // The first status report means that the sandbox's first process has started: the input is open for reading, so
-    // closing our end loses nothing.
+    // hopgate may close its end without losing data.
     status!.once('data', () => {
       this.#send('go');
       input?.end(stdin ?? '');

@@ -189,8 +189,8 @@ function connectError(path: string): Promise<string | null> {
 }
 
 /**
- * As root, commands run as the repository's owner if that works: uid 0 without capabilities cannot write another
- * owner's files, and some limits do not apply to it. Null if the uid must not change.
+ * The repository's owner, if hopgate is root and commands can run as that owner; else null. Uid 0 without capabilities
+ * cannot write another owner's files, and some limits do not apply to it.
  */
 async function ownerIfUsable(host: SandboxHost, shells: CommandShells, root: string): Promise<HostIdentity | null> {
   if (host.self.uid !== 0) return null;

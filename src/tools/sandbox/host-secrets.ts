@@ -46,7 +46,7 @@ export const isSecretName = (name: string): boolean => SECRET.test(name);
 /** A setting of a PHP extension that holds a password or a token. */
 const SECRET_SETTING =
   /^[ \t]*[\w.]*(?:pw|pass(?:word|wd|phrase)?|secret|token|licen[sc]e|[._]key)[ \t]*=[ \t]*["']?[^\s"';]/im;
-/** Folders of programs and their data: very many files, none written by hand. */
+/** Folders that are not searched, because they contain very many files of programs and no hand-written ones. */
 const PROGRAMS = new Set(splitWords('bin sbin lib lib32 lib64 libexec include games man node_modules'));
 const DEPTH = { system: 4, toolchain: 2 };
 /** Maximum number of covered files, because each is a mount. If there are more, the whole folder is covered. */
@@ -70,7 +70,7 @@ export function secretsIn(top: string, depth: number, openToAll: boolean): Mount
     for (const entry of readFolder(folder)) {
       const target = join(folder, entry.name);
       const isFolder = entry.isDirectory();
-      // The target of a link is mounted separately or is not in the sandbox.
+      // A link needs no cover: its target is covered where it is mounted, or is not in the sandbox.
       if (entry.isSymbolicLink()) continue;
       if (entry.isSocket() || (!isFolder && isSecret(target))) found.push({ kind: 'empty-file', target });
       else if (openToAll && (entry.name === 'private' || !isOpen(target, isFolder)))

@@ -30,7 +30,7 @@ export function networkTries(pid: number): NetworkTries {
   };
 }
 
-/** The value of OutNoRoutes: in a table with a row of names (IPv4), or on a line of its own (IPv6). */
+/** Reads OutNoRoutes in the kernel's text: a table with a row of names (IPv4), or a line for each counter (IPv6). */
 function noRoutes(text: string): number {
   const ipv6 = /^Ip6OutNoRoutes\s+(\d+)/m.exec(text);
   if (ipv6) return Number(ipv6[1]);

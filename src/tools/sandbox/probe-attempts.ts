@@ -27,22 +27,22 @@ interface Attempt extends AttemptAt<ProbeTarget> {
   readonly of?: readonly string[];
 }
 
-/** The limit of a probed layout. */
+/** The maximum number of processes in a probed layout. */
 export const PROCESS_LIMIT = 64;
 /** The number of processes that an attempt starts; it exceeds the limit. */
 const STARTED_PROCESSES = 300;
 
 /**
- * Sends from one of a pair of sockets, which needs no `socket()`. The listener is a stream socket, so a wrong-type
- * error proves that it was reached.
+ * Perl code that sends from a socket pair, which needs no call of `socket()`. The listener is a stream socket, so a
+ * wrong-type error also proves that it was reached.
  */
 const PAIR = 'socketpair(A, B, AF_UNIX, SOCK_DGRAM, 0) or die "$!\\n";';
 const SEND = `${PAIR} send(A, 'x', 0, pack_sockaddr_un($ARGV[0])) or $!{EPROTOTYPE} or die "$!\\n"`;
 const SEQUENCED = 'socket(S, 1, 5, 0) && (connect(S, pack_sockaddr_un($ARGV[0])) or $!{EPROTOTYPE}) or die "$!\\n"';
-/** All socket families but unix, internet and routing; vsock reaches the host of a virtual machine. */
+/** Tries all socket families but unix, internet and routing; vsock would reach the host of a virtual machine. */
 const OTHER_SOCKETS =
   'for $f (0, 3 .. 9, 11 .. 15, 17 .. 46) { socket(S, $f, $_, 0) and exit 0 for 1, 2, 3, 5 } die "$!\\n"';
-/** io_uring runs operations that the filter does not see. Its call has the same number on x86-64 and arm64. */
+/** Sets up an io_uring, whose operations the filter does not see. The call has one number on x86-64 and arm64. */
 const URING = '$p = "\\0" x 120; syscall(425, 1, $p) >= 0 or die "$!\\n"';
 const PERL = '/usr/bin/perl';
 
@@ -133,7 +133,7 @@ export const PROBE_ATTEMPTS: { readonly [name: string]: Attempt } = {
   },
   ...(existsSync(PERL) && {
     'send to a unix socket': { argv: ({ socket }: ProbeTarget) => [PERL, '-MSocket', '-e', SEND, socket] },
-    // Such a socket could send to abstract sockets.
+    // A datagram socket could send to abstract sockets.
     'have a datagram socket in the network of the host': {
       argv: () => [PERL, '-MSocket', '-e', PAIR],
       of: ['deploy-online'],
@@ -164,7 +164,7 @@ export const PROBE_ATTEMPTS: { readonly [name: string]: Attempt } = {
   },
 };
 
-/** A piece of JavaScript; it counts as an escape if it ends without an error. */
+/** The command that runs JavaScript. The attempt escaped if the code ends without an error. */
 export function nodeCommand(code: string): string[] {
   const say = '(error) => { console.error(error.message); process.exit(1); }';
   return [process.execPath, '-e', `process.on('uncaughtException', ${say}); const fs = require('node:fs'); ${code}`];
@@ -175,10 +175,10 @@ const connect = (to: string) =>
     `require('node:net').connect(${to}).on('connect', () => process.exit(0)).on('error', (error) => { throw error; })`,
   );
 
-/** Names of this machine that a command could ask the proxy for. */
+/** Names of this machine for which a command could ask the proxy. */
 const THIS_MACHINE = ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '2130706433', '127.1'];
 
-/** Asks the proxy for a tunnel to a port of this machine under each of its names; an error if none is opened. */
+/** Asks the proxy for a tunnel to a port of this machine under each of its names; throws if it opens none. */
 const tunnelScript = (port: number) => `
   let left = ${THIS_MACHINE.length};
   for (const host of ${JSON.stringify(THIS_MACHINE)})

@@ -1,4 +1,4 @@
-/** One attempt to get out of one layout. */
+/** The result of one attempt to escape from one layout. */
 export interface ProbeResult {
   /** `explore`, `edit`, `test`, `deploy`, `deploy-hosts`, `deploy-online`, `git-commit`, … */
   readonly layout: string;

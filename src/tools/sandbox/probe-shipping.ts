@@ -96,7 +96,7 @@ class ProbeRepository {
   }
 }
 
-/** Tries to ship. Returns the message that stopped the attempt, or null if it succeeded. */
+/** One attempt to ship. Resolves to the message that stopped the attempt, or null if it succeeded. */
 type Attempt = (shop: ProbeRepository) => Promise<string | null>;
 
 const refusal = (outcome: ToolOutcome): string | null =>

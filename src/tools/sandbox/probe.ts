@@ -148,7 +148,7 @@ const HOSTILE: { readonly [how: string]: (root: string, other: string) => string
   },
   'links among its objects': (root, other) => {
     makeGitFolder(join(root, '.git'));
-    // A masked file, so that the objects are shown as a copy.
+    // An unexpected file, so that the sandbox shows a copy of the objects.
     writeFileSync(join(root, '.git/objects/left-over'), '');
     const pack = join(root, '.git/objects/pack');
     rmSync(pack, { recursive: true });

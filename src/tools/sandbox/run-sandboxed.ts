@@ -25,7 +25,7 @@ export async function runSandboxed(
   const message = prepareSandbox(() =>
     commandMessage(host, layout, argv, {
       env: options.env ?? {},
-      // CPU time limit, for a command that uses every core after hopgate is gone or blocked.
+      // This limit ends a command that uses every core after hopgate is gone or blocked.
       cpuSeconds: Math.ceil(options.seconds + 10) * availableParallelism(),
     }),
   );
@@ -48,7 +48,7 @@ async function supervise(
   const status = readStatus(command.status, !layout.network);
   const unwatch = host.limitsMemory ? () => {} : watchMemory(() => status.childPid, layout.limits.memoryBytes);
   try {
-    // Read each stream to its end: the shell's next command writes into the same pipes.
+    // Each stream is read to its end, because the shell's next command writes into the same pipes.
     const [code] = await Promise.all([command.ended, boundedRun.outputEnded, status.ended]);
     boundedRun.settle();
     unwatch();

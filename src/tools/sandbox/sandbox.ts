@@ -6,7 +6,7 @@ export interface CommandResult {
   /** null if a signal ended the command. */
   readonly exit: number | null;
   readonly signal: string | null;
-  /** UTF-8; if longer than the cap, head and tail with a marker between them. */
+  /** UTF-8. Output longer than `outputBytes` is shortened to its head and tail, with a marker between them. */
   readonly stdout: string;
   readonly stderr: string;
   /** True if output was dropped. */
@@ -16,9 +16,9 @@ export interface CommandResult {
   readonly aborted: boolean;
   /** True if the command was killed because its output exceeded the flood limit. */
   readonly flooded: boolean;
-  /** Wall time. */
+  /** Wall time of the run. */
   readonly seconds: number;
-  /** Tries to reach a network that the sandbox does not have; absent if it was not observed. */
+  /** Number of tries to reach a network that the sandbox does not have; absent if they were not counted. */
   readonly networkTries?: number;
 }
 
@@ -47,7 +47,7 @@ export interface CommandOptions {
   readonly onOutput?: ((text: string) => void) | undefined;
   /** With `proxy` in the layout: called for each connection that the command makes to its proxy. */
   readonly onConnection?: (socket: Socket) => void;
-  /** Called, with an overlay, after a command that ended by itself and before its writes are discarded. */
+  /** For layouts with an overlay: called after a command that ended by itself, before its writes are discarded. */
   readonly inspect?: (view: OverlayWrites, exit: number) => Promise<void>;
 }
 

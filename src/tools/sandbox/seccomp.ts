@@ -69,7 +69,7 @@ export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: 
   ioperm: [173, null],
   uselib: [134, null],
   modify_ldt: [154, null],
-  // their arguments are checked below
+  // allowed or refused by their arguments, see below
   ptrace: [101, 117],
   personality: [135, 92],
   clone: [56, 220],
@@ -125,7 +125,7 @@ const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 const FAMILY = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const;
 const NETLINK_ROUTE = 0;
-/** Bit in the type of datagram and raw sockets, which send to any address; not in connected ones. */
+/** A bit in the types of datagram and raw sockets, which send to any address; not in those of connected sockets. */
 const SENDS_ANYWHERE = 2;
 
 const EPERM = 1;
@@ -144,7 +144,8 @@ const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
 const fail = (errno: number) => 0x00050000 | errno;
 
-// struct seccomp_data; the low half of an argument, both architectures being little-endian
+// Offsets in struct seccomp_data. `argument` is the offset of the low half, because both architectures are
+// little-endian.
 const NUMBER = 0;
 const ARCHITECTURE = 4;
 const argument = (index: number) => 16 + 8 * index;
@@ -161,20 +162,20 @@ const load = (offset: number): Instruction => ({ code: LOAD, value: offset, yes:
 const result = (value: number): Instruction => ({ code: RETURN, value, yes: 0, no: 0 });
 const test = (code: number, value: number, yes: number, no: number): Instruction => ({ code, value, yes, no });
 
-/** Runs `body`, which must end in results, if the call is `number`. */
+/** The instructions that run `body` if the call is `number`. `body` must end in results. */
 const whenCall = (number: number, body: readonly Instruction[]): Instruction[] => [
   test(JUMP_EQUAL, number, 0, body.length),
   ...body,
 ];
 
-/** Allows the call with one of these first arguments, else fails. */
+/** The instructions that allow the call with one of these first arguments and else fail it. */
 const onlyRequests = (values: readonly number[]): Instruction[] => [
   load(argument(0)),
   ...values.flatMap((value) => [test(JUMP_EQUAL, value, 0, 1), result(ALLOW)]),
   result(fail(EPERM)),
 ];
 
-/** Fails with `errno` if the argument matches the test, else allows. */
+/** The instructions that fail the call with `errno` if the argument matches the test, and else allow it. */
 const refuseIf = (index: number, code: number, value: number, errno: number): Instruction[] => [
   load(argument(index)),
   test(code, value, 0, 1),
@@ -207,7 +208,7 @@ function socketBody(unixSockets: boolean): Instruction[] {
   ];
 }
 
-/** Pairs of unix sockets; without unix sockets only those that stay connected to each other. */
+/** Allows pairs of unix sockets. If unix sockets are forbidden, only pairs that stay connected to each other. */
 const socketpairBody = (unixSockets: boolean): Instruction[] => [
   load(argument(0)),
   test(JUMP_EQUAL, FAMILY.unix, 1, 0),

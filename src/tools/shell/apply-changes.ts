@@ -141,7 +141,7 @@ function performStep(
     if (step.do === 'link' && linkIfAny(target) === step.target) return null;
     const now = hashFile(target);
     if (step.do === 'put' && now === step.after && !fs.existsSync(join(stage, step.staged))) return null;
-    // a step that was completed before the kill is not repeated
+    // A step that was completed before hopgate was killed is not repeated.
     if (step.do === 'delete' && now === null) return null;
     if (now !== step.before) throw new MovedError('someone else changed it meanwhile');
     if (step.do === 'delete') {
@@ -166,7 +166,7 @@ function performStep(
   });
 }
 
-/** Opens or creates a folder of the root, and calls `work` in it. Throws at a link: the tree was changed. */
+/** Opens or creates a folder of the root, and calls `work` in it. Throws if a folder became a link in the meantime. */
 function inFolder<T>(
   root: string,
   segments: readonly string[],

@@ -18,7 +18,7 @@ const ZEROS = Buffer.alloc(BLOCK);
 /** Maximum number of files that are fsynced one by one; for more, one sync of the file system is faster. */
 const MAX_SINGLE_SYNCS = 32;
 
-/** The owner and mode of the file or folder that the command made; the copy gets the same. */
+/** The owner and mode of a file or folder; its copy gets the same. */
 export interface Ownership {
   readonly mode: number;
   readonly uid: number;

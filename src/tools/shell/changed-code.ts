@@ -32,9 +32,9 @@ export const cacheOf = (path: string): string | null =>
   )?.[0] ?? null;
 
 /**
- * All files, links and folders that a command made, changed or deleted on its overlay, without caches, what git
- * ignores and git's own. As in git, the executable bit counts as a change. A new folder is listed once. Root-relative
- * paths.
+ * All files, links and folders that a command made, changed or deleted on its overlay, without caches, ignored files
+ * and the contents of `.git`. As in git, the executable bit counts as a change. A new folder is listed once.
+ * Root-relative paths.
  */
 export async function discardedFiles(
   context: ShellContext,
@@ -80,7 +80,7 @@ async function withoutIgnored(context: ShellContext, changes: readonly Change[])
   return [...names].flatMap(([path, name]) => (ignored.has(name) ? [] : path));
 }
 
-/** A path for git: that of a new folder ends with a slash, because git looks for it in the tree otherwise. */
+/** A path for git. That of a new folder ends with a slash; without it, git would look for the folder in the tree. */
 const gitName = ({ kind, path }: Change): string => (kind === 'folder' ? `${path}/` : path);
 
 /**
@@ -101,7 +101,7 @@ export async function groupIgnored(
   ];
   const candidates = dropped.flatMap(({ path }) => (cacheOf(path) === null ? withParents(path) : []));
   const ignored = await gitIgnored(context, [...new Set(candidates)]);
-  // The path itself must be ignored: a tracked file in an ignored folder is not.
+  // Only ignored paths are grouped; a tracked file in an ignored folder is not ignored.
   const tops = Map.groupBy(dropped, ({ path }) =>
     ignored.has(names.get(path) ?? path) ? withParents(path).find((name) => ignored.has(name)) : undefined,
   );
@@ -132,6 +132,6 @@ export async function gitIgnored(
 /** Written files larger than this count as changed without a comparison. */
 const COMPARED_BYTES = 256 << 20;
 
-/** False if one is a link, or cannot be read. */
+/** True if two files have the same content. False if one is a link or cannot be read. */
 const isSame = (before: string, after: string): boolean =>
   valueOr(() => readRegularFile(before, COMPARED_BYTES).equals(readRegularFile(after, COMPARED_BYTES)), false);

@@ -15,7 +15,7 @@ export interface FilledEnv {
   /** True if the output may be shown while the command runs, because it needs no redaction. */
   readonly mayShowOutput: boolean;
   readonly cleanResult: (result: CommandResult) => CommandResult;
-  /** Redacts a place whose name contains a secret value; host names are in lower case. */
+  /** Replaces a `host:port` that contains a secret value; case is ignored, because host names are in lower case. */
   readonly cleanPlace: (place: string) => string;
 }
 

@@ -13,7 +13,7 @@ import { DELETED_REASON, type DroppedChange } from './judge-change.ts';
 import { missingPackages } from './missing-packages.ts';
 import type { ShellContext } from './shell-context.ts';
 
-/** Maximum number of listed changes. More usually come from a build, and a longer list would not help. */
+/** Maximum number of listed changes. A longer list usually comes from a build and would not help. */
 const MAX_DROPPED = 100;
 
 /**
@@ -74,10 +74,7 @@ export function commandReport(
 /** Messages of failed name resolution or a missing network; some programs print them and exit with 0. */
 const NO_NETWORK = /name resolution|could not resolve host|network is unreachable|EAI_AGAIN|ENETUNREACH/i;
 
-/**
- * The remedy for a command that tried to reach a network, and failed or printed that it reached none; the kernel
- * counted the attempts.
- */
+/** The remedy if the kernel counted tries to reach a network, and the command failed or printed such an error. */
 function networkRemedy({ call }: ShellContext, result: CommandResult): { [key: string]: Json } {
   const { exit, networkTries = 0, stdout, stderr } = result;
   if (networkTries === 0 || (exit === 0 && !NO_NETWORK.test(`${stdout}\n${stderr}`))) return {};
@@ -92,7 +89,7 @@ const installAdvice = (
     ? 'Dependencies are installed by the tool install, in a peripheral that has it.'
     : `${otherwise}, or to set install: in hopgate.yaml.`;
 
-/** A program or a package was not found. */
+/** Messages of programs if a program or a package was not found. */
 const NOT_FOUND =
   /(?:command )?not found|cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|failed to open stream|no such file/i;
 

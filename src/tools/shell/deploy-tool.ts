@@ -21,7 +21,7 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | To
   if (changed) return changed;
   const { run, network } = chosen.command;
   const tree = await callTree(context);
-  // The host's network also contains the abstract sockets of its services.
+  // With the host's network, unix sockets are forbidden, because its services' abstract sockets would be reachable.
   const request = { ...tree, unixSockets: tree.unixSockets && !network };
   const layout = { ...(context.overlay ? testLayout(request) : readOnlyLayout(request)), name: 'deploy', network };
   const ran = await runOnline(context, tree, layout, chosen.command, {
@@ -39,7 +39,7 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | To
   });
 }
 
-/** A deploy ships the current tree, so it must be the tested and approved one. */
+/** The refusal of a deploy if the current tree is not the tested and approved one; null if it is. */
 async function changedSinceTested({ call: { envelope, signal }, sandbox }: ShellContext): Promise<ToolStop | null> {
   const tested = envelope.shipping?.tree;
   if (!tested) return null;

@@ -39,7 +39,7 @@ const UNAPPLICABLE = {
 /** The first words of the reason why a deletion was not kept. */
 export const DELETED_REASON = 'deleted, but';
 const SET_ID = 0o6000;
-/** The size of an overlay. Sparse files count at full size, because a copy may fill their holes. */
+/** Maximum bytes of written files, as of an overlay. Sparse files count in full: a copy may fill their holes. */
 const MAX_BYTES = 1 << 30;
 /** Tolerance between file times and hopgate's clock, shorter than the start of any command. */
 const CLOCK_SLACK_MS = 2;
@@ -102,7 +102,7 @@ export function judgeChanges(
     const why = scopeProblem(to);
     return why === null ? null : `it is a link to "${to}", and ${why}`;
   };
-  /** True if everything in a deleted folder may be removed. */
+  /** Judges a deleted path. True if the path and everything in it may be removed. */
   const remove = (path: string): boolean => {
     const why = scopeProblem(path);
     if (why !== null) {
@@ -127,7 +127,7 @@ export function judgeChanges(
   };
 
   for (const [at, change] of changes.entries()) {
-    // A new folder above files that the scope may allow; each file is judged separately.
+    // A new folder outside of the scope that contains changes is skipped; each change in it is judged separately.
     const isParentFolder = change.kind === 'folder' && changes[at + 1]?.path.startsWith(`${change.path}/`) === true;
     if (isParentFolder && writePathReason(change.path, envelope.scope.write) !== null) continue;
     if (change.kind === 'delete') {
@@ -153,12 +153,12 @@ export function judgeChanges(
   return { folders, files, links, deletions, emptied, dropped };
 }
 
-/** True if a file in a new folder could be kept; otherwise only the folder itself is reported. */
+/** Returns a test: true if a file in a new folder could be kept. Otherwise only the folder itself is reported. */
 export const mayHoldWritePath = (envelope: CallEnvelope) => (folder: string) =>
   !isProtected(folder) && mayHoldWritable(folder, envelope.scope.write);
 
 /**
- * The root-relative place that a relative link names; null if it leads out of the root or is the root, or if its text
+ * The root-relative path that a relative link names; null if it leads out of the root or is the root, or if its text
  * does not show where it leads (`..` after a name, which may be a link itself).
  */
 function linkTarget(path: string, target: string): string | null {

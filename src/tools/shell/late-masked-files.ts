@@ -5,7 +5,7 @@ import type { SandboxLayout } from '../sandbox/mounts/layout.ts';
 import { type FolderState, folderStamp } from '../sandbox/mounts/read-folder.ts';
 import { isWithinOneOf, scanTree, type TreeScan } from '../sandbox/mounts/scan-tree.ts';
 
-/** A masked file appeared or was replaced while a command ran. It was not covered, so the command may have read it. */
+/** Thrown if a masked file appeared or was replaced during a command: without a cover, it may have been read. */
 export class LateMaskedFileError extends Error {
   constructor(path: string, how: 'appeared' | 'was replaced') {
     super(

@@ -19,8 +19,8 @@ export type Change =
   /** A FIFO, socket or device. */
   | { readonly kind: 'special'; readonly path: string; readonly upper: Stats }
   /**
-   * A change that can never be applied: a name that is not UTF-8; a file or folder that its permissions hide from us,
-   * or whose path is too long; changed permissions of an existing folder.
+   * A change that can never be applied: a name that is not UTF-8; a file or folder that hopgate may not read or whose
+   * path is too long; changed permissions of an existing folder.
    */
   | { readonly kind: 'unnameable' | 'unreadable' | 'too-deep' | 'permissions'; readonly path: string };
 
@@ -78,7 +78,7 @@ export function overlayChanges(root: string, view: OverlayWrites, descend: (fold
   return changes;
 }
 
-/** The rights that hopgate needs: the command's permissions apply to hopgate too, unless it runs as root. */
+/** The rights that hopgate needs. Permissions that a command set apply to hopgate too, unless it is root. */
 const FILE = constants.R_OK;
 const FOLDER = constants.R_OK | constants.X_OK;
 

@@ -37,10 +37,7 @@ export interface ShellContext {
   readonly contained: boolean;
   /** True if layouts with an overlay work on this machine. */
   readonly overlay: boolean;
-  /**
-   * The masked files, empty for this call's commands, that a command read, or that its words or the output of a failed
-   * command name.
-   */
+  /** Masked files that a command read as empty, or that its words or the output of a failed command name. */
   readonly emptyFiles: Set<string>;
   /** Runs a command within the call's limits: in the layout if the host can contain it, else without a sandbox. */
   run(
@@ -126,7 +123,7 @@ export const withoutNetwork = ({ env, mounts }: SandboxLayout): Pick<SandboxLayo
   mounts: [...mounts, PNPM_SETTINGS],
 });
 
-/** pnpm 10 reads this setting from a file or a variable; npm would print a warning about the variable. */
+/** pnpm 10 also reads this setting from a variable, but npm would print a warning about that variable. */
 const PNPM_SETTINGS = {
   kind: 'text-file',
   target: join(SANDBOX_HOME, '.config/pnpm/rc'),
@@ -148,11 +145,11 @@ const NO_RETRIES = {
   UV_HTTP_RETRIES: '0',
   CARGO_NET_RETRY: '0',
   BUNDLE_RETRY: '0',
-  // Composer has no number of retries, and asks for each package in two ways.
+  // Composer has no setting for retries, and would ask for each package twice.
   COMPOSER_DISABLE_NETWORK: '1',
 };
 
-/** The facts of a call that layouts depend on. */
+/** The facts of a call on which its layouts depend. */
 export interface CallTree extends TreeRequest, CoveredFiles {
   readonly unixSockets: boolean;
   readonly scan: TreeScan;
@@ -161,7 +158,7 @@ export interface CallTree extends TreeRequest, CoveredFiles {
 }
 
 /**
- * The tree of a call, after its repositories were searched for masked objects.
+ * Collects the facts of a call that layouts depend on; searches its repositories for masked objects.
  *
  * @throws the call's reason if it is aborted meanwhile
  */

@@ -103,7 +103,7 @@ function combineResults(results: readonly CommandResult[], chosen: readonly Chos
   };
 }
 
-/** Runs one test command; the report is read from what this run wrote. */
+/** Runs one test command, and reads the report only from files that this run wrote. */
 export async function runTest(
   context: ShellContext,
   tree: CallTree,

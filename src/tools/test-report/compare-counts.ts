@@ -45,7 +45,7 @@ export function compareCount(
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     writeAtomically(file, JSON.stringify(next));
   } catch {
-    // without a writable state folder nothing is stored
+    // Without a writable state folder, nothing is stored.
   }
   return before;
 }

@@ -10,7 +10,7 @@ export interface TestVerdict {
   readonly report: TestRunReport | null;
   /** The reason for which the run proves nothing, or the report cannot be read. */
   readonly reportProblem?: string;
-  /** With `error`: how to get a verdict. */
+  /** For `error`: how to get a verdict. */
   readonly remedy?: string;
 }
 
@@ -20,7 +20,7 @@ const NOT_RUN: { readonly [exit: number]: string } = {
   127: 'a program that it calls was not found',
 };
 
-/** 128 + SIGKILL, as a shell reports it. */
+/** The exit status with which a shell reports a SIGKILL: 128 + 9. */
 const KILLED = 137;
 
 const COMPARE_PROGRAMS =

@@ -136,7 +136,7 @@ function textOf(node: Node): string {
 
 const NAMED: { readonly [name: string]: string } = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** The five entities of XML and numeric references: all that a report without a document type can have. */
+/** Decodes the five entities of XML and numeric references; a report without a document type has no others. */
 function decode(text: string): string {
   return text.replace(/&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9a-f]{1,6}));/gi, (whole, name, decimal, hex) => {
     if (name !== undefined) return NAMED[String(name).toLowerCase()]!;

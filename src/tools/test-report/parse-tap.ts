@@ -2,11 +2,10 @@ import { Parser, type Result } from 'tap-parser';
 import { type ReportProblem, type TestRunReport, TestTally } from './test-run-report.ts';
 
 /**
- * Parses TAP in a command's output and ignores other lines. A test with subtests counts by its subtests, and once
- * itself if it failed and none of them did. A missing or broken plan and a bail-out are failures.
+ * Parses TAP in a command's output and ignores other lines. Instead of a test with subtests, its subtests count; the
+ * test counts as well if it failed and none of them did. A missing or broken plan and a bail-out are failures.
  *
- * @example
- * parseTap('1..2\nok 1 - a\nnot ok 2 - b\n'); // { format: 'tap', total: 2, passed: 1, failed: 1, … }
+ * @example parseTap('1..2\nok 1 - a\nnot ok 2 - b\n'); // { format: 'tap', total: 2, passed: 1, failed: 1, … }
  */
 export function parseTap(text: string): TestRunReport | ReportProblem {
   const tally = new TestTally();
@@ -22,7 +21,7 @@ export function parseTap(text: string): TestRunReport | ReportProblem {
     planProblem = results.failures.find(({ tapError }) => tapError)?.tapError ?? null;
   });
   parser.write(withoutEarlyPlans(text.endsWith('\n') ? text : `${text}\n`));
-  // At the end the parser emits a plan of its own, but also the last test point.
+  // `end` emits the last test point, but also a plan that the output may lack, so only points count from here on.
   const heldTap = holdsTap;
   let points = 0;
   parser.on('assert', () => {

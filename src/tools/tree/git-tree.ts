@@ -43,8 +43,8 @@ const LEFT_LISTED = 200;
 /**
  * Computes the tree's id with git, in a private copy of the index (with the original's time, because git uses it to
  * detect changed files) and a private folder of objects. Configured filter programs do not run. Files marked
- * assume-unchanged are read anyway; files outside a sparse checkout count as committed. For a submodule its commit
- * counts. Git cannot commit a file that is not in its `working-tree-encoding`, so such a file is a problem.
+ * assume-unchanged are read anyway; files outside a sparse checkout count as committed. A submodule counts by its
+ * commit. Git cannot commit a file that is not in its `working-tree-encoding`, so such a file is a problem.
  */
 const TREE = `set -e
 w=$(mktemp -d)
@@ -119,7 +119,7 @@ export const hasOperationUnderWay = ({ gitDir }: Repository): boolean =>
 
 export type TreeGit = ReturnType<typeof treeGit>;
 
-/** Runs the scripts above in the sandbox, or without one if the operator allowed that. */
+/** Returns a function that runs one of the scripts above, in the sandbox unless the operator allowed otherwise. */
 export function treeGit(
   run: Sandbox['run'],
   { root, config }: Pick<CallEnvelope, 'root' | 'config'>,
@@ -164,7 +164,7 @@ export async function gitTree(
 export type IsOwnChange = (path: string) => boolean;
 
 /**
- * The content that a commit of the session's own changes, and a push after it, would ship.
+ * Describes the content that would ship if the session's own changes were committed and pushed.
  *
  * @param apart the session's changes in repositories inside the root, of which git here sees nothing
  */
@@ -225,7 +225,10 @@ function replacedBy(mine: readonly TreeChange[], staged: readonly TreeChange[]):
   return Object.fromEntries(others.map(({ path, now }) => [path, now?.blob ?? null]));
 }
 
-/** True for paths that some peripheral may change; if none may, for all that are not masked or protected. */
+/**
+ * Returns a test: true for a path that some peripheral may change. If no peripheral may change files, it is true for
+ * all paths. Masked and protected paths never ship.
+ */
 export function shippablePaths({ config }: Pick<CallEnvelope, 'config'>): IsOwnChange {
   const masked = maskMatcher(config.mask);
   const scopes = Object.values(config.scopes).filter((write) => write.length > 0);
@@ -242,7 +245,7 @@ export function treeStateOf({ id, head, changes }: GitTree): TreeState {
   return { kind: 'git', id, head, changed: JSON.stringify(changed).length > LISTED_BYTES ? null : changed };
 }
 
-/** For `update-index --index-info`: the entry of a path, replacing any previous one. */
+/** A line for `update-index --index-info` that replaces the entry of a path; null removes it. */
 export function indexInfo(path: string, entry: IndexEntry | null): string {
   const gone = `0 ${'0'.repeat(entry?.blob.length ?? 40)}\t${path}\0`;
   return entry === null ? gone : `${gone}${entry.mode} ${entry.blob}\t${path}\0`;

@@ -13,7 +13,7 @@ import { isStop } from '../workspace/tool-stop.ts';
 
 /** The current working tree, compared with the last commit and with the request. */
 export interface TreeDiff {
-  /** The diff against the last commit, with new files. Raw lines: escape them for a terminal. */
+  /** The diff against the last commit, including new files. The lines are raw: escape them for a terminal. */
   readonly lines: readonly string[];
   /** Files that the session changed and that are no longer as its last change left them. */
   readonly changedSince: readonly string[];
@@ -96,7 +96,7 @@ function shippedFiles(view: ApprovalRequest['view']): readonly string[] | null {
 
 const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
 
-/** Compares a file with the sha256 in the request; `then` is null if the file was deleted. */
+/** True if a file differs from its sha256 in the request, which is null for a deleted file. */
 function isDifferent(root: string, path: string, then: Json | undefined): boolean {
   if (path.startsWith('/') || posix.normalize(path) !== path || path.startsWith('..')) return true;
   try {

@@ -125,7 +125,7 @@ function uniqueName(name: string, used: Set<string>): string {
   return free;
 }
 
-/** JSON is YAML. */
+/** Writes a text as a YAML scalar: plain if that is safe, else as JSON, which is valid YAML. */
 const yamlScalar = (text: string): string =>
   /^[A-Za-z][\w-]*$/.test(text) && !YAML_WORDS.test(text) ? text : JSON.stringify(text);
 const YAML_WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i;

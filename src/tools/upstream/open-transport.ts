@@ -36,7 +36,7 @@ function programTransport(
   };
 }
 
-/** Limit for ending the HTTP session. */
+/** Time limit for ending the HTTP session. */
 const FAREWELL_MS = 1000;
 
 async function httpTransport({

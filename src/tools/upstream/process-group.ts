@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { sendSignal } from '../../base/process.ts';
 
 const SETPRIV = '/usr/bin/setpriv';
-/** Grace period after closing stdin, and again after SIGTERM. */
+/** How long a program may go on after stdin is closed, and again after SIGTERM. */
 const GRACE_MS = 500;
 
 /** A program in its own process group. The group is killed when the program or hopgate ends. */

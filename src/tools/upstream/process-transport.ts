@@ -23,7 +23,7 @@ export class ProcessTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
-  /** Reason of the end; null before. */
+  /** The reason for which the connection ended; null while it is open. */
   why: string | null = null;
   readonly #program: Program;
   readonly #stderr = new StderrTail();

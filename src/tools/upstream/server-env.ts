@@ -84,7 +84,7 @@ export function makeRedactor({ secrets }: Pick<FilledSettings, 'secrets'>): (tex
   return (text) => forms.reduce((clean, [reference, form]) => clean.replaceAll(form, reference), text);
 }
 
-/** The variables that any program needs; no others of hopgate's environment are passed on. */
+/** The variables of hopgate's environment that are passed to a server: only those that any program needs. */
 export const inheritedEnv = (env: Env): { [name: string]: string } =>
   Object.fromEntries(
     ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'TMPDIR', 'LANG'].flatMap((name) => {

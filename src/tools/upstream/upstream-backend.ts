@@ -43,7 +43,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
   const bound = Object.values(options.tools).filter((tool): tool is BoundTool => tool.upstream !== undefined);
   const tools = new Map(bound.map((tool) => [tool.id, tool]));
   const connections = new Map<string, UpstreamConnection>();
-  /** Hash of each tool's description at its first use. */
+  /** The hash of each tool's description at its first use, by tool id. */
   const seen = new Map<string, string>();
   const anchors = defaultAnchors();
 

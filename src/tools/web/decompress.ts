@@ -36,7 +36,7 @@ function pipeThrough(response: IncomingMessage, unpack: (first: number) => Trans
       return;
     }
     response.unshift(head);
-    // An error of any part becomes an error of the body.
+    // An error of any stream becomes an error of the body.
     pipeline(response, unpack(head[0]!), body, () => {});
   });
   return body;

@@ -9,7 +9,7 @@ import { looksLikeHtml, looksLikeText } from './decode-text.ts';
 import { decompress } from './decompress.ts';
 import { isPublicAddress, lookupOnly } from './public-address.ts';
 
-/** Resolver and address policy. Only tests replace it; no configuration can. */
+/** The name resolver and the address policy. Only tests replace them; no configuration can. */
 export interface FetchNetwork {
   resolve(host: string): Promise<readonly string[]>;
   mayReach(address: string): boolean;
@@ -47,8 +47,8 @@ interface Limits {
 }
 
 /**
- * Gets one URL. Resolves the name once and connects only to a checked address (DNS rebinding). The operator's proxy
- * resolves the name itself, so there the name need not have an address here.
+ * Gets one URL. Resolves the name once and connects only to a checked address (DNS rebinding). If the operator names a
+ * proxy, that proxy resolves the name, so the name need not have an address here.
  */
 export async function fetchOnce(target: JudgedUrl, network: FetchNetwork, limits: Limits): Promise<FetchAnswer> {
   const kind = target.url.protocol === 'https:' ? 'https' : 'http';
@@ -102,7 +102,7 @@ function connect(
   return receiveAnswer((isSecure(target) ? https : http).request(options), target, limits, check);
 }
 
-/** Through the operator's proxy: a tunnel for https, a request with the full address otherwise. */
+/** Connects through the operator's proxy: by a tunnel for https, else by a request with the full address. */
 async function connectVia(
   via: UpstreamProxy,
   target: JudgedUrl,

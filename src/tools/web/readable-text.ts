@@ -69,7 +69,7 @@ async function inThread(task: Task, signal: AbortSignal): Promise<ReadableText |
   }
 }
 
-/** Largest colspan and rowspan, as in browsers. A hundred million cells would end the whole process. */
+/** Maximum colspan and rowspan, as in browsers, because a hundred million cells would end the whole process. */
 const MAX_SPANNED = 1000;
 
 interface Element {
@@ -82,7 +82,7 @@ function boundSpans({ children = [] }: Element): void {
   for (const element of children) {
     for (const name of ['colspan', 'rowspan'])
       if (Number(element.attribs?.[name]) > MAX_SPANNED) element.attribs![name] = `${MAX_SPANNED}`;
-    // Inner tables are converted by their own call.
+    // Inner tables are left to their own conversion.
     if (element.name !== 'table') boundSpans(element);
   }
 }

@@ -32,7 +32,7 @@ const O_PATH = 0o10000000;
 
 const ifPresent = <T>(look: () => T): T | null => valueOr(look, null, ['ENOENT']);
 
-/** Race-free: each step opens one name in a folder held by descriptor (openat through /proc). */
+/** Holds objects by descriptor, without a race: each step opens one name in a held folder (openat through /proc). */
 export const byDescriptor: Anchors = {
   root: (path) => anchorOfDescriptor(openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW)),
   child: (folder, name) => ifPresent(() => anchorOfDescriptor(openSync(pathWithin(folder, name), O_PATH | O_NOFOLLOW))),
@@ -58,7 +58,7 @@ function anchorOfDescriptor(fd: number): Anchor {
   }
 }
 
-/** Fallback without /proc: compares real paths before and after. A swap in between is detected, not prevented. */
+/** Fallback without /proc: compares real paths before and after an access. A swap is detected, not prevented. */
 export const byRealPath: Anchors = {
   root: (path) => anchorOfPath(path, lstatSync(path)),
   child: (folder, name) => {

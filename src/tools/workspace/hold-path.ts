@@ -52,7 +52,7 @@ const pathRefusal = (path: string, { why, remedy }: typeof MASKED_PATH): ReturnT
   remedy,
 });
 
-/** Checks reads against the envelope. The folder of a readable file is not checked; see the search tools. */
+/** Checks reads against the envelope. A list of readable files does not make their folders readable. */
 export function readCheck({ root, scope, readableFiles, config }: CallEnvelope): PathCheck {
   const git = detectGitPaths(root);
   const readable = new Set(readableFiles?.map((file) => pathSegments(file).join('/')));

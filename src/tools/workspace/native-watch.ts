@@ -15,7 +15,7 @@ import { refuseNonFile, refuseReplacing } from './regular-file.ts';
 import { isStop, type ToolStop } from './tool-stop.ts';
 import { type ExistingPath, walkBeneath } from './walk-beneath.ts';
 
-/** State of the file that a call names: its real path and its sha256; null if there is no file. */
+/** State of the file that a call names before the call: its real path, and its sha256 (null if there is no file). */
 interface FileBefore {
   readonly path: string;
   readonly sha256: string | null;

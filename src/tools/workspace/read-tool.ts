@@ -52,7 +52,7 @@ interface Range {
   readonly truncated: boolean;
 }
 
-/** Streams the file, so that its size does not matter. Keeps whole lines up to `cap` bytes, or a part of the first. */
+/** Streams the file, so that its size does not matter. Keeps up to `cap` bytes: whole lines, or a part of the first. */
 async function readLines(
   fd: number,
   from: number,

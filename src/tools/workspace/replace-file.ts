@@ -57,7 +57,7 @@ export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, see
   syncFolder(folder);
 }
 
-/** Folders in which this process wrote last, each with its modification time then. Spares reading large folders. */
+/** Modification times of folders when this process last wrote in them. An unchanged folder need not be read. */
 const lastStates = new Map<string, bigint>();
 const MAX_STATES = 10_000;
 

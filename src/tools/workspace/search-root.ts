@@ -7,7 +7,7 @@ import { failed, outOfScope, type ToolStop } from './tool-stop.ts';
 import { holdFileByBytes } from './unnameable-files.ts';
 import { type ExistingPath, walkBeneath } from './walk-beneath.ts';
 
-/** Start of a search: a held folder, searched as a whole or for one file. */
+/** The start of a search: a held folder, of which everything or only one file is searched. */
 export interface SearchRoot {
   readonly folder: string;
   readonly target: string;
@@ -78,5 +78,5 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolS
 const withBase = (base: readonly string[], path: Buffer): Buffer =>
   base.length === 0 ? path : Buffer.concat([Buffer.from(`${base.join('/')}/`), path]);
 
-/** Returns null for a listed file that is gone or no longer readable. */
+/** Returns null if a found file is gone or is no longer readable. */
 const holdOrNull = <T>(take: () => T): T | null => valueOr(take, null, ['ENOTDIR', 'EACCES', 'EPERM', 'ENAMETOOLONG']);

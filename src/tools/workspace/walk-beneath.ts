@@ -3,7 +3,7 @@ import { valueOr } from '../../base/value-or.ts';
 import type { Anchor, Anchors } from './anchors.ts';
 import { pathSegments, segmentsBelow } from './path-argument.ts';
 
-/** Link limit; more count as a loop, as in the kernel. */
+/** Maximum number of followed links; more count as a loop, as in the kernel. */
 const MAX_LINKS = 40;
 /** A walk restarts at each link and at each `..` in a link. This limits the work that a hostile tree can cause. */
 const MAX_RESTARTS = 400;

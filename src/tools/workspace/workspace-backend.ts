@@ -15,7 +15,7 @@ const TOOLS: { readonly [id: string]: () => Promise<Tool> } = {
   write: async () => (await import('./write-tool.ts')).writeTool,
 };
 
-/** File-system errors that are failures of the call, not of the world. */
+/** File-system errors that the call reports as failures; any other is thrown. */
 const SYSTEM_ERRORS: { readonly [code: string]: readonly [code: string, message: string] } = {
   ENOENT: ['not-found', 'It no longer exists; search again with glob.'],
   ENOTDIR: ['not-a-folder', 'Part of the path is not a folder.'],

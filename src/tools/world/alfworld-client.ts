@@ -30,7 +30,7 @@ export class AlfworldClient implements WorldEnvironment {
   readonly #base: URL;
   readonly #milliseconds: number;
 
-  /** @param milliseconds how long one call may take */
+  /** @param milliseconds time limit of one call */
   constructor(base: string, { milliseconds = 30_000 }: { readonly milliseconds?: number } = {}) {
     this.#base = new URL(base.endsWith('/') ? base : `${base}/`);
     this.#milliseconds = milliseconds;
@@ -97,7 +97,7 @@ export class AlfworldClient implements WorldEnvironment {
 const textOf = (answer: Response): Promise<string> =>
   textUpTo(MAX_BYTES, answer, () => new WorldError('invalid-answer', `the answer has more than ${MAX_BYTES} bytes`));
 
-/** The server has no codes; its sentences are part of the contract. */
+/** The error code for a sentence of the server, which sends no codes. */
 function codeOf(sentence: string, path: string) {
   if (sentence.startsWith('No game running')) return 'no-game';
   if (sentence.startsWith('Game is over')) return 'game-over';

@@ -16,8 +16,8 @@ const Schema = z.looseObject({ action: z.looseObject({ properties: z.record(z.st
 const TEXTS = ['text', 'observation', 'message', 'content', 'output', 'response', 'prompt'];
 
 /**
- * A client of an OpenEnv server over its WebSocket, which keeps the game as long as the connection. The command goes
- * into the one text field of the action that `GET /schema` describes.
+ * A client of an OpenEnv server over its WebSocket. The server keeps the game as long as the connection is open. The
+ * command goes into the one text field of the action that `GET /schema` describes.
  */
 export class OpenEnvClient implements WorldEnvironment {
   readonly name: string;
@@ -58,7 +58,7 @@ export class OpenEnvClient implements WorldEnvironment {
   async state(): Promise<WorldTurn | null> {
     if (!this.#turn || this.#socket?.readyState !== WebSocket.OPEN) return null;
     try {
-      // The game exists as long as the connection, so an answer proves that it exists.
+      // The game exists as long as the connection, so any answer proves that it exists.
       await this.#queued(() => this.#exchange({ type: 'state' }));
       return this.#turn;
     } catch {
@@ -90,7 +90,7 @@ export class OpenEnvClient implements WorldEnvironment {
     );
   }
 
-  /** One request and its answer; a request waits for the previous ones, because answers have no ids. */
+  /** Sends one request and reads its answer. A request waits for the previous ones, because answers have no ids. */
   #ask(type: 'reset' | 'step', data: object): Promise<WorldTurn> {
     return this.#queued(async () => this.#read(await this.#exchange({ type, data }), type));
   }

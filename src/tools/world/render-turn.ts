@@ -1,7 +1,7 @@
 import { attributeText } from '../../base/attribute-text.ts';
 import type { WorldTurn } from '../../ports/world-environment.ts';
 
-/** When the agent sees the list of admissible commands. By published results, agents may do worse with it. */
+/** When the agent sees the list of admissible commands. By published results, agents may do worse with the list. */
 export const COMMAND_LISTS = ['always', 'on-refusal', 'never'] as const;
 export type CommandList = (typeof COMMAND_LISTS)[number];
 

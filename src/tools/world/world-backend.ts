@@ -113,7 +113,7 @@ async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, h
   } else {
     const first = await game.reset(choiceOf(task, settings, home));
     carried = null;
-    // A new game begins with `look`, so the command adds nothing.
+    // The first observation of a new game is that of `look`, so this command need not be played.
     isStarted = action.trim() === 'look';
     if (!isStarted) opening = first.observation;
   }

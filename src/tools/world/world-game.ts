@@ -116,7 +116,7 @@ export class WorldGame {
   }
 }
 
-/** The object in the agent's hands after an observation, or null. Worlds do not state it in each turn. */
+/** The object in the agent's hands after an observation, or null; worlds do not state this in each turn. */
 export function carriedAfter(carried: string | null, observation: string): string | null {
   const taken = /^You pick up the (.+) from the [^.]+\.$/.exec(observation);
   if (taken) return taken[1]!;

@@ -8,7 +8,7 @@ import type { NetworkTarget } from './push-target.ts';
 const ANSWER_BYTES = 64 << 10;
 const SECONDS = 60;
 
-/** Forbid prompts: a helper has no terminal and no window. */
+/** Variables that forbid prompts, because a helper has no terminal and no window. */
 const UNATTENDED = { GIT_TERMINAL_PROMPT: '0', GCM_INTERACTIVE: 'never', GIT_ASKPASS: 'true', SSH_ASKPASS: 'true' };
 
 /**
@@ -47,7 +47,7 @@ export function runOperatorProgram(
   signal: AbortSignal,
 ): Promise<string | null> {
   return new Promise((resolve) => {
-    // A session of its own, so that the helper has no terminal for prompts.
+    // `detached` starts a new session, so that the program has no terminal for prompts.
     const child = spawn(program!, words, {
       cwd: '/',
       env: { ...process.env, ...UNATTENDED },

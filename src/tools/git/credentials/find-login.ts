@@ -13,7 +13,7 @@ import type { NetworkTarget } from './push-target.ts';
 import { sshLogin } from './ssh-login.ts';
 
 const SECRET_BYTES = 64 << 10;
-/** Reads the operator's credential for this remote; it is kept only for the call. */
+/** Reads the operator's credential for a remote. It is kept only during the call. */
 export async function findLogin(
   repository: Repository,
   call: ToolCall,

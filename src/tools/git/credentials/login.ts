@@ -6,7 +6,7 @@ import type { Mount } from '../../sandbox/mount.ts';
 export interface GitLogin {
   /** The setting that names the credential, for messages; null without a credential. */
   readonly source: string | null;
-  /** For https. Git receives it over a pipe, so that it is in no command line, environment or file. */
+  /** The credential for https; null without one. Git reads it from a pipe; no command line, variable or file has it. */
   readonly password: { readonly username: string; readonly password: string } | null;
   readonly env: { readonly [name: string]: string };
   readonly mounts: readonly Mount[];

@@ -14,7 +14,7 @@ export interface NetworkTarget {
   /** Contains no password, and over https no user name either. */
   readonly url: string;
   readonly host: string;
-  /** The user part of the original address. */
+  /** The user and the password in the configured address; null if it contains none. */
   readonly user: { readonly name: string; readonly password: string | null } | null;
 }
 

@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { valueOr } from '../../../base/value-or.ts';
 import type { LayoutLimits } from '../mounts/layout.ts';
 
-/** A hierarchy in which this process may create groups, and the file of each limit; null if it lacks the limit. */
+/** A cgroup hierarchy, and the name of the file that sets each limit; null if the hierarchy lacks the limit. */
 interface Hierarchy {
   readonly folder: string;
   readonly processes: string | null;
   readonly memory: string | null;
 }
 
-/** Limits for a process tree: the only effective ones for root, since per-user limits skip uid 0. */
+/** Limits for process trees. For root no other limits work, because per-user limits skip uid 0. */
 export interface Cgroups {
   readonly processes: boolean;
   readonly memory: boolean;
@@ -108,7 +108,7 @@ const processesIn = (group: string): string | null =>
 const ATTEMPTS = 100;
 const PAUSE_MS = 5;
 
-/** The kernel frees a group shortly after its last process has exited. */
+/** Removes groups. Tries several times, because the kernel frees a group shortly after its last process has exited. */
 async function removeAll(groups: readonly string[]): Promise<void> {
   for (const group of groups)
     for (let attempt = 0; attempt < ATTEMPTS && !isRemoved(group); attempt += 1) await sleep(PAUSE_MS);

@@ -13,7 +13,7 @@ export const FD = { seccomp: 3, status: 4, args: 5, go: 6, channel: 7 } as const
 
 const NAMESPACES = ['user', 'pid', 'ipc', 'uts', 'cgroup'];
 const USR_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-// In a fresh /proc, host uid 0 could write these even without capabilities.
+// Entries of /proc that are mounted read-only, because host uid 0 could write them even without capabilities.
 const PROC_COVERED = ['sys', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'mtrr', 'sysrq-trigger'];
 const SHARED_MEMORY_BYTES = 64 << 20;
 
@@ -28,10 +28,7 @@ export const overlaysOf = ({ mounts, root }: Pick<SandboxLayout, 'mounts' | 'roo
     .filter((mount): mount is OverlayMount => mount.kind === 'overlay')
     .sort((a, b) => Number(b.target === root) - Number(a.target === root));
 
-/**
- * The arguments that contain the command, the same for every command. Later arguments can only add paths that the
- * command sees.
- */
+/** The arguments that confine every command. Later arguments can only add paths that the command sees. */
 export function fixedArguments({ network }: Pick<SandboxLayout, 'network'>, supportFiles: SupportFiles): string[] {
   return [
     ...NAMESPACES.map((name) => `--unshare-${name}`),
@@ -56,7 +53,7 @@ export function layoutArguments(
     ...['--size', `${layout.limits.tmpBytes}`, '--perms', '1777', '--tmpfs', '/tmp'],
     ...['--symlink', '/tmp', '/var/tmp'],
     ...['--size', `${layout.limits.homeBytes}`, '--tmpfs', SANDBOX_HOME],
-    // Exists, because Java would print a message when it creates it.
+    // This folder exists, because Java would print a message when it creates it.
     ...['--perms', '0700', '--dir', `${SANDBOX_HOME}/.java/.userPrefs`],
     ...layout.mounts.flatMap((mount) => mountArguments(mount, overlaysOf(layout), supportFiles)),
     ...['--remount-ro', '/', '--chdir', layout.chdir],
@@ -71,14 +68,14 @@ function systemArguments(supportFiles: SupportFiles): string[] {
     ),
     ...etcPaths().flatMap((path) => ['--ro-bind', path, path]),
     ...timezoneArguments(),
-    // The folder into which Debian's Ruby installs gems, and the number of processors for lscpu and GNU parallel.
+    // Debian's Ruby installs gems into the first folder; lscpu and GNU parallel count processors in the second.
     ...['/var/lib/gems', '/sys/devices/system/cpu'].flatMap((path) => ['--ro-bind-try', path, path]),
     ...supportFiles.etc.flatMap(({ source, target }) => ['--ro-bind', source, target]),
     ...supportFiles.secrets.flatMap((mount) => mountArguments(mount, [], supportFiles)),
   ];
 }
 
-/** A link stays a link, because programs read the timezone's name from its target. */
+/** Shows `/etc/localtime`. A link stays a link, because programs read the timezone's name from its target. */
 function timezoneArguments(): string[] {
   const path = '/etc/localtime';
   const real = realpathIfAny(path);
@@ -126,7 +123,7 @@ function mountArguments(mount: Mount, overlays: readonly OverlayMount[], support
   }
 }
 
-/** The path of a file in the mounted overlay that shows it. */
+/** The path of a file in the merged folder of the overlay that contains it. */
 function mergedPath([tree, other]: readonly OverlayMount[], target: string, { overlayBase }: SupportFiles): string {
   const isOther = other !== undefined && !isWithin(tree!.target, target);
   const { target: top } = isOther ? other : tree!;

@@ -43,12 +43,12 @@ export interface SearchResult {
   readonly folders: readonly FolderState[];
 }
 
-/** Folders of a git folder whose names do not count as paths. */
+/** The kind of names in some folders of a git folder. */
 const NAMES_IN_GIT: { readonly [name: string]: Names } = { objects: 'objects', refs: 'branches', logs: 'branches' };
 
 /**
- * The start of a search if a folder may contain thousands of folders that rarely change (`node_modules`, and those in
- * which git keeps objects and refs), so that the search is cached; else null.
+ * The start of a cached search, for a folder that may contain thousands of folders that rarely change: `node_modules`,
+ * and git's folders of objects and refs. Null for any other folder.
  *
  * @param inGit the folder lies in a git folder
  */
@@ -62,7 +62,7 @@ type IsMasked = (path: string, entry?: Dirent) => boolean;
 const listingsByMasks = new WeakMap<readonly string[], Map<string, Listing>>();
 
 /**
- * The masked paths and the repositories in a cached folder. A folder in it is read again only if its state differs.
+ * The masked paths and the repositories in a cached folder. A folder inside is read again only if its state differs.
  *
  * @param masks identifies the patterns of `masked`
  */
@@ -131,7 +131,7 @@ function listFolder(
   const isStore = names !== 'objects' && isObjectStore(entries);
   const kind = isGit && isGitFolder(entries) ? 'repository' : isStore ? 'store' : 'other';
   const listing: Listing = { stamp, names, hits, folders, kind, hasGitFile };
-  // Without a HEAD, the entry `objects` decides if the folder is a repository.
+  // Without a HEAD, the entries of `objects` decide if the folder is a repository, and they can change alone.
   const isSettled = stamp !== null && (kind === 'repository' || !isGitFolder(entries));
   if (isSettled) listings.set(path, listing);
   else listings.delete(path);

@@ -24,7 +24,7 @@ export function certificateTest(root: string, masks: readonly string[]): (path: 
   return (path) => !maskedOtherwise(path) && holdsOnlyCertificates(join(root, path));
 }
 
-/** The state of a file; different after each change of it. Empty if hopgate finds none, or cannot enter its folder. */
+/** The state of a file; different after each change of it. Empty if hopgate cannot find the file. */
 export function fileStamp(place: string): string {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = lstatSync(place, { bigint: true });

@@ -52,5 +52,5 @@ export function readCovers(
 const lstatIfAny = (path: string) => lstatSync(path, { throwIfNoEntry: false });
 const isOfGit = (path: string): boolean => path.split('/').includes('.git');
 
-/** False if the layer shows the folder with another mode, because its copy would then look like a change. */
+/** False if the layer shows the folder with another mode: its copy in the upper folder would look like a change. */
 const keepsMode = (folder: string): boolean => process.getuid!() === 0 || (lstatSync(folder).mode & 0o700) === 0o700;

@@ -1,6 +1,6 @@
 /**
- * The settings without which git cannot read a repository: its format, and how files are compared. None of them names a
- * program or a path.
+ * Allowed values of the settings that git needs to read a repository: its format, and how files are compared. No value
+ * names a program or a path.
  */
 const KEPT: { readonly [section: string]: { readonly [key: string]: RegExp } } = {
   core: {
@@ -49,8 +49,8 @@ function keptSection(
 }
 
 /**
- * Returns only the format settings of a repository's configuration. They replace the whole configuration where its
- * addresses and programs may have no effect.
+ * Returns only the format settings of a repository's configuration. They replace the whole configuration in a sandbox
+ * in which its addresses and programs must have no effect.
  */
 export const formatOnly = (config: string): string => keptSettings(config, false);
 

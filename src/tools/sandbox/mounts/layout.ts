@@ -32,16 +32,16 @@ export interface SandboxLayout {
   readonly mounts: readonly Mount[];
   readonly chdir: string;
   readonly env: { readonly [name: string]: string };
-  /** Share the host's network. If false, the sandbox has its own network with only loopback. */
+  /** True if the command shares the host's network. If false, the sandbox has its own network with only loopback. */
   readonly network: boolean;
   /**
-   * Passes the connections to {@link PROXY} in the sandbox's own network to the caller (`onConnection` of the options),
-   * which can then run a proxy for the command. Not with `network`.
+   * True if connections to {@link PROXY} in the sandbox's own network are passed to the caller (`onConnection` of the
+   * options), which can run a proxy for the command. Not together with `network`.
    */
   readonly proxy?: boolean;
   /**
-   * Let the command open unix sockets. Only for layouts that show the tree through an overlay and do not share the
-   * network: a read-only mount allows connections to the host's socket files (an overlay does not), and a shared
+   * True if the command may open unix sockets. Only for layouts that show the tree through an overlay and do not share
+   * the network: a read-only mount allows connections to the host's socket files (an overlay does not), and a shared
    * network namespace allows connections to its abstract sockets.
    */
   readonly unixSockets: boolean;
@@ -145,7 +145,7 @@ export const stateHomes = (): readonly string[] => {
 /** The absolute path for a path of hopgate.yaml that may begin with `~/`; other paths stay as they are. */
 export const expandHome = (path: string): string => path.replace(/^~(?=\/)/, homeFolder(process.env));
 
-/** @throws LayoutError if a folder named in hopgate.yaml does not exist, or is too wide to be shown */
+/** A folder of hopgate.yaml as an absolute path. @throws LayoutError if it is missing or may not be shown */
 export function checkFolder(key: string, stated: string): string {
   const folder = expandHome(stated);
   if (!isAbsolute(folder)) throw new LayoutError(`${key}: "${folder}" is not an absolute path`);

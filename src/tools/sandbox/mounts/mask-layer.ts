@@ -26,8 +26,8 @@ const KEPT_MS = 24 * 3_600_000;
 
 /**
  * A folder that covers the repository in an overlay, with the replacements of masked files. Unlike a mount, such a file
- * can be deleted with its folder, as `npm ci` does, and their number is not limited. The folders have the modes and
- * owners of the repository's own.
+ * can be deleted with its folder, as `npm ci` does, and their number is not limited. The folders of the layer have the
+ * modes and owners of those in the repository.
  *
  * @param root absolute path of the repository
  * @throws LayoutError if it cannot be written
@@ -46,7 +46,7 @@ export function maskLayer(root: string, files: readonly LayerFile[]): string {
     const key = hash('sha256', JSON.stringify([attributes, contents]), 'hex');
     const existing = layers.get(root) ?? [];
     const reusable = existing.find((layer) => layer.key === key);
-    // A cleaner of temporary files may have removed parts of it.
+    // A cleaner of temporary files may have removed parts of the layer.
     if (reusable && reusable.stamp === stampOf(reusable.folder, folders.keys())) {
       reusable.usedAt = Date.now();
       return reusable.folder;
@@ -80,7 +80,8 @@ function build(folder: string, root: string, folders: ReadonlyMap<string, Stats>
   }
   for (const [path, stats] of [...folders].reverse()) {
     setOwner(join(folder, path), stats);
-    // The mode lets hopgate remove the folder. In an overlay, the owner of the folder could change its mode anyway.
+    // hopgate needs these rights to remove the folder. In an overlay, the owner of the folder could change its mode
+    // anyway.
     chmodSync(join(folder, path), (stats.mode & 0o7777) | (process.getuid!() === 0 ? 0 : 0o700));
   }
 }

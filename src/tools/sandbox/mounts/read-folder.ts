@@ -2,7 +2,7 @@ import { accessSync, constants, type Dirent, lstatSync, readdirSync } from 'node
 import { valueOr } from '../../../base/value-or.ts';
 import { LayoutError } from '../layout-error.ts';
 
-/** Below Linux's limit of 4,096 bytes, with room for the prefixes and temporary names that hopgate adds. */
+/** Maximum length of a path, below Linux's 4,096 bytes, so that hopgate can add prefixes and temporary names. */
 const MAX_PATH = 3900;
 
 /** True if a path is too long for the system, or nearly. */

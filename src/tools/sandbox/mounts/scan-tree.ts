@@ -17,7 +17,7 @@ import { type FolderState, folderStamp, isUnlistable, readFolder } from './read-
 export interface TreeScan {
   readonly maskedFiles: readonly string[];
   readonly maskedFolders: readonly string[];
-  /** Files that a mask matches but that hold only certificates, with their state: commands see them. */
+  /** Files that commands see although a mask matches them, because they hold only certificates; with their state. */
   readonly certificates: readonly { readonly path: string; readonly stamp: string }[];
   /** Only the topmost paths: the contents of a protected folder are not listed. */
   readonly protectedPaths: readonly string[];
@@ -35,7 +35,7 @@ export interface TreeScan {
 
 /** A git folder outside of the root. */
 export interface OuterGit extends Pick<SearchResult, 'hits' | 'repositories'> {
-  /** Absolute; the paths of the findings are relative to it. */
+  /** Absolute path; the paths of `hits` and `repositories` are relative to it. */
   readonly folder: string;
   readonly repository: RepositoryFolders;
 }
@@ -45,7 +45,7 @@ const MAX_ENTRIES = 400_000;
 
 /**
  * Finds the masked and the protected paths of a repository. In `node_modules` and in git's folders of objects and refs,
- * it only searches masked paths and repositories, and does not read unchanged folders again.
+ * only masked paths and repositories are searched, and unchanged folders are not read again.
  *
  * @throws LayoutError if the tree is too large to walk, because masked files that are not found would not be covered.
  */
@@ -92,7 +92,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
         continue;
       }
       const free = isOpen && !isProtected(path) && !(isGit && isGitOwn(entry.name));
-      // bubblewrap would mount the target of a link instead of the link.
+      // Links are left out, because bubblewrap would mount their target.
       if (isOpen && !free && !entry.isSymbolicLink()) found.protectedPaths.push(path);
       if (entry.name === '.git' && entry.isFile()) found.gitFiles.push(path);
       if (!entry.isDirectory()) continue;

@@ -75,7 +75,7 @@ export const isComplete = ({ emptyFile, overlayBase, etc, filters }: SupportFile
 export function textFile({ folder }: SupportFiles, text: string | Buffer): string {
   const file = join(folder, `text-${hash('sha256', text, 'hex')}`);
   if (!existsSync(file)) {
-    // Write and rename, so that the file is complete or absent.
+    // The file is written under another name and then renamed, so that it is complete or absent.
     writeFileSync(`${file}.new`, text, { mode: 0o555 });
     renameSync(`${file}.new`, file);
   }

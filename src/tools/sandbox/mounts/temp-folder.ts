@@ -8,7 +8,10 @@ import { atExit } from '../at-exit.ts';
 /** Names of these folders include the pid namespace, because a pid of another namespace means nothing here. */
 const PREFIX = `hopgate-sandbox-${/\d+/.exec(linkIfAny('/proc/self/ns/pid') ?? '')?.[0] ?? '0'}-`;
 
-/** Retries, because a launcher that was killed a moment ago may still add its pipes to a folder during the removal. */
+/**
+ * Options for removing a folder. It is retried, because a launcher that was killed a moment ago may still add its pipes
+ * to a folder during the removal.
+ */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
 
 /**
@@ -43,7 +46,7 @@ function removeStale(parent: string): void {
     const pid = Number.parseInt(name.slice(PREFIX.length), 10);
     if (!(pid > 0) || existsSync(`/proc/${pid}`)) continue;
     const folder = join(parent, name);
-    // Skip folders of other users: they may contain links and change during the walk.
+    // Folders of other users are skipped: they may contain links and change during the removal.
     if (lstatSync(folder, { throwIfNoEntry: false })?.uid !== process.getuid!()) continue;
     killOrphans(folder);
     try {

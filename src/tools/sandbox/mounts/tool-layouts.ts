@@ -12,7 +12,7 @@ export interface TreeRequest extends BaseRequest {
   readonly masks: readonly string[];
   /** True if overlays can be mounted on this machine. */
   readonly overlay?: boolean;
-  /** Commands may open unix sockets, because an overlay cannot reach the host's sockets on this machine. */
+  /** True if commands may open unix sockets, because an overlay cannot reach the host's sockets on this machine. */
   readonly unixSockets?: boolean;
   /** The result of {@link scanTree}; by default the tree is scanned here. */
   readonly scan?: TreeScan;
@@ -25,8 +25,8 @@ export interface TreeRequest extends BaseRequest {
 }
 
 /**
- * Maximum number of masked files that are covered by mounts. More are covered by the layer of an overlay, also in
- * read-only layouts, because each further mount takes longer than the previous one.
+ * Maximum number of masked files that are covered by mounts. A larger number is covered by the layer of an overlay,
+ * even in read-only layouts, because each further mount takes longer than the previous one.
  */
 const MAX_MOUNTED = 100;
 /** Maximum bytes that a command may write to an overlay. */
@@ -49,8 +49,8 @@ export function readOnlyLayout(request: TreeRequest): SandboxLayout {
 }
 
 /**
- * Local file systems: ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS. Others, such as network file systems, may not work
- * as the lower layer of an overlay.
+ * The magic numbers of local file systems: ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS. Others, such as network file
+ * systems, may not work as the lower layer of an overlay.
  */
 const UNDER_OVERLAYS = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1];
 
@@ -86,7 +86,8 @@ const treeLayout = (
 /**
  * The tree is writable on an overlay; only the changes that the caller applies afterwards reach the repository.
  * Protected paths are read-only in the sandbox too, so that a command fails at once. The repository's git folder is
- * writable, and all changes of it are discarded. Outside of the root it stays read-only if an overlay cannot show it.
+ * writable, and all changes of it are discarded. A git folder outside of the root is read-only if an overlay cannot
+ * show it.
  */
 export function editLayout(request: TreeRequest, name: 'edit' | 'explore' = 'edit'): SandboxLayout {
   const { root } = request;

@@ -12,10 +12,10 @@ import { callTree, overlayRefusal, type ShellContext, shellCommand } from '../sh
 import { Job, type Jobs, MAX_JOBS, type RunJob } from './jobs.ts';
 
 const WHY = 'a command in the background keeps no change of the tree';
-/** How long the first answer waits for the command to end, to report an early failure at once. */
+/** How long the start of a job waits for its command to end, so that an early failure is reported at once. */
 const FIRST_MS = 500;
 
-/** The data that a job keeps for its later calls: the context of its start, and the check of masked files. */
+/** Data about a job for later calls: the context of its start, the check of masked files, and its discarded changes. */
 interface JobContext {
   readonly context: ShellContext;
   readonly check: () => void;

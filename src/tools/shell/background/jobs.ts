@@ -15,7 +15,7 @@ export class Job {
   readonly command: string;
   /** Settles when no process of the command is left; never rejects. */
   readonly ended: Promise<void>;
-  /** null while the command runs, and if the sandbox failed. */
+  /** The result of the command; null while it runs, and if the sandbox failed. */
   result: CommandResult | null = null;
   /** The error of the sandbox, if it failed. */
   error: unknown = null;
@@ -80,7 +80,10 @@ export class Job {
     return this.#unread.total > 0;
   }
 
-  /** The output since the last call, head and tail if longer than the cap. After the end, the last output again. */
+  /**
+   * The output since the last call; only its head and tail if it is longer than the cap. After the command has ended,
+   * each further call returns the last output again.
+   */
   takeUnread(): BoundedText {
     const output = this.peekUnread();
     this.#unread = new BoundedOutput(this.#cap);
@@ -93,7 +96,7 @@ export class Job {
     return this.#lastOutput;
   }
 
-  /** True if the output is already shown elsewhere. */
+  /** True if a follower gets the output. */
   get isFollowed(): boolean {
     return this.#follow !== null;
   }

@@ -6,7 +6,7 @@ import { isTooDeep } from '../../sandbox/mounts/read-folder.ts';
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
 import { readWrittenFile } from '../read-written-file.ts';
 
-/** The words for a change of git's settings, such as its hooks or the author. */
+/** The phrase for a change of git's settings. */
 export const CHANGED_CONFIGURATION = 'the changed configuration of git';
 
 /** The changes that a command made in the overlay of its git folders. All of them are discarded. */
@@ -15,13 +15,13 @@ export interface GitChanges {
   readonly spoils: string | null;
   /** Discarded changes that the agent would believe to exist: commits, branches, tags, settings. */
   readonly lost: readonly string[];
-  /** The command staged or unstaged something. */
+  /** True if the command staged or unstaged something. */
   readonly staged: boolean;
 }
 
 /** Maximum number of refs that are compared. */
 const MAX_REFS = 50_000;
-/** Files of an operation of git that has not ended. */
+/** Files that show an unfinished operation of git, and the operation's name. */
 const OPERATIONS = {
   MERGE_HEAD: 'a merge',
   CHERRY_PICK_HEAD: 'a cherry-pick',

@@ -8,7 +8,10 @@ import type { Change } from '../overlay-changes.ts';
 import type { CallTree } from '../shell-context.ts';
 import { CHANGED_CONFIGURATION, type GitChanges, gitChanges } from './git-changes.ts';
 
-/** The changes of the repository's git folder: in the overlay of the root, or in its own if it lies outside. */
+/**
+ * The changes of the repository's git folder: in the overlay of the root, or in a second overlay if the git folder lies
+ * outside. Null if no message is needed.
+ */
 export function gitChangesOfRoot(
   root: string,
   { outer: [outer], gitFiles }: CallTree['scan'],
@@ -40,14 +43,14 @@ function combineChanges(own: GitChanges | null, modules: readonly (GitChanges | 
   };
 }
 
-/** The root's own `.git`, which is writable in the overlay and always discarded. */
+/** True for paths in the root's own `.git`, whose changes are always discarded. */
 export const isOfGit = (path: string): boolean => path === '.git' || path.startsWith('.git/');
 
-/** A masked file that is still empty because git wrote the empty cover back, as `git stash` does. */
+/** True for a masked file that git wrote back as the empty cover, as `git stash` does. */
 export const isCover = (change: Change, masked: ReadonlySet<string>): boolean =>
   change.kind === 'file' && change.upper.size === 0 && (change.upper.mode & 0o133) === 0 && masked.has(change.path);
 
-/** The next step after changes of git's folder that were not kept. */
+/** The advice for changes of git's folder that were not kept. */
 function nextStep(lost: readonly string[]): string {
   const settings = lost.filter((what) => what.startsWith(CHANGED_CONFIGURATION));
   return [

@@ -1,7 +1,9 @@
 import { type Fields, isObject } from '../base/json.ts';
 import type { Json, Mode, Principal } from '../spec/types.ts';
 
-/** The body of an entry, by `event`. Each is complete by itself, because the audit reads only bodies. */
+/**
+ * The body of an entry, by `event`. Each contains everything that the audit needs, because the audit reads only bodies.
+ */
 export type Body =
   | SessionOpenBody
   | StartBody

@@ -16,7 +16,7 @@ export const entryLeaf = (entry: { readonly hash: string }): NodeHash => leafHas
 
 export const EMPTY_ROOT: NodeHash = sha256();
 
-/** Grows a tree leaf by leaf in memory that grows with the logarithm of its size. */
+/** Computes the root of a Merkle tree leaf by leaf. The memory grows with the logarithm of the number of leaves. */
 export class MerkleFrontier {
   #size = 0;
   /** Roots of the full subtrees on the right edge, the largest first. */

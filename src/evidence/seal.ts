@@ -46,7 +46,7 @@ export function newSealKey(): { readonly privateKey: string; readonly publicKey:
   return { privateKey: pem(privateKey), publicKey: pem(publicKey) };
 }
 
-/** The public half of a private key, both PEM. @throws SealError */
+/** The public key that belongs to a private key. Both are PEM text. @throws SealError */
 export const publicKeyOf = (privateKey: string): string => pem(createPublicKey(readPrivate(privateKey)));
 
 /** Signs a session's chain head. @param privateKey PEM of an Ed25519 key. @throws SealError */
@@ -80,7 +80,8 @@ export function parseSeal(text: string): Seal {
 }
 
 /**
- * True if the private half of this key made the seal and it was not altered. @throws SealError if the text is not a key
+ * True if the seal was made with the private key of this public key and was not altered. @throws SealError if the text
+ * is not a key
  */
 export function isSignedBy({ statement, signature }: Seal, publicKey: string): boolean {
   return verify(null, bytesOf(statement), readKey(publicKey, createPublicKey), Buffer.from(signature, 'base64'));

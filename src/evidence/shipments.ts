@@ -10,7 +10,7 @@ export interface ShippedCommit {
 
 /** A visit that shipped or was approved to ship: its tested, approved and shipped trees; null if not recorded. */
 export interface Shipment {
-  /** Sequence number of the visit's start. */
+  /** The `seq` of the entry that started the visit. */
   readonly seq: number;
   readonly peripheral: string;
   readonly tested: string | null;

@@ -82,15 +82,19 @@ export type DenialAbout = {
   readonly suggestion?: string | null;
   /** True if no mode or peripheral has this name. */
   readonly unknown?: boolean;
-  /** True if it cannot be a name, such as a list. */
+  /** True if the value of `to` cannot be a name, such as a list. */
   readonly misformed?: boolean;
-  /** True if no backend serves the tool, and the MCP server that would. */
+  /** True if no backend serves the tool. */
   readonly unserved?: boolean;
+  /** The MCP server to which the unserved tool is bound; null if to none. */
   readonly upstream?: string | null;
-  /** The effect that the mode forbids; the tools or effects that it allows; the modes on the way, and their needs. */
+  /** The effect that the mode forbids. */
   readonly effect?: string;
+  /** The tools, effects or peripherals that are allowed instead. */
   readonly allowed?: readonly string[];
+  /** The modes on the path to a mode that allows the request. */
   readonly modes?: readonly Mode[];
+  /** The requirements of the changes to these modes, in words. */
   readonly needs?: readonly string[];
   /** The paths, hosts or agents that the scope allows. */
   readonly scope?: readonly string[];
@@ -98,29 +102,39 @@ export type DenialAbout = {
   readonly limit?: string;
   /** Exits that lead to the same destination. */
   readonly candidates?: readonly string[];
-  /** The condition, or the rule in CEL, that does not hold. */
+  /** The condition that does not hold. */
   readonly condition?: string;
+  /** The CEL rule that does not hold. */
   readonly rule?: string;
   /** Fields or facts that are missing. */
   readonly missing?: string | readonly string[];
   /** Problems of the stated fruit, a sentence each. */
   readonly problems?: readonly string[];
-  /** The agent, and the agents that the peripheral admits. */
+  /** The agent that may not enter the peripheral. */
   readonly agent?: string;
+  /** The agents that the peripheral admits. */
   readonly admits?: readonly string[];
-  /** Peripherals that the present one delegates to; `agency` if an agent was to run there, `tools` if with tools. */
+  /** The peripherals that the present one delegates to. */
   readonly delegates?: readonly string[];
+  /** True if the request was a run of the agency. */
   readonly agency?: boolean;
+  /** True if that run was refused because of the tools of its peripheral. */
   readonly tools?: boolean;
-  /** The action that needs an approval, who asked, and the outcome: see `Approver`. */
+  /** The action that needs an approval, in words. */
   readonly what?: string;
+  /** The principal of the request; for a refused command, the tool that runs it. */
   readonly by?: string;
+  /** The id under which the request for approval waits. */
   readonly pending?: string;
+  /** The person who declined the request. */
   readonly declined?: string;
+  /** The words of that person. */
   readonly because?: string;
+  /** The reason why there is no answer, as a clause. */
   readonly answer?: string;
-  /** The other writer of the session, and the end of its lease. */
+  /** The other writer of the session. */
   readonly holder?: string;
+  /** The end of the other writer's lease. */
   readonly until?: string;
 };
 

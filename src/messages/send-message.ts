@@ -86,8 +86,8 @@ export type WhistleResult =
   | PostRefusal;
 
 /**
- * Blocks the sender, sends a checked whistle and waits for its answer. The deadline ends the wait, not the work. A
- * circle of waits is refused before anybody waits, and nothing is sent.
+ * Blocks the sender, sends a checked whistle and waits for its answer. The deadline ends the wait; the recipient may
+ * still answer later. A circle of waits is refused before anybody waits, and nothing is sent.
  */
 export async function sendWhistle(
   messages: MessageStore,

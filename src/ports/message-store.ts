@@ -43,9 +43,9 @@ export type MessageDraft = Omit<Message, 'seq' | 'sentAt' | 'state'>;
  */
 export type ReceiptState = 'sent' | 'delivered' | 'read' | 'answered';
 
-/** A change of a message's state, in the order of the sender's own sequence. */
+/** A change of a message's state. */
 export interface Receipt {
-  /** The position among the receipts of the store; it grows. */
+  /** The position among the receipts of the store: later ones have higher numbers. */
   readonly nth: number;
   readonly message: string;
   readonly state: ReceiptState;
@@ -67,7 +67,7 @@ export interface Mail {
   readonly place: MailPosition;
 }
 
-/** A sender that is blocked by a whistle until epoch milliseconds. */
+/** A sender that waits for the answer to its whistle, at most until a time in epoch milliseconds. */
 export interface BlockedSender {
   readonly id: string;
   readonly waiter: string;

@@ -19,7 +19,7 @@ export function estimateWidth(text: string, size: number, font: 'mono' | 'sans' 
 }
 
 function advance(character: string, font: 'mono' | 'sans'): number {
-  if ((character.codePointAt(0) ?? 0) > 0x2e7f) return 1.05; // scripts with square letters
+  if ((character.codePointAt(0) ?? 0) > 0x2e7f) return 1.05; // Chinese, Japanese, Korean: as wide as high
   if (font === 'mono') return MONO;
   if (/[ijlI.,:;'|!\s]/.test(character)) return NARROW;
   if (/[ftr()[\]-]/.test(character)) return SLIM;

@@ -13,7 +13,7 @@ export const beyondScope = (argument: string, message: string, remedy: string): 
   refusal: { code: 'out-of-scope', argument, message, remedy },
 });
 
-/** The argument has no meaning for the tool. */
+/** The refusal of an argument that the tool cannot interpret. */
 export const invalidArgument = (argument: string, message: string, remedy: string): BadArgument => ({
   refusal: { code: 'invalid-action', argument, message, remedy },
 });

@@ -31,7 +31,10 @@ function lesserWord<Word>(order: readonly Word[], a: Word, b: Word): Word | null
   return order.includes(a) && order.includes(b) ? order[Math.min(order.indexOf(a), order.indexOf(b))]! : null;
 }
 
-/** The patterns of each list that the other grants in full, and the exclusions of both. Empty if they grant nothing. */
+/**
+ * The patterns of either list that the other list grants in full, and the exclusions of both. Empty if the lists have
+ * no granted pattern in common.
+ */
 function commonPatterns(
   a: readonly string[],
   b: readonly string[],

@@ -173,7 +173,7 @@ function patternIs(
   return is === 'selected' || patterns[pattern] === 'held';
 }
 
-/** Entry sources in words, as places and requests: `from test`, `user-request`. */
+/** Entry sources in words: `from test or user-request`. */
 function sourcesInWords(any: readonly string[]): string {
   return joinWithOr(
     any.map((source) => (source.startsWith('from-') ? `from ${source.slice('from-'.length)}` : source)),

@@ -4,7 +4,7 @@ import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from 
 
 const protectedNames: ReadonlySet<string> = new Set(PROTECTED_NAMES);
 
-/** A pattern of the masks; an exception begins with `!`. */
+/** One pattern of the masked paths; an exception begins with `!`. */
 interface Mask {
   readonly excepts: boolean;
   readonly glob: string;

@@ -59,7 +59,7 @@ export async function runTool(
   }
 }
 
-/** A part of a report; left out if it has no fields. */
+/** An object that has these fields under their name in a report; an empty object if there are none. */
 const fieldIfFilled = (
   name: 'observed' | 'state',
   fields: ToolReport['state'] = {},

@@ -26,7 +26,10 @@ import { machineEventsOf } from './machine-events.ts';
 import { changedPaths, NOTHING_OBSERVED, observeStep, testRuns, trustedReportOf } from './observations.ts';
 import type { SessionFacts, SessionState, VisitState } from './session-state.ts';
 
-/** The evidence has a transition that its machines lack: another program wrote the chain, or it was altered. */
+/**
+ * The evidence has a transition that the state machines of its spec set lack: another program wrote the chain, or it
+ * was altered.
+ */
 export class FoldError extends Error {
   override readonly name = 'FoldError';
 }

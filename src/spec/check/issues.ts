@@ -6,7 +6,7 @@ export interface SpecIssue {
   readonly file: string;
   /** Place in the spec set: `peripherals.edit.exit.pass`. */
   readonly path: string;
-  /** From 1; absent if the place has no line (a missing file). */
+  /** The line in the file, from 1; absent if the problem is not at a line (a missing file). */
   readonly line?: number;
   readonly message: string;
   /** A correction; null if there is none beyond the message. */

@@ -28,7 +28,7 @@ const ANY_SHELL = {
   otherwise: '',
 } as const;
 
-/** The purpose of each command tool; scopes restrict commands by purpose. */
+/** hopgate's own command tools, by id. */
 export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
   'bash-readonly': { ...ANY_SHELL, needsOverlay: false },
   'bash-background': { ...ANY_SHELL, needsOverlay: true },

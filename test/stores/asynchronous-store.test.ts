@@ -4,33 +4,33 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { processHolder } from '../../src/base/process-holder.ts';
 import { describeEvidenceStore } from '../contracts/evidence-store.ts';
+import { describeTextDatabase } from '../contracts/text-database.ts';
 import { asynchronousStore } from './asynchronous-store.ts';
+import { WorkerDatabase } from './worker-database.ts';
 
-const folder = () => mkdtempSync(join(tmpdir(), 'hopgate-store-'));
+/** A new folder for the data of one test. */
+const setUp = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hopgate-store-'));
+  const open = () => new WorkerDatabase(join(folder, 'evidence.db'));
+  return { open, cleanup: () => rmSync(folder, { recursive: true, force: true }) };
+};
+
+describeTextDatabase('worker', setUp);
 
 describeEvidenceStore('asynchronous', async (clock) => {
-  const place = folder();
-  const file = join(place, 'evidence.db');
-  const store = await asynchronousStore(file, clock);
-  return {
-    store,
-    reopen: async () => {
-      await store.close();
-      return asynchronousStore(file, clock);
-    },
-    cleanup: async () => rmSync(place, { recursive: true, force: true }),
-  };
+  const { open, cleanup } = setUp();
+  const store = asynchronousStore('asynchronous', open(), clock);
+  const reopen = async () => store.close().then(() => asynchronousStore('asynchronous', open(), clock));
+  return { store, reopen, cleanup: async () => cleanup() };
 });
 
 it('a lease of another machine ends only by its expiry', async () => {
-  const place = folder();
   let now = 0;
-  const store = await asynchronousStore(join(place, 'evidence.db'), { now: () => now });
+  const store = asynchronousStore('asynchronous', new WorkerDatabase(':memory:'), { now: () => now });
   const ended = processHolder('w-1').replace(/\d+$/, '1');
   await store.acquire('s-1', ended, 1000);
   await expect(store.acquire('s-1', 'w-2', 1000)).rejects.toMatchObject({ code: 'session-busy' });
   now = 1000;
   await expect(store.acquire('s-1', 'w-2', 1000)).resolves.toMatchObject({ holder: 'w-2' });
   await store.close();
-  rmSync(place, { recursive: true, force: true });
 });

@@ -1,8 +1,16 @@
 import { hash as digest } from 'node:crypto';
-import { EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
-import type { EphemeralEntry } from '../../src/evidence/evidence-query.ts';
+import type { StoredBytes } from '../../src/evidence/chain.ts';
+import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
+import {
+  byNewest,
+  type EphemeralEntry,
+  type FoundEntry,
+  matchesQuery,
+  type PositionedEntry,
+} from '../../src/evidence/evidence-query.ts';
+import { blobsIn } from '../../src/evidence/redaction.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import { type EvidenceStore, type OperatorNote, StoreError } from '../../src/ports/evidence-store.ts';
+import { type EvidenceStore, type OperatorNote, type StoredFold, StoreError } from '../../src/ports/evidence-store.ts';
 import {
   judgeAppend,
   judgeEphemeral,
@@ -16,250 +24,293 @@ import {
 } from '../../src/stores/rules/append-rules.ts';
 import { checkQuery, checkTime, toQueryPage } from '../../src/stores/rules/query-rules.ts';
 import { readView, type StoreReader } from '../../src/stores/rules/read-view.ts';
-import { replyChainOf } from '../../src/stores/rules/reply-chain.ts';
-import { eventOf, sessionFacts, summariseSession } from '../../src/stores/rules/session-summary.ts';
-import { blobReferences, collectBlobs, eraseBodies } from './memory-removal.ts';
-import { findNewest, type MemoryTables } from './memory-tables.ts';
-import { type Row, WorkerDatabase } from './worker-database.ts';
+import { entryNotFound, replyChainOf, sessionIsWritten } from '../../src/stores/rules/reply-chain.ts';
+import {
+  eventOf,
+  type StoredLabel,
+  type StoredSessionFacts,
+  sessionFacts,
+  summariseSession,
+} from '../../src/stores/rules/session-summary.ts';
+import { timeOrderedId } from '../../src/stores/time-ordered-id.ts';
 
-const NAME = 'asynchronous';
+/** The value of a row of each table, which the database stores as JSON text. */
+interface Values {
+  /** By the id of the entry. */
+  readonly entries: StoredBytes;
+  readonly ephemeral: EphemeralEntry;
+  /** By the id of the session, as are leases and folds. */
+  readonly sessions: StoredSessionFacts & StoredLabel & { readonly closed: boolean; readonly head: ChainHead };
+  readonly leases: LeaseRow;
+  readonly folds: StoredFold;
+  /** By the sha256 of the bytes. `bytes` is base64, `putAt` in epoch milliseconds. */
+  readonly blobs: { readonly bytes: string; readonly putAt: number };
+  readonly notes: OperatorNote;
+}
+export type TableName = keyof Values;
 
-const TABLES = [
-  'entries (nth INTEGER PRIMARY KEY, id TEXT UNIQUE, session TEXT, head TEXT, body TEXT, prev TEXT, hash TEXT)',
-  'ephemeral (nth INTEGER PRIMARY KEY, id TEXT UNIQUE, entry TEXT)',
-  'sessions (id TEXT PRIMARY KEY, agent TEXT, pin TEXT, closed INTEGER, name TEXT, archived INTEGER)',
-  'leases (session TEXT PRIMARY KEY, lease TEXT)',
-  'folds (session TEXT PRIMARY KEY, fold TEXT)',
-  'blobs (hash TEXT PRIMARY KEY, bytes BLOB, put_at INTEGER)',
-  'notes (nth INTEGER PRIMARY KEY, note TEXT)',
-];
+export interface TextRow {
+  readonly key: string;
+  readonly value: string;
+}
 
-const read = (row: Row): StoredEntry => readStoredEntry(NAME, row as never);
-const parse = <T>(row: Row | undefined, column: string): T | null =>
-  row === undefined ? null : JSON.parse(String(row[column]));
+/** The rows of a database within one transaction, which sees its own writes. */
+export interface TextRows {
+  /** Returns the value of a key; null if there is none. */
+  get(table: TableName, key: string): Promise<string | null>;
+  /** Returns the rows of a table, or of one session in it, in the order in which their keys were first put. */
+  list(table: TableName, session?: string): Promise<readonly TextRow[]>;
+  /** Adds a row, or replaces the one with this key at its place in the list. `session` is empty if a row has none. */
+  put(table: TableName, key: string, value: string, session: string): Promise<void>;
+  /** Does nothing if there is no such key. */
+  delete(table: TableName, key: string): Promise<void>;
+}
+
+/** A database with transactions: the only part that differs from store to store. */
+export interface TextDatabase {
+  /**
+   * Runs one transaction at a time, in the order of the calls, also among all processes that open the database. All
+   * writes of `work` are durable before the promise fulfils; if `work` throws, none is, and the promise rejects with its
+   * error.
+   */
+  transaction<T>(work: (rows: TextRows) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** The tables of one transaction, with parsed values. */
+class Tables {
+  readonly #rows: TextRows;
+  constructor(rows: TextRows) {
+    this.#rows = rows;
+  }
+  async get<T extends TableName>(table: T, key: string): Promise<Values[T] | null> {
+    return JSON.parse((await this.#rows.get(table, key)) ?? 'null');
+  }
+  async list<T extends TableName>(table: T, session?: string): Promise<readonly (readonly [string, Values[T]])[]> {
+    return (await this.#rows.list(table, session)).map(({ key, value }) => [key, JSON.parse(value)]);
+  }
+  put<T extends TableName>(
+    table: T,
+    key: string,
+    value: Values[T],
+    ...[session = '']: T extends 'entries' | 'ephemeral' ? [session: string] : []
+  ): Promise<void> {
+    return this.#rows.put(table, key, JSON.stringify(value), session);
+  }
+  delete(table: TableName, key: string): Promise<void> {
+    return this.#rows.delete(table, key);
+  }
+}
+
+const addNote = (tables: Tables, note: OperatorNote) => tables.put('notes', timeOrderedId(), note);
 
 /**
- * An evidence store whose every read is awaited. Rare operations load all rows into tables in memory.
+ * An evidence store over any database with transactions. Queries, lists and erasure read whole tables. It has no
+ * inboxes, so nobody can ring or whistle.
+ *
+ * @param name begins the messages of its errors: `[stores/<name>]`
  */
-export async function asynchronousStore(file: string, clock: Clock): Promise<EvidenceStore> {
-  const db = new WorkerDatabase(file);
-  for (const table of TABLES) await db.run(`CREATE TABLE IF NOT EXISTS ${table}`);
+export function asynchronousStore(name: string, database: TextDatabase, clock: Clock = Date): EvidenceStore {
   let closing: Promise<void> | null = null;
 
-  const reader: StoreReader = {
-    name: NAME,
-    leaseOf: async (session) =>
-      parse<LeaseRow>((await db.run('SELECT lease FROM leases WHERE session = ?', session))[0], 'lease'),
-    async headOf(session) {
-      const [last] = await db.run('SELECT * FROM entries WHERE session = ? ORDER BY nth DESC LIMIT 1', session);
-      if (last === undefined) return EMPTY_CHAIN;
-      const { seq, hash } = read(last).entry;
-      return { seq, hash };
-    },
-    find: async (ids) =>
-      (await db.run('SELECT * FROM entries WHERE id IN (SELECT value FROM json_each(?))', JSON.stringify(ids))).map(
-        read,
-      ),
-    findEphemeral: async (ids) =>
-      (await db.run('SELECT id FROM ephemeral WHERE id IN (SELECT value FROM json_each(?))', JSON.stringify(ids))).map(
-        ({ id }) => String(id),
-      ),
+  const transaction = async <T>(work: (tables: Tables) => Promise<T>): Promise<T> => {
+    if (closing) throw storeError(name, 'store-failed', 'the store is closed; open it again');
+    return database.transaction((rows) => work(new Tables(rows)));
   };
-  const inTransaction = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (closing) throw storeError(NAME, 'store-failed', 'the store is closed; open it again');
-    return db.transaction(work);
-  };
-  const addNote = (note: OperatorNote) => db.run('INSERT INTO notes (note) VALUES (?)', JSON.stringify(note));
-  const putLease = (session: string, lease: LeaseRow) =>
-    db.run('INSERT OR REPLACE INTO leases VALUES (?, ?)', session, JSON.stringify(lease));
-  const write = async <T>(session: string, work: (now: number) => Promise<T>): Promise<T> => {
+  /** Runs a write of a session. If it is refused, records that in a transaction of its own: this one is rolled back. */
+  const write = async <T>(session: string, work: (tables: Tables, now: number) => Promise<T>): Promise<T> => {
     try {
-      return await inTransaction(() => work(clock.now()));
+      return await transaction((tables) => work(tables, clock.now()));
     } catch (error) {
-      if (error instanceof StoreError)
-        await inTransaction(async () => {
-          const refusal = judgeRefusal(error, session, await reader.leaseOf(session), clock.now());
-          if (refusal !== null) await addNote(refusal.note);
-          if (refusal?.lease) await putLease(session, refusal.lease);
+      if (error instanceof StoreError && closing === null)
+        await transaction(async (tables) => {
+          const refusal = judgeRefusal(error, session, await tables.get('leases', session), clock.now());
+          if (refusal !== null) await addNote(tables, refusal.note);
+          if (refusal?.lease) await tables.put('leases', session, refusal.lease);
         });
       throw error;
     }
   };
-  const withTables = <T>(work: (tables: MemoryTables) => T): Promise<T> =>
-    inTransaction(async () => {
-      const tables = await loadTables(db);
-      const result = work(tables);
-      await saveRemovals(db, tables);
-      return result;
+  const read = (bytes: StoredBytes): StoredEntry => readStoredEntry(name, bytes);
+  const reader = (tables: Tables): StoreReader => ({
+    name,
+    leaseOf: (session) => tables.get('leases', session),
+    headOf: async (session) => (await tables.get('sessions', session))?.head ?? EMPTY_CHAIN,
+    find: async (ids) =>
+      (await Promise.all(ids.map((id) => tables.get('entries', id)))).flatMap((bytes) => (bytes ? [read(bytes)] : [])),
+    findEphemeral: async (ids) =>
+      (await Promise.all(ids.map((id) => tables.get('ephemeral', id)))).flatMap((entry) => (entry ? [entry.id] : [])),
+  });
+  const addEntry = async (tables: Tables, { entry, head, body }: StoredEntry): Promise<void> => {
+    const { id, sessionId, seq, prev, hash } = entry;
+    await tables.put('entries', id, { head, body, prev, hash }, sessionId);
+    const session = await tables.get('sessions', sessionId);
+    await tables.put('sessions', sessionId, {
+      ...(session ?? { ...sessionFacts(entry), name: null, archived: false }),
+      closed: session?.closed === true || eventOf(entry.body) === 'session-closed',
+      head: { seq, hash },
     });
-  const findIn =
-    ({ byId, ephemeral }: MemoryTables) =>
-    (id: string) =>
-      byId.has(id) ? readStoredEntry(NAME, byId.get(id)!) : (ephemeral.get(id)?.found ?? null);
+  };
+  /** All durable and ephemeral entries, in the order of arrival. */
+  const allEntries = async (tables: Tables, ephemeral = true): Promise<readonly PositionedEntry[]> => {
+    const durable: FoundEntry[] = (await tables.list('entries')).map(([, bytes]) => read(bytes));
+    const passing: FoundEntry[] = (ephemeral ? await tables.list('ephemeral') : []).map(([, entry]) => ({
+      entry,
+      head: null,
+      body: JSON.stringify(entry.body),
+    }));
+    return [durable, passing].flatMap((list, index) =>
+      list.map((found, nth) => ({ position: { at: Date.parse(found.entry.at), ephemeral: index === 1, nth }, found })),
+    );
+  };
+  const blobReferences = async (tables: Tables, hash: string) => ({
+    entries: (await allEntries(tables))
+      .flatMap(({ found: { entry } }) => (blobsIn(entry.body).includes(hash) ? [entry.id] : []))
+      .sort(),
+    sessions: (await tables.list('sessions')).flatMap(([session, { pin }]) => (pin === hash ? [session] : [])).sort(),
+  });
+  const erasable = async (tables: Tables, what: Parameters<EvidenceStore['erase']>[0]) => {
+    if ('sessionId' in what) {
+      const rows = await tables.list('entries', what.sessionId);
+      if (rows.length === 0) throw storeError(name, 'session-not-found', `there is no session ${what.sessionId}`);
+      return rows;
+    }
+    return Promise.all(
+      what.ids.map(async (id) => {
+        const bytes = await tables.get('entries', id);
+        if (bytes === null) throw entryNotFound(name, id);
+        return [id, bytes] as const;
+      }),
+    );
+  };
 
   return {
-    name: NAME,
+    name,
     acquire: (sessionId, holder, ttl) =>
-      write(sessionId, async (now) => {
-        const { lease, note } = judgeLease(await readView(reader, sessionId), now, sessionId, holder, ttl);
-        await putLease(sessionId, lease);
-        if (note !== null) await addNote(note);
+      write(sessionId, async (tables, now) => {
+        const { lease, note } = judgeLease(await readView(reader(tables), sessionId), now, sessionId, holder, ttl);
+        await tables.put('leases', sessionId, lease);
+        if (note !== null) await addNote(tables, note);
         return { sessionId, holder, until: lease.until };
       }),
     release: ({ sessionId, holder }, fold) =>
-      inTransaction(async () => {
-        if ((await reader.leaseOf(sessionId))?.holder !== holder) return;
-        await db.run('DELETE FROM leases WHERE session = ?', sessionId);
-        const erased = await db.run('SELECT 1 FROM entries WHERE session = ? AND body IS NULL', sessionId);
-        if (fold && erased.length === 0)
-          await db.run('INSERT OR REPLACE INTO folds VALUES (?, ?)', sessionId, JSON.stringify(fold));
+      transaction(async (tables) => {
+        if ((await tables.get('leases', sessionId))?.holder !== holder) return;
+        await tables.delete('leases', sessionId);
+        const isErased = (await tables.list('entries', sessionId)).some(([, { body }]) => body === null);
+        if (fold !== undefined && !isErased) await tables.put('folds', sessionId, fold);
       }),
-    keptFold: (sessionId) =>
-      inTransaction(async () =>
-        parse((await db.run('SELECT fold FROM folds WHERE session = ?', sessionId))[0], 'fold'),
-      ),
+    keptFold: (sessionId) => transaction((tables) => tables.get('folds', sessionId)),
     async append(lease, after, drafts) {
-      const { drafts: complete, sealed } = sealAppend(NAME, lease, after, drafts, clock.now());
-      return write(lease.sessionId, async (now) => {
-        const view = await readView(reader, lease.sessionId, complete);
-        const granted = judgeAppend(view, now, lease, after, complete, sealed);
-        if (granted.lease !== null) await putLease(lease.sessionId, granted.lease);
-        for (const stored of granted.fresh) await addEntry(db, stored);
-        return granted.stored;
+      const { drafts: complete, sealed } = sealAppend(name, lease, after, drafts, clock.now());
+      return write(lease.sessionId, async (tables, now) => {
+        const view = await readView(reader(tables), lease.sessionId, complete);
+        const accepted = judgeAppend(view, now, lease, after, complete, sealed);
+        if (accepted.lease !== null) await tables.put('leases', lease.sessionId, accepted.lease);
+        for (const stored of accepted.fresh) await addEntry(tables, stored);
+        return accepted.stored;
       });
     },
     async appendEphemeral(sessionId, drafts) {
-      const entries = sealEphemeral(NAME, sessionId, drafts, clock.now());
-      return write(sessionId, async () => {
-        for (const entry of judgeEphemeral(await readView(reader, sessionId, entries), entries))
-          await db.run('INSERT INTO ephemeral (id, entry) VALUES (?, ?)', entry.id, JSON.stringify(entry));
+      const entries = sealEphemeral(name, sessionId, drafts, clock.now());
+      return write(sessionId, async (tables) => {
+        for (const entry of judgeEphemeral(await readView(reader(tables), sessionId, entries), entries))
+          await tables.put('ephemeral', entry.id, entry, sessionId);
         return entries;
       });
     },
-    head: (sessionId) => inTransaction(() => reader.headOf(sessionId)),
+    head: (sessionId) => transaction((tables) => reader(tables).headOf(sessionId)),
     async *entries(sessionId, { from = 0 } = {}) {
-      for (let next = Math.max(0, from); ; next += 100) {
-        const page = await inTransaction(() =>
-          db.run('SELECT * FROM entries WHERE session = ? ORDER BY nth LIMIT 100 OFFSET ?', sessionId, next),
-        );
-        for (const row of page) yield read(row);
-        if (page.length < 100) return;
+      for (let next = Math.max(0, from); ; ) {
+        const page = (await transaction((tables) => tables.list('entries', sessionId))).slice(next);
+        if (page.length === 0) return;
+        for (const [, bytes] of page) yield read(bytes);
+        next += page.length;
       }
     },
-    get: (id) => inTransaction(async () => (await reader.find([id]))[0] ?? null),
-    async query(asked) {
-      const checked = checkQuery(NAME, asked);
-      return withTables((tables) =>
-        toQueryPage(
-          NAME,
-          checked,
-          findNewest(tables, checked, (row) => readStoredEntry(NAME, row)),
-        ),
-      );
+    get: (id) => transaction(async (tables) => (await reader(tables).find([id]))[0] ?? null),
+    async query(query) {
+      const checked = checkQuery(name, query);
+      const matches = (await transaction((tables) => allEntries(tables, checked.ephemeral === true)))
+        .filter(({ found }) => matchesQuery(checked, found.entry))
+        .filter(({ position }) => checked.after === null || byNewest(checked.after, position) < 0)
+        .sort((a, b) => byNewest(a.position, b.position));
+      return toQueryPage(name, checked, matches);
     },
-    replyChain: (id) => withTables((tables) => replyChainOf(NAME, id, findIn(tables))),
+    async replyChain(id) {
+      const found = new Map((await transaction(allEntries)).map(({ found }) => [found.entry.id, found]));
+      return replyChainOf(name, id, (each) => found.get(each) ?? null);
+    },
     sessions: () =>
-      withTables(({ chains, sessions, leases }) =>
-        [...chains]
-          .map(([sessionId, chain]) => {
-            const facts = sessions.get(sessionId)!;
-            const [first, last] = [chain[0]!, chain.at(-1)!].map((row) => readStoredEntry(NAME, row).entry);
-            return summariseSession(facts, first!, last!, facts.closed, leases.get(sessionId) ?? null, clock.now());
-          })
-          .reverse()
-          .sort((a, b) => (a.openedAt < b.openedAt ? 1 : a.openedAt > b.openedAt ? -1 : 0)),
-      ),
-    async label(sessionId, { name, archived }) {
-      const known = await db.run('SELECT 1 FROM sessions WHERE id = ?', sessionId);
-      if (known.length === 0) throw storeError(NAME, 'session-not-found', `there is no session ${sessionId}`);
-      if (name !== undefined) await db.run('UPDATE sessions SET name = ? WHERE id = ?', name, sessionId);
-      if (archived !== undefined)
-        await db.run('UPDATE sessions SET archived = ? WHERE id = ?', Number(archived), sessionId);
-    },
+      transaction(async (tables) => {
+        const list = await Promise.all(
+          (await tables.list('sessions')).map(async ([id, session]) => {
+            const entries = (await tables.list('entries', id)).map(([, bytes]) => read(bytes).entry);
+            const lease = await tables.get('leases', id);
+            return summariseSession(session, entries[0]!, entries.at(-1)!, session.closed, lease, clock.now());
+          }),
+        );
+        return list.reverse().sort((a, b) => Date.parse(b.openedAt) - Date.parse(a.openedAt));
+      }),
+    label: (sessionId, label) =>
+      transaction(async (tables) => {
+        const session = await tables.get('sessions', sessionId);
+        if (session === null) throw storeError(name, 'session-not-found', `there is no session ${sessionId}`);
+        const { name: title = session.name, archived = session.archived } = label;
+        await tables.put('sessions', sessionId, { ...session, name: title, archived });
+      }),
     async putBlob(bytes) {
-      const [hash, copy] = [digest('sha256', bytes), new Uint8Array(bytes)];
-      await inTransaction(() => db.run('INSERT OR REPLACE INTO blobs VALUES (?, ?, ?)', hash, copy, clock.now()));
+      const [hash, copy] = [digest('sha256', bytes), Buffer.from(bytes).toString('base64')];
+      await transaction((tables) => tables.put('blobs', hash, { bytes: copy, putAt: clock.now() }));
       return hash;
     },
     getBlob: (hash) =>
-      inTransaction(
-        async () =>
-          ((await db.run('SELECT bytes FROM blobs WHERE hash = ?', hash))[0]?.['bytes'] ?? null) as Uint8Array | null,
-      ),
-    blobReferences: (hash) => withTables((tables) => blobReferences(tables, hash)),
+      transaction(async (tables) => {
+        const blob = await tables.get('blobs', hash);
+        return blob && Uint8Array.from(Buffer.from(blob.bytes, 'base64'));
+      }),
+    blobReferences: (hash) => transaction((tables) => blobReferences(tables, hash)),
     async collectBlobs({ olderThan }) {
-      const before = checkTime(NAME, olderThan);
-      return withTables((tables) => ({ collected: collectBlobs(tables, before) }));
+      const before = checkTime(name, olderThan);
+      return transaction(async (tables) => {
+        let collected = 0;
+        for (const [hash, { putAt }] of await tables.list('blobs')) {
+          const { entries, sessions } = await blobReferences(tables, hash);
+          if (putAt >= before || entries.length > 0 || sessions.length > 0) continue;
+          await tables.delete('blobs', hash);
+          collected += 1;
+        }
+        return { collected };
+      });
     },
-    erase: (what) => withTables((tables) => ({ erased: eraseBodies(NAME, tables, what, clock.now()) })),
-    note: async (note) => void (await inTransaction(() => addNote(note))),
-    notes: ({ limit = -1 } = {}) =>
-      inTransaction(async () =>
-        (await db.run('SELECT note FROM notes ORDER BY nth DESC LIMIT ?', limit)).map(
-          (row) => parse<OperatorNote>(row, 'note')!,
-        ),
+    erase: (what) =>
+      transaction(async (tables) => {
+        const rows = await erasable(tables, what);
+        for (const session of new Set(rows.map(([, bytes]) => read(bytes).entry.sessionId))) {
+          const lease = await tables.get('leases', session);
+          if (lease !== null && lease.until > clock.now()) throw sessionIsWritten(name, session, lease);
+          await tables.delete('folds', session);
+        }
+        const full = rows.filter(([, { body }]) => body !== null);
+        for (const [id, bytes] of full)
+          await tables.put('entries', id, { ...bytes, body: null }, read(bytes).entry.sessionId);
+        if ('ids' in what) return { erased: full.length };
+        const ephemeral = (await tables.list('ephemeral', what.sessionId)).filter(([, { body }]) => body !== null);
+        for (const [id, entry] of ephemeral)
+          await tables.put('ephemeral', id, { ...entry, body: null }, what.sessionId);
+        return { erased: full.length + ephemeral.length };
+      }),
+    note: (note) => transaction((tables) => addNote(tables, note)),
+    notes: ({ limit = Number.POSITIVE_INFINITY } = {}) =>
+      transaction(async (tables) =>
+        (await tables.list('notes'))
+          .map(([, note]) => note)
+          .reverse()
+          .slice(0, limit),
       ),
     close() {
-      closing ??= db.close();
+      closing ??= database.close();
       return closing;
     },
   };
-}
-
-async function addEntry(db: WorkerDatabase, { entry, head, body }: StoredEntry): Promise<void> {
-  const { id, sessionId, prev, hash } = entry;
-  const columns = '(id, session, head, body, prev, hash)';
-  await db.run(`INSERT INTO entries ${columns} VALUES (?, ?, ?, ?, ?, ?)`, id, sessionId, head, body, prev, hash);
-  const { agent, pin } = sessionFacts(entry);
-  if (entry.seq === 0) await db.run('INSERT INTO sessions VALUES (?, ?, ?, 0, NULL, 0)', sessionId, agent, pin);
-  if (eventOf(entry.body) === 'session-closed') await db.run('UPDATE sessions SET closed = 1 WHERE id = ?', sessionId);
-}
-
-async function loadTables(db: WorkerDatabase): Promise<MemoryTables> {
-  const chains: MemoryTables['chains'] = new Map();
-  const byId: MemoryTables['byId'] = new Map();
-  for (const row of await db.run('SELECT * FROM entries ORDER BY nth')) {
-    const session = String(row['session']);
-    const kept = { ...row } as never;
-    byId.set(String(row['id']), kept);
-    chains.set(session, [...(chains.get(session) ?? []), kept]);
-  }
-  const rows = async <T>(sql: string, key: string, value: (row: Row) => T): Promise<Map<string, T>> =>
-    new Map((await db.run(sql)).map((row) => [String(row[key]), value(row)]));
-  return {
-    chains,
-    byId,
-    ephemeral: await rows('SELECT * FROM ephemeral ORDER BY nth', 'id', (row) => {
-      const entry = parse<EphemeralEntry>(row, 'entry')!;
-      return { found: { entry, head: null, body: JSON.stringify(entry.body) }, nth: Number(row['nth']) };
-    }),
-    sessions: await rows('SELECT * FROM sessions', 'id', ({ agent, pin, closed, name, archived }) => ({
-      agent: String(agent),
-      pin: String(pin),
-      closed: closed === 1,
-      name: name === null ? null : String(name),
-      archived: archived === 1,
-    })),
-    leases: await rows('SELECT * FROM leases', 'session', (row) => parse(row, 'lease')!),
-    folds: await rows('SELECT * FROM folds', 'session', (row) => parse(row, 'fold')!),
-    blobs: await rows('SELECT hash, put_at FROM blobs', 'hash', (row) => ({
-      bytes: new Uint8Array(),
-      putAt: Number(row['put_at']),
-    })),
-  };
-}
-
-/** Writes what a rule removed from the tables. */
-async function saveRemovals(db: WorkerDatabase, { byId, ephemeral, folds, blobs }: MemoryTables): Promise<void> {
-  const erased = [...byId].flatMap(([id, { body }]) => (body === null ? [id] : []));
-  await db.run('UPDATE entries SET body = NULL WHERE id IN (SELECT value FROM json_each(?))', JSON.stringify(erased));
-  for (const [id, { found }] of ephemeral)
-    if (found.body === 'null')
-      await db.run('UPDATE ephemeral SET entry = ? WHERE id = ?', JSON.stringify(found.entry), id);
-  const kept = { folds: ['session', folds], blobs: ['hash', blobs] } as const;
-  for (const [table, [key, rows]] of Object.entries(kept))
-    await db.run(
-      `DELETE FROM ${table} WHERE ${key} NOT IN (SELECT value FROM json_each(?))`,
-      JSON.stringify([...rows.keys()]),
-    );
 }

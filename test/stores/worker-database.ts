@@ -1,14 +1,17 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import type { TableName, TextDatabase, TextRow, TextRows } from './asynchronous-store.ts';
 
-export type Row = { readonly [column: string]: string | number | Uint8Array | null };
-type Value = Row[string];
+type Row = { readonly [column: string]: string | number | null };
+type Answer = { readonly rows: readonly Row[]; readonly error?: string };
 
 const SERVER = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('node:sqlite');
-const db = new DatabaseSync(workerData);
+const db = new DatabaseSync(workerData, { timeout: 5000 });
 db.exec('PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY'); // tests need no durability
+db.exec('CREATE TABLE IF NOT EXISTS texts (nth INTEGER PRIMARY KEY, name TEXT, key TEXT, session TEXT, value TEXT, UNIQUE (name, key))');
+db.exec('CREATE INDEX IF NOT EXISTS texts_session ON texts (name, session, nth)');
 parentPort.on('message', ({ nth, sql, values }) => {
   try {
     parentPort.postMessage({ nth, rows: db.prepare(sql).all(...values) });
@@ -18,9 +21,9 @@ parentPort.on('message', ({ nth, sql, values }) => {
 });`;
 
 /** A database behind a thread: like one on another machine, it answers each statement later. */
-export class WorkerDatabase {
+export class WorkerDatabase implements TextDatabase, TextRows {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, (answer: { readonly rows: readonly Row[]; readonly error?: string }) => void>();
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
   #nth = 0;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -32,27 +35,51 @@ export class WorkerDatabase {
     });
   }
 
-  async run(sql: string, ...values: Value[]): Promise<readonly Row[]> {
+  async #run(sql: string, ...values: (string | number)[]): Promise<readonly Row[]> {
     const nth = this.#nth++;
-    const answered = new Promise<{ readonly rows: readonly Row[]; readonly error?: string }>((resolve) =>
-      this.#waiting.set(nth, resolve),
-    );
+    const answered = new Promise<Answer>((resolve) => this.#waiting.set(nth, resolve));
     this.#worker.postMessage({ nth, sql, values });
     const { rows, error } = await answered;
     if (error !== undefined) throw new Error(`${error}: ${sql}`);
     return rows;
   }
 
-  /** Runs one transaction at a time, in the order of the calls; rolls back if `work` throws. */
-  transaction<T>(work: () => Promise<T>): Promise<T> {
+  async get(table: TableName, key: string): Promise<string | null> {
+    const [row] = await this.#run('SELECT value FROM texts WHERE name = ? AND key = ?', table, key);
+    return row === undefined ? null : String(row['value']);
+  }
+
+  async list(table: TableName, session?: string): Promise<readonly TextRow[]> {
+    const rows = await (session === undefined
+      ? this.#run('SELECT key, value FROM texts WHERE name = ? ORDER BY nth', table)
+      : this.#run('SELECT key, value FROM texts WHERE name = ? AND session = ? ORDER BY nth', table, session));
+    return rows.map(({ key, value }) => ({ key: String(key), value: String(value) }));
+  }
+
+  async put(table: TableName, key: string, value: string, session: string): Promise<void> {
+    const add = 'INSERT INTO texts (name, key, session, value) VALUES (?, ?, ?, ?)';
+    await this.#run(
+      `${add} ON CONFLICT DO UPDATE SET session = excluded.session, value = excluded.value`,
+      table,
+      key,
+      session,
+      value,
+    );
+  }
+
+  async delete(table: TableName, key: string): Promise<void> {
+    await this.#run('DELETE FROM texts WHERE name = ? AND key = ?', table, key);
+  }
+
+  transaction<T>(work: (rows: TextRows) => Promise<T>): Promise<T> {
     const done = this.#last.then(async () => {
-      await this.run('BEGIN IMMEDIATE');
+      await this.#run('BEGIN IMMEDIATE');
       try {
-        const result = await work();
-        await this.run('COMMIT');
+        const result = await work(this);
+        await this.#run('COMMIT');
         return result;
       } catch (error) {
-        await this.run('ROLLBACK');
+        await this.#run('ROLLBACK');
         throw error;
       }
     });

@@ -60,7 +60,7 @@ export interface AiSdkSettings {
  */
 export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Promise<AiSdkSettings> {
   const catalogue = await session.allTools();
-  // The prompt of the first step contains the new messages; it replaces these instructions.
+  // Without new messages: the prompt of the first step contains them, and replaces these instructions.
   const firstPrompt = await session.prompt({ messages: false });
   const sessionTools = new Set(catalogue.map(({ name }) => name));
   let failure: { readonly error: unknown } | null = null;

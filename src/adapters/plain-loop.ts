@@ -56,7 +56,7 @@ export interface PlainLoop {
    * out; if the words name an exit, the answer explains how to request the hop. Words alone never move a session.
    */
   hear(text: string): Promise<Heard>;
-  /** Instructions for such an agent: how to write a call. */
+  /** Instructions for agents without tool calls: how to write a call. */
   talkOnly(): Promise<string>;
 }
 

@@ -52,7 +52,7 @@ export async function pinnedOrder(
   return (tool) => names.get(tool) ?? null;
 }
 
-/** The stored pin of a session that a command cannot do without. */
+/** Reads a session's stored pin. @throws CliError `no-pin` if it cannot be read */
 export async function requirePin(store: EvidenceStore, session: SessionSummary): Promise<Pin> {
   const pin = await readPin(store, session);
   if (typeof pin !== 'string') return pin;

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import './check-node.cjs';
 
-// Loaded only after the check: an old Node fails on these files with errors that name no remedy.
+// Loaded only after check-node.cjs has run: an old Node fails on these files with errors that name no remedy.
 const [{ runCli }, { processIo }, { explainSystemError }] = await Promise.all([
   import('./program.ts'),
   import('./io.ts'),

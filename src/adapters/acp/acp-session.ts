@@ -20,7 +20,7 @@ import { acpPlace, innerOptions, MODE_OPTION, PERIPHERAL_OPTION } from './place-
 export interface OpenedSession {
   readonly session: AgentSession;
   readonly mcp: { readonly url: string; readonly headers: HttpHeader[] };
-  /** Calls back after each call of a tool. */
+  /** Registers a function that is called after each call of a tool. */
   readonly onCall: (changed: () => void) => void;
   /** Stops the server and releases the session. */
   readonly close: () => Promise<void>;

@@ -215,7 +215,7 @@ class Bridge {
     const stored = (await this.#options.conversations.list()).filter(
       (conversation) => !cwd || conversation.cwd === cwd,
     );
-    // Without this ability of the inner agent, the conversations have no titles.
+    // If the inner agent cannot list its conversations, they have no titles.
     const listed = this.#innerCan.list
       ? await this.#inner.agent.request('session/list', cwd ? { cwd } : {}).catch(() => ({ sessions: [] }))
       : { sessions: [] };

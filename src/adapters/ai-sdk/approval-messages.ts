@@ -5,7 +5,7 @@ type Part = Exclude<ModelMessage['content'], string>[number];
 const partsOf = (messages: readonly ModelMessage[]): readonly Part[] =>
   messages.flatMap(({ content }): readonly Part[] => (typeof content === 'string' ? [] : content));
 
-/** The requests that the last message answers. Older answers have been used already. */
+/** The approval requests that the last message answers. Answers in earlier messages have been used already. */
 function requestsAnswered(messages: readonly ModelMessage[], approved: boolean) {
   const ids = new Set(
     partsOf(messages.slice(-1)).flatMap((part) =>

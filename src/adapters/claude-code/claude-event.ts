@@ -14,7 +14,7 @@ export interface ClaudeHookEvent {
   readonly fields: Fields;
 }
 
-/** A call of one of the client's tools. */
+/** An event about a call of one of the client's tools. */
 export interface ClaudeToolEvent extends ClaudeHookEvent {
   readonly toolUseId: string;
   readonly tool: string;

@@ -36,8 +36,8 @@ export const recordHookEvent = async (
   host.recordEvent(record, { name, at: new Date().toISOString(), toolUseId: event.toolUseId }, notes);
 
 /**
- * Appends the agent's new messages to its transcript. They come from Claude Code's transcript file, after the offset
- * that was read last; the event carries the last message.
+ * Appends the agent's new messages to its transcript. They come from Claude Code's transcript file, after the last
+ * offset that was read, and from the event, which carries the last message.
  *
  * @returns the notes to store
  */

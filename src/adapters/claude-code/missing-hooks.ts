@@ -68,7 +68,7 @@ function openCalls(
 /**
  * Adds a warning for the operator to the notes of the conversation's record.
  *
- * @param unshown show it to the user with the next reply that can carry a message
+ * @param unshown true to show the warning to the user with the next reply that can carry a message
  */
 export function addWarning({ notes }: ConversationRecord, text: string, unshown: boolean): ConversationRecord['notes'] {
   const earlier = Array.isArray(notes['silent']) ? notes['silent'] : [];

@@ -51,7 +51,7 @@ interface Decided {
   readonly items: readonly Item[];
 }
 
-/** Allows a call that hopgate runs without a question of Claude Code: hopgate itself asks a person if necessary. */
+/** Keeps Claude Code from asking about a call that hopgate runs: hopgate itself asks a person if necessary. */
 const WITHOUT_QUESTION = { decision: 'allow' } as const;
 
 const allow = (items: readonly Item[], instead: Omit<Extract<HookReply, { kind: 'allow' }>, 'kind'> = {}): Decided => ({
@@ -115,7 +115,7 @@ async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction)
   }
 }
 
-/** Records a sub-agent that starts in another peripheral. null if the client may start it; otherwise the refusal. */
+/** Records the start of a sub-agent in another peripheral. Returns the refusal; null if the client may start it. */
 async function startSubAgent(at: HookCall<ClaudeToolEvent>): Promise<Decided | null> {
   const { host, record, event } = at;
   const { input, tool } = event;
@@ -161,8 +161,8 @@ async function decideNative(at: HookCall<ClaudeToolEvent>, { tool, args }: Call)
 
 /**
  * Replaces a shell command by one that runs it in the sandbox. The agent's own text follows after an `exit`, so no
- * shell runs it. Claude Code judges every command of a text: the user's rules and permission mode still apply to the
- * agent's command. The user reads it in the permission question.
+ * shell runs it. Claude Code nevertheless applies the user's rules and permission mode to it, and shows it in the
+ * permission question.
  */
 async function decideShell(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
   const { host, record, event } = at;
@@ -265,7 +265,7 @@ async function refuseUnmapped(at: HookCall<ClaudeToolEvent>, why: string | null)
 async function dryRun({ host, record }: HookCall, call: Call): Promise<Refused | null> {
   const decided = await host.withSession(record, async (session) => {
     if (session.why(call) === null) return null;
-    const judged = await session.admit(call); // refused like the dry run, but recorded
+    const judged = await session.admit(call); // refused for the same reason, and recorded
     return judged.ok ? null : judged;
   });
   if (decided) return decided;

@@ -10,7 +10,7 @@ type AfterTool = Extract<CodexHookEvent, { hook_event_name: 'PostToolUse' }>;
 /** Length to which Codex's text about a call is cut, in characters. */
 const MAX_TEXT = 2000;
 
-/** Records the result of an allowed call. Returns the text about its findings for the model, or null. */
+/** Records the result of an allowed call. Returns the text for the model about its findings; null if there are none. */
 export async function afterTool(
   { tool_use_id, tool_response }: AfterTool,
   host: HookContext,

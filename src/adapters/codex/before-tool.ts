@@ -159,7 +159,9 @@ async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): 
   );
 }
 
-/** Decides a call without running it, by this session's gate and then the parent's. Records a refusal here. */
+/**
+ * Decides a call without running it, by this session's gate and then the parent's. Records a refusal in this session.
+ */
 async function dryRun({ host, record }: ToolEventContext, { tool, args }: HopgateToolCall): Promise<Refused | null> {
   const call = { tool, args };
   const own = await host.withSession(record, async (session) =>

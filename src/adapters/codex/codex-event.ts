@@ -42,7 +42,7 @@ export function readCodexEvent(event: unknown): CodexHookEvent {
   throw new Error(`Codex sent an event that hopgate does not know: ${z.prettifyError(read.error)}`);
 }
 
-/** The conversation of an event, in the repository of the environment, or else that of Codex's working folder. */
+/** The conversation of an event. Its repository is that of HOPGATE_ROOT, or else that of Codex's working folder. */
 export function conversationOf({ session_id, agent_id, cwd }: CodexHookEvent, env: Env): Conversation {
   const named = env['HOPGATE_ROOT'];
   const root = named ? realpathSync(named) : repositoryOf(realpathSync(cwd));

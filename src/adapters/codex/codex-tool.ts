@@ -1,7 +1,7 @@
 import { clientTool } from '../core/calls/client-tools.ts';
 import type { CodexToolName } from './codex-texts.ts';
 
-/** Namespaces that Codex's hooks prefix, without a separator, to names of tools for the newer models. */
+/** Namespaces that Codex's hooks put, without a separator, before the names of tools for newer models. */
 const NAMESPACES = /^(?:functions|collaboration|clock|multi_agent_v1)(?:\.|__|\/)?/;
 
 /** Codex's own tools, for the newer models, that only wait or ask the person. */

@@ -135,8 +135,8 @@ export function hookOverrides(hooks: CodexHooks): readonly Override[] {
 }
 
 /**
- * Marks hooks as trusted: Codex runs a hook only if its state contains the hash of the hook. It also enables them:
- * a profile (`codex --profile`) may disable them, and Codex merges its states with these.
+ * Marks hooks as trusted: Codex runs a hook only if its state contains the hash of the hook. Also enables the
+ * hooks, because a profile (`codex --profile`) may have disabled them.
  *
  * @param off keys of the hooks to disable
  */

@@ -36,7 +36,7 @@ export interface Constraints {
   readonly tools: readonly ToolConstraint[];
   readonly scope: { readonly name: string } & ScopeWords;
   readonly forbidden: {
-    /** Tools of the spec set that are not here. */
+    /** Tools of the spec set that the peripheral lacks. */
     readonly tools: readonly string[];
     /** In English, for a prompt. */
     readonly rules: readonly string[];

@@ -36,7 +36,7 @@ export interface HookContext {
   readonly server: string;
   /** The record of a conversation. The first call opens its session (a sub-agent's in its parent's envelope). */
   conversation(conversation: Conversation): Promise<ConversationRecord>;
-  /** Records an event and changes the notes. */
+  /** Adds an event to the record, and replaces the notes if they are passed. Returns the new record. */
   recordEvent(
     record: ConversationRecord,
     event: ConversationRecord['events'][number],

@@ -42,7 +42,7 @@ const NO_COMMIT = /Author identity unknown|unable to auto-detect email address|g
 /** Git found no branch to push, such as one that was not kept. */
 const NO_BRANCH = /src refspec \S+ does not match any/;
 
-/** Advice by place: git's folder is read-only outside of edit, and in a linked work tree or submodule also in edit. */
+/** Advice if git's folder is read-only: outside of edit, and in a linked work tree or submodule also in edit. */
 function gitAdvice(session: Session): string {
   const restore = 'the content of a file at a commit is printed by: git show HEAD:PATH';
   const commit = wayToGit(session, 'commit', '; commits and branches are made with bash-git: ');
@@ -50,7 +50,7 @@ function gitAdvice(session: Session): string {
   return `hopgate: git's own folder is read-only for this command in ${here}; ${restore}${commit}`;
 }
 
-/** The path of exits to a peripheral in which bash-git does this; empty if there is none. */
+/** The text, followed by the path to a peripheral in which bash-git runs `sub`; empty if there is no path. */
 function wayToGit(session: Session, sub: string, text: string): string {
   const { way } = session.why({ tool: 'bash-git', args: { sub } }) ?? {};
   return way && way.length > 0 ? `${text}${describeWay(way)}` : '';

@@ -83,8 +83,7 @@ export function answerResources(server: Server, { session, reading }: McpOptions
     return {};
   });
   return (uri) => {
-    // Since the protocol of 2026-07-28 a client subscribes at the entry point, which only forwards requested
-    // notifications.
+    // Since the protocol of 2026-07-28 the SDK keeps the subscriptions, and forwards only requested notifications.
     const modern = server.getNegotiatedProtocolVersion()?.startsWith('2026') ?? false;
     if (modern || subscribed.has(uri))
       void server.sendResourceUpdated({ uri }).catch((error) => server.onerror?.(error));

@@ -18,7 +18,7 @@ export class LongAnswers {
     this.#bytes = bytes;
   }
 
-  /** The definition of `status` for a client whose model may request a part; any other tool unchanged. */
+  /** Adds the parameter `part` to the tool `status`, if long answers are divided. Other tools stay unchanged. */
   offer(tool: AgentTool): AgentTool {
     if (tool.name !== 'status' || this.#bytes === Number.POSITIVE_INFINITY) return tool;
     const part = { type: 'string', description: 'A further part of a long answer, by the name given there.' };
@@ -39,7 +39,7 @@ export class LongAnswers {
     return text + remark(id, Number(number), parts.length);
   }
 
-  /** The answer's text, or its first part; null if the whole text fits. New messages come with the first part. */
+  /** The first part of an answer that is too long, with the new messages; null if the whole text fits. */
   firstPart({ text, messages = [] }: AgentAnswer): string | null {
     if (Buffer.byteLength(text) <= this.#bytes) return null;
     const news = messages.length === 0 ? '' : `\n${messagesText(messages)}`;

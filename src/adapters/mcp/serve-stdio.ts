@@ -55,10 +55,10 @@ export function serveOverTransport(host: McpHost, transport: Transport): { close
 
 /** Maximum size of a message, in bytes. The SDK ends the connection at a larger one. */
 const MAX_MESSAGE = 10 * 2 ** 20;
-/** How much of each end of a larger message is searched for its id, in bytes. */
+/** Number of bytes at each end of a larger message that are searched for its id. */
 const SEARCHED_BYTES = 1024;
 
-/** Passes on the lines of a client, but none that is too large; the others are counted and dropped. */
+/** Passes on the lines of a client. A line that is too large is dropped and reported. */
 class LimitedLines extends Transform {
   readonly #onTooLarge: (size: number, id: RequestId | null) => void;
   #parts: Buffer[] = [];

@@ -11,7 +11,7 @@ export const approveOption = (): Option =>
     'give these approvals: destinations (deploy), modes (execute), tools whose calls need one, or all; separated by commas or spaces',
   ).argParser((word: string, before: readonly string[] = []) => [...before, ...approvedNames(word)]);
 
-/** The names in one word: `execute,deploy`. */
+/** Splits the names in one word, such as `execute,deploy`. */
 export const approvedNames = (word: string): readonly string[] =>
   word
     .split(',')

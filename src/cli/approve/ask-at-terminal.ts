@@ -4,7 +4,7 @@ import { parseTypedAnswer } from '../../operator/grant-terms.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, paint, print } from '../io.ts';
 
-/** An answer at the terminal; `problem` if it is a yes with words that are not understood. */
+/** An answer at the terminal; `problem` if unknown words follow a yes. */
 export type TypedAnswer = ReturnType<typeof parseTypedAnswer>;
 
 /** Asks a person. `y` or `yes` approves, and words after it make a grant; null keeps the request pending. */

@@ -35,7 +35,7 @@ export function notifyOperator(io: Io, { pending }: PendingItem, command: string
 /** Interval between checks for new requests, in milliseconds. */
 const POLL_MS = 500;
 
-/** Notifies of each new request until the returned function is called. */
+/** Notifies the operator of each new request until the returned function is called. */
 export function notifyOfNew(io: Io, items: () => readonly PendingItem[], command: string): () => void {
   const notified = new Set(items().map(({ pending }) => pending.request.hash));
   const timer = setInterval(() => {

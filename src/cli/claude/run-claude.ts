@@ -80,7 +80,7 @@ async function inSession<T>(io: Io, root: string, sessionId: string, read: (sess
   }
 }
 
-/** Command-line settings that override every settings file of an agent or a cloned repository. */
+/** Settings that keep hooks on. On the command line they override all settings files, also a cloned repository's. */
 const KEEPS_HOOKS_ON = { disableAllHooks: false, disableSkillShellExecution: true };
 
 /** Parses the user's own `--settings`: JSON, or the path of a JSON file. */

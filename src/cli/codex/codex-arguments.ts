@@ -56,8 +56,8 @@ export const launchArguments = ({
   ]);
 
 /**
- * The trust in hopgate's hooks, as Codex computes it. It depends on no session, so the caller asks for it while it
- * opens one: Codex takes several hundred milliseconds to answer.
+ * The trust in hopgate's hooks, as Codex computes it. It depends on no session, so the caller can ask for it while it
+ * opens the session: Codex takes several hundred milliseconds to answer.
  *
  * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
  */

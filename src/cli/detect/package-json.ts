@@ -44,7 +44,7 @@ export function managerNameOf(tree: DiskTree): keyof typeof MANAGERS {
 
 const managerOf = (tree: DiskTree): Manager => MANAGERS[managerNameOf(tree)];
 
-/** Prefers `npm test`, which means `npm run test`. `bun test` is not the same as `bun run test`. */
+/** The command that runs a script: `npm test` for npm's `test`. `bun test` would not be the same as `bun run test`. */
 const runScript = (manager: Manager, script: string, args: readonly string[] = []): readonly string[] => {
   const base = script === 'test' && manager === MANAGERS.npm ? ['npm', 'test'] : [...manager.run, script];
   return args.length === 0 ? base : [...base, ...manager.separator, ...args];

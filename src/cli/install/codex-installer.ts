@@ -65,7 +65,7 @@ async function planUninstall(target: InstallTarget): Promise<InstallPlan> {
   return { changes, notes, keep: keptFolder(target) };
 }
 
-/** The changes that remove hopgate's additions, also from files that were changed since. */
+/** The changes that remove hopgate's additions, also from files that were changed after the installation. */
 function partsRemoved(target: InstallTarget): readonly FileChange[] {
   const { folder, home } = foldersOf(target);
   const hooksFile = join(folder, 'hooks.json');

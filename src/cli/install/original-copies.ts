@@ -30,8 +30,8 @@ export function originalCopies({ io }: InstallTarget, folder: string): OriginalC
 }
 
 /**
- * The change that stores copies for an installation. A file that was changed since the last one, or that contained
- * hopgate's parts before the first one, gets no copy.
+ * The change that stores copies for an installation. A file gets no copy if it was changed since the last
+ * installation, or if it contained hopgate's parts before the first installation.
  *
  * @param isPlain true if a file, by its path, contains nothing that hopgate wrote
  */

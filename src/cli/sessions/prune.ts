@@ -15,7 +15,7 @@ export interface PruneOptions {
   readonly yes?: boolean;
 }
 
-/** Erases the content of sessions after a person has seen which ones, and archives them. */
+/** Shows a person the sessions to erase, then erases their content and archives them. */
 export async function prune(io: Io, ids: readonly string[], options: PruneOptions): Promise<void> {
   const root = rootOf(io, options);
   const before = Date.now() - (options.olderThan === undefined ? 0 : ageOf(options.olderThan));

@@ -15,7 +15,7 @@ const renumberItems = (items: readonly TranscriptItem[]): Transcript => ({
   problems: [],
 });
 
-/** For each demand, a transcript that breaks it. */
+/** One fault for each of the demands P-1 to P-6. */
 export const FAULTS: readonly Fault[] = [
   {
     breaks: 'P-1',

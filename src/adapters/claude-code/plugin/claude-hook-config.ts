@@ -15,7 +15,7 @@ const EVENTS = [
 ] as const;
 type ClaudeEvent = (typeof EVENTS)[number];
 
-/** Events at which an error must not block: the agent would never stop. */
+/** Events at the end of a turn or a session. An error must not block them, because the agent would never stop. */
 const ENDINGS: ReadonlySet<ClaudeEvent> = new Set(['SubagentStop', 'Stop', 'SessionEnd']);
 
 /** Seconds after which the client aborts a hook. hopgate's hook answers earlier. */

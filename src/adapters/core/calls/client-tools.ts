@@ -12,7 +12,7 @@ export type ClientTool =
       readonly fixed?: { readonly [argument: string]: string };
       readonly how: 'native' | 'contained';
     }
-  /** A command line or a list of words, in the first of these arguments; `folder` names the working folder's. */
+  /** A shell. The first existing argument of `command` is a command line or a list of words; `folder` is a folder. */
   | { readonly kind: 'shell'; readonly command: readonly string[]; readonly folder: string | null }
   | { readonly kind: 'multi-edit' }
   /** A cell of a notebook: the client can edit the file, hopgate's tools cannot. */

@@ -102,7 +102,7 @@ function updatedFile(path: string, body: readonly string[]): PatchFile | PatchPr
       hunk.lines++;
     } else return { index, why: 'a line of a change has " ", "+" or "-" in front' };
   }
-  // Each further `@@` line narrows down the same location.
+  // Several `@@` lines in a row name one location.
   const whole = hunks.filter(({ lines }) => lines > 0);
   if (hunks.at(-1)?.lines === 0) return { index: body.length - 1, why: 'nothing follows the last "@@"' };
   if (whole.length === 0 && moveTo === null) return { index: 0, why: 'it changes nothing' };

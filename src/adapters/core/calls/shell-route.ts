@@ -14,9 +14,9 @@ interface CommandTool {
 }
 
 /**
- * Reads from its parameters' roles how a tool takes commands: one `command` parameter takes a command line; two take
- * the sub-command and the arguments of the one program that the id ends with (`bash-git` runs git). null if it takes no
- * command, or requires more than a command, or runs it in the background.
+ * Derives from the roles of its parameters how a tool takes commands: one `command` parameter takes a command line; two
+ * take the sub-command and the arguments of the one program that the id ends with (`bash-git` runs git). null if it
+ * takes no command, or requires more than a command, or runs it in the background.
  */
 function commandTool(tool: ToolSpec): CommandTool | null {
   if (tool.id === BACKGROUND_TOOL) return null;
@@ -26,7 +26,7 @@ function commandTool(tool: ToolSpec): CommandTool | null {
   return { tool, line: line.name, program: rest ? { name, rest: rest.name } : null };
 }
 
-/** hopgate's tools that run only commands from hopgate.yaml; the last choice for any other command. */
+/** The tools that run only commands from hopgate.yaml: each function returns the argument for a command, or null. */
 const CONFIGURED: { readonly [tool: string]: (config: ProjectConfig, command: string) => string | null } = {
   'bash-test': ({ test }, command) => (test.some(({ run }) => isRunOf(run, command)) ? command : null),
   install: ({ install = [] }, command) => (install.some(({ run }) => isRunOf(run, command)) ? command : null),

@@ -163,7 +163,7 @@ function editOfFile(
   const [first] = edits;
   const joined = (name: string) => edits.map(({ args }) => String(args[name])).join('\n');
   const args = edits.length === 1 && first ? first.args : { ...path, old: joined('old'), new: joined('new') };
-  // hopgate's tool edit needs the old text.
+  // The tool `edit` of hopgate needs the old text.
   const hasOldTexts = edits.length > 0 && edits.every(({ args }) => args['old'] !== '');
   return { tool: 'edit', args, how: 'native', extra, byOurs: hasOldTexts ? edits : null };
 }

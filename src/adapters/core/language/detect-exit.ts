@@ -123,7 +123,7 @@ const OF_OTHERS =
 /** Words after the match that put it under a condition or withdraw it. */
 const TAKEN_BACK =
   /^[^.!]*?(?:\b(?:if|once(?= \w)|unless|until|when|as soon as|provided|assuming|after)\b|^ would\b|\blast (?:week|month|year|night|time)\b|\bago\b|\b(?:is|are|was|were|would be) (?:not|n't|wrong|false|premature|too early|unlikely|the (?:wrong|goal|plan|question))|\bisn't\b|, (?:or )?not\b|\bnot yet\b|\bnot?$|\beventually\b|\blater\b|\btomorrow\b|\bsoon\b)/i;
-/** "to hop" counts as a hop in a sentence that states an intention. */
+/** Words before a hop that state an intention, such as "I want to"; such a sentence counts as a hop. */
 const WANTS =
   /\b(?:want|going|like|need|have|ready|decided?|time|about|plan|ought|choose|chose|propose|request|ask|asking|like) to$/i;
 
@@ -154,7 +154,7 @@ const ONLY_THERE = /^[^.!,]*\b(?:only|except|apart from|but not|alone)\b/i;
 const isPartial = (text: string, from: number, to: number): boolean =>
   PARTIAL.test(text.slice(lastBreak(text.slice(0, from)), to)) || ONLY_THERE.test(text.slice(to));
 
-/** The start of the clause that ends here. */
+/** The index at which the last clause of a text starts. */
 function lastBreak(before: string): number {
   const breaks = [
     ...before.matchAll(

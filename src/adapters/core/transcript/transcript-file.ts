@@ -93,7 +93,7 @@ function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boole
     : { items: lines + 1, bytes: size, isCut: true };
 }
 
-/** Locks the file for one writer. If the wait is over, the writer continues; a repeated number shows the conflict. */
+/** Locks the file for one writer. After the wait it writes without the lock; a repeated number shows the conflict. */
 function lock(file: string): () => void {
   for (const until = Date.now() + LOCK_WAIT_MS; ; pause()) {
     try {

@@ -77,7 +77,7 @@ export class McpTasks {
     return task;
   }
 
-  /** A task; null if there is none by this id, or it is forgotten. */
+  /** The task with this id; null if there is none, or if it was dropped. */
   async find(id: string): Promise<McpTask | null> {
     this.#forget();
     return this.#running.get(id)?.task ?? this.#storedTask(id);
@@ -91,7 +91,7 @@ export class McpTasks {
 
   /**
    * Ends the wait of a task and returns the task at its end, which is not `cancelled` if the answer came first. The
-   * recipient goes on, and a late answer arrives as a message.
+   * recipient continues its work, and a late answer arrives as a message.
    */
   async cancel(id: string): Promise<McpTask | null> {
     const running = this.#running.get(id);

@@ -130,7 +130,7 @@ function continueIfAnswered(io: Io, error: unknown): void {
 const itemsOf = (io: Io, { root, allRoots }: Options): readonly PendingItem[] =>
   allRoots ? pendingEverywhere(io) : pendingOfRoot(io, root ?? '.');
 
-/** The number of requests in other repositories than the listed one. */
+/** The number of requests in all repositories except the listed one. */
 const othersOf = (io: Io, options: Options): number =>
   options.allRoots || options.root !== undefined ? 0 : pendingEverywhere(io).length - itemsOf(io, options).length;
 
@@ -140,7 +140,7 @@ async function show(io: Io, { pending: { request, root } }: PendingItem): Promis
   await showRequest(io, request, root);
 }
 
-/** Returns the verdict; null if the request was left pending. */
+/** Shows a request, asks the person, and records the answer. Returns the verdict; null if it stays pending. */
 async function askAndAnswer(io: Io, item: PendingItem, options: Options): Promise<TypedAnswer['verdict'] | null> {
   tokenFor(io, item, options); // checked before the person reads the request
   await show(io, item);

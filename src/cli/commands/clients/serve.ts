@@ -143,7 +143,7 @@ function cannotListen(error: unknown, { port, socket }: Options): never {
 /** The address of the running HTTP server of this user; null if there is none. */
 export const servedAt = async (io: Io): Promise<string | null> => (await askStatus(io))?.httpAddress ?? null;
 
-/** Asks a running server for a code with the operator's token. */
+/** Asks a running server for a one-use login code, with the operator's token. */
 async function askCode(io: Io, address: string): Promise<string> {
   const { readToken } = await import('../../../operator/operator-token.ts');
   const { roleTokenFile } = await import('../../../server/access/tokens.ts');

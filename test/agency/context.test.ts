@@ -1,8 +1,8 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { serveWorld } from '../server/kit.ts';
-import { agencyWith, countingAgent, nodeWith } from './kit.ts';
+import { serveWorld } from '../server/serve-world.ts';
+import { agencyWith, countingAgent, nodeWith } from './agency-nodes.ts';
 
 const PERIPHERALS = `review:
   entry: Review the work.

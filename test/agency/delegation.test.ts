@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { acceptConfig } from '../../src/project/trust.ts';
-import { serveWorld } from '../server/kit.ts';
-import { agencyWith, countingAgent } from './kit.ts';
+import { serveWorld } from '../server/serve-world.ts';
+import { agencyWith, countingAgent } from './agency-nodes.ts';
 
 const agencyPeripheral = (id: string, more = '') =>
   `${id}:\n  entry: Work.\n  inputs: []\n  prompt-template: Work.\n  response: { type: text }\n${more}`;

@@ -11,7 +11,7 @@ import { codexDriver } from '../../src/agency/drivers/codex-driver.ts';
 import { httpDriver } from '../../src/agency/drivers/http-driver.ts';
 import { scriptedDriver } from '../../src/agency/drivers/scripted-driver.ts';
 import { type AgentDouble, describeAgencyDriver } from '../contracts/agency-driver.ts';
-import { folder } from './kit.ts';
+import { folder } from './agency-nodes.ts';
 
 const never = (signal: AbortSignal | undefined): Promise<never> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { isDeep } from '../depth.ts';
-import { folder, PAR_PARTICIPANT, run } from './kit.ts';
+import { folder, PAR_PARTICIPANT, run } from './agency-nodes.ts';
 import type { Calls } from './machine.ts';
 
 /** Each machine is a network namespace; a pair of virtual interfaces joins them. */
@@ -152,7 +152,7 @@ export function machine(name: Name) {
         id: opened.session,
         step: (tool: string, args: object) => send('step', { tool, args }),
         hop: (to: string, exit: string) => send('hop', { to, exit, reason: 'it is done' }),
-        /** Rings once the other machine is known here. */
+        /** Sends a bell once this machine knows the other one. */
         ring: async (body: object): Promise<{ readonly id: string }> => {
           for (let tries = 0; ; tries++) {
             const rung = (await this.call('post', `${at()}/bell`, opened.token, `${agent}-${tries}`, body)) as {

@@ -13,8 +13,8 @@ import { openRunJournal } from '../../src/agency/run-journal.ts';
 import type { RunReply } from '../../src/agency/run-reply.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
 import { isDeep } from '../depth.ts';
-import { serveWorld, until } from '../server/kit.ts';
-import { agencyWith, breakingWire, countingAgent, folder, nodeWith, run, served } from './kit.ts';
+import { serveWorld, until } from '../server/serve-world.ts';
+import { agencyWith, breakingWire, countingAgent, folder, nodeWith, run, served } from './agency-nodes.ts';
 
 const alone = (key: string) => ({ key, budgetMs: null, via: [] });
 const bare = (reply: RunReply) => JSON.stringify({ ...reply, meta: { ...reply.meta, 'duration-ms': 0 } });

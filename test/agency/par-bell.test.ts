@@ -9,8 +9,8 @@ import { contribute, contributionsOf } from '../../src/agency/par/review-documen
 import { joinDocument, runParticipants } from '../../src/agency/par/run-participants.ts';
 import { type DocumentServer, serveDocument } from '../../src/agency/par/serve-document.ts';
 import { depth } from '../depth.ts';
-import { serveWorld, until } from '../server/kit.ts';
-import { breakingWire, countingAgent, folder, nodeWith, PAR_PARTICIPANT } from './kit.ts';
+import { serveWorld, until } from '../server/serve-world.ts';
+import { breakingWire, countingAgent, folder, nodeWith, PAR_PARTICIPANT } from './agency-nodes.ts';
 
 const TOKEN = 'secret';
 async function served(file = join(folder(), 'par.db'), port: number | null = null): Promise<DocumentServer> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { acceptConfig } from '../../src/project/trust.ts';
-import { INPUTS } from './kit.ts';
+import { INPUTS } from './agency-nodes.ts';
 import { ADDRESS, canMakeMachines, counting, joinMachines, machine } from './machines.ts';
 
 /** `HOPGATE_EVERY_BYTE=1` cuts at every byte; the deep run at every 25th, because each cut is a step of a session. */
@@ -30,7 +30,7 @@ context: { response: { take: from-lead } }
 `,
 };
 
-/** Machine b has a session in lead; its agent x runs on machine a, behind a wire that breaks. */
+/** Machine b has a session in the peripheral `lead`. Agent x runs on machine a, behind a wire that breaks. */
 async function machines(work: number | 'held' = 0) {
   joinMachines();
   const [a, b] = [machine('a'), machine('b')];

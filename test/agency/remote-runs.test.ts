@@ -8,8 +8,8 @@ import { openNode } from '../../src/agency/open-node.ts';
 import { openRunJournal, type RunJournal } from '../../src/agency/run-journal.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
 import { nodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
-import { until } from '../server/kit.ts';
-import { agencyWith, breakingWire, countingAgent, folder, nodeWith, run, served } from './kit.ts';
+import { until } from '../server/serve-world.ts';
+import { agencyWith, breakingWire, countingAgent, folder, nodeWith, run, served } from './agency-nodes.ts';
 
 const passage = (key: string, budgetMs: number | null = null) => ({ key, budgetMs, via: [] });
 const httpAgent = (url: string) => `x: { location: local, driver: http, url: "${url}", honours: [fs, shell, http] }`;

@@ -11,8 +11,8 @@ import type { Session } from '../../src/session/session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { until } from '../server/kit.ts';
-import { countingAgent, folder, nodeWith, served } from './kit.ts';
+import { until } from '../server/serve-world.ts';
+import { countingAgent, folder, nodeWith, served } from './agency-nodes.ts';
 
 const NAMES = ['review', 'fixer', 'lent', 'other', 'as-json'];
 const PERIPHERALS = NAMES.map(

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { promptOf } from '../../src/agency/run-request.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
 import type { SpecError } from '../../src/spec/check/issues.ts';
-import { agencyWith, INPUTS, run } from './kit.ts';
+import { agencyWith, INPUTS, run } from './agency-nodes.ts';
 
 const par = () => loadAgency(agencyWith('{}')).peripherals['par-participant']!;
 const issuesOf = (peripherals: string, agents = '{}'): readonly string[] => {

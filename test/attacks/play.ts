@@ -63,8 +63,7 @@ export async function play(cases: readonly Case[], broken?: ToolBackend): Promis
 }
 
 /**
- * Each case is a call of its own, of files that no session has changed: what of them may ship is tried in
- * what-ships.test.ts.
+ * Each case calls a tool with files that no session has changed; what-ships.test.ts tests which files may ship.
  */
 const withoutRelease = ({ tree: _, ...backend }: ToolBackend): ToolBackend => ({
   ...backend,

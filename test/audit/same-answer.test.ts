@@ -382,7 +382,7 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
     };
     const real = await session.step(call, { approver: approves ? yes : null });
     const code = real.ok ? 'allow' : real.denial.code;
-    // The other answers are those before anybody approved.
+    // The other judges answer without the approval.
     const answer = real.ok && real.evidence.some(({ tags }) => tags.includes('approval')) ? 'approval-required' : code;
     const setup = { call, config, here: specs.peripherals['explore'], tool: specs.tools[call.tool] };
     expect({ ...answersNow, setup }).toEqual({ why: answer, audit: answer, explain: answer, setup });

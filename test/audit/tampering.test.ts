@@ -16,7 +16,7 @@ const log: readonly StoredBytes[] = sealDrafts(EMPTY_CHAIN, conversation('s-1', 
   prev: entry.prev,
   hash: entry.hash,
 }));
-/** One entry in so many has its bits flipped. */
+/** Every how many entries the test flips the bits of one. */
 const EVERY = depth(10, 1);
 const headAt = (index: number): ChainHead => (index < 0 ? EMPTY_CHAIN : { seq: index, hash: log[index]!.hash });
 

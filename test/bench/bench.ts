@@ -15,7 +15,7 @@ interface Row {
   readonly against: string;
   /** Maximum cost of one, in multiples of the base. */
   readonly target?: number;
-  /** One pair a round. */
+  /** One pair for each round. */
   readonly rounds: readonly {
     readonly rate: number;
     readonly base: number;

@@ -116,7 +116,7 @@ export async function hooksBench() {
       const each = (ways: readonly Way[]) =>
         Array.from({ length: count }, () => Object.fromEntries(ways.map((way) => [way, measure(way, times)])));
       const asked = each(ASKING);
-      // The others need the session, which the daemon holds.
+      // The ways without the daemon need the session, which the daemon holds.
       await ended(daemon);
       const others = each(WAYS.filter((way) => !ASKING.includes(way)));
       return others.map((round, i) => ({ ...asked[i], ...round }) as HookRound);

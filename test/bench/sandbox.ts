@@ -79,7 +79,7 @@ export async function sandboxBench(): Promise<SandboxBench | null> {
   };
 }
 
-/** Each kind in turn, so that a busy machine slows both. */
+/** Runs both kinds in turn, so that a busy machine slows both. */
 export async function pairsOf({ sandboxed, byHand }: Way, pairs: number): Promise<Pair[]> {
   const measured: Pair[] = [];
   for (let pair = -3; pair < pairs; pair++) {

@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAlive } from '../../src/base/process.ts';
 import { evidenceFile } from '../../src/project/state-dir.ts';
 import { nodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
-import { agencyWith, countingAgent, folder, INPUTS } from '../agency/kit.ts';
-import { until } from '../server/kit.ts';
+import { agencyWith, countingAgent, folder, INPUTS } from '../agency/agency-nodes.ts';
+import { until } from '../server/serve-world.ts';
 import { machine } from './run.ts';
 
 const TALK = 'talk:\n  entry: Answer.\n  inputs: [what]\n  prompt-template: "{{what}}"\n  response: { type: text }\n';

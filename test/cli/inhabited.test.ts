@@ -28,7 +28,7 @@ async function inhabited(on: Machine) {
   return { id: session.id, file };
 }
 
-/** The same, driven from outside. */
+/** A session with the same calls by a program from outside. */
 async function driven(on: Machine) {
   const { session, file } = await open(on);
   await session.setMode({ to: 'diagnose' });

@@ -7,7 +7,7 @@ import { createProgram } from '../../src/cli/program.ts';
 import { machine, spawnCli } from './run.ts';
 
 const program = await createProgram(processIo());
-/** Those that help lists; what client programs call by themselves is hidden. */
+/** The commands that the help lists; those that only client programs call are hidden. */
 const COMMANDS = program
   .createHelp()
   .visibleCommands(program)

@@ -39,7 +39,7 @@ export interface Ran {
   readonly code: number;
   readonly out: string;
   readonly err: string;
-  /** Both, as a terminal shows them. */
+  /** Standard output and standard error, as a terminal shows them. */
   readonly all: string;
 }
 

@@ -39,7 +39,7 @@ function asClaude({ action }: ScenarioStep): Step {
   return action.verb === 'step' ? asTool(action) : { text: '' };
 }
 
-/** As {@link asClaude}, by an agent that says what it does. */
+/** As {@link asClaude}, with a sentence of the agent before each step. */
 const aloud = (step: ScenarioStep): Step => {
   const { verb } = step.action;
   return { text: `I go on in my peripheral: I ${verb === 'step' ? 'use a tool' : verb}.`, ...asClaude(step) };

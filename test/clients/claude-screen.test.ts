@@ -50,13 +50,13 @@ describe.skipIf(!CLAUDE_BIN || !hasTmux)('Claude Code on a terminal', () => {
     await screen.shows(/after-ahead/);
     await screen.type('four');
     await screen.shows(/Do you want to (?:create|make)/);
-    await screen.press('Escape'); // no
+    await screen.press('Escape'); // the person's No
     await screen.press('C-u');
     await screen.type('five');
     await screen.shows(/after-no/);
     await screen.type('six');
     await screen.shows(/Do you want to proceed/);
-    await screen.press('Escape'); // no
+    await screen.press('Escape'); // the person's No
     await screen.press('C-u');
     await screen.type('seven');
     await screen.shows(/after-ask/);

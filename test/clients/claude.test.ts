@@ -388,7 +388,7 @@ describe.skipIf(!CLAUDE_BIN)('a sub-agent of Claude Code', () => {
     expect(await world.evidence(child)).toEqual(
       expect.arrayContaining(['step read ok, read src/a.js', 'denial tool-not-allowed', 'session-closed']),
     );
-    // Its calls over its parent's connection are its own as well.
+    // The sub-agent's calls over its parent's connection belong to the sub-agent's session.
     expect((await world.evidence(child)).join('; ')).toContain('step grep ok');
     expect((await world.evidence(run.session)).join('; ')).not.toContain('grep');
     const { stdout } = await world.hopgate('verify', child, '--inhabited');

@@ -37,7 +37,7 @@ it.skipIf(!CODEX_ACP_BIN)(
     await before.prompt(sessionId, 'Look at the file.');
     const [, mode, read, shell] = world.model.requests.map(({ results }) => results.map(({ text }) => text).join());
     expect([mode, read]).toEqual([expect.stringContaining('mode diagnose'), expect.stringContaining('one')]);
-    // Its own shell does not see the repository.
+    // Codex's own shell does not see the repository.
     expect(shell).not.toContain('read me');
     expect(existsSync(`${root}/made.txt`)).toBe(false);
     await before.quit();

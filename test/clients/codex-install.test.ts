@@ -58,7 +58,7 @@ describe.skipIf(CODEX_BIN === undefined)(
         expect(texts[3]).toContain('read me');
         expect(existsSync(join(repo, 'made.txt'))).toBe(false);
 
-        // Each event is answered once, although both bring hooks.
+        // Each event is answered once, although the installation and `hopgate codex` both have hooks.
         const beside = await hopgate(world, repo, ['codex', 'exec', 'begin']);
         expect(beside).toMatchObject({ code: 0, stderr: expect.stringContaining('0 steps, 1 refusal;') });
 

@@ -28,7 +28,7 @@ async function start(on: CodexWorld, repo: string, ...args: readonly string[]): 
     env: { ...on.env, CODEX_BIN: CODEX_BIN ?? '' },
     prompt: /\? for shortcuts/,
   });
-  await sleep(8000); // it ignores keys for some seconds
+  await sleep(8000); // Codex ignores keys for some seconds
   return opened;
 }
 

@@ -67,7 +67,7 @@ ${trust.map((root) => `\n[projects.${JSON.stringify(root)}]\ntrust_level = "trus
     PATH: process.env['PATH'] ?? '',
     HOME: join(folder, 'home'),
     CODEX_HOME: codexHome,
-    // Not above CODEX_HOME: Codex makes no sandbox helper in a temporary folder.
+    // TMPDIR is not above CODEX_HOME, because Codex makes no sandbox helper in a temporary folder.
     TMPDIR: join(folder, 'tmp'),
     XDG_STATE_HOME: join(folder, 'state'),
     XDG_RUNTIME_DIR: join(folder, 'run'),

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { PAR_PARTICIPANT } from '../agency/kit.ts';
+import { PAR_PARTICIPANT } from '../agency/agency-nodes.ts';
 import { CLAUDE_BIN, ClaudeWorld } from './claude-world.ts';
 import { CODEX_BIN, codexWorld } from './codex-world.ts';
 import { scriptedModel } from './messages-server.ts';

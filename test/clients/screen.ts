@@ -19,7 +19,7 @@ export class Screen {
   /** @param folder for the socket and the script */
   constructor(folder: string) {
     this.#folder = folder;
-    // Not a name that is used again: the server of an earlier screen may still be ending.
+    // Each screen has a new name, because the server of an earlier screen may still be ending.
     this.#socket = join(mkdtempSync(join(folder, 'tmux-')), 'tmux');
   }
 
@@ -38,7 +38,7 @@ export class Screen {
     writeFileSync(script, `cd '${cwd}'\ntrap : INT\n${quoted}\necho "EXIT=$?"\nwhile :; do sleep 60; done\n`);
     this.tmux('new-session', '-d', '-s', 'screen', '-x', '150', '-y', '50', 'sh', script);
     await this.shows(prompt);
-    await sleep(2000); // it ignores keys at first
+    await sleep(2000); // the program ignores keys at first
   }
 
   /** Runs a command of tmux and returns what it prints. */
@@ -92,7 +92,7 @@ export class Screen {
     try {
       this.tmux('kill-server');
     } catch {
-      // it has ended
+      // the program has ended
     }
   }
 }

@@ -153,7 +153,7 @@ it.skipIf(!CODEX_BIN || !hasTmux)(
         env: { ...world.env, CODEX_BIN: CODEX_BIN ?? '' },
         prompt: /\? for shortcuts/,
       });
-      await sleep(8000); // it ignores keys for some seconds
+      await sleep(8000); // Codex ignores keys for some seconds
       await screen.type('go');
       await screen.shows(/day-done/);
       keep('codex', screen.text);

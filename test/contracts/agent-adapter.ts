@@ -32,7 +32,7 @@ export interface SeenTurn {
 export interface Scene {
   /** The session for the adapter under test. Already open; the suite closes it. */
   readonly agentSession: AgentSession;
-  /** The same, for adapters that need more than an AgentSession. Do not close it. */
+  /** The whole session, for adapters that need more than an AgentSession. The suite closes it. */
   readonly session: Session;
   readonly script: readonly ScriptedTurn[];
   /** A person who is asked for an approval; `shown` is what they were shown. */

@@ -11,7 +11,7 @@ import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { makeWorld } from '../daemon/world.ts';
 import { isDeep } from '../depth.ts';
 
-// It starts three programs.
+// The test starts three programs.
 it.runIf(isDeep)(
   'a message is delivered again with the same id after kill -9 between its delivery and the next turn',
   async () => {

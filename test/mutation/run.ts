@@ -28,7 +28,7 @@ for (const part of parts.length > 0 ? parts : PARTS) {
   console.log(`${part}: ${scoreOf(report)}`);
 }
 
-/** The files of a part, or of each those declarations that the seed chose. */
+/** The files of a part, or only those declarations in each file that the seed chose. */
 function mutatedIn(part: string): string[] {
   if (share === 1) return [`src/${part}/**/*.ts`];
   return globSync(`src/${part}/**/*.ts`)

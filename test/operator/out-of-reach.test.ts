@@ -39,7 +39,7 @@ describe('the operator’s token and key', () => {
     )[tool] ?? [{ command: look }, {}];
     const { result } = await ok(root, tool, args, { config: config as never });
     const seen = JSON.stringify(result);
-    expect(result.stdout).toContain('a.txt'); // it did run
+    expect(result.stdout).toContain('a.txt'); // the command did run
     expect(seen).not.toContain(token);
     expect(seen).not.toContain('approvals\\n');
     expect(existsSync(join(dir, 'approvals/answers/x.json'))).toBe(false);

@@ -325,7 +325,7 @@ describe('a question that can be answered in two places', () => {
     expect(pendingRequests(stateDir)).toEqual([]);
     const yes = { verdict: 'yes', by: 'mary', minutes: 5 } as const;
     expect(answerOnce(stateDir, asked!.pending, yes, ownToken(stateDir))).toBeNull();
-    // The same request again, by a process that waits for nothing: it stays.
+    // A process that does not wait makes the same request again, so the request stays.
     const again = await pendingId(pendingApprover({ stateDir, root: '/repo' }).approve(requestOf()));
     expect(again).not.toBe(asked!.pending.id);
     expect(pendingRequests(stateDir)).toHaveLength(1);

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { depth } from '../depth.ts';
-import { serveWorld } from '../server/kit.ts';
+import { serveWorld } from '../server/serve-world.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
   existsSync(path),

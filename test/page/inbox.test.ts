@@ -9,7 +9,7 @@ import { approvalHash } from '../../src/gate/approvals/approval.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
 import { isDeep, sample } from '../depth.ts';
-import { serveWorld, until } from '../server/kit.ts';
+import { serveWorld, until } from '../server/serve-world.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
   existsSync(path),

@@ -13,7 +13,7 @@ import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { recordingPage, recordSessions, type SessionToShow } from '../../src/view/recording.ts';
 import { exploringAt } from '../bench/gated-steps.ts';
 import { isDeep, sample } from '../depth.ts';
-import { serveWorld } from '../server/kit.ts';
+import { serveWorld } from '../server/serve-world.ts';
 import { midGame } from '../server/mid-game.ts';
 import { stage } from '../session/sessions.ts';
 
@@ -238,7 +238,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await play('look')).toMatchObject({ ok: true, result: { step: 3 } });
     });
 
-    // It writes two thousand entries to a real disk.
+    // The test writes two thousand entries to a real disk.
     it.runIf(isDeep)(
       'opens a long session of a server from its end, and goes back when its history is here',
       async () => {

@@ -11,8 +11,8 @@ import { verifyChain } from '../../src/evidence/chain.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
 import { openHttpServer } from '../../src/server/http-server.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { agencyWith, countingAgent, INPUTS } from '../agency/kit.ts';
-import { type Served, serveWorld, until } from './kit.ts';
+import { agencyWith, countingAgent, INPUTS } from '../agency/agency-nodes.ts';
+import { type Served, serveWorld, until } from './serve-world.ts';
 
 /** The client of the A2A library, with the operator's token. */
 async function clientOf({ port, operator }: Pick<Served, 'port' | 'operator'>, agent = ''): Promise<Client> {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { serveWorld } from './kit.ts';
+import { serveWorld } from './serve-world.ts';
 
 /** A session that asked for EXECUTE, and the request that waits. */
 async function asking() {

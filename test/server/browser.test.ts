@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { depth } from '../depth.ts';
-import { type Served, send, serveWorld } from './kit.ts';
+import { type Served, send, serveWorld } from './serve-world.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
   existsSync(path),

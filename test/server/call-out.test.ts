@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { ownProgram } from '../../src/cli/client/client-program.ts';
 import { carryOutAgentOp } from '../../src/daemon/agent-ops.ts';
-import type { Served } from './kit.ts';
+import type { Served } from './serve-world.ts';
 import { midGame } from './mid-game.ts';
 
 /** Runs a command of hopgate.el in Emacs, once a message has arrived. */

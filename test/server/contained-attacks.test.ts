@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ok } from '../tools/shell/support.ts';
-import { serveWorld } from './kit.ts';
+import { serveWorld } from './serve-world.ts';
 
 const ATTACKER = readFileSync(join(import.meta.dirname, 'contained-attacker.mjs'), 'utf8');
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Served, serveWorld, until } from './kit.ts';
+import { type Served, serveWorld, until } from './serve-world.ts';
 
 const bellOf = async (served: Served, to: string, more: object = {}) =>
   (await served.ask('POST /v1/bell', { body: { to, text: 'Which port?', act: 'query', ...more } })).json;

@@ -5,7 +5,7 @@ import { ownProgram } from '../../src/cli/client/client-program.ts';
 import { storySpecs } from '../../src/cli/world/story-specs.ts';
 import { acceptConfig } from '../../src/project/trust.ts';
 import { serveWorld as serveHouse } from '../../src/world/serve/world-server.ts';
-import { serveWorld } from './kit.ts';
+import { serveWorld } from './serve-world.ts';
 
 /** An agent in the middle of a game, over HTTP, in a world that can be killed. */
 export async function midGame() {

@@ -4,7 +4,7 @@ import { AllEvidence } from '../../src/server/all-evidence.ts';
 import { exchangeMail } from '../../src/server/messages/exchange-mail.ts';
 import { NodeMail } from '../../src/server/messages/node-mail.ts';
 import { isDeep } from '../depth.ts';
-import { type Served, serveWorld, until } from './kit.ts';
+import { type Served, serveWorld, until } from './serve-world.ts';
 
 type Party = Awaited<ReturnType<Served['session']>>;
 

@@ -6,9 +6,9 @@ import { AllEvidence } from '../../src/server/all-evidence.ts';
 import { exchangeMail } from '../../src/server/messages/exchange-mail.ts';
 import { NO_MAIL, NodeMail } from '../../src/server/messages/node-mail.ts';
 import { nameForNode, nameFromNode } from '../../src/server/messages/node-waits.ts';
-import { breakingWire } from '../agency/kit.ts';
+import { breakingWire } from '../agency/agency-nodes.ts';
 import { isDeep } from '../depth.ts';
-import { type Served, send, serveWorld, until } from './kit.ts';
+import { type Served, send, serveWorld, until } from './serve-world.ts';
 
 /** A server that other nodes reach at `url`. */
 async function reachable() {

@@ -12,7 +12,7 @@ import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { startDaemon } from '../daemon/processes.ts';
 import { makeWorld, type World } from '../daemon/world.ts';
 import { depth } from '../depth.ts';
-import { send, until } from './kit.ts';
+import { send, until } from './serve-world.ts';
 
 /** `HOPGATE_KILLS=500` for a long run under a long load, which prints the rate of requests. */
 const LONG = process.env['HOPGATE_KILLS'];

@@ -7,7 +7,7 @@ import { openApi } from '../../src/server/openapi.ts';
 import { ROUTES } from '../../src/server/routes.ts';
 import { Failure } from '../../src/server/schemas.ts';
 import { depth } from '../depth.ts';
-import { type Served, serveWorld } from './kit.ts';
+import { type Served, serveWorld } from './serve-world.ts';
 
 interface Schema {
   readonly [keyword: string]: unknown;

@@ -7,7 +7,7 @@ import { FILE_ROLES, roleTokenFile } from '../../src/server/access/tokens.ts';
 import { MAX_BODY } from '../../src/server/create-app.ts';
 import { ROUTES } from '../../src/server/routes.ts';
 import { isDeep } from '../depth.ts';
-import { send, serveWorld } from './kit.ts';
+import { send, serveWorld } from './serve-world.ts';
 
 /** The address of a route with its path filled in. */
 const addressOf = (at: string, session: string): string =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { serveWorld } from './kit.ts';
+import { serveWorld } from './serve-world.ts';
 
 describe('a session over HTTP', () => {
   it('refuses a client without a token before it examines the request', async () => {

@@ -10,7 +10,7 @@ import { CloudEvent } from '../../src/server/stream/cloud-event.ts';
 import { MAX_LAG } from '../../src/server/stream/follow-session.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { depth } from '../depth.ts';
-import { type Served, serveWorld, until } from './kit.ts';
+import { type Served, serveWorld, until } from './serve-world.ts';
 
 interface Got {
   readonly cursor: string;

@@ -125,7 +125,7 @@ describe('a killed writer', () => {
   it(`loses no acknowledged entry, and its session can be resumed (${CRASHES} times)`, limit, async () => {
     for (let left = CRASHES - 2; left > 0; left -= 4)
       await Promise.all(Array.from({ length: Math.min(4, left) }, () => crash()));
-    // One in the middle of a step and one between two, in each run.
+    // Each run kills one writer in the middle of a step and one between two steps.
     expect(await Promise.all([crash(at('inside')), crash(at('between'))])).toEqual([1, 0]);
   });
 });

@@ -266,7 +266,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
   },
 };
 
-/** These go to the store's operator notes: the chain belongs to another writer, or is finished. */
+/** Codes that go to the store's operator log, because the chain belongs to another writer or is closed. */
 const OUTSIDE_THE_CHAIN = ['session-closed', 'session-busy', 'lease-expired'] as const;
 type OutsideTheChain = (typeof OUTSIDE_THE_CHAIN)[number];
 
@@ -388,7 +388,7 @@ describe('a refusal outside the chain', () => {
       expect((await second.evidence()).at(-1)?.body).toMatchObject({ event: 'mode', to: 'discuss' });
       expect((await on.store.notes()).map(({ sessionId }) => sessionId)).toContain(on.session.id);
       await second.detach();
-      // Only now does it read the state of the session.
+      // This call is the first that reads the state of the session.
       expect((await denied(on.session.step(read))).denial.code).toBe('mode-forbids');
     }
   });

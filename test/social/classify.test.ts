@@ -27,7 +27,7 @@ const read = (text: string): readonly Labelled[] =>
     });
 /** The messages from which the patterns were written. */
 const IN_VIEW = read(SEEN);
-/** These were only counted. */
+/** Messages that were not used to write the patterns. */
 const HELD_OUT = read(UNSEEN);
 const LABELLED = [...IN_VIEW, ...HELD_OUT];
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { machine } from '../cli/run.ts';
-import { serveWorld } from '../server/kit.ts';
+import { serveWorld } from '../server/serve-world.ts';
 
 const canMount = process.platform === 'linux' && process.getuid?.() === 0;
 

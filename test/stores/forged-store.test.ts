@@ -64,7 +64,7 @@ beforeAll(async () => {
   await must(on.session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
   await must(on.session.step({ tool: 'read', args: { path: 'src/a.ts' } }));
   await on.session.step({ tool: 'read', args: { path: '/etc/passwd' } });
-  // Its outcome is not recorded.
+  // The outcome of this bell is not recorded.
   await must(on.session.step({ tool: 'bell', args: { to: 'operator', text: 'last' } }));
   await on.session.detach();
   await messages!.wait({ id: 'w-1', waiter: 'ann', target: address, until: clock.now() + 1000 });

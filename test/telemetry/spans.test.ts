@@ -10,7 +10,7 @@ import { inTrace } from '../../src/telemetry/index.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { connected, hostOf } from '../adapters/mcp/client.ts';
 import { makeWorld } from '../daemon/world.ts';
-import { send } from '../server/kit.ts';
+import { send } from '../server/serve-world.ts';
 import { CONFIG, temporaryTree, yes } from '../session/sessions.ts';
 import { otlpReceiver } from './otlp.ts';
 

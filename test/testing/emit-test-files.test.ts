@@ -8,7 +8,7 @@ import { generateTests } from '../../src/testing/generate-tests.ts';
 import { depth, isDeep } from '../depth.ts';
 import { FIXTURE_SPECS, fixtureSpecs } from '../fixture-specs.ts';
 
-// Another vitest is started; how long that takes decides nothing.
+// The test starts another vitest; no result depends on its time.
 vi.setConfig({ testTimeout: 300_000 });
 
 const vitest = resolve('node_modules/vitest/vitest.mjs');

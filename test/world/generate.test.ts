@@ -54,7 +54,7 @@ describe('generated houses', () => {
       const game = new Household(house);
       const first = game.turn().observation;
       expect(first).toContain(`Your task is to: put the right ${object!.split(' ')[0]} in the right drawer.`);
-      // Each object in each drawer: to try them all takes more commands than a game has.
+      // Trying each object in each drawer takes more commands than a game has.
       const drawers = first.match(/drawer \d+/g)!.length;
       const objects = house.statics.filter(
         ([name, , type]) => name === 'objecttype' && type === `${object!.split(' ')[0]}type`,

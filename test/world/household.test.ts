@@ -22,7 +22,7 @@ describe('a household', () => {
       '-= Welcome to TextWorld, ALFRED! =-\n\nYou are in the middle of a room. Looking quickly around you, you see a cabinet 10, a cabinet 9, a cabinet 8, a cabinet 7, a cabinet 6, a cabinet 5, a cabinet 4, a cabinet 3, a cabinet 2, a cabinet 1, a fridge 1, a microwave 1, a shelf 1, a sidetable 1, and a sinkbasin 1.\n\nYour task is to: look at book under the desklamp.',
     ));
 
-  /** Each row of ALFWorld's table of commands: its last command decides to which row a case belongs. */
+  /** The rows of ALFWorld's table of commands. The last command of a case decides to which row the case belongs. */
   const ROWS = {
     look: /^look$/,
     inventory: /^inventory$/,

@@ -34,7 +34,7 @@ describe('the message to the model', () => {
     expect(await promptContext()).toBe('');
     const { id } = await world.call(hop, { to: 'edit', exit: 'hop-edit', reason: 'x' });
     await world.session((session) => session.hop({ to: 'edit', exit: 'hop-edit', reason: 'x' }));
-    await world.done(id, hop, {}); // its answer has shown the new place
+    await world.done(id, hop, {}); // the answer to the hop has shown the new place
     expect(await promptContext()).toBe('');
     expect((await world.sendEvent('SessionStart', { source: 'compact' })).context).toContain('"edit"');
     expect(await promptContext()).toBe('');

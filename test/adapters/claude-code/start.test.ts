@@ -177,7 +177,7 @@ describe('hopgate claude', () => {
     expect(folder.err).toContain('did not start');
     const nobody = machine();
     await nobody.run('claude', '--claude', join(bin, 'nothing-here'));
-    expect((await nobody.run('sessions')).out).not.toContain('claude-code'); // no session was opened for it
+    expect((await nobody.run('sessions')).out).not.toContain('claude-code'); // no session was opened for the refused start
   });
 });
 

@@ -158,7 +158,7 @@ describe('the transcript of a sub-agent', () => {
     await callOwn('grep', { pattern: 'one' }, child);
     await world.call(own('hop'), { to: 'edit' }, child);
     await callOwn('hop', { to: 'edit', exit: 'hop-edit', reason: 'I hop from explore to edit' });
-    await world.call('Glob', { pattern: '*' }, child); // its parent has no session any more
+    await world.call('Glob', { pattern: '*' }, child); // the parent has no session any more
     await world.sendEvent('SubagentStop', { ...child, last_assistant_message: 'I read a.js in explore.' });
     await world.host.close(); // the next read opens it again
 

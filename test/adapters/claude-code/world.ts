@@ -139,7 +139,10 @@ function inShort(body: Json): string {
   return event.event;
 }
 
-/** As the client does: exit 2 refuses with standard error, JSON on exit 0 is obeyed, and nothing at all is an allow. */
+/**
+ * Reads an answer as the client does: exit 2 refuses with standard error, JSON on exit 0 is obeyed, and no output
+ * allows.
+ */
 export function readAnswer(answer: HookAnswer): HookReply {
   const output = answer.exit === 0 && answer.stdout !== '' ? JSON.parse(answer.stdout) : {};
   const specific = output.hookSpecificOutput ?? {};

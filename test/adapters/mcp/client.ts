@@ -14,11 +14,11 @@ export type Answer = { action: 'accept'; content: { approve: boolean } } | { act
 
 export interface ClientParts {
   readonly era?: Era;
-  /** Left out: the client cannot ask anyone. */
+  /** If omitted, the client cannot ask anyone. */
   readonly person?: (shown: string) => Promise<Answer>;
   /** The kinds of elicitation that the client declares. Default: forms. */
   readonly elicitation?: { readonly form?: object; readonly url?: object };
-  /** Left out: the client never lists again by itself. */
+  /** If omitted, the client never lists again by itself. */
   readonly onTools?: (names: readonly string[]) => void;
 }
 

@@ -26,7 +26,7 @@ async function client({ url, token }: HttpServing, parts: ClientParts = {}): Pro
   return made;
 }
 
-/** One request with headers that fetch would not let through. */
+/** Sends one request with headers that `fetch` would refuse. */
 const post = (url: string, headers: { readonly [name: string]: string }, body: unknown = ping, method = 'POST') =>
   new Promise<{ status: number; text: string; headers: NodeJS.Dict<string | string[]> }>((resolve, reject) => {
     const sent = request(url, { method, headers: { ...json, ...headers } }, (response) => {

@@ -4,7 +4,7 @@ import { assistantMessage, ScriptedModel } from '@openai/agents/testing';
 import { agentSession, openAiAgents } from '../../../src/adapters/openai-agents.ts';
 import { openSession } from '../../../src/open-session.ts';
 
-/** Another process: reads an interrupted run from standard input, approves its request, and continues it. */
+/** A process that reads an interrupted run from standard input, approves its request, and continues it. */
 const [root = '', store = '', id = '', look = ''] = process.argv.slice(2);
 setTracingDisabled(true);
 const session = await openSession({ root, agent: 'worker', store, session: id, trustConfig: true });

@@ -54,7 +54,7 @@ function repository(copy = copyPlain): string {
   return join(base, 'main');
 }
 
-/** The same in a linked work tree, a submodule or a work tree inside of a bare repository. */
+/** The repository as a linked work tree, a submodule or a work tree inside of a bare repository. */
 const PLACES: { readonly [what: string]: (main: string) => string } = {
   'a plain repository': (main) => main,
   'a linked work tree': (main) => {

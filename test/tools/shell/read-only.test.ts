@@ -394,7 +394,7 @@ describe('a change of the tree during a command', () => {
     const root = join(base, replaced.startsWith('..') ? 'linked' : 'main');
     mkdirSync(join(root, 'src'));
     writeFileSync(join(root, 'src/.env'), 'SECRET-old');
-    // It sleeps until the file is replaced and the sleep is killed; then it reads the file.
+    // The command sleeps until the file is replaced and the sleep is killed; then it reads the file.
     const mark = `9${Date.now()}`.slice(0, 12);
     const command = `sleep ${mark}; cat ${replaced}; cat ${replaced} > src/b`;
     const running = run(root, tool, { command });

@@ -6,7 +6,7 @@ import type { AgencyNode } from '../../src/agency/agency-node.ts';
 import { DialIns } from '../../src/agency/dial-in.ts';
 import { openNode } from '../../src/agency/open-node.ts';
 import { Tokens } from '../../src/server/access/tokens.ts';
-import { serveWorld } from '../server/kit.ts';
+import { serveWorld } from '../server/serve-world.ts';
 import { type Cut, openWire } from './breaking-wire.ts';
 import { openCountingAgent } from './counting-agent.ts';
 

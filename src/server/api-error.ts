@@ -6,7 +6,8 @@ import { FoldError } from '../session/state/apply-entry.ts';
 import { formatIssues, SpecError } from '../spec/check/issues.ts';
 
 /**
- * The HTTP status of each error code. A denial by the gate is no error: its response has status 200 and `ok: false`.
+ * The HTTP status of each error code. A denial by the gate is not an error: its response has status 200 and `ok:
+ * false`.
  */
 export const HTTP_STATUS = {
   'invalid-request': 400,

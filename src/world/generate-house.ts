@@ -27,7 +27,7 @@ export interface HouseOptions {
   /** Default: the seed chooses. */
   readonly task?: TaskType;
   readonly wording?: Wording;
-  /** True for a house whose full goal only a person knows. Its `hint` is the sentence that tells it. */
+  /** True for a house whose full goal only a person knows. Its `hint` states the missing part. */
   readonly asks?: boolean;
   /** The classes that the task must be about, such as `{ object: 'Apple', receptacle: 'Fridge' }`. */
   readonly about?: Partial<Pick<Task, 'object' | 'receptacle' | 'lamp'>>;

@@ -1,6 +1,6 @@
 import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
 import type { Par } from '../../evidence/patterns/par.ts';
-import { readProblem } from '../../evidence/patterns/review-problems.ts';
+import { parseReviewProblem } from '../../evidence/patterns/review-problems.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 
@@ -51,7 +51,7 @@ export function proposeChanges(
       changed.set(spec.id, spec);
       changes.push({ peripheral: spec.id, change, because: text, reviews });
     };
-    const { late, refused: tool } = readProblem(text);
+    const { late, refused: tool } = parseReviewProblem(text);
     if (late !== null) {
       const spec = specNow(late);
       if (!spec || spec.limits.minutes === null) leaveOpen(`${late} has no time limit in the present specs`);

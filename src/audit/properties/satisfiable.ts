@@ -14,7 +14,7 @@ export interface KnownFacts {
 
 /** Limit of combinations to try; a rule with more counts as satisfiable. */
 const MAX_COMBINATIONS = 20_000;
-/** Stands for all values that a rule does not name. */
+/** Represents all values that a rule does not name. */
 const OTHER = Symbol('another value');
 /** The value of a fact that is absent: a comparison with it is neither true nor false. */
 const ABSENT = Symbol('absent');

@@ -13,7 +13,9 @@ function nameIn(text: string, textOf: (name: string) => string): string | null {
 }
 
 /** Reads a problem from a review, because a stored review has only texts; both null for a problem of another kind. */
-export const readProblem = (text: string): { readonly late: string | null; readonly refused: string | null } => ({
+export const parseReviewProblem = (
+  text: string,
+): { readonly late: string | null; readonly refused: string | null } => ({
   /** The peripheral whose time limit passed. */
   late: nameIn(text, timeLimitText),
   /** The tool that the peripheral does not have. */

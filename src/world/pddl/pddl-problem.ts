@@ -26,7 +26,7 @@ export interface ProblemOptions {
 
 /**
  * Reads a PDDL problem of the ALFRED domain as a house.
- * @throws PddlError if the text is no such problem; the message names the wrong part
+ * @throws PddlError if the text is not such a problem; the message names the wrong part
  */
 export function houseFromPddl(text: string, options: ProblemOptions): House {
   const define = readExpressions(text).find((part) => typeof part !== 'string' && part[0] === 'define');

@@ -6,9 +6,9 @@ import type { Approval } from './approvals/approval.ts';
 import { checkApproval } from './approvals/check-approval.ts';
 import { makeDenial } from './make-denial.ts';
 import type { Decision, GateContext, ModeRequest } from './request.ts';
+import { transitionRequirements } from './requirements/edge-requirements.ts';
 import type { RequirementFacts } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';
-import { transitionRequirements } from './requirements/edge-requirements.ts';
 import { modeStepsTo } from './ways/way-modes.ts';
 
 export interface ModePlan {

@@ -1,3 +1,4 @@
+import { valueOfLazy } from '../base/lazy.ts';
 import { plural } from '../base/text.ts';
 import { callGates } from '../spec/call-gates.ts';
 import { effectsIn } from '../spec/mode-way.ts';
@@ -168,7 +169,10 @@ const startsAgentWithTools = ({ parameters }: ToolSpec, args: Arguments, { agenc
 /** The first CEL rule that does not hold for a call; null if all do. */
 function failedRule({ view }: GateContext, gates: readonly ToolGate[], args: Arguments): string | null {
   for (const gate of gates)
-    if (gate.kind === 'when' && !evaluateRule(gate.cel, celFacts(view, view.visit?.observedFruit ?? {}, args)))
+    if (
+      gate.kind === 'when' &&
+      !evaluateRule(gate.cel, celFacts(view, valueOfLazy(view.visit?.observedFruit ?? {}), args))
+    )
       return gate.cel;
   return null;
 }

@@ -1,3 +1,4 @@
+import { valueOfLazy } from '../base/lazy.ts';
 import { excerpt } from '../base/text.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { getOwn } from '../spec/names.ts';
@@ -30,14 +31,14 @@ import type {
   StartRequest,
   StopRequest,
 } from './request.ts';
-import { type RequirementFacts, unmetRequirements } from './requirements/requirement.ts';
-import { requirementFacts } from './requirements/requirement-facts.ts';
 import {
   dependsOnTree,
   edgeRequirements,
   requirementsOf,
   startRequirements,
 } from './requirements/edge-requirements.ts';
+import { type RequirementFacts, unmetRequirements } from './requirements/requirement.ts';
+import { requirementFacts } from './requirements/requirement-facts.ts';
 import type { TreeToShip } from './scope/compare-trees.ts';
 import { transferContext } from './transfer-context.ts';
 
@@ -67,7 +68,7 @@ export function decideStop(context: GateContext, { fruit: stated }: Pick<StopReq
   if (view.closed) return makeDenial(context, 'session-closed', {});
   const peripheral = view.visit ? specs.peripherals[view.visit.peripheral] : undefined;
   if (!view.visit || !peripheral) return makeDenial(context, 'no-peripheral', {});
-  const { fruit, problems } = prospectiveFruit(peripheral, view.visit.observedFruit, stated ?? {});
+  const { fruit, problems } = prospectiveFruit(peripheral, valueOfLazy(view.visit.observedFruit), stated ?? {});
   if (problems.length === 0) return { ok: true, plan: { peripheral, fruit } };
   return makeDenial(context, 'invalid-fruit', {
     peripheral: peripheral.id,

@@ -4,9 +4,9 @@ import type { Edge } from '../spec/types.ts';
 import type { Fruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import type { GateContext, HopRequest, Refusal } from './request.ts';
+import { edgeRequirements } from './requirements/edge-requirements.ts';
 import { unmetRequirements } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';
-import { edgeRequirements } from './requirements/edge-requirements.ts';
 import { shortestWay } from './ways/shortest-way.ts';
 
 /** Finds the edge of a hop request. If it names no exit, the exit is inferred; see {@link inferEdge}. */

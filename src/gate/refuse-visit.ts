@@ -6,9 +6,9 @@ import { needInWords } from './available-actions.ts';
 import type { Fruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import type { GateContext, Refusal } from './request.ts';
+import { requirementsOf } from './requirements/edge-requirements.ts';
 import { describeRequirement, type Requirement, unmetRequirements } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';
-import { requirementsOf } from './requirements/edge-requirements.ts';
 import { shortestWay } from './ways/shortest-way.ts';
 import { modeStepsTo } from './ways/way-modes.ts';
 

@@ -1,3 +1,4 @@
+import type { Lazy } from '../base/lazy.ts';
 import type { Json, Mode } from '../spec/types.ts';
 import type { GrantView } from './approvals/grant.ts';
 import type { TreeNow } from './scope/compare-trees.ts';
@@ -25,7 +26,7 @@ export interface VisitView {
   /** The commit message in the context of this visit. Each commit of the visit must have it. Null if there was none. */
   readonly message?: string | null;
   /** Observed fruit fields so far, by field name. */
-  readonly observedFruit: { readonly [field: string]: Json };
+  readonly observedFruit: Lazy<{ readonly [field: string]: Json }>;
 }
 
 /** The gate's view of a session: a read-only projection of its fold. `now` is data: the gate has no clock. */
@@ -55,7 +56,7 @@ export interface SessionView {
   /** Root-relative files that this session's entries name. */
   readonly files: readonly string[];
   /** The sha256 of each changed file after its last change; null if it was deleted or not observed. */
-  readonly changes: { readonly [path: string]: string | null };
+  readonly changes: Lazy<{ readonly [path: string]: string | null }>;
   /** Findings about the changes that a person must see before they ship, by path or test command. */
   readonly findings?: { readonly [path: string]: string };
   /** The working tree, if the request depends on it and a backend observes it. */

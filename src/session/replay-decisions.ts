@@ -1,4 +1,5 @@
 import { fieldsOf, type Json } from '../base/json.ts';
+import { valueOfLazy } from '../base/lazy.ts';
 import { shorten } from '../base/text.ts';
 import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
 import { blobArguments, isBlobReference } from '../evidence/blob-values.ts';
@@ -214,7 +215,7 @@ function contextFor(
   const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
   const view = viewOfState(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);
   const par = batch.map(({ entry: one }) => bodyOf(one.body)).find((one) => one?.event === 'par');
-  const observedFruit = { ...view.visit?.observedFruit };
+  const observedFruit = { ...valueOfLazy(view.visit?.observedFruit ?? {}) };
   const fruit = visit ? (specs.peripherals[visit.peripheral]?.fruit ?? {}) : {};
   if (par?.event === 'par')
     for (const [field, rule] of Object.entries(fruit))

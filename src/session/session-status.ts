@@ -1,4 +1,5 @@
 import type { Fields } from '../base/json.ts';
+import { valueOfLazy } from '../base/lazy.ts';
 import type { SessionView } from '../gate/session-view.ts';
 import type { Mode } from '../spec/types.ts';
 
@@ -40,8 +41,8 @@ export const statusOf = (view: SessionView): SessionStatus => ({
   here: view.visit && {
     steps: view.visit.steps,
     deadline: view.visit.deadline,
-    observed: view.visit.observedFruit,
+    observed: valueOfLazy(view.visit.observedFruit),
   },
   observeOnly: view.observeOnly ?? false,
-  changedFiles: Object.keys(view.changes),
+  changedFiles: Object.keys(valueOfLazy(view.changes)),
 });

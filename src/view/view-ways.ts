@@ -1,8 +1,9 @@
+import { valueOfLazy } from '../base/lazy.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, HopRequest, StartRequest } from '../gate/request.ts';
+import { requirementsOf, startRequirements } from '../gate/requirements/edge-requirements.ts';
 import { describeRequirement, type Requirement, unmetRequirements } from '../gate/requirements/requirement.ts';
 import { requirementFacts } from '../gate/requirements/requirement-facts.ts';
-import { requirementsOf, startRequirements } from '../gate/requirements/edge-requirements.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { type Edge, type Json, type Principal, TESTS_PASSED } from '../spec/types.ts';
 import type { OpenNeed, ViewWay } from './view-state.ts';
@@ -39,7 +40,8 @@ export function waysKey({ specs, view }: GateContext, passedBefore: boolean): st
   const needs = edges.flatMap((edge) => requirementsOf(specs, edge));
   const starts = visit ? [] : Object.keys(specs.peripherals).flatMap((to) => startRequirements(specs, to));
   if ([...needs, ...starts].some(isRule)) return null;
-  const fruit = needs.map((need) => (need.kind === 'fruit' ? visit?.observedFruit[need.field] : null));
+  const observed = valueOfLazy(visit?.observedFruit ?? {});
+  const fruit = needs.map((need) => (need.kind === 'fruit' ? observed[need.field] : null));
   return JSON.stringify([
     [view.closed, view.mode, visit?.peripheral, visit?.status, view.naturalClose, view.steps === 0],
     [Object.keys(view.visits), view.tests, view.patterns, fruit, passedBefore],
@@ -68,7 +70,7 @@ function judgeWay(
   if (decision.ok) return { status: 'open', missing: [], remedy: '' };
   const { denial, wanted } = decision;
   if (wanted) return { status: 'asks', missing: [{ words: 'approval by operator' }], remedy: denial.remedy };
-  const fruit = context.view.visit?.observedFruit ?? {};
+  const fruit = valueOfLazy(context.view.visit?.observedFruit ?? {});
   const facts = requirementFacts(context.specs, context.view, requirements, { by: 'agent', fruit });
   const needs = unmetRequirements(requirements, facts).map((need) => missingOf(context, need, passedBefore));
   const byNeed = NEEDS.includes(denial.code) && needs.length > 0;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { valueOfLazy } from '../../src/base/lazy.ts';
 import { compileSpecs } from '../../src/compile/compile-specs.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { GateContext, HopRequest, ModeRequest, StartRequest } from '../../src/gate/request.ts';
@@ -108,7 +109,7 @@ it.each([
         const needs = edge ? requirementsOf(set, edge) : [];
         const facts = requirementFacts(set, view, needs, {
           by: who,
-          fruit: view.visit?.observedFruit ?? {},
+          fruit: valueOfLazy(view.visit?.observedFruit ?? {}),
           approved: true,
         });
         expect(snapshot.can({ type: `${exit}.${to}`, facts })).toBe(false);

@@ -1,4 +1,5 @@
 import { asJson } from '../../base/json.ts';
+import { valueOfLazy } from '../../base/lazy.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
@@ -15,7 +16,7 @@ export function approvedHopView(context: GateContext, fruit: Fruit, carried: Fru
   return {
     [APPROVAL_VIEW.fruit]: { ...fruit },
     [APPROVAL_VIEW.context]: { ...carried },
-    [APPROVAL_VIEW.changes]: { ...view.changes },
+    [APPROVAL_VIEW.changes]: { ...valueOfLazy(view.changes) },
     ...findingsView(view),
     ...tree,
   };
@@ -44,7 +45,7 @@ function treeView({ config }: GateContext, tree: TreeNow): { readonly [title: st
  * none.
  */
 function findingsView({ findings = {}, changes }: GateContext['view']): { readonly [title: string]: Json } {
-  const tests = Object.keys(changes).filter(isTestFile);
+  const tests = Object.keys(valueOfLazy(changes)).filter(isTestFile);
   return {
     ...(Object.keys(findings).length === 0 ? {} : { [APPROVAL_VIEW.findings]: { ...findings } }),
     ...(tests.length === 0 ? {} : { [APPROVAL_VIEW.testFiles]: tests }),

@@ -1,5 +1,6 @@
 import canonicalize from 'canonicalize';
 import { isObject, type Json } from '../../base/json.ts';
+import { type Lazy, valueOfLazy } from '../../base/lazy.ts';
 import { writePathProblem } from '../../spec/path-patterns.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { writePathReason } from '../scope/write-paths.ts';
@@ -51,7 +52,7 @@ export interface GrantView {
 /** The parts of the session that its grants depend on. */
 export interface GrantedSession {
   readonly now: number;
-  readonly changes: { readonly [path: string]: unknown };
+  readonly changes: Lazy<{ readonly [path: string]: unknown }>;
   /** True if the effects of a step were not observed. */
   readonly blind?: boolean;
 }
@@ -79,7 +80,7 @@ const PLACE = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
 /** The changed files of a request: those of the session, and those that would be committed. */
 export function changedFilesOf(view: ApprovalSubject['view'], changes: GrantedSession['changes']): readonly string[] {
   const { files } = (view[APPROVAL_VIEW.ships] ?? {}) as { readonly files?: readonly string[] };
-  return [...new Set([...Object.keys(changes), ...(files ?? [])])];
+  return [...new Set([...Object.keys(valueOfLazy(changes)), ...(files ?? [])])];
 }
 
 /** The first changed file that a grant's list does not cover; null if it covers all. */

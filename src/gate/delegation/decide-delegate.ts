@@ -1,3 +1,4 @@
+import { valueOfLazy } from '../../base/lazy.ts';
 import { excerpt, isBlank } from '../../base/text.ts';
 import { getOwn } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
@@ -11,9 +12,9 @@ import { backpackOf, prospectiveFruit } from '../fruit.ts';
 import { makeDenial } from '../make-denial.ts';
 import { conditionFailed, firstUnmetEntry, missingContext, modeForbids, unknownPeripheral } from '../refuse-visit.ts';
 import type { Decision, DelegateRequest, GateContext, StepRequest } from '../request.ts';
+import { edgeRequirements } from '../requirements/edge-requirements.ts';
 import { unmetRequirements } from '../requirements/requirement.ts';
 import { requirementFacts } from '../requirements/requirement-facts.ts';
-import { edgeRequirements } from '../requirements/edge-requirements.ts';
 import { transferContext } from '../transfer-context.ts';
 
 export interface DelegatePlan {
@@ -43,7 +44,7 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   const delegates = here.delegates?.map(({ to }) => to) ?? [];
   if (!delegate || !edge) return makeDenial(context, 'hop-not-allowed', { from, to: target.id, delegates });
   const { entry, gates } = edgeRequirements(specs, edge);
-  const { fruit } = prospectiveFruit(here, view.visit?.observedFruit ?? {}, {});
+  const { fruit } = prospectiveFruit(here, valueOfLazy(view.visit?.observedFruit ?? {}), {});
   const facts = requirementFacts(specs, view, [...entry, ...gates], { by: request.by, fruit });
   const refused = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(entry, facts));
   if (refused) return refused;
@@ -55,7 +56,10 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
   if (needsApproval) {
     const action: ApprovalAction = { kind: 'delegate', from, to: target.id };
-    const approvalView = { [APPROVAL_VIEW.context]: { ...carried }, [APPROVAL_VIEW.changes]: { ...view.changes } };
+    const approvalView = {
+      [APPROVAL_VIEW.context]: { ...carried },
+      [APPROVAL_VIEW.changes]: { ...valueOfLazy(view.changes) },
+    };
     const checked = checkApproval(context, action, request, approvalView);
     if (checked) return checked;
   }

@@ -1,8 +1,8 @@
 import { type ModeLeg, modeWay } from '../../spec/mode-way.ts';
 import type { Mode, ModeGateSpec, SpecSet } from '../../spec/types.ts';
 import type { ModeStep } from '../denial.ts';
-import { describeRequirement } from '../requirements/requirement.ts';
 import { transitionRequirements } from '../requirements/edge-requirements.ts';
+import { describeRequirement } from '../requirements/requirement.ts';
 import type { SessionView } from '../session-view.ts';
 
 /** The need of a reset: only the operator can make this mode change. */

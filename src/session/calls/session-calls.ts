@@ -1,4 +1,5 @@
 import type { Fields } from '../../base/json.ts';
+import { valueOfLazy } from '../../base/lazy.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { GrantView } from '../../gate/approvals/grant.ts';
@@ -120,7 +121,6 @@ export class SessionCalls {
   }
 
   view(tree?: TreeNow): SessionView {
-    // The view is changed in place: a copy would call its lazy getters.
     const seen: { -readonly [Field in keyof SessionView]: SessionView[Field] } = viewOfState(
       this.parts.compiled,
       this.writer.state,
@@ -151,7 +151,7 @@ export class SessionCalls {
     const { visit } = context.view;
     const spec = visit && context.specs.peripherals[visit.peripheral];
     if (!visit || !spec) return context;
-    const observedFruit = { ...visit.observedFruit };
+    const observedFruit = { ...valueOfLazy(visit.observedFruit) };
     for (const [field, rule] of Object.entries(spec.fruit))
       if (rule.kind === 'observed' && rule.from === 'par') observedFruit[field] = par;
     return { ...context, view: { ...context.view, visit: { ...visit, observedFruit } } };

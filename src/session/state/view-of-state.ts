@@ -1,3 +1,4 @@
+import { memoise } from '../../base/memoise.ts';
 import type { SpecTables } from '../../compile/spec-tables.ts';
 import { type TreeNow, treeMismatch } from '../../gate/scope/compare-trees.ts';
 import type { SessionView, TestsView, VisitView } from '../../gate/session-view.ts';
@@ -32,7 +33,6 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
   const { visit, runs } = state.facts;
   const spec = visit && specs.peripherals[visit.peripheral];
   if (!visit || !spec) return null;
-  let observed: VisitView['observedFruit'] | undefined;
   return {
     peripheral: visit.peripheral,
     status: (state.lifecycle ?? 'active') as VisitView['status'],
@@ -40,18 +40,14 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
     denials: visit.denials,
     deadline: visit.deadline,
     message: visit.message,
-    // Computed when it is first read, because most steps are decided without it.
-    get observedFruit() {
-      observed ??= observedFruit(spec, visit.observations, runs);
-      return observed;
-    },
+    // Computed when it is needed, because most steps are decided without it.
+    observedFruit: memoise(() => observedFruit(spec, visit.observations, runs)),
   };
 }
 
 /** Projects a session's state to the gate's view of it. Pure. `tree`: the working tree, if it was observed. */
 export function viewOfState(compiled: Specs, state: SessionState, now: number, tree?: TreeNow): SessionView {
   const { facts } = state;
-  let changes: SessionView['changes'] | undefined;
   return {
     sessionId: facts.sessionId,
     agent: facts.agent,
@@ -72,10 +68,7 @@ export function viewOfState(compiled: Specs, state: SessionState, now: number, t
     backpack: facts.backpack,
     fruits: facts.fruits,
     files: facts.files,
-    get changes() {
-      changes ??= Object.fromEntries(facts.changes);
-      return changes;
-    },
+    changes: memoise(() => Object.fromEntries(facts.changes)),
     findings: facts.findings,
     usedNonces: facts.usedNonces,
     ...(facts.grants.length > 0 ? { grants: facts.grants, blind: facts.blind } : {}),

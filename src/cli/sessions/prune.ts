@@ -7,7 +7,7 @@ import { CliError, type Io, print, printJson, printRemark, usageError } from '..
 import { findSession } from '../open-store.ts';
 import { rootOf } from '../shared-options.ts';
 import { type ErasedSession, eraseSession } from './erase-session.ts';
-import { sessionTable } from './session-table.ts';
+import { formatSessions } from './session-table.ts';
 
 export interface PruneOptions {
   readonly root: string;
@@ -55,7 +55,7 @@ export async function prune(io: Io, ids: readonly string[], options: PruneOption
 async function confirmErasing(io: Io, sessions: readonly SessionSummary[], yes: boolean): Promise<void> {
   const entries = sessions.reduce((sum, one) => sum + one.entries, 0);
   const what = `the content of ${plural(entries, 'entry', 'entries')} of ${plural(sessions.length, 'session')}`;
-  if (!io.json) print(io, sessionTable(io, sessions));
+  if (!io.json) print(io, formatSessions(io, sessions));
   if (yes) return;
   const ids = sessions.map(({ sessionId }) => sessionId);
   if (!io.isTty || io.json)

@@ -2,8 +2,8 @@ import type { EntryDraft, Subject } from '../../evidence/entry.ts';
 import type { ResolvedQuery } from '../../evidence/evidence-query.ts';
 
 /**
- * Returns the filterable values of an entry as one text, one line per value; its first letter is the kind. Names contain
- * no control characters, so no value can imitate a line.
+ * Returns the filterable values of an entry as one text, one line per value; its first letter is the kind. Names
+ * contain no control characters, so no value can imitate a line.
  */
 export const facetsOf = ({ type, claim, author, peripheral, tags }: EntryDraft): string =>
   `\nt${type}\nc${claim}\na${author}\np${peripheral ?? ''}\n${tags.map((tag) => `#${tag}\n`).join('')}`;

@@ -29,8 +29,8 @@ const APPLICATION_ID = 0x68706774;
  * `head` and `body` are the hashed bytes. The other columns of an entry repeat parts of them for lookup, and every
  * found entry is checked against its bytes. Each index costs every append a page, so there are few:
  *
- * - `entries_at` serves the queries that no other index serves, newest first. It contains `facets` (type, claim, author,
- *   peripheral and tags, a line each), so that entries that do not match are never fetched.
+ * - `entries_at` serves the queries that no other index serves, newest first. It contains `facets` (type, claim,
+ *   author, peripheral and tags, a line each), so that entries that do not match are never fetched.
  * - an entry about its own session has no `subject`: it is found by session. So `entries_subject` and `entries_pattern`
  *   hold the few others.
  * - a session in order of `seq` is in order of time, unless an entry is `late`: older than the one before it.

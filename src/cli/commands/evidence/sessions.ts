@@ -6,7 +6,7 @@ import { withSessions } from '../../choose-sessions.ts';
 import { listMissingHooks } from '../../claude/list-missing-hooks.ts';
 import { CliError, type Io, print, printJson, printJsonLine, printRemark, printResult, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
-import { sessionTable } from '../../sessions/session-table.ts';
+import { formatSessions } from '../../sessions/session-table.ts';
 import { helpExamples, type RootOption, rootOf, rootOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
@@ -59,7 +59,7 @@ async function list(io: Io, options: RootOption & { readonly all?: boolean }): P
   }
   const hidden = all.length - listed.length;
   if (listed.length === 0) print(io, hidden === 0 ? 'No sessions yet.' : 'All sessions are archived.');
-  else print(io, sessionTable(io, listed));
+  else print(io, formatSessions(io, listed));
   if (hidden > 0) printRemark(io, `${plural(hidden, 'archived session')} left out; --all lists them`);
   for (const { sessionId, text } of listMissingHooks(rootOf(io, options), io.env))
     printRemark(io, `WARNING: session ${escapeInvisible(sessionId)}: ${escapeInvisible(text)}`);

@@ -5,12 +5,14 @@ import {
   type Dirent,
   existsSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -26,6 +28,9 @@ export const readIfAny = (path: string): string => valueOr(() => readRegularFile
 
 /** True if the path exists. Unlike `existsSync`, it throws if a folder of the path may not be searched. */
 export const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+
+/** The state of a file, a folder or a link itself; undefined if nothing has this path. */
+export const lstatIfAny = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
 
 export const realpathIfAny = (path: string): string | null => valueOr(() => realpathSync(path), null);
 

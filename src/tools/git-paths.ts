@@ -1,5 +1,6 @@
-import { type Dirent, lstatSync, type Stats } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
 import { join } from 'node:path';
+import { lstatIfAny } from '../base/files.ts';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { isGitCredential } from '../gate/scope/masks.ts';
 import { isTooDeep, readFolder } from './sandbox/mounts/read-folder.ts';
@@ -39,7 +40,7 @@ const gitEntries = (folder: string): NamedEntry[] =>
 
 function entryIfAny(path: string): Stats | undefined {
   try {
-    return lstatSync(path, { throwIfNoEntry: false });
+    return lstatIfAny(path);
   } catch (error) {
     if (['EACCES', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;

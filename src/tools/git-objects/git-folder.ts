@@ -7,9 +7,6 @@ import { readFolder } from '../sandbox/mounts/read-folder.ts';
 import type { TreeScan } from '../sandbox/mounts/scan-tree.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 
-/** The git repositories and `.git` files that a walk of the tree found. */
-export type FoundGit = Pick<TreeScan, 'repositories' | 'gitFiles' | 'outer'>;
-
 /** A folder where git keeps objects, and the possible prefixes of the paths in its trees. */
 export interface GitFolder {
   /** Absolute path of the folder with HEAD and index. */
@@ -21,7 +18,10 @@ export interface GitFolder {
 }
 
 /** The repositories that a command can read: the root's own, those of its submodules, and those inside the root. */
-export function gitFolders(root: string, { repositories, gitFiles, outer }: FoundGit): GitFolder[] {
+export function gitFolders(
+  root: string,
+  { repositories, gitFiles, outer }: Pick<TreeScan, 'repositories' | 'gitFiles' | 'outer'>,
+): GitFolder[] {
   const own = findRepository(root);
   const main = isStop(own) ? null : own;
   const others = new Set([

@@ -1,5 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import { lstatSync, readFileSync } from 'node:fs';
+import { lstatIfAny } from '../../base/files.ts';
 import { valueOr } from '../../base/value-or.ts';
 
 const MAX_BYTES = 256 << 20;
@@ -32,7 +33,7 @@ interface IndexRow {
  * @returns null for a format that this reader lacks, and for a damaged index
  */
 export function stagedEntries(path: string): string | null {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
+  const stats = lstatIfAny(path);
   if (!stats) return '';
   const index = readIndex(path);
   if (index === null) return null;
@@ -90,7 +91,7 @@ const pathOf = (bytes: Buffer, { prefix, pathAt, end }: IndexRow): Buffer =>
   prefix.length === 0 ? bytes.subarray(pathAt, end) : Buffer.concat([prefix, bytes.subarray(pathAt, end)]);
 
 function readIndex(path: string) {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
+  const stats = lstatIfAny(path);
   if (!stats?.isFile() || stats.size > MAX_BYTES) return null;
   // It is null if git has removed the file since.
   const bytes = valueOr(() => readFileSync(path), null);

@@ -1,6 +1,5 @@
-import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { entriesIn, namesIn } from '../../base/files.ts';
+import { entriesIn, lstatIfAny, namesIn } from '../../base/files.ts';
 import type { GitFolder } from './git-folder.ts';
 
 /** Files that git writes when objects become reachable or unreachable. */
@@ -10,7 +9,7 @@ const HEADS = ['HEAD', 'index', 'logs/HEAD', 'FETCH_HEAD', 'ORIG_HEAD', 'MERGE_H
 export function repositoryFingerprint({ gitDir, commonDir }: GitFolder): string {
   const stamps: string[] = [];
   const addStamp = (path: string): void => {
-    const stats = lstatSync(path, { throwIfNoEntry: false });
+    const stats = lstatIfAny(path);
     stamps.push(stats ? `${stats.ino} ${stats.mtimeMs} ${stats.size}` : '-');
   };
   const objects = join(commonDir, 'objects');

@@ -1,6 +1,5 @@
-import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { readIfAny } from '../../base/files.ts';
+import { lstatIfAny, readIfAny } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { formatOnly } from '../sandbox/mounts/filter-git-config.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
@@ -54,7 +53,7 @@ export function gitLayout(repository: Repository, access: GitAccess, toolchains:
 function plainConfig(folder: string): Mount[] {
   const files = ['config', 'config.worktree'].map((name) => join(folder, name));
   return files
-    .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile())
+    .filter((path) => lstatIfAny(path)?.isFile())
     .map((path) => ({ kind: 'text-file', target: path, text: formatOnly(readIfAny(path)) }));
 }
 

@@ -1,5 +1,5 @@
-import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { lstatIfAny } from '../../base/files.ts';
 import { valueOr } from '../../base/value-or.ts';
 import { isRef } from '../../gate/commands/git-command.ts';
 import { isGitInternal } from '../../gate/scope/masks.ts';
@@ -65,5 +65,5 @@ export const excludedPathspec = (path: string): string => `:(top,literal,exclude
 function isInTree(root: string, word: string): boolean {
   const parsed = parsePath(root, 'args', word);
   if (isStop(parsed)) return false;
-  return valueOr(() => lstatSync(join(root, ...parsed.segments), { throwIfNoEntry: false }) !== undefined, false);
+  return valueOr(() => lstatIfAny(join(root, ...parsed.segments)) !== undefined, false);
 }

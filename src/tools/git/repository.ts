@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { readIfAny, realpathIfAny } from '../../base/files.ts';
+import { lstatIfAny, readIfAny, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { failed, type ToolStop } from '../workspace/tool-stop.ts';
 
@@ -19,7 +19,7 @@ export interface Repository {
  */
 export function findRepository(root: string): Repository | ToolStop {
   const dotGit = join(root, '.git');
-  const stat = lstatSync(dotGit, { throwIfNoEntry: false });
+  const stat = lstatIfAny(dotGit);
   if (stat === undefined) {
     if (isBareRepository(root))
       return notARepository(`${root} is a bare repository; open the session in a work tree of it.`);
@@ -54,7 +54,7 @@ export function gitFileTarget(path: string): string | null {
 
 /** The folder with the objects of a work tree's repository; null if the repository does not name this work tree. */
 function commonDirOf(root: string, gitDir: string): string | null {
-  if (lstatSync(join(gitDir, 'commondir'), { throwIfNoEntry: false })) {
+  if (lstatIfAny(join(gitDir, 'commondir'))) {
     const commonDir = realFolder(resolve(gitDir, readIfAny(join(gitDir, 'commondir')).trim()));
     const back = resolve(gitDir, readIfAny(join(gitDir, 'gitdir')).trim());
     // The entry of a linked work tree lies in its repository, so only a writer of the repository can have created the

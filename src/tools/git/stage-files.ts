@@ -1,5 +1,5 @@
-import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { lstatIfAny } from '../../base/files.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { shippablePaths } from '../tree/git-tree.ts';
@@ -67,11 +67,7 @@ export async function stageFiles(
         'other-repository',
         `"${path}" is in ${inner}, a repository of its own. ${innerSessionRemedy(inner)}`,
       );
-    if (
-      beneath.length === 0 &&
-      path !== '' &&
-      lstatSync(join(session.rules.root, path), { throwIfNoEntry: false }) === undefined
-    )
+    if (beneath.length === 0 && path !== '' && lstatIfAny(join(session.rules.root, path)) === undefined)
       return failed('no-such-path', `There is no "${path}", and nothing inside it was deleted; see {sub: "status"}.`);
     for (const file of beneath) {
       const mayBe = inScope(file.path) && !file.path.endsWith('/') && isNameable(session, file);
@@ -170,7 +166,7 @@ export async function unstageGit(
 
 /** False for a name that is not UTF-8: decoding it gives the name of another file. */
 const isNameable = ({ rules }: GitSession, { path }: ChangedFile): boolean =>
-  !path.includes('\ufffd') || lstatSync(join(rules.root, path), { throwIfNoEntry: false }) !== undefined;
+  !path.includes('\ufffd') || lstatIfAny(join(rules.root, path)) !== undefined;
 
 /** The files that still contain git's conflict markers. */
 async function withMarkers(

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { lstatIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
@@ -19,10 +20,10 @@ const LOCKS = [
  * the target's name and the hash of its content.
  */
 export function readLockFiles(root: string): { readonly [name: string]: string } {
-  return Object.fromEntries(LOCKS.flatMap((name) => (exists(join(root, name)) ? [[name, contentOf(root, name)]] : [])));
+  return Object.fromEntries(
+    LOCKS.flatMap((name) => (lstatIfAny(join(root, name)) ? [[name, contentOf(root, name)]] : [])),
+  );
 }
-
-const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 function contentOf(root: string, name: string): string {
   const path = join(root, name);

@@ -19,7 +19,7 @@ export interface OnlineRun {
 }
 
 /**
- * Runs a configured command with its variables, its secrets and, if it has `hosts`, with the engine's proxy as its only
+ * Runs a configured command with its variables, its secrets and, if it has `hosts`, with hopgate's proxy as its only
  * network. Secrets are masked in the output and in the names of hosts.
  *
  * @param key the command's place in hopgate.yaml, for messages: `deploy.publish`

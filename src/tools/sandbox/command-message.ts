@@ -203,11 +203,6 @@ function limitScript({ openFiles, fileBytes, processes }: LayoutLimits, cpuSecon
   ].join(' && ');
 }
 
-export interface MessageOptions {
-  readonly env: Readonly<Record<string, string>>;
-  readonly cpuSeconds: number;
-}
-
 /**
  * Below the kernel's maximum for a word or variable (128 KiB) and for a command line (2 MiB by default), with a reserve
  * for the words that hopgate adds.
@@ -261,7 +256,7 @@ export function commandMessage(
   host: SandboxHost,
   layout: SandboxLayout,
   argv: readonly string[],
-  { env, cpuSeconds }: MessageOptions,
+  { env, cpuSeconds }: { readonly env: Readonly<Record<string, string>>; readonly cpuSeconds: number },
 ): string {
   const { values, set } = variablesOf(argv);
   const run = [

@@ -1,5 +1,6 @@
-import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { lstatIfAny } from '../../base/files.ts';
 import { splitWords } from '../../base/text.ts';
 import { valueOr } from '../../base/value-or.ts';
 import type { Mount } from './mount.ts';
@@ -88,6 +89,6 @@ function isSecret(file: string): boolean {
 }
 
 function isOpen(path: string, isFolder: boolean): boolean {
-  const mode = lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  const mode = lstatIfAny(path)?.mode ?? 0;
   return (mode & (isFolder ? 0o005 : 0o004)) === (isFolder ? 0o005 : 0o004);
 }

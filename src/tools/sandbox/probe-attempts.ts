@@ -145,8 +145,8 @@ export const PROBE_ATTEMPTS: { readonly [name: string]: Attempt } = {
     'have an io_uring': { argv: () => [PERL, '-e', URING] },
   }),
   'make a setuid file': { argv: () => nodeCommand(`fs.writeFileSync('/tmp/s', ''); fs.chmodSync('/tmp/s', 0o4755)`) },
-  'kill the engine': { argv: () => nodeCommand(`process.kill(${process.pid}, 0)`) },
-  'see its environment': { argv: () => nodeCommand(`fs.readFileSync('/proc/${process.pid}/environ')`) },
+  'send a signal to hopgate': { argv: () => nodeCommand(`process.kill(${process.pid}, 0)`) },
+  'read the environment of hopgate': { argv: () => nodeCommand(`fs.readFileSync('/proc/${process.pid}/environ')`) },
   'hold a capability': {
     argv: () =>
       nodeCommand(

@@ -1,5 +1,5 @@
-import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { lstatIfAny } from '../../base/files.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { valueOr } from '../../base/value-or.ts';
 import { type TestSignals, testSignals } from '../../evidence/findings/weakened-tests.ts';
@@ -102,7 +102,7 @@ function withFileFindings(
   const { path, op } = effect;
   if (op === 'link') return effect;
   const file = join(envelope.root, path);
-  const stats = op === 'delete' ? undefined : lstatSync(file, { throwIfNoEntry: false });
+  const stats = op === 'delete' ? undefined : lstatIfAny(file);
   const after = stats ? fileStateOf(path, textIn(file), stats.mode) : null;
   return withFindings(envelope, effect, before.get(path) ?? null, after);
 }

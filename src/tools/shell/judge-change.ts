@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { lstatIfAny } from '../../base/files.ts';
 import { shorten } from '../../base/text.ts';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { MASKED_PATH, PROTECTED_PATH } from '../../gate/scope/path-refusals.ts';
@@ -114,7 +115,7 @@ export function judgeChanges(
       dropped.push({ path, why: `${DELETED_REASON} ${UNAPPLICABLE['too-deep']}` });
       return false;
     }
-    const stats = lstatSync(file, { throwIfNoEntry: false });
+    const stats = lstatIfAny(file);
     if (!stats) return true;
     if (!stats.isDirectory()) {
       deletions.push(path);

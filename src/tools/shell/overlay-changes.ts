@@ -1,6 +1,6 @@
-import { constants, lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
+import { constants, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { mayAccess } from '../../base/files.ts';
+import { lstatIfAny, mayAccess } from '../../base/files.ts';
 import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 
@@ -82,4 +82,4 @@ export function overlayChanges(root: string, view: OverlayWrites, descend: (fold
 const FILE = constants.R_OK;
 const FOLDER = constants.R_OK | constants.X_OK;
 
-const lookAt = (path: string): Stats | null => lstatSync(path, { throwIfNoEntry: false }) ?? null;
+const lookAt = (path: string): Stats | null => lstatIfAny(path) ?? null;

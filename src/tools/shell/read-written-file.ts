@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { join, normalize } from 'node:path';
-import { withOpenFile } from '../../base/files.ts';
+import { lstatIfAny, withOpenFile } from '../../base/files.ts';
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 const MAX_BYTES = 32 << 20;
@@ -17,7 +17,7 @@ export function readWrittenFile(folder: string, path: string): string | null {
   let here = folder;
   for (const [at, name] of segments.entries()) {
     here = join(here, name);
-    const stats = fs.lstatSync(here, { throwIfNoEntry: false });
+    const stats = lstatIfAny(here);
     const last = at === segments.length - 1;
     if (!stats || (last ? !stats.isFile() || stats.size > MAX_BYTES : !stats.isDirectory())) return null;
   }

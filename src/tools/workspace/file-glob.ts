@@ -8,14 +8,16 @@ const MAX_WILDCARDS_PER_NAME = 4;
 const MAX_GLOBSTARS = 4;
 const MAX_LENGTH = 512;
 
-export type FileGlob = (path: string) => boolean;
-
 /**
  * Compiles a glob argument into a path predicate. `*` matches within one name, `**` spans folders, `{a,b}` and `[a-z]`
  * work as in a shell; dot files match; extended globs are not supported.
  * @param anywhere a pattern without a slash matches at any depth
  */
-export function fileGlob(call: ToolCall, argument: string, anywhere: boolean): { matches: FileGlob } | ToolStop {
+export function fileGlob(
+  call: ToolCall,
+  argument: string,
+  anywhere: boolean,
+): { matches: (path: string) => boolean } | ToolStop {
   const value = call.args[argument];
   const remedy = 'Give a pattern such as "src/**/*.ts", relative to the folder searched.';
   if (typeof value !== 'string' || value === '' || /[\u0000-\u001f\u007f-\u009f]/.test(value))

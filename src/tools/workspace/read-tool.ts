@@ -43,7 +43,7 @@ export async function readTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   }
 }
 
-interface Range {
+interface LineRange {
   readonly bytes: Buffer;
   readonly from: number;
   readonly to: number;
@@ -59,7 +59,7 @@ async function readLines(
   limit: number,
   { outputBytes: cap, seconds }: ToolCall['tool']['limits'],
   signal: AbortSignal,
-): Promise<Range | 'binary' | 'aborted' | 'time-limit'> {
+): Promise<LineRange | 'binary' | 'aborted' | 'time-limit'> {
   const deadline = performance.now() + seconds * 1000;
   const chunk = Buffer.allocUnsafe(CHUNK);
   const kept: Buffer[] = [];

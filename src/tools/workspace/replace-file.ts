@@ -6,7 +6,6 @@ import {
   fchownSync,
   fstatSync,
   fsyncSync,
-  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -17,7 +16,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { withOpenFile } from '../../base/files.ts';
+import { lstatIfAny, withOpenFile } from '../../base/files.ts';
 import { isAlive } from '../../base/process.ts';
 import { valueOr } from '../../base/value-or.ts';
 import { type Anchor, type Anchors, MovedError } from './anchors.ts';
@@ -46,8 +45,7 @@ export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, see
       closeSync(fd);
     }
     folder.check();
-    if (!isSameFile(seen, lstatSync(target, { throwIfNoEntry: false })))
-      throw new MovedError(`${name} was changed by someone else meanwhile`);
+    if (!isSameFile(seen, lstatIfAny(target))) throw new MovedError(`${name} was changed by someone else meanwhile`);
     renameSync(temporary, target);
   } catch (error) {
     rmSync(temporary, { force: true });
@@ -73,8 +71,8 @@ function stateOf({ path }: Anchor): { readonly id: string; readonly modified: bi
 }
 
 /**
- * Removes temporary files left by engines that were killed during a replacement. Reads the folder only if another
- * process has changed it since this one wrote in it.
+ * Removes temporary files left by hopgate processes that were killed during a replacement. Reads the folder only if
+ * another process has changed it since this one wrote in it.
  */
 function removeLeftovers(folder: Anchor): void {
   const { id, modified } = stateOf(folder);

@@ -1,5 +1,5 @@
-import { lstatSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { lstatIfAny } from '../../../base/files.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import type { GitConfig } from '../../../spec/types.ts';
 import { failed, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
@@ -45,7 +45,7 @@ export function sshLogin(
   }
   if (!PLAIN_PATH.test(hosts.path)) return oddPath(hosts.path);
   const socket = context.env['SSH_AUTH_SOCK'];
-  if (socket === undefined || !lstatSync(socket, { throwIfNoEntry: false })?.isSocket())
+  if (socket === undefined || !lstatIfAny(socket)?.isSocket())
     return failed(
       'no-credential',
       'git.credential asks for the ssh agent, and hopgate was started without one (SSH_AUTH_SOCK); ask the operator to start it with one, or to use git.credential: { key: … }.',

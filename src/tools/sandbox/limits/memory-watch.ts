@@ -40,7 +40,7 @@ function descendantsOf(pid: string): readonly string[] {
     );
     return [pid, ...children.flatMap(descendantsOf)];
   } catch {
-    // it has exited
+    // The process has exited.
     return [];
   }
 }

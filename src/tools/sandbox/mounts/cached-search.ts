@@ -1,5 +1,6 @@
-import { type Dirent, lstatSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
+import { lstatIfAny } from '../../../base/files.ts';
 import { getOrInsert } from '../../../base/get-or-insert.ts';
 import { isGitCredential } from '../../../gate/scope/masks.ts';
 import { isConfiguredGitFolder, isGitFolder, isGitOwnFolder, isObjectStore } from '../../git-paths.ts';
@@ -106,7 +107,7 @@ function listFolder(
   const stamp = folderStamp(path);
   const before = listings.get(path);
   if (before !== undefined && before.stamp === stamp && before.names === names) return before;
-  const stat = lstatSync(path, { throwIfNoEntry: false });
+  const stat = lstatIfAny(path);
   if (!stat?.isDirectory()) return { stamp: null, names, hits: [], folders: [], kind: 'other', hasGitFile: false };
   const hits: Hit[] = [];
   const folders: CachedFolder[] = [];

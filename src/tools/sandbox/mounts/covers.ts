@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { lstatIfAny } from '../../../base/files.ts';
 import { getOrInsert } from '../../../base/get-or-insert.ts';
 import type { OverlayMount } from './bwrap-arguments.ts';
 import type { LayerFile } from './mask-layer.ts';
@@ -49,7 +50,6 @@ export function readCovers(
   );
 }
 
-const lstatIfAny = (path: string) => lstatSync(path, { throwIfNoEntry: false });
 const isOfGit = (path: string): boolean => path.split('/').includes('.git');
 
 /** False if the layer shows the folder with another mode: its copy in the upper folder would look like a change. */

@@ -1,5 +1,6 @@
-import { type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { type Dirent, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { lstatIfAny } from '../../../base/files.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import { LayoutError } from '../layout-error.ts';
 
@@ -9,7 +10,7 @@ const SLASH = Buffer.from('/');
 
 /** True if the name is not valid UTF-8, so that the decoded path does not exist and cannot be mounted over. */
 export const isNonUtf8Name = (parent: string, name: string): boolean =>
-  name.includes(REPLACEMENT) && lstatSync(join(parent, name), { throwIfNoEntry: false }) === undefined;
+  name.includes(REPLACEMENT) && lstatIfAny(join(parent, name)) === undefined;
 
 /**
  * Refuses masked paths that contain a name that is not valid UTF-8, because they could not be covered.

@@ -1,5 +1,5 @@
-import { lstatSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { lstatIfAny } from '../../../base/files.ts';
 import { isWithin } from '../../../base/paths.ts';
 import { gitFileTarget, type Repository } from '../../git/repository.ts';
 import type { Mount } from '../mount.ts';
@@ -30,7 +30,7 @@ export interface OpenGit {
 /** The root's own `.git` folder, which the overlay of the root contains; null if it has none. */
 export function ownGit(root: string): RepositoryFolders | null {
   const path = join(root, '.git');
-  const isFolder = lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  const isFolder = lstatIfAny(path)?.isDirectory() === true;
   return isFolder ? { gitDir: path, commonDir: path } : null;
 }
 
@@ -75,7 +75,7 @@ export function openGit(
   const place = join(commonDir, 'objects');
   const names = [...SEALED.map((name) => join(commonDir, name)), ...SEALED.map((name) => join(gitDir, name))];
   const sealed = [...new Set([...names, ...otherWorkTrees(gitDir, commonDir)])]
-    .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true)
+    .filter((path) => lstatIfAny(path)?.isSymbolicLink() !== true)
     .map((target): Mount => ({ kind: 'sealed', target }));
   const covers = objects.flatMap((mount) => {
     const isFile = mount.kind === 'empty-file' && isWithin(commonDir, mount.target);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { linkIfAny } from '../../../base/files.ts';
+import { linkIfAny, lstatIfAny } from '../../../base/files.ts';
 import { atExit } from '../at-exit.ts';
 
 /** Names of these folders include the pid namespace, because a pid of another namespace means nothing here. */
@@ -47,7 +47,7 @@ function removeStale(parent: string): void {
     if (!(pid > 0) || existsSync(`/proc/${pid}`)) continue;
     const folder = join(parent, name);
     // Folders of other users are skipped: they may contain links and change during the removal.
-    if (lstatSync(folder, { throwIfNoEntry: false })?.uid !== process.getuid!()) continue;
+    if (lstatIfAny(folder)?.uid !== process.getuid!()) continue;
     killOrphans(folder);
     try {
       rmSync(folder, REMOVAL);

@@ -1,5 +1,6 @@
-import { lstatSync, readFileSync, statfsSync } from 'node:fs';
+import { readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
+import { lstatIfAny } from '../../../base/files.ts';
 import { isWithin } from '../../../base/paths.ts';
 import type { Mount } from '../mount.ts';
 import { type BaseRequest, baseLayout, type SandboxLayout, withMounts } from './layout.ts';
@@ -145,4 +146,4 @@ export function testLayout(request: TreeRequest): SandboxLayout {
 }
 
 /** Links are skipped, because bubblewrap would mount their target. */
-const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+const isLink = (path: string) => lstatIfAny(path)?.isSymbolicLink() === true;

@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { lstatIfAny } from '../../../base/files.ts';
 import { stagedEntries } from '../../git-objects/git-index.ts';
 import { gitFoldersIn, type RepositoryFolders } from '../../sandbox/mounts/open-git.ts';
 import { isTooDeep } from '../../sandbox/mounts/read-folder.ts';
@@ -46,9 +47,8 @@ export function gitChanges(
 ): GitChanges | null {
   const written = Object.values(gitFoldersIn(upper, top, was));
   const now = gitFoldersIn(merged, top, was);
-  const wrote = (path: string) =>
-    written.some((folder) => lstatSync(join(folder, path), { throwIfNoEntry: false }) !== undefined);
-  if (!written.some((folder) => lstatSync(folder, { throwIfNoEntry: false })?.isDirectory())) return null;
+  const wrote = (path: string) => written.some((folder) => lstatIfAny(join(folder, path)) !== undefined);
+  if (!written.some((folder) => lstatIfAny(folder)?.isDirectory())) return null;
   const refsMoved = wrote('refs') || wrote('packed-refs') || wrote('HEAD') || wrote('reftable');
   const [before, after] = refsMoved ? [readRefs(was), readRefs(now)] : [NO_REFS, NO_REFS];
   const spoils =
@@ -84,7 +84,7 @@ function readRefs({ gitDir, commonDir }: RepositoryFolders): Refs {
   }
   const walk = (base: string, folder: string): void => {
     const path = join(base, folder);
-    if (isTooDeep(path) || !lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+    if (isTooDeep(path) || !lstatIfAny(path)?.isDirectory()) return;
     for (const entry of readdirSync(path, { withFileTypes: true })) {
       const ref = `${folder}/${entry.name}`;
       if (entry.isDirectory()) walk(base, ref);
@@ -134,8 +134,7 @@ function changesNoFile(line: string): boolean {
 }
 
 function unfinishedOperation(was: RepositoryFolders, now: RepositoryFolders): string | null {
-  const has = ({ gitDir }: RepositoryFolders, name: string) =>
-    lstatSync(join(gitDir, name), { throwIfNoEntry: false }) !== undefined;
+  const has = ({ gitDir }: RepositoryFolders, name: string) => lstatIfAny(join(gitDir, name)) !== undefined;
   const left = Object.entries(OPERATIONS).find(([name]) => has(now, name) && !has(was, name))?.[1];
   return left === undefined ? null : `it left ${left} under way, which no later command could finish. ${INSTEAD}`;
 }

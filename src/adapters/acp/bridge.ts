@@ -149,9 +149,9 @@ class Bridge {
     this.#innerCan = {
       http: mcpCapabilities?.http === true,
       load: loadSession === true,
-      resume: isThere(sessionCapabilities?.resume),
-      list: isThere(sessionCapabilities?.list),
-      close: isThere(sessionCapabilities?.close),
+      resume: sessionCapabilities?.resume != null,
+      list: sessionCapabilities?.list != null,
+      close: sessionCapabilities?.close != null,
     };
     const { load, resume } = this.#innerCan;
     return {
@@ -308,5 +308,3 @@ class Bridge {
     throw RequestError.invalidParams({ sessionId: innerId }, `there is no session ${innerId}`);
   }
 }
-
-const isThere = (capability: object | null | undefined): boolean => capability !== null && capability !== undefined;

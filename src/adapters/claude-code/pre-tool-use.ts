@@ -230,7 +230,7 @@ async function decideOurTool(at: HookCall<ClaudeToolEvent>, { tool, args }: Call
   if (denied) return decideRefused(at, { tool, args }, denied);
   if (native) return refuse(at, refuseOursForNative(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
-  const ruledBy = RULES_BY_TOOL[tool];
+  const ruledBy = USER_RULES[tool];
   if (ruledBy && hasUserRules(ruledBy, record.conversation.root, at.env))
     return allow([], {
       decision: 'ask',
@@ -240,7 +240,7 @@ async function decideOurTool(at: HookCall<ClaudeToolEvent>, { tool, args }: Call
 }
 
 /** hopgate's tools without an equivalent in Claude Code, and the tool of Claude Code whose user rules apply to them. */
-const RULES_BY_TOOL: { readonly [tool: string]: 'Read' | 'WebFetch' } = {
+const USER_RULES: { readonly [tool: string]: 'Read' | 'WebFetch' } = {
   glob: 'Read',
   grep: 'Read',
   'web-fetch': 'WebFetch',

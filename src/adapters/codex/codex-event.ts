@@ -4,14 +4,11 @@ import type { Env } from '../../base/user-folders.ts';
 import { repositoryOf } from '../../project/repository-root.ts';
 import type { Conversation } from '../core/hook-context.ts';
 
-const ToolFields = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };
+const ToolCall = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };
 
-const AgentMessageFields = {
-  last_assistant_message: z.string().nullish(),
-  agent_transcript_path: z.string().nullish(),
-};
+const LastMessage = { last_assistant_message: z.string().nullish(), agent_transcript_path: z.string().nullish() };
 
-const CommonFields = z.object({
+const Base = z.object({
   session_id: z.string().min(1),
   cwd: z.string().min(1),
   agent_id: z.string().min(1).optional(),
@@ -20,17 +17,13 @@ const CommonFields = z.object({
 
 /** The fields of Codex's hook events that hopgate reads. Codex may add fields. */
 const Event = z.discriminatedUnion('hook_event_name', [
-  CommonFields.extend({ hook_event_name: z.literal('SessionStart'), source: z.string().optional() }),
-  CommonFields.extend({ hook_event_name: z.literal('UserPromptSubmit'), prompt: z.string().optional() }),
-  CommonFields.extend({ hook_event_name: z.literal('PreToolUse'), ...ToolFields }),
-  CommonFields.extend({ hook_event_name: z.literal('PostToolUse'), ...ToolFields, tool_response: z.unknown() }),
-  CommonFields.extend({ hook_event_name: z.literal('SubagentStart') }),
-  CommonFields.extend({ hook_event_name: z.literal('SubagentStop'), ...AgentMessageFields }),
-  CommonFields.extend({
-    hook_event_name: z.literal('Stop'),
-    stop_hook_active: z.boolean().optional(),
-    ...AgentMessageFields,
-  }),
+  Base.extend({ hook_event_name: z.literal('SessionStart'), source: z.string().optional() }),
+  Base.extend({ hook_event_name: z.literal('UserPromptSubmit'), prompt: z.string().optional() }),
+  Base.extend({ hook_event_name: z.literal('PreToolUse'), ...ToolCall }),
+  Base.extend({ hook_event_name: z.literal('PostToolUse'), ...ToolCall, tool_response: z.unknown() }),
+  Base.extend({ hook_event_name: z.literal('SubagentStart') }),
+  Base.extend({ hook_event_name: z.literal('SubagentStop'), ...LastMessage }),
+  Base.extend({ hook_event_name: z.literal('Stop'), stop_hook_active: z.boolean().optional(), ...LastMessage }),
 ]);
 export type CodexHookEvent = z.output<typeof Event>;
 export type CodexToolEvent = Extract<CodexHookEvent, { tool_name: string }>;

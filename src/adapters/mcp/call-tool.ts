@@ -153,12 +153,7 @@ async function applyUserRules(
   if (answer === 'unticked-again')
     return { refused: `The person who was asked did not allow this command: ${UNTICKED_AGAIN}.` };
   return {
-    question: questions.askForYes(
-      call,
-      commandQuestion(command, why, answer === 'unticked'),
-      '',
-      answer === 'unticked',
-    ),
+    question: questions.askYes(call, commandQuestion(command, why, answer === 'unticked'), '', answer === 'unticked'),
   };
 }
 
@@ -187,7 +182,7 @@ async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: 
   const [diff = null, readBy = null] = await Promise.all([options.diff?.(request), options.readBy?.(request)]);
   const again = problem ?? (answer === 'unasked' ? null : isSame ? 'unticked' : 'changed');
   const questionOptions = { diff, readBy, again } as const;
-  return { question: questions.askForApproval(call, request, questionOptions, options.grantIn !== undefined) };
+  return { question: questions.askApproval(call, request, questionOptions, options.grantIn !== undefined) };
 }
 
 /** True if the client can show a form. An empty `elicitation: {}` means forms, the only kind in older protocols. */

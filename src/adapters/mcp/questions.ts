@@ -63,13 +63,13 @@ export class Questions {
   }
 
   /** @param grants true if the person may enter limits, which turn the yes into a grant */
-  askForApproval(
+  askApproval(
     call: AgentCall,
     request: ApprovalRequest,
     options: QuestionOptions,
     grants: boolean,
   ): InputRequiredResult {
-    return this.askForYes(call, approvalQuestion(request, options), request.hash, options.again === 'unticked', grants);
+    return this.askYes(call, approvalQuestion(request, options), request.hash, options.again === 'unticked', grants);
   }
 
   /**
@@ -77,7 +77,7 @@ export class Questions {
    *
    * @param hash the hash of the shown content
    */
-  askForYes(call: AgentCall, message: string, hash: string, isAgain: boolean, grants = false): InputRequiredResult {
+  askYes(call: AgentCall, message: string, hash: string, isAgain: boolean, grants = false): InputRequiredResult {
     this.#sweep();
     const requestState = randomUUID();
     this.#open.set(requestState, { call: keyOf(call), hash, at: this.#now(), isAgain });

@@ -17,7 +17,8 @@ const MANAGERS = {
 } as const;
 type Manager = (typeof MANAGERS)[keyof typeof MANAGERS];
 
-const stringFields = (value: unknown): { [key: string]: string } =>
+/** The fields of an object that are strings; empty if the value is not an object. */
+export const stringFields = (value: unknown): { [key: string]: string } =>
   Object.fromEntries(
     Object.entries(fieldsOf(value)).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
   );

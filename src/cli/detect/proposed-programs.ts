@@ -4,6 +4,7 @@ import { fieldsOf, parseJson } from '../../base/json.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import type { DiskTree } from './disk-tree.ts';
+import { stringFields } from './package-json.ts';
 
 const MAX_WORDS = 2000;
 
@@ -66,7 +67,7 @@ export function proposedPrograms(tree: DiskTree, path: string | undefined, shown
   const manifest = tree.read('package.json') ?? '';
   const lines = [
     ...makefiles.flatMap((text) => text.split('\n').filter((line) => line.startsWith('\t'))),
-    ...Object.values(scriptsOf(manifest)),
+    ...Object.values(stringFields(fieldsOf(parseJson(manifest))['scripts'])),
   ];
   const first = lines.flatMap((line) => [...line.matchAll(/(?:^[\s@-]*|[;&|]\s*)([a-z][\w.+-]*)(?=\s|$)/g)]);
   const certain = [
@@ -76,11 +77,6 @@ export function proposedPrograms(tree: DiskTree, path: string | undefined, shown
   const words = [...makefiles, manifest].flatMap((text) => text.match(/(?<![\w./-])[a-z][\w.+-]+(?![\w./=-])/g) ?? []);
   const possible = [...new Set(words)].slice(0, MAX_WORDS).filter((word) => !certain.includes(word) && isHidden(word));
   return { certain: [...new Set(certain)], possible };
-}
-
-function scriptsOf(manifest: string): { readonly [name: string]: string } {
-  const scripts = Object.entries(fieldsOf(fieldsOf(parseJson(manifest))['scripts']));
-  return Object.fromEntries(scripts.filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
 }
 
 /** A folder for `cache`: one that test runs share, or one of the operator's, relative to the home folder. */

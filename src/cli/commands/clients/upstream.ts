@@ -170,12 +170,8 @@ const STYLES: { readonly [standing in ToolComparison['standing']]: Style } = {
 async function listServer(io: Io, project: Project, name: string, server: UpstreamServer): Promise<Server> {
   const at = 'url' in server ? server.url : server.command.join(' ');
   try {
-    return {
-      name,
-      at,
-      problem: null,
-      tools: await withConnection(io, project, name, server, (connection) => connection.tools()),
-    };
+    const tools = await withConnection(io, project, name, server, (connection) => connection.tools());
+    return { name, at, problem: null, tools };
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     return { name, at, problem: error.message, tools: null };

@@ -16,7 +16,7 @@ interface Options {
 }
 
 /** Maximum length of a summary in the table. */
-const SUMMARY_CHARS = 100;
+const MAX_SUMMARY = 100;
 /** On a terminal with fewer columns, the table leaves out the mode, the claim and parts of the time. */
 const WIDE_COLUMNS = 120;
 
@@ -100,15 +100,7 @@ function cells(io: Io, stored: StoredEntry, order: ParameterOrder): readonly str
   const { event, text } = summariseInOneLine(stored.entry, order);
   const name = escapeInvisible(event);
   const styled = event === 'denial' ? paint(io, 'red', name) : name;
-  return [
-    String(seq),
-    at,
-    escapeInvisible(peripheral ?? '-'),
-    mode ?? '-',
-    claim,
-    styled,
-    excerpt(text, SUMMARY_CHARS),
-  ];
+  return [String(seq), at, escapeInvisible(peripheral ?? '-'), mode ?? '-', claim, styled, excerpt(text, MAX_SUMMARY)];
 }
 
 /** An entry with its whole body. `escapeInvisible` escapes bidirectional and zero-width characters; JSON does not. */

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { renderMessages } from '../../../messages/render-messages.ts';
-import type { Message, MessageStore } from '../../../ports/message-store.ts';
+import type { MessageStore } from '../../../ports/message-store.ts';
 import { CliError, type Io, print, printJsonLine } from '../../io.ts';
 import { type PersonOptions, personOption, withInboxes } from '../../messages/act-as-person.ts';
 import { helpExamples, rootOption } from '../../shared-options.ts';
@@ -48,7 +49,8 @@ async function show(io: Io, messages: MessageStore, options: Options): Promise<v
   for (;;) {
     const fresh = await messages.inbox(`person:${options.as}`, { after, unread });
     for (const message of fresh) {
-      await printMessage(io, message);
+      if (io.json) printJsonLine(io, message);
+      else print(io, renderMessages([message]));
       if (options.keep === undefined) await messages.mark(message.id, 'read');
       after = message.seq;
     }
@@ -56,11 +58,6 @@ async function show(io: Io, messages: MessageStore, options: Options): Promise<v
       if (after === 0 && !io.json) print(io, 'No messages.');
       return;
     }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await sleep(POLL_MS);
   }
-}
-
-async function printMessage(io: Io, message: Message): Promise<void> {
-  if (io.json) printJsonLine(io, message);
-  else print(io, renderMessages([message]));
 }

@@ -416,7 +416,7 @@ describe('a scenario that needs an approval', () => {
     expect(pendingRequests(stateDir(on.root, on.env))).toEqual([]);
   }, 60_000);
 
-  it('asks nobody if it states the answer no itself', async () => {
+  it('asks nobody if the scenario itself answers no', async () => {
     const on = machine({ 's.yaml': scenario('    approve: refused\n    expect: { denied: approval-required }\n') });
     const ran = await on.run('run', 's.yaml', '--root', '.', '--wait-approval', '60');
     expect(ran).toMatchObject({ code: 0 });

@@ -23,7 +23,7 @@ export interface Seen {
   readonly results: readonly Result[];
   /** Texts since its last answer, each after its role. */
   readonly texts: readonly string[];
-  /** When the request came, in milliseconds of the monotonic clock. */
+  /** The time of the request, in milliseconds of the monotonic clock. */
   readonly at: number;
   /** The length of the request. */
   readonly characters: number;

@@ -32,7 +32,7 @@ export interface SeenRequest {
   readonly results: readonly { readonly name: string; readonly text: string }[];
   /** Messages since its last answer, each after its role. */
   readonly messages: readonly string[];
-  /** When it came, in milliseconds of the monotonic clock. */
+  /** The time of the request, in milliseconds of the monotonic clock. */
   readonly at: number;
   /** The request came after the end of the script. */
   readonly overrun: boolean;

@@ -52,7 +52,7 @@ it('an edited, removed or superfluous generated file is reported and repaired al
   expect((await readdir(folder)).sort()).toEqual(Object.keys(less).sort());
 });
 
-it('other files in the folder stay', async () => {
+it('other files in a folder of generated files stay', async () => {
   const own = { 'notes.md': 'mine', 'deploy-lifecycle.json': '{}', 'own.machine.ts': 'export {};\n', 'own.json': '{}' };
   for (const [name, text] of Object.entries(own)) await writeFile(join(folder, name), text);
   await mkdir(join(folder, 'sub'));

@@ -14,7 +14,7 @@ it('long walks cover 60 peripherals and 900 edges', async () => {
   for (const { run } of tests) await run();
   const { rows } = coverage();
   expect(rows.find(({ what }) => what === 'edges')).toMatchObject({ covered: 900, reachable: 900, missing: [] });
-  // Few steps: walks take an edge by little more than one move each.
+  // Few steps, because a walk needs little more than one move for each edge.
   const moves = tests
     .map(({ name }) => Number(/: (\d+) moves/.exec(name)?.[1] ?? 0))
     .reduce((sum, count) => sum + count, 0);

@@ -18,7 +18,7 @@ export interface Model {
   verdicts: Set<'pass' | 'fail'>;
   seen: 'pass' | 'fail' | null;
   last: 'pass' | 'fail' | null;
-  /** Edit was left once, and at last with a commit message. */
+  /** True if edit was left, the last time with a commit message. */
   edited: boolean;
   wrote: boolean;
 }

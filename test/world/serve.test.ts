@@ -107,7 +107,7 @@ it('the server of games answers OpenEnv messages, with one game for each connect
     data: { reward: 0, observation: { text: expect.stringMatching(/^You are in the middle/) } },
   });
   expect(await ask('{"type":"state"}')).toEqual({ type: 'state', data: { episode_id: 'seed:5', step_count: 1 } });
-  // The game of the HTTP clients is another one.
+  // The HTTP clients play a separate game.
   expect((await call('GET', '/state'))[1].step).toBe(0);
   await new Promise((resolve) => socket.once('close', resolve));
 });

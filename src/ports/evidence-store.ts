@@ -30,7 +30,7 @@ export class StoreError extends Error {
 /** An entry with defaults: a new `id`, the current time, the session as subject, no peripheral, mode or tags. */
 export type ShortEntry = Pick<EntryDraft, 'type' | 'claim' | 'author' | 'body'> & Partial<EntryDraft>;
 
-/** The bodies to erase. */
+/** The bodies to erase: all of a session, or those of single entries. */
 export type Erasure = { readonly sessionId: string } | { readonly ids: readonly string[] };
 
 /** References to a blob: entries (by id) whose bodies name it, and sessions whose pin it is. */
@@ -116,7 +116,7 @@ export interface EvidenceStore {
   /**
    * Takes the lease of a session for `holder`, or renews it. Takes over an expired lease of another holder, ends the
    * waits that it left, and notes that in the operator log. Throws `session-busy` (and notes it) while another holder's
-   * lease is valid. A lease that ends later than any lease can (because a clock was ahead) is shortened to its `ttl`.
+   * lease is valid. A lease from the future, which a clock that was ahead has left, is shortened to its `ttl`.
    * @param ttl milliseconds
    */
   acquire(sessionId: string, holder: string, ttl: number): Promise<Lease>;

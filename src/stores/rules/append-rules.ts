@@ -34,7 +34,7 @@ export interface LeaseRow {
   readonly ttl: number;
 }
 
-/** A renewal adds this share of the ttl to the promised time, so that the next appends need no write. */
+/** A renewal adds this share of the ttl to the promised time, so that the next appends need not renew it. */
 const RENEWAL_SLACK = 1 / 8;
 /** The longest `ttl` of a writer, in milliseconds. */
 const MAX_TTL = 3_600_000;

@@ -160,7 +160,7 @@ export class GroupCommit {
   }
 
   /**
-   * Runs all jobs in the transaction, without a savepoint: SQLite would copy each page that they change. Jobs rarely
+   * Runs all jobs in the transaction, without savepoints, for which SQLite copies each page that changes. Jobs rarely
    * fail. If one does, ends the transaction and returns null; in the next one, each job runs under its own savepoint.
    * Throws only on a fault of the disk or the file.
    */

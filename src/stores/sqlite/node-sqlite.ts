@@ -44,7 +44,7 @@ export const isBroken = (error: unknown): boolean => BROKEN.includes(resultCode(
 /** The bytes that a new store needs, with its write-ahead log and shared memory. */
 const MIN_FREE_BYTES = 1 << 18;
 
-/** True if the error comes from a full disk. For its shared memory, SQLite reports that as an I/O error. */
+/** True if the error comes from a full disk, which SQLite may also report as an I/O error of its shared memory. */
 export function isFull(file: string, error: unknown): boolean {
   if (!isBroken(error) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') return false;
   try {

@@ -3,8 +3,8 @@ import { sqliteError } from './sqlite-error.ts';
 import { openDatabase, openReadOnly } from './sqlite-schema.ts';
 
 /**
- * Opens the file of a store. A statement that meets another process's lock fails at once, so that the process can do
- * other work meanwhile, except in `waitForLock` and `read`.
+ * Opens the file of a store. A statement that meets another process's lock fails at once, so that this process can do
+ * other work meanwhile. `waitForLock` and `read` wait instead.
  *
  * @throws StoreError `store-failed` if the file cannot be opened.
  */

@@ -12,7 +12,7 @@ const SQL = {
   eraseBody: 'UPDATE entries SET body = NULL WHERE nth = ? AND body IS NOT NULL',
   removeReferences: 'DELETE FROM blob_references WHERE id = ?',
   removeEphemeralReferences: 'DELETE FROM blob_references WHERE id IN (SELECT id FROM ephemeral WHERE session_id = ?)',
-  // An ephemeral entry has no hash that must keep matching.
+  // The body becomes the text `null`: no hash of an ephemeral entry has to match it.
   eraseEphemeral: "UPDATE ephemeral SET body = 'null' WHERE session_id = ? AND body <> 'null'",
 };
 

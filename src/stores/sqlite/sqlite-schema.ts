@@ -201,7 +201,7 @@ function makePrivate(file: string): void {
   if (existing) return (existing.mode & 0o077) === 0 ? undefined : chmodSync(file, 0o600);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
-    // Opened only if new: closing a descriptor of a database drops this process's locks on it.
+    // An existing file must not be opened: closing its descriptor would drop this process's locks on the database.
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -5,9 +5,9 @@ import type { Env } from '../base/user-folders.ts';
 import { carryOutAgentOp } from './agent-ops.ts';
 import { answerStatusLine } from './answer-status-line.ts';
 import type { Caller } from './conversations/session-host-options.ts';
+import { decodeHeader } from './header-text.ts';
 import { encodeFrame, encodePart } from './hook/answer-frame.ts';
 import { answerHook, type HANDLERS } from './hook/answer-hook.ts';
-import { decodeHeader } from './header-text.ts';
 import { type OnPart, type RunAnswer, runTicket } from './run-ticket.ts';
 import type { SessionHost } from './session-host.ts';
 

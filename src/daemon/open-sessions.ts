@@ -43,12 +43,10 @@ export class OpenSessions {
 
   /** The evidence of a root; one store for all its sessions. */
   store(root: string): EvidenceStore {
-    const open = this.#stores.get(root);
-    if (open) return open;
     const { env, checkpointPages } = this.#options;
-    const store = openEvidence(root, env, 'create', checkpointPages === undefined ? {} : { checkpointPages });
-    this.#stores.set(root, store);
-    return store;
+    return getOrInsert(this.#stores, root, () =>
+      openEvidence(root, env, 'create', checkpointPages === undefined ? {} : { checkpointPages }),
+    );
   }
 
   /** Opens a new session and keeps it open as {@link OpenSessions.use} does. If `begin` fails, it is closed. */

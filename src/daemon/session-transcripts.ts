@@ -1,5 +1,6 @@
 import { type TranscriptFile, transcriptPath, transcriptTo } from '../adapters/core/transcript/transcript-file.ts';
 import { toolsOffered } from '../adapters/core/transcript/transcript-items.ts';
+import { getOrInsert } from '../base/get-or-insert.ts';
 import type { Env } from '../base/user-folders.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 
@@ -18,20 +19,17 @@ export class Transcripts {
   }
 
   transcriptOf(root: string, sessionId: string): SessionTranscript {
-    const key = `${sessionId} ${root}`;
-    const known = this.#transcripts.get(key);
-    if (known) return known;
-    const file = transcriptTo(transcriptPath(ensureStateDir(root, this.#env), sessionId));
-    let last = '';
-    const transcript: SessionTranscript = {
-      ...file,
-      offers(tools) {
-        const names = tools.join(' ');
-        if (names !== last) file.add(toolsOffered(tools));
-        last = names;
-      },
-    };
-    this.#transcripts.set(key, transcript);
-    return transcript;
+    return getOrInsert(this.#transcripts, `${sessionId} ${root}`, () => {
+      const file = transcriptTo(transcriptPath(ensureStateDir(root, this.#env), sessionId));
+      let last = '';
+      return {
+        ...file,
+        offers(tools) {
+          const names = tools.join(' ');
+          if (names !== last) file.add(toolsOffered(tools));
+          last = names;
+        },
+      };
+    });
   }
 }

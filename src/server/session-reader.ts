@@ -78,7 +78,7 @@ export class SessionReaders {
   }
 
   /**
-   * A session with the state of this moment.
+   * Reads a session up to its newest entry.
    *
    * @throws ApiError `unknown-session`, `erased`, `foreign-session`. FoldError if its evidence was altered
    */

@@ -35,8 +35,7 @@ export function emittedTest(
   };
   return ({ path, tries, forges, both, provoke }) =>
     async () => {
-      const known = getOrInsert(settings, specs, () => caseSetting(specs));
-      const { pinned, run } = await known;
+      const { pinned, run } = await getOrInsert(settings, specs, () => caseSetting(specs));
       const planned: PlannedCase = {
         group,
         name: '',

@@ -27,17 +27,7 @@ const INSTALLS = ['install', 'add', 'get', 'sync', 'ci'];
 const FETCHERS = ['curl', 'wget'];
 
 /** Commands of SWE-agent's shell that only show files. */
-const VIEW_COMMANDS = [
-  'open',
-  'goto',
-  'scroll_up',
-  'scroll_down',
-  'search_dir',
-  'search_file',
-  'find_file',
-  'filemap',
-  'view',
-];
+const VIEW_COMMANDS = splitWords('open goto scroll_up scroll_down search_dir search_file find_file filemap view');
 
 /**
  * Maps an act of another program's agent to calls of hopgate's tools, by its name and its words. This estimate is for
@@ -134,7 +124,6 @@ function writtenBy(program: string, args: readonly string[]): readonly string[] 
     case 'rm':
     case 'rmdir':
     case 'truncate':
-      return paths;
     case 'mv':
       return paths;
     case 'cp':

@@ -24,7 +24,7 @@ export interface Trajectory {
 /** The name of an act that is a command line, with the argument `command`. */
 export const SHELL_ACT = 'bash';
 
-const looseObject = <T extends z.core.$ZodLooseShape>(shape: T) => z.looseObject(shape);
+const { looseObject } = z;
 const text = z.string().catch('');
 const anything = z.unknown().optional();
 

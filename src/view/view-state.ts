@@ -87,7 +87,7 @@ export interface ViewRow {
   readonly depth?: number;
   readonly peripheral: string | null;
   readonly tool?: string;
-  /** The code of a refusal, or of the one under enforcement. */
+  /** The code of the refusal; in an observe-only session, of the refusal that enforcement would have given. */
   readonly code?: string;
   /** The message of the refusal that enforcement would have given. */
   readonly wouldRefuse?: string;

@@ -47,7 +47,7 @@ export function findTask(words: string, { objects, receptacles }: NameableClasse
     const name = kind.toLowerCase();
     const single = text.search(new RegExp(` ${name}(?:e?s)? `));
     if (single >= 0) return single;
-    // "credit card" means creditcard, if its words are adjacent.
+    // The adjacent words "credit card" name the class CreditCard.
     const parts = kind.split(/(?=[A-Z])/).map((part) => part.toLowerCase());
     return parts.length > 1 && joined.includes(name) ? text.search(new RegExp(` ${parts.join(' ?')}(?:e?s)? `)) : -1;
   };

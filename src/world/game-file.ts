@@ -5,7 +5,7 @@ import { type House, TASK_TYPES } from './house.ts';
 import { oraclePlan } from './oracle.ts';
 import { writeDomain, writeGrammar } from './pddl/pddl-domain.ts';
 import { PddlError } from './pddl/pddl-expression.ts';
-import { houseFromPddl, pddlOfHouse } from './pddl/pddl-problem.ts';
+import { houseFromPddl, type ProblemOptions, pddlOfHouse } from './pddl/pddl-problem.ts';
 import { OBJECTS, RECEPTACLES } from './vocabulary.ts';
 
 const Game = z.looseObject({ pddl_problem: z.string(), grammar: z.string().default('') });
@@ -36,15 +36,19 @@ export function readGame(id: string, game: string, trajectory: string | null = n
   const content = parseFile(id, Game, game);
   const about = trajectory === null ? null : parseFile('traj_data.json', Trajectory, trajectory);
   const goal = /Your task is to: (.+?)\.?"/.exec(content.grammar)?.[1];
+  return parseProblem(id, 'pddl_problem, ', content.pddl_problem, {
+    id,
+    wording: content.grammar.includes('{o} in/on {r}') ? 'old' : 'current',
+    ...(goal === undefined || goal === 'UNKNOWN GOAL' ? {} : { goal }),
+    ...(about ? { description: about.turk_annotations?.anns[0]?.task_desc ?? '', task: taskOf(about) } : {}),
+  });
+}
+
+function parseProblem(file: string, part: string, text: string, options: ProblemOptions): House {
   try {
-    return houseFromPddl(content.pddl_problem, {
-      id,
-      wording: content.grammar.includes('{o} in/on {r}') ? 'old' : 'current',
-      ...(goal === undefined || goal === 'UNKNOWN GOAL' ? {} : { goal }),
-      ...(about ? { description: about.turk_annotations?.anns[0]?.task_desc ?? '', task: taskOf(about) } : {}),
-    });
+    return houseFromPddl(text, options);
   } catch (error) {
-    if (error instanceof PddlError) throw new GameFileError(id, `pddl_problem, ${error.message}`);
+    if (error instanceof PddlError) throw new GameFileError(file, `${part}${error.message}`);
     throw error;
   }
 }
@@ -83,12 +87,7 @@ export async function loadHouse(path: string): Promise<House> {
   const trajectory = await readFile(join(dirname(path), 'traj_data.json'), 'utf8').catch(() => null);
   if (text.trimStart().startsWith('{')) return readGame(path, text, trajectory);
   const about = trajectory === null ? null : parseFile('traj_data.json', Trajectory, trajectory);
-  try {
-    return houseFromPddl(text, { id: path, ...(about ? { task: taskOf(about) } : {}) });
-  } catch (error) {
-    if (error instanceof PddlError) throw new GameFileError(path, error.message);
-    throw error;
-  }
+  return parseProblem(path, '', text, { id: path, ...(about ? { task: taskOf(about) } : {}) });
 }
 
 /** The texts of the files of a game, by name, in the form of ALFWorld's data set. */

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts';
 /** A ground atom: the predicate and at most two arguments, all in lower case. */
 export type WorldFact = readonly [predicate: string, first?: string, second?: string];
 
@@ -22,11 +23,7 @@ export class WorldFacts {
   }
 
   add(predicate: string, first = '', second = ''): void {
-    let relation = this.#relations.get(predicate);
-    if (!relation) {
-      relation = { forward: new Map(), backward: new Map() };
-      this.#relations.set(predicate, relation);
-    }
+    const relation = getOrInsert(this.#relations, predicate, () => ({ forward: new Map(), backward: new Map() }));
     put(relation.forward, first, second);
     put(relation.backward, second, first);
   }
@@ -62,7 +59,5 @@ export class WorldFacts {
 }
 
 function put(map: Map<string, Set<string>>, key: string, value: string): void {
-  const values = map.get(key);
-  if (values) values.add(value);
-  else map.set(key, new Set([value]));
+  getOrInsert(map, key, () => new Set<string>()).add(value);
 }

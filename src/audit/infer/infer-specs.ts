@@ -137,14 +137,7 @@ function tighten(
     },
   } as const;
   const limits = { ...spec.limits, steps: Math.max(used.mostSteps, 1) };
-  return {
-    ...spec,
-    tools,
-    scope,
-    limits,
-    ...entryAndExits(),
-    ...within,
-  };
+  return { ...spec, tools, scope, limits, ...entryAndExits(), ...within };
 }
 
 /** Tools whose command argument is optional. A call without it runs a configured command. */

@@ -38,7 +38,7 @@ export function wayBack(
   return { edges: [...edges], whole };
 }
 
-/** The edges of the cheapest path from a peripheral to an end; empty if there is no path. */
+/** The edges of the cheapest path from a peripheral to one that `isEnd` accepts; empty if there is no path. */
 function cheapestPath(
   specs: SpecSet,
   from: string,

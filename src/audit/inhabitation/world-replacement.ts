@@ -7,12 +7,7 @@ import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
  */
 export function worldReplacement({ sessionId, transcript, calls, acts, alignment }: SessionTimeline): DemandVerdict {
   const failures: DemandFailure[] = [];
-  if (calls.length === 0)
-    failures.push({
-      item: null,
-      seq: null,
-      reason: 'no call of the agent is on record',
-    });
+  if (calls.length === 0) failures.push({ item: null, seq: null, reason: 'no call of the agent is on record' });
   for (const item of transcript.items)
     if (item.kind === 'opened' && item.sessionId !== sessionId)
       failures.push({ item: item.n, seq: null, reason: `the item belongs to another session: ${item.sessionId}` });

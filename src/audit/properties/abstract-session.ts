@@ -42,7 +42,7 @@ export function agentsIn({ peripherals, edges, conditions }: SpecSet): readonly 
   return [...new Map(names.map((name) => [rights(name), name])).values()];
 }
 
-/** A possible move and the state after it. Its requirements are met, except an approval (`approved`). */
+/** A possible move and the state after it. `approved`: true if the move needs an approval, which counts as given. */
 export interface AbstractMove {
   readonly name: string;
   readonly kind: 'start' | 'hop' | 'mode' | 'step' | 'stop';

@@ -124,10 +124,7 @@ export class StateSpace {
       if (isGoal(state)) good.push(from);
       for (const move of this.moves(state)) {
         if (move.kind === 'start' || move.kind === 'stop') continue;
-        const to = keyOf(move.to);
-        const list = into.get(to);
-        if (list) list.push(from);
-        else into.set(to, [from]);
+        getOrInsert(into, keyOf(move.to), (): string[] => []).push(from);
       }
     }
     const reached = new Set(good);

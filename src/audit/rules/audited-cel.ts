@@ -21,7 +21,7 @@ const environment = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits',
 );
 const parsed = new Map<string, ReturnType<typeof environment.parse>>();
 
-/** The facts of a rule by name; an absent one cannot be read. */
+/** The facts for a rule, by name. A rule that reads an absent fact cannot be evaluated. */
 export type CelValues = { readonly [root in keyof CelVariables]?: Fields };
 
 function parse(rule: string): ReturnType<typeof environment.parse> {

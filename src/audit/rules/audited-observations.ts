@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { EffectRecord, StepBody } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
@@ -12,12 +13,9 @@ export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGES.incl
 
 /** True if the peripheral reviews the session: its fruit holds a PAR. */
 export function reviewsSession(spec: PeripheralSpec): boolean {
-  let reviews = reviewing.get(spec);
-  if (reviews === undefined) {
-    reviews = Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par');
-    reviewing.set(spec, reviews);
-  }
-  return reviews;
+  return getOrInsert(reviewing, spec, () =>
+    Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par'),
+  );
 }
 
 const reviewing = new WeakMap<PeripheralSpec, boolean>();

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { compileGlob } from '../../base/glob.ts';
 import { isExclusion, relativePathProblem } from '../../spec/path-patterns.ts';
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
@@ -19,12 +20,7 @@ const split = (path: string): string[] => path.split('/').filter((segment) => se
 export function auditedPath(root: string, path: unknown): AuditedPath {
   if (typeof path !== 'string') return notAPath('it is not a path');
   if (root !== remembered.root || remembered.places.size >= MAX_REMEMBERED) remembered = { root, places: new Map() };
-  let place = remembered.places.get(path);
-  if (!place) {
-    place = walk(root, path);
-    remembered.places.set(path, place);
-  }
-  return place;
+  return getOrInsert(remembered.places, path, () => walk(root, path));
 }
 
 // A cache, because sessions name the same paths often. The result depends only on the root and the path.
@@ -59,15 +55,10 @@ export function isWithinPaths(path: string, places: readonly string[]): boolean 
  * and no exclusion (`!dist/`) may match it as a mask would.
  */
 export function isWritablePath(path: string, write: readonly string[]): boolean {
-  let grants = granting.get(write);
-  if (!grants) {
-    grants = {
-      tests: write.filter((place) => !isExclusion(place)).map(grantTest),
-      excluded: write.filter(isExclusion).map((place) => place.slice(1)),
-    };
-    granting.set(write, grants);
-  }
-  const { tests, excluded } = grants;
+  const { tests, excluded } = getOrInsert(granting, write, () => ({
+    tests: write.filter((place) => !isExclusion(place)).map(grantTest),
+    excluded: write.filter(isExclusion).map((place) => place.slice(1)),
+  }));
   // An empty list is left out, because every list of masks also hides git's credentials.
   return tests.some((test) => test(split(path))) && !(excluded.length > 0 && isMaskedPath(path, excluded));
 }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { isBlank } from '../../base/text.ts';
 import { getOwn, sourceName } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
@@ -62,15 +63,13 @@ const gatesByTarget = new WeakMap<object, ReadonlyMap<string, readonly { in: str
 
 /** All gates on a destination. Each binds every hop to it; the gates of the peripheral `from` come first. */
 export function gatesOn({ specs: { peripherals } }: AuditedPin, from: string, to: string): readonly GateRule[] {
-  let all = gatesByTarget.get(peripherals);
-  if (!all) {
+  const byTarget = getOrInsert(gatesByTarget, peripherals, () => {
     const listed = Object.values(peripherals).flatMap(({ id, gates }) =>
       Object.entries(gates).flatMap(([target, rules]) => rules.map((rule) => ({ in: id, rule, target }))),
     );
-    all = Map.groupBy(listed, ({ target }) => target);
-    gatesByTarget.set(peripherals, all);
-  }
-  const gates = all.get(to) ?? [];
+    return Map.groupBy(listed, ({ target }) => target);
+  });
+  const gates = byTarget.get(to) ?? [];
   const first = gates.filter((gate) => gate.in === from);
   return [...first, ...gates.filter((gate) => gate.in !== from)].map(({ rule }) => rule);
 }

@@ -6,7 +6,7 @@ import { problem, type RuleProblem } from './rule-problem.ts';
 import { stepProblems } from './step-problems.ts';
 import { hopProblems, startProblems, stopProblems } from './visit-problems.ts';
 
-const CLOSED = problem(
+export const CLOSED_PROBLEM = problem(
   'session-closed',
   'lifecycle',
   'no entry may follow the end of the session',
@@ -18,13 +18,13 @@ const CLOSED = problem(
  * evidence, and no function of the gate, so that one mistake is not made twice. The problems are in the order of the
  * spec's rules: the gate must refuse with the code of the first one. Pure.
  *
- * @param now epoch milliseconds of the request; the time of the last entry if it is not known better
+ * @param now epoch milliseconds of the request; by default, the time of the last entry
  * @returns an empty list if the spec allows the request
  * @example problems(state, { kind: 'stop' }) // [{ code: 'no-peripheral', … }] outside of a peripheral
  */
 export function problems(state: AuditState, request: AuditRequest, now = state.lastAt): readonly RuleProblem[] {
   const found = problemsOf(state, request, now);
-  return state.closed ? [CLOSED, ...found] : found;
+  return state.closed ? [CLOSED_PROBLEM, ...found] : found;
 }
 
 /** The problem that the gate must refuse a request for; null if it must let the request through. */

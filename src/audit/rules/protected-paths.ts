@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { compileGlob } from '../../base/glob.ts';
 import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
 import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
@@ -28,12 +29,7 @@ const tests = new WeakMap<readonly string[], Test>();
 
 /** True if a root-relative path, or a folder above it, is masked: no tool shows it. */
 export function isMaskedPath(path: string, masks: readonly string[]): boolean {
-  let test = tests.get(masks);
-  if (!test) {
-    test = maskTest(masks);
-    tests.set(masks, test);
-  }
-  return test(path);
+  return getOrInsert(tests, masks, () => maskTest(masks))(path);
 }
 
 function maskTest(masks: readonly string[]): Test {

@@ -1,4 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { callGates } from '../../spec/call-gates.ts';
 import { getOwn } from '../../spec/names.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
@@ -11,6 +12,7 @@ import { auditedFruit } from './audited-observations.ts';
 import { auditedPath, isWithinPaths, isWritablePath } from './audited-path.ts';
 import { fitsPattern } from './commands/audited-branches.ts';
 import { commandReason } from './commands/audited-command.ts';
+import type { RefusalReason } from './commands/audited-git.ts';
 import { type Fields, showValue } from './compare-json.ts';
 import { judgedNow, ruleHolds } from './judged-state.ts';
 import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
@@ -122,12 +124,7 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false });
 const validators = new WeakMap<object, ValidateFunction>();
 
 function fitsSchema(schema: ToolParameter['schema'], value: Json): boolean {
-  let validate = validators.get(schema);
-  if (!validate) {
-    validate = ajv.compile(schema);
-    validators.set(schema, validate);
-  }
-  return validate(value) as boolean;
+  return getOrInsert(validators, schema, () => ajv.compile(schema))(value) as boolean;
 }
 
 function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly string[], found: RuleProblem[]): void {
@@ -179,7 +176,6 @@ function addReachProblems(
     found.push(problem('out-of-scope', 'scope', constraint, message, { tool, argument: name }));
   switch (role) {
     case 'text':
-      return;
     case 'command':
       return;
     case 'url': {
@@ -241,9 +237,7 @@ export function forbiddenResource({ resource = [] }: ScopeRule, name: Json): Pat
   return grants && !excludes ? null : outOfScope(`${showValue(name)} is not granted`);
 }
 
-interface PathProblem {
-  readonly code: 'out-of-scope' | 'invalid-action';
-  readonly why: string;
+interface PathProblem extends RefusalReason {
   readonly about?: Pick<RuleProblem, 'needsHistory'>;
 }
 

@@ -153,6 +153,6 @@ function checkReframe(
     );
 }
 
-/** Drops the parts of a view that are empty, as the gate does. */
+/** Returns undefined for an empty value, because the gate leaves empty parts out of a view. */
 const unlessEmpty = <T extends Json>(value: T & object): T | undefined =>
   Object.keys(value).length === 0 ? undefined : value;

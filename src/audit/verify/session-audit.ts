@@ -9,7 +9,7 @@ import type { AuditRequest } from '../rules/audit-request.ts';
 import { type AuditedPin, type AuditState, beginState } from '../rules/audit-state.ts';
 import { reviewsSession } from '../rules/audited-observations.ts';
 import { showValue } from '../rules/compare-json.ts';
-import { problems } from '../rules/problems.ts';
+import { CLOSED_PROBLEM, problems } from '../rules/problems.ts';
 import { readBody, wrongField } from '../rules/read-body.ts';
 import { NEEDS_HISTORY, type RuleProblem } from '../rules/rule-problem.ts';
 import { Approvals } from './approvals.ts';
@@ -128,11 +128,7 @@ export class SessionAudit {
         `the entry is earlier: ${entry.at}`,
       );
     if (closed && (!body || impliedRequest(this.#state, body) === null))
-      report.violation(
-        'lifecycle',
-        'no entry may follow the end of the session',
-        'this entry follows the end of the session',
-      );
+      report.violation('lifecycle', CLOSED_PROBLEM.constraint, CLOSED_PROBLEM.message);
   }
 
   #checkUnread(body: Json): void {
@@ -315,8 +311,3 @@ const EVENTS = Object.keys(CLAIM_OF);
 
 /** An entry, maybe with its stored bytes; only these distinguish an erased body from an empty one. */
 export type EvidenceItem = Entry | StoredEntry;
-
-export const addEvidence = (audit: SessionAudit, item: EvidenceItem): void => {
-  if ('entry' in item) audit.add(item.entry, item.body === null);
-  else audit.add(item);
-};

@@ -1,6 +1,6 @@
 import type { AuditedPin } from '../rules/audit-state.ts';
 import type { AuditVerdict } from './audit-verdict.ts';
-import { addEvidence, type EvidenceItem, SessionAudit } from './session-audit.ts';
+import { type EvidenceItem, SessionAudit } from './session-audit.ts';
 
 /**
  * The round trip (the ← operator): compares a session's evidence and its observed effects with its pinned spec. It is a
@@ -16,6 +16,8 @@ export async function verifyConstraints(
   entries: AsyncIterable<EvidenceItem> | Iterable<EvidenceItem>,
 ): Promise<AuditVerdict> {
   const audit = new SessionAudit(pinned);
-  for await (const item of entries) addEvidence(audit, item);
+  for await (const item of entries)
+    if ('entry' in item) audit.add(item.entry, item.body === null);
+    else audit.add(item);
   return audit.verdict();
 }

@@ -28,11 +28,7 @@ export async function keepExchanges(
       running.set(key, ended);
       const until = AbortSignal.any([signal, ended.signal]);
       const onChange = (problem: string | null): void =>
-        log(
-          problem === null
-            ? `messages with ${node} are exchanged`
-            : `messages with ${node} cannot be exchanged: ${problem}`,
-        );
+        log(`messages with ${node} ${problem === null ? 'are exchanged' : `cannot be exchanged: ${problem}`}`);
       void exchangeMail({ node, url, token: () => secretIn(tokenFile), mail, signal: until, onChange });
     }
     await sleep(LOOK_MS, undefined, { signal, ref: false }).catch(() => {});

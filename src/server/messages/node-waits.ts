@@ -113,7 +113,7 @@ export const hashOfWaits = ({ waits, behind }: WireWaits, now: number): string =
   return hash('sha256', JSON.stringify(parts.sort()));
 };
 
-/** A circle in names for the mail to `node`; an empty name replaces the names of third machines. */
+/** The names of a circle of waits as the mail to `node` spells them. An empty name replaces those of third machines. */
 export const circleForNode = (circle: readonly string[], node: string): string[] =>
   circle
     .map((name) => (name.includes('@') && !name.endsWith(`@${node}`) ? '' : nameForNode(name, node)))

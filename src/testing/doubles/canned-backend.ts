@@ -4,7 +4,6 @@ import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
-import type { Json } from '../../spec/types.ts';
 
 /** The parts of a session that a canned tool needs. */
 interface CannedCall {
@@ -44,22 +43,15 @@ async function intentProblem({ tool }: ToolCall, { last }: CannedCall): Promise<
 
 /** Checks a call's envelope, which limits effects that no argument shows. */
 function envelopeProblem({ envelope }: ToolCall, { state }: CannedCall): string | null {
-  const now = state();
   const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = envelope;
+  const actual = { root, peripheral, scope, readableFiles, unsafeNoSandbox };
+  const now = state();
   const expectedScope = scopeNow(now);
-  const actual: Json = {
-    root,
-    peripheral,
-    scope: scope as never,
-    readableFiles: readableFiles as never,
-    unsafeNoSandbox,
-  };
-  const files = expectedScope.read === 'session-log' ? [...now.files] : null;
-  const expected: Json = {
+  const expected = {
     root: now.root,
     peripheral: now.visit?.peripheral ?? null,
-    scope: expectedScope as never,
-    readableFiles: files,
+    scope: expectedScope,
+    readableFiles: expectedScope.read === 'session-log' ? [...now.files] : null,
     unsafeNoSandbox: false,
   };
   return sameJson(actual, expected)

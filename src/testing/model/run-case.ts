@@ -25,8 +25,7 @@ const ROOT = '/repository';
 
 /** Executes a case on a session over the memory store. Throws {@link ModelRunFailure} if session and spec disagree. */
 export async function runCase(pinned: AuditedPin, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
-  const clock = new ModelClock();
-  const run = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
+  const run = await openRun(pinned, options);
   for (const move of planned.moves) {
     if (planned.provoke === 'all') await provokeOnce(pinned, run, options.provoked);
     await makePlanned(run, move, planned);
@@ -70,11 +69,15 @@ export async function runCaseWithAgent(
   play: (session: Session) => Promise<void>,
   options: RunCaseOptions,
 ): Promise<void> {
-  const clock = new ModelClock();
-  const run = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
+  const run = await openRun(pinned, options);
   for (const move of planned.moves) await makePlanned(run, move, planned);
   await run.withSession('the agent plays', play);
   await run.finish();
+}
+
+function openRun(pinned: AuditedPin, options: RunCaseOptions): Promise<ModelRun> {
+  const clock = new ModelClock();
+  return new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
 }
 
 async function makePlanned(run: ModelRun, move: Move, { group }: PlannedCase): Promise<void> {

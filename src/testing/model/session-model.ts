@@ -12,13 +12,12 @@ export function hopModel(pinned: AuditedPin, initial: AuditState, withModes: boo
     initial,
     key: stateKeyMaker(pinned),
     next: (state, move) => predictState(pinned, state, move),
-    moves: (state) => {
-      return getOrInsert(allowed, state, () =>
+    moves: (state) =>
+      getOrInsert(allowed, state, () =>
         movesFrom(pinned, state).filter(
           (move) => (withModes || move.asked.kind !== 'mode') && (move.refused || isLawful(state, move)),
         ),
-      );
-    },
+      ),
   };
 }
 

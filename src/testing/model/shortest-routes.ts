@@ -31,9 +31,7 @@ export function shortestRoutes<State, Move extends { readonly name: string }>(
   });
   type Snapshot = { readonly context: { readonly state: State } };
   const keys = new WeakMap<object, string>();
-  const keyOf = ({ context }: Snapshot): string => {
-    return getOrInsert(keys, context, () => model.key(context.state));
-  };
+  const keyOf = ({ context }: Snapshot): string => getOrInsert(keys, context, () => model.key(context.state));
   const test = new TestModel(logic, {
     events: (snapshot: { context: { state: State } }) =>
       model.moves(snapshot.context.state).map((move) => ({ type: move.name, move })),

@@ -1,5 +1,6 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import { type AuditedPin, type AuditState, scopeNow } from '../../audit/rules/audit-state.ts';
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { callGates } from '../../spec/call-gates.ts';
 import { modesOf } from '../../spec/mode-way.ts';
@@ -250,12 +251,10 @@ const patterns = new WeakMap<SpecSet, readonly string[]>();
 
 /** The patterns that gates ask for. */
 function patternsOf({ specs }: AuditedPin): readonly string[] {
-  const known = patterns.get(specs);
-  if (known) return known;
-  const gates = specs.edges.flatMap((edge) => edge.gates);
-  const named = [...new Set(gates.flatMap((gate) => (gate.kind === 'pattern' ? [gate.pattern] : [])))];
-  patterns.set(specs, named);
-  return named;
+  return getOrInsert(patterns, specs, () => {
+    const gates = specs.edges.flatMap((edge) => edge.gates);
+    return [...new Set(gates.flatMap((gate) => (gate.kind === 'pattern' ? [gate.pattern] : [])))];
+  });
 }
 
 function testRun(

@@ -44,10 +44,7 @@ export function planVisits(
       ...(stop ? stopCases(stop) : []),
       ...identityCases(route),
       ...(step
-        ? [
-            ...steps({ pinned, spec, stop, step, actingStep: actingStep }),
-            ...limits({ pinned, spec, stop, step, actingStep: actingStep }),
-          ]
+        ? [...steps({ pinned, spec, stop, step, actingStep }), ...limits({ pinned, spec, stop, step, actingStep })]
         : []),
     ];
     return cases.map(({ name, moves, ...rest }) => ({
@@ -91,7 +88,7 @@ const outcome = (status: ToolReport['outcome'], effects: ToolReport['effects'] =
 });
 
 /** The outcomes of a step other than success. */
-function steps({ step, actingStep: actingStep, stop }: Visit): VisitCase[] {
+function steps({ step, actingStep, stop }: Visit): VisitCase[] {
   const failed = outcome({
     status: 'failed',
     code: 'no-luck',

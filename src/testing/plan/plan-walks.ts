@@ -98,20 +98,13 @@ function graphOf(model: Model<AuditState, Move>): Model<AuditState, Move> {
   const keys = new WeakMap<AuditState, string>();
   const states = new Map<string, AuditState>();
   const nextStates = new Map<string, Map<Move, AuditState>>();
-  const key = (state: AuditState): string => {
-    return getOrInsert(keys, state, () => model.key(state));
-  };
-  const representative = (state: AuditState): AuditState => {
-    return getOrInsert(states, key(state), () => state);
-  };
-  const nextStatesOf = (state: AuditState): Map<Move, AuditState> => {
-    const known = nextStates.get(key(state));
-    if (known) return known;
-    const from = representative(state);
-    const found = new Map(model.moves(from).map((move) => [move, representative(model.next(from, move))]));
-    nextStates.set(key(state), found);
-    return found;
-  };
+  const key = (state: AuditState): string => getOrInsert(keys, state, () => model.key(state));
+  const representative = (state: AuditState): AuditState => getOrInsert(states, key(state), () => state);
+  const nextStatesOf = (state: AuditState): Map<Move, AuditState> =>
+    getOrInsert(nextStates, key(state), () => {
+      const from = representative(state);
+      return new Map(model.moves(from).map((move) => [move, representative(model.next(from, move))]));
+    });
   return {
     initial: model.initial,
     key,

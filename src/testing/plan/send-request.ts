@@ -17,7 +17,7 @@ export async function sendRequest(session: Session, request: AuditRequest): Prom
     case 'stop':
       return session.stop('enough', request);
     case 'mode':
-      return session.setMode({ ...request, to: request.to as never });
+      return session.setMode(request);
     case 'delegate':
       return session.delegate(delegation(request));
     case 'close':
@@ -37,5 +37,5 @@ export async function dryRun(
   request: Extract<AuditRequest, { kind: 'hop' | 'mode' | 'delegate' }>,
 ): Promise<ApprovalRequest | null> {
   if (request.kind === 'delegate') return session.wants({ delegate: delegation(request) });
-  return session.wants(request.kind === 'hop' ? { hop: request } : { mode: { ...request, to: request.to as never } });
+  return session.wants(request.kind === 'hop' ? { hop: request } : { mode: request });
 }

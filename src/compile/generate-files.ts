@@ -72,7 +72,7 @@ function union(name: string, members: readonly string[]): string {
   const flat = `export type ${name} = ${members.join(' | ')};`;
   return flat.length <= 120
     ? `${flat}\n`
-    : `export type ${name} =\n${members.map((one) => `  | ${one}`).join('\n')};\n`;
+    : `export type ${name} =\n${members.map((member) => `  | ${member}`).join('\n')};\n`;
 }
 
 /** A call in Biome's layout, with a comma after it. */

@@ -5,7 +5,7 @@ export function toMermaid({ id, nodes, edges }: Diagram, current?: string): stri
   const lines = ['---', `title: ${id}`, '---', 'flowchart LR'];
   for (const node of nodes) lines.push(`  ${mermaidId(node.id)}${mermaidShape(node)}`);
   for (const { from, to, ways } of edges) {
-    const label = ways.map((way) => mermaidText(exitInWords(way))).join('<br/>');
+    const label = ways.map((exit) => mermaidText(exitInWords(exit))).join('<br/>');
     lines.push(`  ${mermaidId(from)} -->|"${label}"| ${mermaidId(to)}`);
   }
   if (nodes.some((node) => node.id === current))

@@ -169,7 +169,7 @@ function patternsOf(entries: readonly Entry[]): readonly AppliedPattern[] {
   return [...found]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([patternId, { applied, recorded }]) => {
-      const times = (outcome: PatternOutcome) => recorded.filter((one) => one === outcome).length;
+      const times = (outcome: PatternOutcome) => recorded.filter((each) => each === outcome).length;
       const outcomes = {
         success: times('success'),
         partial: times('partial'),

@@ -30,8 +30,8 @@ export interface SignedAnswer extends AnswerTerms {
 export function signAnswer(terms: AnswerTerms, token: string): SignedAnswer {
   const { verdict, sessionId, requestHash, by, reason, grant, nonce, givenAt, expiresAt } = terms;
   const optional = { ...(reason === undefined ? {} : { reason }), ...(grant === undefined ? {} : { grant }) };
-  const whole = { version: 1 as const, verdict, sessionId, requestHash, by, ...optional, nonce, givenAt, expiresAt };
-  return { ...whole, mac: macOf(whole, token).toString('hex') };
+  const unsigned = { version: 1 as const, verdict, sessionId, requestHash, by, ...optional, nonce, givenAt, expiresAt };
+  return { ...unsigned, mac: macOf(unsigned, token).toString('hex') };
 }
 
 /** Parses an answer without a check of its proof; null if its shape differs in any way. */
@@ -62,20 +62,20 @@ export const isHash = (value: unknown): value is string => typeof value === 'str
 
 /** Explains why an answer is not valid for a request; null if it is. `ApprovalsFolder.claim` checks the single use. */
 export function answerProblem(
-  { mac, ...whole }: SignedAnswer,
+  { mac, ...unsigned }: SignedAnswer,
   request: { readonly sessionId: string; readonly hash: string },
   token: string,
   now: number,
 ): string | null {
-  if (!timingSafeEqual(macOf(whole, token), Buffer.from(mac, 'hex')))
+  if (!timingSafeEqual(macOf(unsigned, token), Buffer.from(mac, 'hex')))
     return "it was not made with the operator's token";
-  if (whole.sessionId !== request.sessionId) return 'it was given for another session';
-  if (whole.requestHash !== request.hash) return 'it was given for another request (the hash differs)';
-  if (now >= whole.expiresAt) return 'it has expired';
+  if (unsigned.sessionId !== request.sessionId) return 'it was given for another session';
+  if (unsigned.requestHash !== request.hash) return 'it was given for another request (the hash differs)';
+  if (now >= unsigned.expiresAt) return 'it has expired';
   return null;
 }
 
-const macOf = (whole: Omit<SignedAnswer, 'mac'>, token: string): Buffer =>
+const macOf = (unsigned: Omit<SignedAnswer, 'mac'>, token: string): Buffer =>
   createHmac('sha256', token)
-    .update(`hopgate approval\n${canonicalJson(asJson(whole))}`)
+    .update(`hopgate approval\n${canonicalJson(asJson(unsigned))}`)
     .digest();

@@ -18,8 +18,8 @@ export interface NarrowedConfig {
 export function narrowConfig(stated: ProjectConfig, specs: SpecSet): NarrowedConfig {
   const defaults = DEFAULT_PROJECT_CONFIG;
   const scopes = Object.entries(stated.scopes).flatMap(([id, paths]) => {
-    const own = Object.hasOwn(specs.peripherals, id) ? specs.peripherals[id]!.scope.rule.write : null;
-    return own === null ? [] : [{ id, paths, kept: commonWritePaths(paths, own) }];
+    const specPaths = Object.hasOwn(specs.peripherals, id) ? specs.peripherals[id]!.scope.rule.write : null;
+    return specPaths === null ? [] : [{ id, paths, kept: commonWritePaths(paths, specPaths) }];
   });
   const ignored = [
     ...(stated.specs === defaults.specs ? [] : ['specs']),

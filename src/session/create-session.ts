@@ -29,12 +29,12 @@ export async function createSession(
   const state = initialState(compiled, delegation?.session ?? parts.ids.next('session'));
   const observer = await observerOf(parts.inspector, specs, state);
   const writer = new SessionWriter({ ...parts, ...observer, compiled, pin }, state);
-  const open = { agent, root, pin, specHash: specs.hash, unsafeNoSandbox, version };
-  const above = {
+  const sessionFields = { agent, root, pin, specHash: specs.hash, unsafeNoSandbox, version };
+  const delegationFields = {
     ...(parent === undefined ? {} : { parent }),
     ...(delegation ? { delegation: delegation.entry } : {}),
   };
-  await writer.append([{ event: 'session-open', ...open, ...above }]);
+  await writer.append([{ event: 'session-open', ...sessionFields, ...delegationFields }]);
   return new Session({ ...parts, compiled, config }, writer);
 }
 
@@ -62,12 +62,12 @@ export async function resumePoint(store: EvidenceStore, sessionId: string): Prom
  * @param point the resume point, if the caller has already found it
  */
 export async function resumeSession(parts: Parts, sessionId: string, point?: ResumePoint): Promise<Session> {
-  const { hash, pin, state: kept } = point ?? (await resumePoint(parts.store, sessionId));
+  const { hash, pin, state: storedState } = point ?? (await resumePoint(parts.store, sessionId));
   const { specs, config } = pin;
   const compiled = compileTables(specs);
   const { onEntry, ...quiet } = parts;
   // An inspector must receive the session from its beginning.
-  const state = (parts.inspector ? null : kept) ?? initialState(compiled, sessionId);
+  const state = (parts.inspector ? null : storedState) ?? initialState(compiled, sessionId);
   const observer = await observerOf(parts.inspector, specs, state);
   let live = false;
   const writer = new SessionWriter(

@@ -23,9 +23,9 @@ export async function sessionsWithGrants(store: EvidenceStore): Promise<readonly
 export async function grantsIn(store: EvidenceStore): Promise<readonly SessionGrant[]> {
   const all: SessionGrant[] = [];
   for (const sessionId of await sessionsWithGrants(store)) {
-    const { pin, state: kept } = await resumePoint(store, sessionId);
+    const { pin, state: storedState } = await resumePoint(store, sessionId);
     const tables = compileTables(pin.specs);
-    let state = kept ?? initialState(tables, sessionId);
+    let state = storedState ?? initialState(tables, sessionId);
     for await (const stored of store.entries(sessionId, { from: state.head.seq + 1 }))
       state = applyEntry(tables, state, stored);
     const over = isSessionClosed(state) ? 'the session is closed' : null;

@@ -62,7 +62,7 @@ export async function replayDecisions(
   const compiled = compileTables(pinned.specs);
   // A session that only observed is judged as if its spec had been enforced.
   const enforced = ({ enforce: _, ...config }: Pin['config']) => config;
-  const old: ReplayContext = { compiled, config: enforced(pinned.config), pinned };
+  const original: ReplayContext = { compiled, config: enforced(pinned.config), pinned };
   const changed: ReplayContext = { compiled: compileTables(other.specs), config: enforced(other.config), pinned };
   let state = initialState(compiled, sessionId);
   let before = state;
@@ -85,7 +85,7 @@ export async function replayDecisions(
       const taken = decideAgain(changed, before, stored.entry, request, batch);
       // A refusal by a tool (a link, a missing sandbox) or by the operator was not the gate's decision, so both sides
       // are compared by the gate alone.
-      const then = decideAgain(old, before, stored.entry, request, batch);
+      const then = decideAgain(original, before, stored.entry, request, batch);
       const decision = { ...entryReference(stored.entry, before), request: describeRequest(request), was };
       // A call that both sides refuse does not change, even if they refuse it by different rules.
       if ((taken.now === 'allow') !== (then.now === 'allow')) changes.push({ ...decision, ...taken });
@@ -96,6 +96,12 @@ export async function replayDecisions(
   }
   return { sessionId, decisions, changes, drift };
 }
+
+/** The first body of an event in a batch; undefined if there is none. */
+const bodyIn = <Event extends Body['event']>(batch: readonly StoredEntry[], event: Event) =>
+  batch
+    .map(({ entry }) => bodyOf(entry.body))
+    .find((body): body is Extract<Body, { event: Event }> => body?.event === event);
 
 const isPart = (body: Body | null): boolean =>
   body !== null &&
@@ -134,8 +140,7 @@ function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly 
       return allowed({ kind: 'stop', reason: body.reason, by: body.by, fruit: body.fruit });
     case 'hop': {
       const { to, exit, reason, by } = body;
-      const stop = batch.map(({ entry }) => bodyOf(entry.body)).find((one) => one?.event === 'stop');
-      return allowed({ kind: 'hop', to, exit, reason, by, fruit: stop?.event === 'stop' ? stop.fruit : {} });
+      return allowed({ kind: 'hop', to, exit, reason, by, fruit: bodyIn(batch, 'stop')?.fruit ?? {} });
     }
     case 'mode':
       return allowed({
@@ -179,9 +184,9 @@ function decideAgain(
   if (typeof context === 'string') return { now: 'no-peripheral', why: context };
   const fitted = withStatedFruit(other.pinned, context, request);
   const first = decide(context, fitted);
-  const approval = batch.map(({ entry: one }) => bodyOf(one.body)).find((one) => one?.event === 'approval');
+  const approval = bodyIn(batch, 'approval');
   const second =
-    first.ok || !first.wanted || approval?.event !== 'approval'
+    first.ok || !first.wanted || !approval
       ? first
       : decide(context, {
           ...fitted,
@@ -214,10 +219,10 @@ function contextFor(
   const body = bodyOf(entry.body);
   const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
   const view = viewOfState(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);
-  const par = batch.map(({ entry: one }) => bodyOf(one.body)).find((one) => one?.event === 'par');
+  const par = bodyIn(batch, 'par');
   const observedFruit = { ...valueOfLazy(view.visit?.observedFruit ?? {}) };
   const fruit = visit ? (specs.peripherals[visit.peripheral]?.fruit ?? {}) : {};
-  if (par?.event === 'par')
+  if (par)
     for (const [field, rule] of Object.entries(fruit))
       if (rule.kind === 'observed' && rule.from === 'par') observedFruit[field] = par.par as Json;
   return {
@@ -258,8 +263,12 @@ async function withBlobs(
   // The large arguments of a refused call are stored as one blob.
   if (denied) return { ...request, args: isBlobReference(args) ? await readBlob(args, getBlob) : args };
   const fields = fieldsOf(args);
-  const apart = blobArguments(getOwn(specs.tools, request.tool), getOwn(specs.peripherals, peripheral ?? ''), fields);
-  const pairs = apart.map(async (name) => [name, await readBlob(fields[name]!, getBlob)] as const);
+  const blobNames = blobArguments(
+    getOwn(specs.tools, request.tool),
+    getOwn(specs.peripherals, peripheral ?? ''),
+    fields,
+  );
+  const pairs = blobNames.map(async (name) => [name, await readBlob(fields[name]!, getBlob)] as const);
   return { ...request, args: { ...fields, ...Object.fromEntries(await Promise.all(pairs)) } };
 }
 

@@ -53,7 +53,7 @@ export async function runChain(session: Session, links: readonly ChainLink[]): P
     }
     const next = links[index + 1];
     const { reason, exit, fruit } = link;
-    const left = next
+    const leaving = next
       ? await session.hop({
           to: next.peripheral,
           reason,
@@ -61,9 +61,9 @@ export async function runChain(session: Session, links: readonly ChainLink[]): P
           ...(fruit ? { fruit } : {}),
         })
       : await session.stop(reason, fruit ? { fruit } : {});
-    evidence.push(...left.evidence);
-    if (!left.ok) return refused(left.denial, index, null);
-    fruits.push({ peripheral: link.peripheral, fruit: left.fruit });
+    evidence.push(...leaving.evidence);
+    if (!leaving.ok) return refused(leaving.denial, index, null);
+    fruits.push({ peripheral: link.peripheral, fruit: leaving.fruit });
   }
   return { ok: true, evidence, fruits, finalContext: session.state.backpack };
 }

@@ -56,20 +56,21 @@ export async function recordedModeOf(store: EvidenceStore, sessionId: string, mo
 /** Records a fact about a message, once for each id, as an ephemeral entry. */
 export async function recordOnce(
   { store, now }: SocialServices,
-  at: PipelineMessage,
+  message: PipelineMessage,
   id: string,
   claim: EntryDraft['claim'],
   body: Fields,
   inReplyTo?: string,
 ): Promise<void> {
-  const sessionId = [at.to, at.from].find((each) => each?.startsWith('session:'))?.slice('session:'.length) ?? 'social';
+  const sessionId =
+    [message.to, message.from].find((each) => each?.startsWith('session:'))?.slice('session:'.length) ?? 'social';
   const draft: EntryDraft = {
     id,
     at: new Date(now()).toISOString(),
     type: 'coordination',
     claim,
-    subject: subjectOf(at.incoming.id),
-    author: at.from?.slice(at.from.indexOf(':') + 1) || at.connection.principal,
+    subject: subjectOf(message.incoming.id),
+    author: message.from?.slice(message.from.indexOf(':') + 1) || message.connection.principal,
     sessionId,
     peripheral: null,
     mode: null,

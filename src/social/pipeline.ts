@@ -37,7 +37,7 @@ class StageFailure extends Error {
   }
 }
 
-type Run = (at: PipelineMessage, services: SocialServices) => Promise<void>;
+type Run = (message: PipelineMessage, services: SocialServices) => Promise<void>;
 
 const RUN: { readonly [id in StageId]: Run } = { presence, authenticate, mode, dispatch, validate, persist };
 
@@ -74,17 +74,17 @@ async function runStages(
   connection: SenderConnection,
   incoming: IncomingMessage,
 ): Promise<SocialReceipt | SocialFailure> {
-  const at: PipelineMessage = { connection, incoming };
+  const message: PipelineMessage = { connection, incoming };
   const subject = subjectOf(incoming.id);
   for (const { id: stage } of STAGES) {
     const fail = ({ code, message: reason, remedy }: Failure): SocialFailure => ({
-      ...{ ok: false, message: incoming.id, stage, code, reason, remedy, to: at.to ?? null, subject },
+      ...{ ok: false, message: incoming.id, stage, code, reason, remedy, to: message.to ?? null, subject },
     });
     try {
-      await RUN[stage](at, services).catch(async (error: unknown) => {
+      await RUN[stage](message, services).catch(async (error: unknown) => {
         if (!(error instanceof StageFailure)) throw error;
         const body = asJson({ ...fail(error), event: 'failure' });
-        await recordOnce(services, at, `failure-${randomUUID()}`, 'conclusion', body);
+        await recordOnce(services, message, `failure-${randomUUID()}`, 'conclusion', body);
         throw error;
       });
     } catch (error) {
@@ -98,21 +98,21 @@ async function runStages(
       });
     }
   }
-  const { seq } = at.sent!;
-  const { talk, asks, by } = at.classified!;
+  const { seq } = message.sent!;
+  const { talk, asks, by } = message.classified!;
   return {
     ok: true,
-    message: at.sent!.id,
-    from: at.from!,
-    to: at.to!,
+    message: message.sent!.id,
+    from: message.from!,
+    to: message.to!,
     seq,
     talk,
     asks,
     classifiedBy: by,
-    mode: at.mode ?? null,
-    opened: at.opened === true,
+    mode: message.mode ?? null,
+    opened: message.opened === true,
     subject,
-    outcome: at.outcome!,
+    outcome: message.outcome!,
   };
 }
 
@@ -141,10 +141,10 @@ const CLOCK = 'clock';
 /**
  * S-authenticate: finds the address of the connection's holder, a session or a person, which outlives the connection.
  */
-async function authenticate(at: PipelineMessage, { messages }: SocialServices): Promise<void> {
-  const { principal, name } = at.connection;
-  if (principal === 'agent') at.from = `session:${name}`;
-  else if (principal === 'clock') at.from = `person:${CLOCK}`;
+async function authenticate(message: PipelineMessage, { messages }: SocialServices): Promise<void> {
+  const { principal, name } = message.connection;
+  if (principal === 'agent') message.from = `session:${name}`;
+  else if (principal === 'clock') message.from = `person:${CLOCK}`;
   else if (name === CLOCK || !/^[a-z][a-z0-9-]*$/.test(name))
     throw new StageFailure(
       'not-authenticated',
@@ -153,13 +153,13 @@ async function authenticate(at: PipelineMessage, { messages }: SocialServices): 
     );
   else {
     await messages.addPerson(name);
-    at.from = `person:${name}`;
+    message.from = `person:${name}`;
   }
 }
 
 /** S-mode: classifies the message. */
-async function mode(at: PipelineMessage): Promise<void> {
-  const { id, payload } = at.incoming;
+async function mode(message: PipelineMessage): Promise<void> {
+  const { id, payload } = message.incoming;
   if (id.includes('@'))
     throw new StageFailure('invalid-message', `the id "${id}" contains "@"`, 'Use letters, digits and "-".');
   const isText = typeof payload === 'string' && payload.trim() !== '';
@@ -169,71 +169,78 @@ async function mode(at: PipelineMessage): Promise<void> {
       'the payload is neither a text nor an object',
       'Send a text or an object.',
     );
-  at.classified = classify(payload, TALK_PATTERNS);
+  message.classified = classify(payload, TALK_PATTERNS);
 }
 
 /** S-dispatch: finds or opens the recipient, asks the gate, and puts the message into the inbox. */
-async function dispatch(at: PipelineMessage, services: SocialServices): Promise<void> {
-  const { id, to, payload } = at.incoming;
+async function dispatch(message: PipelineMessage, services: SocialServices): Promise<void> {
+  const { id, to, payload } = message.incoming;
   const { store, messages } = services;
-  const { talk, asks, by: classifiedBy } = at.classified!;
+  const { talk, asks, by: classifiedBy } = message.classified!;
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
   const first = await readDispatch(store, id);
   const sentBefore = await messages.find(id);
-  if (sentBefore && (sentBefore.text !== text || sentBefore.from !== at.from))
+  if (sentBefore && (sentBefore.text !== text || sentBefore.from !== message.from))
     throw new StageFailure('id-reused', `another message has the id ${id}`, 'Use a new id for each message.');
   if (sentBefore) {
-    at.to = sentBefore.to;
-    at.sent = sentBefore;
-    at.mode = first?.mode ?? null;
-    at.opened = first?.opened === true;
+    message.to = sentBefore.to;
+    message.sent = sentBefore;
+    message.mode = first?.mode ?? null;
+    message.opened = first?.opened === true;
     return;
   }
   if (to === null && first) {
-    at.to = first.to;
-    at.opened = first.opened;
+    message.to = first.to;
+    message.opened = first.opened;
   } else if (to === null) {
-    at.to = `session:${await openSessionFor(at, services)}`;
-    at.opened = true;
+    message.to = `session:${await openSessionFor(message, services)}`;
+    message.opened = true;
   }
   const act = talk === 'action' ? 'request' : 'assert';
-  const checked = await checkPost(store, messages, { kind: 'bell', id, from: at.from!, to: at.to ?? to, text, act });
+  const checked = await checkPost(store, messages, {
+    kind: 'bell',
+    id,
+    from: message.from!,
+    to: message.to ?? to,
+    text,
+    act,
+  });
   if (!checked.ok)
     throw new StageFailure(
       checked.argument === 'to' ? 'unknown-recipient' : 'invalid-text',
       checked.message,
       checked.remedy,
     );
-  at.to = checked.draft.to;
-  if (first && (first.to !== at.to || first.talk !== talk))
+  message.to = checked.draft.to;
+  if (first && (first.to !== message.to || first.talk !== talk))
     throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
-  const isAway = at.to.includes('@') && !at.to.startsWith('person:');
-  const session = at.to.startsWith('session:') && !isAway ? at.to.slice('session:'.length) : null;
+  const isAway = message.to.includes('@') && !message.to.startsWith('person:');
+  const session = message.to.startsWith('session:') && !isAway ? message.to.slice('session:'.length) : null;
   if (session !== null) {
     const modeGate = await modeGateOf(store, session);
-    at.mode = modeGate && (await recordedModeOf(store, session, modeGate));
-    const refused = refuseMessage(modeGate, at.mode, { asks, by: at.connection.principal });
+    message.mode = modeGate && (await recordedModeOf(store, session, modeGate));
+    const refused = refuseMessage(modeGate, message.mode, { asks, by: message.connection.principal });
     if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
   } else {
-    const refused = refuseMessage(null, null, { asks, by: at.connection.principal, isAway });
+    const refused = refuseMessage(null, null, { asks, by: message.connection.principal, isAway });
     if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
   }
-  await recordOnce(services, at, `dispatch-${id}`, 'goal', {
+  await recordOnce(services, message, `dispatch-${id}`, 'goal', {
     event: 'dispatch',
     message: id,
-    from: at.from!,
-    to: at.to,
+    from: message.from!,
+    to: message.to,
     talk,
     asks,
     classifiedBy,
-    mode: at.mode ?? null,
-    opened: at.opened === true,
+    mode: message.mode ?? null,
+    opened: message.opened === true,
   });
   // Another process may have dispatched a message with the same id meanwhile. Then its recipient counts.
   const stored = await readDispatch(store, id);
-  if (stored?.to !== at.to)
+  if (stored?.to !== message.to)
     throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
-  at.sent = await deliver(at, services, checked.draft);
+  message.sent = await deliver(message, services, checked.draft);
 }
 
 /** Milliseconds between attempts to open a session that another process opens at the same time. */
@@ -271,22 +278,22 @@ async function deliver(
 }
 
 /** S-validate: computes the outcome from the evidence about the message. */
-async function validate(at: PipelineMessage, { store, messages }: SocialServices): Promise<void> {
-  const outcome = await socialOutcome(store, messages, at.incoming.id);
+async function validate(message: PipelineMessage, { store, messages }: SocialServices): Promise<void> {
+  const outcome = await socialOutcome(store, messages, message.incoming.id);
   if (!outcome)
     throw new StageFailure('missing-evidence', 'nothing is recorded about the message', 'Run "hopgate doctor".');
-  at.outcome = outcome;
+  message.outcome = outcome;
 }
 
 /** S-persist: records the outcome. */
-async function persist(at: PipelineMessage, services: SocialServices): Promise<void> {
-  const { id } = at.incoming;
+async function persist(message: PipelineMessage, services: SocialServices): Promise<void> {
+  const { id } = message.incoming;
   await recordOnce(
     services,
-    at,
+    message,
     `outcome-${id}`,
     'conclusion',
-    { event: 'outcome', message: id, ...at.outcome! },
+    { event: 'outcome', message: id, ...message.outcome! },
     `dispatch-${id}`,
   );
   if (!(await readMessageRecord(services.store, 'outcome', id)))

@@ -38,7 +38,7 @@ export async function viewGraph(specs: SpecSet): Promise<ViewGraph> {
     edges: edges.map(({ from, to, exits }, index) => ({
       from,
       to,
-      exits: exits.map(({ exit }) => exit),
+      exits: exits.map(({ name }) => name),
       points: (layout.edges[index]?.points ?? []).map(({ x, y }) => [x, y] as const),
     })),
   };

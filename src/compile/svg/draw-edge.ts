@@ -16,7 +16,7 @@ type Line = readonly Piece[];
 
 /** True if the only exit is `hop-<target>`, without needs; the arrow has no label then. */
 export const isPlainEdge = ({ to, exits, needs }: PictureEdge): boolean =>
-  needs.length === 0 && exits.length === 1 && exits[0]?.exit === `hop-${to}` && exits[0].needs.length === 0;
+  needs.length === 0 && exits.length === 1 && exits[0]?.name === `hop-${to}` && exits[0].needs.length === 0;
 
 /** Size of an arrow's label; zero if the arrow is plain. */
 export function labelSize(edge: PictureEdge): Size {
@@ -47,16 +47,16 @@ export function drawEdge(
 }
 
 const isGated = ({ exits, needs }: PictureEdge): boolean =>
-  [...needs, ...exits.flatMap((way) => way.needs)].some(({ mark }) => mark === 'approval');
+  [...needs, ...exits.flatMap((exit) => exit.needs)].some(({ mark }) => mark === 'approval');
 
 function linesOf({ exits, needs }: PictureEdge): readonly Line[] {
   return [
-    ...exits.flatMap((way): Line[] => {
+    ...exits.flatMap((exit): Line[] => {
       const name: Piece[] = [
-        ...(way.observed ? [{ kind: 'mark', mark: 'observed' } as const] : []),
-        { kind: 'exit', text: way.exit },
+        ...(exit.observed ? [{ kind: 'mark', mark: 'observed' } as const] : []),
+        { kind: 'exit', text: exit.name },
       ];
-      const [first, ...others] = way.needs.flatMap(needLines);
+      const [first, ...others] = exit.needs.flatMap(needLines);
       return [[...name, ...(first ?? [])], ...others];
     }),
     ...needs.flatMap(needLines),

@@ -26,8 +26,8 @@ export function drawLegend(
   outside: boolean,
 ): { readonly svg: string; readonly height: number } {
   const needs = [
-    ...nodes.flatMap(({ entryNeeds: door }) => door),
-    ...edges.flatMap((edge) => [...edge.needs, ...edge.exits.flatMap((way) => way.needs)]),
+    ...nodes.flatMap(({ entryNeeds }) => entryNeeds),
+    ...edges.flatMap((edge) => [...edge.needs, ...edge.exits.flatMap((exit) => exit.needs)]),
   ];
   const marks = new Set<NeedMark>(needs.map(({ mark }) => mark));
   if (edges.some(({ exits }) => exits.some(({ observed }) => observed))) marks.add('observed');
@@ -79,7 +79,7 @@ const plainItem: Item = {
 };
 
 /** The two states that are not peripherals: outside and closed. */
-function specialStates(here: boolean): Item {
+function specialStates(isCurrent: boolean): Item {
   const stop = 'outside: where visits start and stop';
   return {
     width: 40 + textSize(stop) + 28 + textSize('closed') + 26,
@@ -88,7 +88,7 @@ function specialStates(here: boolean): Item {
       const end = x + 20 + textSize(stop) + 8;
       return [
         `<circle class="outside" cx="${x + 7}" cy="${middle}" r="5"/>`,
-        here
+        isCurrent
           ? `<circle class="around here" cx="${x + 7}" cy="${middle}" r="8"/><circle class="outside" cx="${x + 7}" cy="${middle}" r="4"/>`
           : '',
         smallText(x + 20, y, stop),

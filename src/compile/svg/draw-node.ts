@@ -22,7 +22,7 @@ export function nodeSize(node: PictureNode): Size {
 const contentHeight = (rows: readonly Row[]): number => rows.reduce((sum, { height }) => sum + height, 0);
 
 /** Draws a box: name, purpose, tools, start, common needs of all hops to it. `here`: the session is in it. */
-export function drawNode(node: PictureNode, { x, y, width, height }: Rectangle, here: boolean): string {
+export function drawNode(node: PictureNode, { x, y, width, height }: Rectangle, isCurrent: boolean): string {
   const parts = [
     `<title>${escapeXml(`${node.id}: ${node.purpose}`)}</title>`,
     `<rect class="box" x="${x}" y="${y}" width="${width}" height="${height}" rx="9"/>`,
@@ -34,13 +34,13 @@ export function drawNode(node: PictureNode, { x, y, width, height }: Rectangle, 
     parts.push(drawRow(row, x, top, width));
     top += row.height;
   }
-  if (here) {
+  if (isCurrent) {
     parts.push(
       `<rect class="you" x="${x + width - 54}" y="${y - 9}" width="44" height="18" rx="9"/>`,
       `<text class="you-text" x="${x + width - 32}" y="${y + 4}" text-anchor="middle">here</text>`,
     );
   }
-  return `<g class="node ${node.effect ?? 'none'}${here ? ' here' : ''}">${parts.join('')}</g>`;
+  return `<g class="node ${node.effect ?? 'none'}${isCurrent ? ' here' : ''}">${parts.join('')}</g>`;
 }
 
 function rowsOf(node: PictureNode, width: number): readonly Row[] {

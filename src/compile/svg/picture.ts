@@ -14,7 +14,7 @@ export interface MarkedNeed {
 
 /** One exit on an arrow. `observed`: it holds only if an observed fruit implies it. */
 export interface PictureExit {
-  readonly exit: string;
+  readonly name: string;
   readonly observed: boolean;
   readonly needs: readonly MarkedNeed[];
 }
@@ -86,15 +86,15 @@ function exitOf(exit: string, requirements: readonly Requirement[]): PictureExit
       !(byOperator && need.kind === 'source' && need.any.includes('user-request')),
   );
   return {
-    exit,
+    name: exit,
     observed,
     needs: drawnNeeds.map((need) => ({ mark: markOf(need), words: describeRequirement(need) })),
   };
 }
 
 function joinExits(from: string, to: string, exits: readonly PictureExit[]): PictureEdge {
-  const needs = sharedNeeds(exits.map((way) => way.needs));
-  return { from, to, needs, exits: exits.map((way) => ({ ...way, needs: remainingNeeds(way.needs, needs) })) };
+  const needs = sharedNeeds(exits.map((exit) => exit.needs));
+  return { from, to, needs, exits: exits.map((exit) => ({ ...exit, needs: remainingNeeds(exit.needs, needs) })) };
 }
 
 const entryNeedsOf = (edges: readonly PictureEdge[]): readonly MarkedNeed[] =>

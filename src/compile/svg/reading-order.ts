@@ -39,7 +39,7 @@ function backWeight(order: readonly string[], edges: readonly PictureEdge[]): nu
   let weight = 0;
   for (const { from, to, exits } of edges) {
     if ((place.get(from) ?? 0) <= (place.get(to) ?? 0)) continue;
-    weight += exits.every(({ exit }) => exit === `hop-${to}`) ? 1 : 3;
+    weight += exits.every(({ name }) => name === `hop-${to}`) ? 1 : 3;
   }
   return weight;
 }

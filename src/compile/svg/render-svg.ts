@@ -78,7 +78,7 @@ ${legend.svg}
 
 /** Returns the description of the picture for screen readers. */
 function describePicture({ nodes, edges }: Picture, current: string | null | undefined): string {
-  const hops = edges.map(({ from, to, exits }) => `${from} to ${to} by ${exits.map(({ exit }) => exit).join(', ')}`);
+  const hops = edges.map(({ from, to, exits }) => `${from} to ${to} by ${exits.map(({ name }) => name).join(', ')}`);
   const place = current === undefined ? '' : ` The session is ${current === null ? 'outside' : `in ${current}`}.`;
   return `Peripherals: ${nodes.map(({ id }) => id).join(', ')}. Hops: ${hops.join('; ')}.${place}`;
 }

@@ -35,13 +35,13 @@ export function planImport(
       issues.push(
         ...more.map(({ path, message }) => ({ path: `[${index}]${path === '' ? '' : `.${path}`}`, message })),
       );
-    const one = readOne(form, { id: idOf(form, seen), sessionId });
-    if (!one.ok) add(one.issues);
-    else if (one.draft.sessionId !== sessionId) {
-      add([{ path: '', message: `belongs to session ${one.draft.sessionId}; import it as that session` }]);
+    const result = readOne(form, { id: idOf(form, seen), sessionId });
+    if (!result.ok) add(result.issues);
+    else if (result.draft.sessionId !== sessionId) {
+      add([{ path: '', message: `belongs to session ${result.draft.sessionId}; import it as that session` }]);
     } else {
-      for (const key of one.dropped) dropped.add(key);
-      (one.ephemeral ? ephemeral : durable).push(one.draft);
+      for (const key of result.dropped) dropped.add(key);
+      (result.ephemeral ? ephemeral : durable).push(result.draft);
     }
   }
   if (issues.length > 0) return { ok: false, issues };

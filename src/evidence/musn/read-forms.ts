@@ -34,21 +34,21 @@ function readJson(text: string): Json[] | null {
 }
 
 function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false; issues: FormIssue[] } {
-  const one = readEdn(text);
+  const single = readEdn(text);
   // The brackets join several forms to one; the line break ends a trailing comment.
-  const many = one.ok ? one : readEdn(`[${text}\n]`);
+  const many = single.ok ? single : readEdn(`[${text}\n]`);
   if (!many.ok) {
-    const isOne = !one.ok && !one.problems.some(({ message }) => message.startsWith('a second form'));
+    const isOne = !single.ok && !single.problems.some(({ message }) => message.startsWith('a second form'));
     return {
       ok: false,
       issues: isOne
-        ? one.problems.map((problem) => issueOf(problem))
+        ? single.problems.map((problem) => issueOf(problem))
         : many.problems.map((problem) => issueOf(problem, 1)),
     };
   }
   const { value, problems } = ednToPlain(withoutTags(many.node));
-  if (problems.length > 0) return { ok: false, issues: problems.map((problem) => issueOf(problem, one.ok ? 0 : 1)) };
-  return { ok: true, values: one.ok ? [value as Json] : (value as Json[]) };
+  if (problems.length > 0) return { ok: false, issues: problems.map((problem) => issueOf(problem, single.ok ? 0 : 1)) };
+  return { ok: true, values: single.ok ? [value as Json] : (value as Json[]) };
 }
 
 /** `shift`: number of characters that were inserted before the text. */

@@ -87,7 +87,7 @@ function recordOf(pattern: string, pars: readonly Par[]): PatternRecord {
     selected: sum(false),
     inferred: sum(true),
     outcomes: Object.fromEntries(
-      PATTERN_OUTCOMES.map((outcome) => [outcome, outcomes.filter((one) => one === outcome).length]),
+      PATTERN_OUTCOMES.map((outcome) => [outcome, outcomes.filter((each) => each === outcome).length]),
     ) as { [outcome in PatternOutcome]: number },
     held: judged.length === 0 ? null : round(judged.filter((outcome) => OUTCOME_HOLDS[outcome]).length / judged.length),
     errorsWith: meanError(used) ?? 0,

@@ -120,13 +120,13 @@ export function readPar(value: Json): Par | null {
 
 const record = (value: Json | undefined): { readonly [field: string]: Json } | null => (isObject(value) ? value : null);
 
-const listOf = (value: Json | undefined): readonly Json[] =>
+const asList = (value: Json | undefined): readonly Json[] =>
   value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
 
 function usesOf(value: Json | undefined): PatternUse[] {
-  return listOf(value).flatMap((one) => {
-    const fields: DialectRecord = normalisedFields(one) ?? {};
-    const pattern = patternId(normalisedFields(one) ? firstOf(fields, ['pattern', 'pattern-id', 'id']) : one);
+  return asList(value).flatMap((item) => {
+    const fields: DialectRecord = normalisedFields(item) ?? {};
+    const pattern = patternId(normalisedFields(item) ? firstOf(fields, ['pattern', 'pattern-id', 'id']) : item);
     if (pattern === null) return [];
     const count = fields['count'];
     return [
@@ -142,9 +142,9 @@ function usesOf(value: Json | undefined): PatternUse[] {
 
 /** Reads the prediction errors of a review; a plain string is the actual result. */
 export const errorsOf = (value: Json | undefined): PredictionError[] =>
-  listOf(value).flatMap((one) => {
-    const fields = normalisedFields(one);
-    if (!fields) return textField(one) === null ? [] : [{ expected: null, actual: textField(one), magnitude: null }];
+  asList(value).flatMap((item) => {
+    const fields = normalisedFields(item);
+    if (!fields) return textField(item) === null ? [] : [{ expected: null, actual: textField(item), magnitude: null }];
     const expected = textField(fields['expected']);
     const actual = textField(fields['actual']);
     if (expected === null && actual === null) return [];

@@ -55,4 +55,4 @@ export function readPsr(value: Json): Psr | null {
 }
 
 const candidatesOf = (value: Json | undefined): string[] =>
-  Array.isArray(value) ? value.flatMap((one) => patternId(one) ?? []) : textList(value);
+  Array.isArray(value) ? value.flatMap((item) => patternId(item) ?? []) : textList(value);

@@ -35,7 +35,7 @@ function treeView({ config }: GateContext, tree: TreeNow): { readonly [title: st
     [APPROVAL_VIEW.ships]: {
       tree: shipped,
       ...asJson(rest),
-      commits: commits.map((one) => ({ ...one })),
+      commits: commits.map((commit) => ({ ...commit })),
     },
   };
 }

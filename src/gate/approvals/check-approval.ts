@@ -39,7 +39,7 @@ export function checkApproval(
 /** The reason why the grant that an approval names does not cover the request; null if it does, or none is named. */
 function namedGrantProblem({ view }: GateContext, id: string | undefined, subject: ApprovalSubject): string | null {
   if (id === undefined) return null;
-  const grant = view.grants?.find((one) => one.id === id);
+  const grant = view.grants?.find((each) => each.id === id);
   return grant ? grantProblem(grant, subject, view) : `there is no grant ${id}`;
 }
 

@@ -49,8 +49,8 @@ export function chooseTests(
       'Ask the operator to set test: in hopgate.yaml (`hopgate init` proposes one), or, if it is set there, to accept the file (`hopgate trust`).',
     );
   const inFull = (config: TestCommand) => ({ argv: fixedWords(config.run), config, narrowed: false });
-  const othersThan = (one: TestCommand | null) =>
-    configured.filter((each) => each !== one).map(({ run }) => fixedWords(run).join(' '));
+  const othersThan = (chosen: TestCommand | null) =>
+    configured.filter((each) => each !== chosen).map(({ run }) => fixedWords(run).join(' '));
   if (command === undefined || command === null) return configured.map((each) => ({ ...inFull(each), others: [] }));
   const requested = commandWords('command', command);
   if (isBadArgument(requested)) return requested;

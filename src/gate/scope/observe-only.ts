@@ -18,21 +18,21 @@ export const isObserveOnly = ({ config }: Pick<GateContext, 'config'>): boolean 
 export function openContext(context: GateContext, { tool: id, args }: StepRequest): GateContext {
   const { specs, config, view } = context;
   const tool = getOwn(specs.tools, id);
-  const here = view.visit && getOwn(specs.peripherals, view.visit.peripheral);
-  if (!tool || !view.visit || !here) return context;
-  const rule = openRule(tool, here.scope.rule);
+  const peripheral = view.visit && getOwn(specs.peripherals, view.visit.peripheral);
+  if (!tool || !view.visit || !peripheral) return context;
+  const rule = openRule(tool, peripheral.scope.rule);
   const tools = Object.keys(specs.tools).filter((other) => isServed(view, other));
   const limits = { steps: null, minutes: null };
-  const { gates: _, ...free } = tool;
+  const { gates: _, ...ungated } = tool;
   return {
     ...context,
     specs: {
       ...specs,
       modeGate: null,
-      tools: { ...specs.tools, [tool.id]: free },
+      tools: { ...specs.tools, [tool.id]: ungated },
       peripherals: {
         ...specs.peripherals,
-        [here.id]: { ...here, tools, limits, calls: {}, scope: { ...here.scope, rule } },
+        [peripheral.id]: { ...peripheral, tools, limits, calls: {}, scope: { ...peripheral.scope, rule } },
       },
     },
     config: openConfig(config, tool, args),
@@ -53,7 +53,7 @@ function openConfig({ scopes: _, install, ...config }: ProjectConfig, tool: Tool
   return {
     ...config,
     scopes: {},
-    ...(install ? { install: install.map((one) => ({ ...one, approval: false })) } : {}),
+    ...(install ? { install: install.map((command) => ({ ...command, approval: false })) } : {}),
     web: { allow: [...config.web.allow, ...namedHosts(tool, args)] },
   };
 }

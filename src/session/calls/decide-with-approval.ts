@@ -13,13 +13,13 @@ export interface ApprovableRequest<Plan> {
   readonly context: () => GateContext;
   readonly decide: (approval: GivenApproval['approval'] | null) => Decision<Plan>;
   /** Observes again the files and the tree, which may have changed while a person answered. */
-  readonly again?: () => Promise<void>;
+  readonly observeAgain?: () => Promise<void>;
 }
 
 /** Decides. If only an approval is missing, uses a grant or asks the approver, and decides again. */
 export async function decideWithApproval<Plan>(
   calls: SessionCalls,
-  { by, context, decide, again = async () => {} }: ApprovableRequest<Plan>,
+  { by, context, decide, observeAgain: again = async () => {} }: ApprovableRequest<Plan>,
   approver: Approver | null = calls.parts.approver,
 ): Promise<{ decision: Decision<Plan>; approval: GivenApproval | null }> {
   const { parts, writer } = calls;
@@ -65,7 +65,7 @@ export async function decideOnTree<R extends HopRequest | DelegateRequest>(
       by: request.by,
       context,
       decide: (approval) => decide<R>(context(), approval ? { ...request, approval } : request),
-      again: async () => {
+      observeAgain: async () => {
         tree = await treeForRequest(calls, request);
       },
     },

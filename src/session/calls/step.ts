@@ -33,7 +33,7 @@ export async function takeStep(
       by: 'agent',
       context: () => calls.context(),
       decide: (approval) => decide(calls.context(), { ...request, ...locks, ...(approval ? { approval } : {}) }),
-      again: async () => {
+      observeAgain: async () => {
         locks = await locksNow();
       },
     },

@@ -172,9 +172,9 @@ export function runsDisagree(runs: readonly TestRun[], command: string, change: 
 
 /** True if every required command passed in full in its last run. */
 export function allCommandsPassed(runs: readonly TestRun[]): boolean {
-  const whole = latestByCommand(runs.filter(({ narrowed }) => !narrowed));
-  const passed = new Set(whole.filter(({ verdict }) => verdict === 'pass').map(({ command }) => command));
-  return passed.size === whole.length && runs.every(({ others }) => others.every((command) => passed.has(command)));
+  const fullRuns = latestByCommand(runs.filter(({ narrowed }) => !narrowed));
+  const passed = new Set(fullRuns.filter(({ verdict }) => verdict === 'pass').map(({ command }) => command));
+  return passed.size === fullRuns.length && runs.every(({ others }) => others.every((command) => passed.has(command)));
 }
 
 /** Returns pass, fail or flaky; null if no run counts. Flaky means that two runs of the same code disagree. */

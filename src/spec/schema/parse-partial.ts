@@ -43,8 +43,8 @@ function parseParts(schema: z.ZodType, value: unknown, path: IssuePath, report: 
       return valid;
     }
     case 'union': {
-      const fit = def.options!.filter((option) => acceptsValue(option, value));
-      const best = fit.sort((a, b) => keysInCommon(b, value) - keysInCommon(a, value))[0];
+      const matching = def.options!.filter((option) => acceptsValue(option, value));
+      const best = matching.sort((a, b) => keysInCommon(b, value) - keysInCommon(a, value))[0];
       if (best) return parseParts(best, value, path, report);
       return refuse([...new Set(def.options!.map(kindName))].join(' or '), value, path, report);
     }

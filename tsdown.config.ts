@@ -58,10 +58,8 @@ const hook = defineConfig({
     charset: 'ascii',
     codeSplitting: {
       groups: [
-        // Loaded before the compile cache is enabled.
-        { name: 'user-folders', test: /\/base\/user-folders\.ts$/, priority: 2 },
-        // Enough to ask the daemon.
-        { name: 'start', test: /\/daemon\/(hook\/hook-process|package-files|daemon-folder)\.ts$/, priority: 1 },
+        // Enough to ask the daemon: the entry file itself.
+        { name: 'main', test: /\/daemon\/(hook\/hook-(main|process)|package-files|daemon-folder)\.ts$/, priority: 1 },
         // An answer to Claude Code without the daemon: one file is read faster than forty.
         { name: 'answer', test: /\/(hook\/answer-hook|daemon\/session-host|claude-code\/handle-claude-event)\.ts$/ },
       ],

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { splitWords } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
 import { askDaemon, NoDaemon } from './hook/ask-daemon.ts';
-import { entryFile } from './package-files.ts';
+import { compileCache, entryFile } from './package-files.ts';
 
 /** The variables that the daemon inherits from its starter. A client program's secrets are not among them. */
 const INHERITED_VARIABLES = splitWords(`
@@ -32,7 +32,7 @@ export function startDetached(env: Env): void {
     detached: true,
     stdio: 'ignore',
     cwd: '/',
-    env: daemonEnv(env),
+    env: { ...daemonEnv(env), NODE_COMPILE_CACHE: compileCache(env) },
   });
   child.on('error', () => {});
   child.unref();

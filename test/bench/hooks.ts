@@ -88,7 +88,7 @@ export async function hooksBench() {
     time(launcher, ['claude-code'], { HOPGATE_DAEMON: 'off', HOPGATE_SESSION: session }, input);
   const run: { readonly [way in Way]: () => number } = {
     'by the compiled client': () => time(launcher, ['claude-code']),
-    'by Node': () => time(process.execPath, [main, 'hook', 'claude-code']),
+    'by Node': () => time(process.execPath, [main, 'hook', 'claude-code'], { NODE_COMPILE_CACHE: join(base, 'cache') }),
     'by itself, no daemon': () => alone(short, read()),
     'by itself, after 2,000 entries': () => alone(long, read()),
     'by itself, an edit': () => {

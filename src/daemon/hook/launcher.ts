@@ -7,7 +7,7 @@ import { findProgram } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
 import { type Env, stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
-import { entryFile, packageFolder } from '../package-files.ts';
+import { compileCache, entryFile, packageFolder } from '../package-files.ts';
 import { launcherFile } from '../run-command.ts';
 import { socketOf, tokenFileOf } from './ask-daemon.ts';
 
@@ -95,8 +95,9 @@ if [ "\${1-}" = line ]; then
     exit 0
   fi
 fi
-unset NODE_OPTIONS NODE_COMPILE_CACHE OPENSSL_CONF ENV BASH_ENV LD_PRELOAD LD_AUDIT
-export XDG_STATE_HOME=${quoteShell(dirname(stateHome(env)))} # regardless of the settings of a repository
+unset NODE_OPTIONS OPENSSL_CONF ENV BASH_ENV LD_PRELOAD LD_AUDIT
+# Regardless of the settings of a repository.
+export XDG_STATE_HOME=${quoteShell(dirname(stateHome(env)))} NODE_COMPILE_CACHE=${quoteShell(compileCache(env))}
 node=${quoteShell(process.execPath)}
 entry=${quoteShell(entryFile())}
 socket=${quoteShell(socketOf(env))}

@@ -84,7 +84,7 @@ export class AcpSession {
   }
 
   /**
-   * Hops for the person at the editor.
+   * Hops to a peripheral that the person at the editor chose.
    *
    * @param by `mode` if the editor itself set the mode; it then gets no `current_mode_update`
    */

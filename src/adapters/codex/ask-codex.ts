@@ -18,7 +18,7 @@ export interface ListedHook {
 }
 
 export interface CodexAnswer {
-  /** `0.169.0` */
+  /** The version of Codex, such as `0.169.0`; empty if it is unknown. */
   readonly version: string;
   readonly codexHome: string;
   readonly hooks: readonly ListedHook[];

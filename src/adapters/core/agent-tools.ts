@@ -43,7 +43,7 @@ function modeInWords(modeGate: ModeGateSpec, mode: Mode): string {
   return `${strongest ? EFFECT_WORDS[strongest] : 'no tools'}${approved ? '; the operator approves it' : ''}`;
 }
 
-/** The arguments that explain a mode change. */
+/** The text arguments of a mode change: the summary and the exit criteria. */
 function modeTexts({ transitions }: ModeGateSpec) {
   const summed = [...new Set(transitions.flatMap(({ from, summary }) => (summary ? [from] : [])))].join(' or ');
   const approved = [...new Set(transitions.flatMap(({ to, approval }) => (approval ? [to] : [])))].join(' or ');

@@ -26,7 +26,7 @@ export function workspaceTests(tree: DiskTree): readonly FoundTest[] {
   const found = (run: readonly string[], why = because): FoundTest => ({ run, report: 'none', because: why });
   switch (managerNameOf(tree)) {
     case 'pnpm':
-      // An agent may choose packages: --filter NAME.
+      // By `{args}`, an agent may choose packages: --filter NAME.
       return [found(['pnpm', '-r', '{args}', 'run', 'test'])];
     case 'npm':
       return [found(['npm', 'test', '--workspaces', '--if-present'])];

@@ -25,7 +25,7 @@ const QUOTED: readonly RegExp[] = [
 
 /** Placeholder for a removed quote. It is not a word, so no pattern matches across it. */
 const GAP = ' \u0000 ';
-/** Longer texts and sentences are ignored; in characters. */
+/** Maximum lengths of a text and of a sentence, in characters. Longer ones are ignored. */
 const MAX_TEXT = 1_000_000;
 const MAX_SENTENCE = 600;
 

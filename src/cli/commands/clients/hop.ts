@@ -17,7 +17,7 @@ interface Options {
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Moves a session to another peripheral as the operator. The gate judges the hop; a running Claude Code or Codex reads of it with its next call or turn. Its world and its backpack are kept.',
+      'Moves a session to another peripheral as the operator. The gate judges the hop; a running Claude Code or Codex is informed of it with its next call or turn. Its world and its backpack are kept.',
     )
     .argument('<session>', 'its id, or the first characters of it')
     .argument('<peripheral>', 'where it goes')

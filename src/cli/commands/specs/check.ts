@@ -236,7 +236,7 @@ const PROBE_PATH = '\u{1}/\u{2}.\u{3}';
 /** "hopgate init" proposes README.md even if it does not exist yet. */
 const PROPOSED_GLOB = '*.md';
 
-/** The repository's files that git tracks, and also those that it does not ignore; empty without git. */
+/** The files that git tracks, and in `all` also the others that it does not ignore; empty without git. */
 async function filesOf(root: string, io: Io) {
   const ask = async (...flags: readonly string[]) =>
     ((await askGit(root, ['ls-files', '-z', ...flags], io.env['PATH'])) ?? '').split('\0').filter(Boolean);

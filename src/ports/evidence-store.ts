@@ -100,8 +100,8 @@ export interface StoreProblem {
 export const MAX_STORE_PROBLEMS = 1000;
 
 /**
- * Port of evidence stores. `stores/sqlite.ts` is the reference; every implementation must pass
- * `test/contracts/evidence-store.ts`.
+ * Port of evidence stores. `stores/sqlite.ts` is the reference, and `docs/extend/evidence-store.md` says how to write
+ * another one. Every implementation must pass `test/contracts/evidence-store.ts`.
  *
  * A promise returned by `append` settles only after the entries are durable (as durable as the store is). A batch is
  * one append: all or nothing.

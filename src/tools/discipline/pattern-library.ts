@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { memoise } from '../../base/memoise.ts';
 import type { ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
 import { defaultSpecsFolder } from '../../spec/load/load-specs.ts';
 import type { Json } from '../../spec/types.ts';
@@ -49,20 +50,13 @@ async function ownPatterns(call: ToolCall, files: ToolBackend): Promise<PatternL
   );
 }
 
-let shipped: Promise<PatternLibrary> | null = null;
-
 /** The patterns that come with this package. */
-function shippedLibrary(): Promise<PatternLibrary> {
-  shipped ??= readShipped();
-  return shipped;
-}
-
-async function readShipped(): Promise<PatternLibrary> {
+const shippedLibrary = memoise(async (): Promise<PatternLibrary> => {
   const folder = join(defaultSpecsFolder(), PATTERNS_FOLDER);
   const names = (await readdir(folder)).filter((name) => PATTERN_ENDINGS.some((ending) => name.endsWith(ending)));
   const sources = names.sort().map(async (name) => ({ file: name, text: await readFile(join(folder, name), 'utf8') }));
   return libraryFrom('shipped', await Promise.all(sources), []);
-}
+});
 
 interface Source {
   readonly file: string;

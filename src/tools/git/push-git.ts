@@ -7,7 +7,6 @@ import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import { failed, isStop, outOfScope, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { currentBranch } from './branches/current-branch.ts';
 import { withTrailer } from './commit-trailer.ts';
 import { findLogin } from './credentials/find-login.ts';
 import type { GitLogin } from './credentials/login.ts';
@@ -16,6 +15,7 @@ import { lastLine, remoteFailure } from './credentials/remote-failure.ts';
 import { configValues, networkKeys } from './git-config-keys.ts';
 import { APPROVE_AGAIN, gitReport, refEffects } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
+import { currentBranch } from './repository.ts';
 
 /**
  * `git push`: one of the configured branches to the same branch of the configured remote, fast-forward only. Without a

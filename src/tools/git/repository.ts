@@ -46,6 +46,10 @@ export const isBareRepository = (folder: string): boolean =>
 
 const notARepository = (message: string): ToolStop => failed('not-a-repository', message);
 
+/** The name of the branch of HEAD; null if HEAD is detached. */
+export const currentBranch = ({ gitDir }: Pick<Repository, 'gitDir'>): string | null =>
+  /^ref: refs\/heads\/(.+)\n?$/.exec(readIfAny(join(gitDir, 'HEAD')))?.[1] ?? null;
+
 /** The folder that a `.git` file names; null if it names none that exists. */
 export function gitFileTarget(path: string): string | null {
   const named = /^gitdir: (.+)$/.exec(readIfAny(path).trim())?.[1];

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { xdgFolder } from '../../base/user-folders.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
+import { sha256Hex } from '../content-effect.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { checkFolder, expandHome, SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 
@@ -53,7 +53,7 @@ export function readCacheMounts(root: string, { cache = [] }: Pick<ProjectConfig
 const targetOf = (folder: string, root: string): string =>
   folder.startsWith('~/') ? join(SANDBOX_HOME, folder.slice(2)) : join(root, folder);
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
+const digest = (text: string): string => sha256Hex(text).slice(0, 16);
 
 /** The cache folder of a session. The unused folders of the repository's other sessions are removed. */
 function sessionFolder(root: string, sessionId: string): string {

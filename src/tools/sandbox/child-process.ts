@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
+import { memoise } from '../../base/memoise.ts';
 import { sendSignal } from '../../base/process.ts';
 
 /** Starts a process in its own process group; it inherits only the given descriptors. */
@@ -33,23 +34,23 @@ type Stdio = 'pipe' | 'ignore' | 'ipc' | number;
 
 /** Replaces descriptors that hopgate's parent left open by /dev/null, because the command would inherit them. */
 function withoutLeaks(stdio: Stdio[]): Stdio[] {
-  inherited ??= findInherited();
-  const leaking = inherited.fds.filter((fd) => fd >= stdio.length || stdio[fd] === 'ignore');
+  const { fds, devNull } = inherited();
+  const leaking = fds.filter((fd) => fd >= stdio.length || stdio[fd] === 'ignore');
   const all = Array.from(
     { length: Math.max(stdio.length, ...leaking.map((fd) => fd + 1)) },
     (_, fd) => stdio[fd] ?? 'ignore',
   );
-  for (const fd of leaking) all[fd] = inherited.devNull;
+  for (const fd of leaking) all[fd] = devNull;
   return all;
 }
 
-let inherited: { readonly fds: readonly number[]; readonly devNull: number } | null = null;
-function findInherited() {
+/** The descriptors that hopgate inherited and that its children would inherit, and an open /dev/null. */
+const inherited = memoise(() => {
   const fds = readdirSync('/proc/self/fd')
     .map(Number)
     .filter((fd) => fd > 2 && isInheritable(fd));
   return { fds, devNull: openSync('/dev/null', 'r') };
-}
+});
 
 function isInheritable(fd: number): boolean {
   try {

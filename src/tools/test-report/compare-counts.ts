@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readIfAny, writeAtomically } from '../../base/files.ts';
 import { fieldsOf, parseJson } from '../../base/json.ts';
+import { sha256Hex } from '../content-effect.ts';
 
 /** The passing runs of a command in a repository. */
 interface PassingRuns {
@@ -29,11 +29,7 @@ export function compareCount(
   session: string,
   total: number,
 ): number | null {
-  const file = join(
-    state,
-    'test-counts',
-    `${createHash('sha256').update(`${root}\0${command}`).digest('hex').slice(0, 32)}.json`,
-  );
+  const file = join(state, 'test-counts', `${sha256Hex(`${root}\0${command}`).slice(0, 32)}.json`);
   const stored = readPassingRuns(file);
   const before = new Map(stored?.sessions).get(session) ?? stored?.last ?? null;
   const others = (stored?.sessions ?? []).filter(([id]) => id !== session);

@@ -5,10 +5,10 @@ import type { ShippedContent, TreeState } from '../../gate/scope/compare-trees.t
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
-import { currentBranch } from '../git/branches/current-branch.ts';
 import { pushTarget } from '../git/credentials/push-target.ts';
 import { parseConfig } from '../git/git-config-keys.ts';
 import type { Repository } from '../git/repository.ts';
+import { currentBranch } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';

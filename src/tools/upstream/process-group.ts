@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { memoise } from '../../base/memoise.ts';
 import { sendSignal } from '../../base/process.ts';
 
 const SETPRIV = '/usr/bin/setpriv';
@@ -31,7 +32,7 @@ export class ProcessGroup {
     const { pid } = this.child;
     if (pid === undefined) return;
     living.add(pid);
-    sweepAtExit();
+    killAllAtExit();
     this.child.once('exit', () => {
       this.kill('SIGKILL');
       living.delete(pid);
@@ -64,23 +65,17 @@ export class ProcessGroup {
 }
 
 const living = new Set<number>();
-let sweeping = false;
 
-function sweepAtExit(): void {
-  if (sweeping) return;
-  sweeping = true;
+const killAllAtExit = memoise(() =>
   process.once('exit', () => {
     for (const pid of living) sendSignal(-pid, 'SIGKILL');
-  });
-}
-
-let canSetSignal: boolean | null = null;
+  }),
+);
 
 /** True if a parent-death signal can be set (Linux with setpriv). */
-function hasParentDeathSignal(): boolean {
-  canSetSignal ??=
+const hasParentDeathSignal = memoise(
+  () =>
     process.platform === 'linux' &&
     existsSync(SETPRIV) &&
-    spawnSync(SETPRIV, ['--pdeathsig', 'KILL', '--', 'true'], { stdio: 'ignore' }).status === 0;
-  return canSetSignal;
-}
+    spawnSync(SETPRIV, ['--pdeathsig', 'KILL', '--', 'true'], { stdio: 'ignore' }).status === 0,
+);

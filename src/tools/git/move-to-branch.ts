@@ -1,11 +1,11 @@
-import { branchWords, isRef } from '../../../gate/commands/git-command.ts';
-import type { ParsedGit } from '../../../gate/commands/parse-git.ts';
-import type { ObservedEffect } from '../../../ports/observed-effects.ts';
-import type { ToolReport } from '../../../ports/tool-backend.ts';
-import { failed, isStop, outOfScope, type ToolStop } from '../../workspace/tool-stop.ts';
-import { gitReport, refEffects } from '../git-report.ts';
-import type { GitSession } from '../git-session.ts';
-import { currentBranch } from './current-branch.ts';
+import { branchWords, isRef } from '../../gate/commands/git-command.ts';
+import type { ParsedGit } from '../../gate/commands/parse-git.ts';
+import type { ObservedEffect } from '../../ports/observed-effects.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import { failed, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
+import { gitReport, refEffects } from './git-report.ts';
+import type { GitSession } from './git-session.ts';
+import { currentBranch } from './repository.ts';
 
 /** Creates `$branch` at `$head` if `$create` is set, then names it in HEAD if `$switch` is set. No file is changed. */
 const MOVE = `set -e

@@ -141,7 +141,7 @@ describe('the compiled client and a daemon', () => {
       await impostor(world, answer);
       const { file } = installLauncher(world.env);
       const standIn = join(world.root, 'node');
-      writeFileSync(standIn, '#!/bin/sh\necho "$3 $4 $5: $(cat)" >&2\nexit 2\n', { mode: 0o700 });
+      writeFileSync(standIn, '#!/bin/sh\necho "$4 $5 $6: $(cat)" >&2\nexit 2\n', { mode: 0o700 });
       const script = readFileSync(file, 'utf8').replace(/^node=.*$/m, `node='${standIn}'`);
       writeFileSync(file, script, { mode: 0o700 });
       const { HOPGATE_DAEMON: _off, ...env } = world.env as { [name: string]: string };

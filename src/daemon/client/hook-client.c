@@ -299,8 +299,8 @@ static void answer_alone(char **argv, int replay) {
   }
   unsetenv("NODE_OPTIONS");
   if (!line) start_daemon(argv);
-  /* The program ends before V8 needs to collect so much. */
-  char *alone[] = {argv[5], "--min-semi-space-size=8", argv[3], "alone", argv[6], argv[7], NULL};
+  /* The program ends before V8 has to collect garbage, and before its helper threads are of use. */
+  char *alone[] = {argv[5], "--min-semi-space-size=8", "--v8-pool-size=1", argv[3], "alone", argv[6], argv[7], NULL};
   execv(argv[5], alone);
   fail("neither the daemon nor Node can be started; run \"hopgate daemon status\"");
 }

@@ -107,7 +107,7 @@ refuse() {
   exit 2
 }
 alone() {
-  set -- "$node" --min-semi-space-size=8 "$entry" "$kind" "$name"
+  set -- "$node" --min-semi-space-size=8 --v8-pool-size=1 "$entry" "$kind" "$name"
   if [ "$kind" = run ]; then "$@"; else ${limited}"$@"; fi
 }
 [ "$#" -ge 1 ] || refuse 'it was called without the name of a client program'

@@ -79,7 +79,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the write scope',
     rule: 'scope',
-    says: 'outside the places',
+    says: 'outside of the paths',
     specs: (s) =>
       withPeripheral(s, 'edit', { scope: { name: 'paths', rule: { ...P['edit']!.scope.rule, write: ['.'] } } }),
     does: async (session) => {
@@ -90,7 +90,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: "the repository's own write scope",
     rule: 'scope',
-    says: 'outside the places',
+    says: 'outside of the paths',
     config: { ...CONFIG, scopes: { edit: ['lib/'] } },
     engineConfig: { scopes: {} },
     does: async (session) => {
@@ -101,7 +101,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'what the session has named',
     rule: 'scope',
-    says: 'has not named it',
+    says: 'no entry of this session names it',
     specs: (s) => withPeripheral(s, 'reflect', { scope: P['explore']!.scope }),
     does: async (session) => {
       await to.diagnose(session);
@@ -315,7 +315,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the summary',
     rule: 'mode',
-    says: 'there is none',
+    says: 'the summary is missing',
     specs: (s) => withGate(s, { transitions: s.modeGate!.transitions.map((one) => ({ ...one, summary: false })) }),
     does: async (session) => {
       await session.setMode({ to: 'diagnose' });

@@ -383,7 +383,7 @@ describe('a log that was altered without a new chain', () => {
       tool: 'edit',
       argument: 'path',
       constraint: 'write: src/, docs/, scripts/',
-      message: '"etc/x": it lies outside the places that may be written',
+      message: '"etc/x": it is outside of the paths that may be written',
     });
   });
 });

@@ -169,6 +169,6 @@ process.exit(status ?? 1);
     expect(run.stderr).toContain('Claude Code ran 1 call that no hook reported (Write)');
     const { stdout } = await world.hopgate('verify', run.session, '--inhabited');
     expect(stdout).toMatch(/P-1 +world replacement +fails +item \d+ +Write did not go through the session/);
-    expect(stdout).toMatch(/P-3 +confinement +fails +item \d+ +Write was used, but had not been offered to the agent/);
+    expect(stdout).toMatch(/P-3 +confinement +fails +item \d+ +Write was used, but not offered to the agent/);
   });
 });

@@ -31,7 +31,7 @@ export function confinement({ transcript, calls, acts, alignment }: SessionTimel
       failures.push({
         item: item.n,
         seq: null,
-        reason: `${item.tool} was used, but had not been offered to the agent`,
+        reason: `${item.tool} was used, but not offered to the agent`,
       });
   }
   return judgedDemand('P-3', failures);

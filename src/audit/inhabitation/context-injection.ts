@@ -28,7 +28,7 @@ function judgeEntry(timeline: SessionTimeline, act: Act, entered: EnteredContext
     return [{ ...at, reason: `nothing was delivered to the agent when ${entered.peripheral} was entered` }];
   const { situation, text } = item;
   if (situation === null)
-    return [{ ...at, reason: `the first thing delivered in ${entered.peripheral} does not say where the agent is` }];
+    return [{ ...at, reason: `the first text delivered in ${entered.peripheral} does not say where the agent is` }];
   return [
     ...missingInData(timeline.specs, entered, situation),
     ...missingInText(timeline.specs, entered, situation, text),

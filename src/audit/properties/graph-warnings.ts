@@ -14,7 +14,7 @@ export function graphWarnings(specs: SpecSet, space: StateSpace): SpecWarning[] 
     const path = `peripherals.${edge.from}.exit.${edge.exit}`;
     const message = `${edge.exit} never opens ${edge.to}: ${why}`;
     return [
-      { code: 'dead-exit', path, message, suggestion: `take ${edge.to} out of ${edge.exit}, or change the rule` },
+      { code: 'dead-exit', path, message, suggestion: `remove ${edge.to} from ${edge.exit}, or change the rule` },
     ];
   });
   const useless = [...places].flatMap((from) =>
@@ -23,7 +23,7 @@ export function graphWarnings(specs: SpecSet, space: StateSpace): SpecWarning[] 
       if (why === null) return [];
       const message = `no sub-agent can ever start in ${edge.to}: ${why}`;
       const path = `peripherals.${edge.from}.delegates`;
-      return [{ code: 'useless-delegate', path, message, suggestion: `take ${edge.to} out, or change the rule` }];
+      return [{ code: 'useless-delegate', path, message, suggestion: `remove ${edge.to}, or change the rule` }];
     }),
   );
   const open = specs.edges.filter((edge) => blocked.get(edge) === null);

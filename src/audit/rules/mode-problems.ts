@@ -15,17 +15,17 @@ export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'m
     const how = reset ? 'reset' : 'timeout';
     if (to !== modeGate.reset) found.push(refused(`reset: ${modeGate.reset}`, `a ${how} led to ${to}`));
     if (reset && by === 'agent') found.push(refused('a reset: by the operator', `it was made by the ${by}`));
-    if (mode === to) found.push(refused('a change', `${mode} to ${to}`));
+    if (mode === to) found.push(refused('a change of mode leads to another mode', `${mode} → ${to}`));
     return found;
   }
-  if (mode === to) return [refused('a change', `${mode} to ${to}`)];
+  if (mode === to) return [refused('a change of mode leads to another mode', `${mode} → ${to}`)];
   const transition = modeGate.transitions.find((one) => one.from === mode && one.to === to);
   if (!transition) {
     const listed = modeGate.transitions.map((one) => `${one.from} → ${one.to}`).join(', ');
     return [refused(`transitions: ${listed}`, `${mode} → ${to}`)];
   }
   if (transition.summary && (request.summary ?? '').trim() === '')
-    found.push(problem('summary-required', 'mode', `${mode} → ${to}: a summary`, 'there is none'));
+    found.push(problem('summary-required', 'mode', `${mode} → ${to}: a summary`, 'the summary is missing'));
   if (transition.approval && !request.approves)
     found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));
   return found;

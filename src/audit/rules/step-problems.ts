@@ -54,7 +54,7 @@ export function stepProblems(
       problem('limit-reached', 'limit', `limits: ${steps} steps`, `step ${visit.steps + 1} of the visit`, about),
     );
   if (late) {
-    const message = 'a step after the time had run out';
+    const message = 'the step was made after the deadline';
     found.push(problem('limit-reached', 'limit', `limits: ${minutes} minutes`, message, about));
   }
   const effects = modeGate && mode ? (getOwn(modeGate.effects, mode) ?? []) : null;
@@ -263,15 +263,15 @@ export function writeProblem(
   if (isMaskedPath(path, config.mask)) return outOfScope('it is masked');
   if (isProtectedPath(path) || (config.specs !== 'default' && isWithinPaths(path, [config.specs])))
     return outOfScope('it steers git, an editor, an agent or this program');
-  return isWritablePath(path, scope.write) ? null : outOfScope('it lies outside the places that may be written');
+  return isWritablePath(path, scope.write) ? null : outOfScope('it is outside of the paths that may be written');
 }
 
 /** @param path relative to the root */
 export function readProblem({ pinned, files }: AuditState, { scope }: AuditedVisit, path: string): PathProblem | null {
   if (isMaskedPath(path, pinned.config.mask)) return outOfScope('it is masked');
   if (scope.read === 'root') return null;
-  if (scope.read === 'none') return outOfScope('nothing is read here');
-  return liesInSet(path, files) ? null : outOfScope('this session has not named it', NEEDS_HISTORY);
+  if (scope.read === 'none') return outOfScope('this scope reads nothing');
+  return liesInSet(path, files) ? null : outOfScope('no entry of this session names it', NEEDS_HISTORY);
 }
 
 /** True if the path, or a folder above it, is in the set. */

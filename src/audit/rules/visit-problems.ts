@@ -137,7 +137,8 @@ function addEdgeProblems(
     found.push(problem(code, 'edge', `exits of ${source.id}: ${opened || 'none'}`, message));
   };
   if (opening.length === 0) refused('hop-not-allowed', `a hop to ${target.id} by ${name ?? 'any exit'}`);
-  else if (name === undefined && !exit) refused('exit-not-met', `a hop to ${target.id} names one exit`);
+  else if (name === undefined && !exit)
+    refused('exit-not-met', `the hop to ${target.id} names no exit, and several exits open it`);
   else if (!exit) refused('exit-not-met', `a hop to ${target.id} by ${name}, which is not an exit`);
   else if (!opening.includes(exit)) refused('hop-not-allowed', `a hop to ${target.id} by ${name}`);
   return exit;

@@ -173,7 +173,7 @@ describe('P-3 (confinement) fails', () => {
           ? { ...item, situation: { ...item.situation, tools: [] } }
           : item,
     );
-    expect(failing(changed).why).toContain('read was used, but had not been offered to the agent');
+    expect(failing(changed).why).toContain('read was used, but not offered to the agent');
   });
 });
 

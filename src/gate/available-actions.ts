@@ -9,6 +9,7 @@ import type { SessionView } from './session-view.ts';
 import { transferContext } from './transfer-context.ts';
 import { modeStep, modeStepsAdmitting, resetLegs } from './ways/way-modes.ts';
 
+/** A hop along an edge, and what it needs in words. */
 export const hopLeg = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
   from: edge.from,
   exit: edge.exit,
@@ -49,6 +50,7 @@ function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
   return [{ kind: 'principal', is: 'operator' }, ...others];
 }
 
+/** A start in a peripheral, and what it needs in words. */
 export const startLeg = (specs: SpecSet, to: string): WayLeg => ({
   from: null,
   exit: null,

@@ -12,15 +12,15 @@ import { findEdge, hasText } from './find-edge.ts';
 import { backpackOf, type Fruit, prospectiveFruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import {
-  conditionFailed,
-  exitNotMet,
+  refuseCondition,
+  refuseExit,
   exitProblem,
   exitRemedy,
-  firstUnmetEntry,
-  missingContext,
-  modeForbids,
-  treeUnknown,
-  unknownPeripheral,
+  refuseEntry,
+  refuseMissingContext,
+  refuseByMode,
+  refuseUnknownTree,
+  refuseUnknownPeripheral,
 } from './refuse-visit.ts';
 import type {
   CloseRequest,
@@ -93,14 +93,13 @@ export function decideStart(context: GateContext, request: StartRequest): Decisi
   if (view.closed) return makeDenial(context, 'session-closed', {});
   if (view.visit) return makeDenial(context, 'already-active', { peripheral: view.visit.peripheral });
   const target = peripheralOf(context, request.peripheral);
-  if (!target) return unknownPeripheral(context, request.peripheral);
+  if (!target) return refuseUnknownPeripheral(context, request.peripheral);
   const requirements = startRequirements(specs, target.id);
   const facts = requirementFacts(specs, view, requirements, { by: request.by });
-  const refused =
-    modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(requirements, facts));
+  const refused = refuseByMode(context, target) ?? refuseEntry(context, target, unmetRequirements(requirements, facts));
   if (refused) return refused;
   const { context: carried, missing } = transferContext(target, view, withoutState(context, request.context));
-  if (missing.length > 0) return missingContext(context, target, missing);
+  if (missing.length > 0) return refuseMissingContext(context, target, missing);
   const event = { type: `start.${target.id}`, facts };
   return { ok: true, plan: { peripheral: target, context: carried, ...knownTree(context), event } };
 }
@@ -124,7 +123,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   if (!view.visit) return makeDenial(context, 'no-peripheral', {});
   const from = view.visit.peripheral;
   const target = peripheralOf(context, request.to);
-  if (!target) return unknownPeripheral(context, request.to);
+  if (!target) return refuseUnknownPeripheral(context, request.to);
 
   const stop = decideStop(context, request);
   if (!stop.ok) return stop;
@@ -133,7 +132,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const edge = findEdge(context, request, from, fruit);
   if ('denial' in edge) return edge;
   if (edge.implies === null && !hasText(request.reason))
-    return exitNotMet(context, edge, 'an exit that the agent states needs a reason', 'state the reason in "reason"');
+    return refuseExit(context, edge, 'an exit that the agent states needs a reason', 'state the reason in "reason"');
   const { exit, entry, gates } = edgeRequirements(specs, edge);
   const requirements = requirementsOf(specs, edge);
   const options = { by: request.by, fruit };
@@ -141,21 +140,20 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
 
   const [unmetExit] = unmetRequirements(exit, factsBefore);
   if (unmetExit)
-    return exitNotMet(context, edge, exitProblem(unmetExit, fruit), exitRemedy(context, unmetExit, options));
-  const refused =
-    modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(entry, factsBefore));
+    return refuseExit(context, edge, exitProblem(unmetExit, fruit), exitRemedy(context, unmetExit, options));
+  const refused = refuseByMode(context, target) ?? refuseEntry(context, target, unmetRequirements(entry, factsBefore));
   if (refused) return refused;
   const [failedGate] = unmetRequirements(gates, factsBefore).filter(({ kind }) => kind !== 'approval');
-  if (failedGate) return conditionFailed(context, target, failedGate);
+  if (failedGate) return refuseCondition(context, target, failedGate);
 
   const backpack = { ...view.backpack, ...backpackOf(fruit) };
   const carried = transferContext(target, { ...view, backpack }, {}, { [from]: fruit });
-  if (carried.missing.length > 0) return missingContext(context, target, carried.missing);
+  if (carried.missing.length > 0) return refuseMissingContext(context, target, carried.missing);
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
   if (needsApproval) {
     const action: ApprovalAction = { kind: 'hop', from, exit: edge.exit, to: target.id };
     const approvedView = approvedHopView(context, fruit, carried.context);
-    if (approvedView === null) return treeUnknown(context, target);
+    if (approvedView === null) return refuseUnknownTree(context, target);
     const checked = checkApproval(context, action, request, approvedView);
     if (checked) return checked;
   }

@@ -14,7 +14,7 @@ import { modeStepsTo } from './ways/way-modes.ts';
 
 // Denials of hops, stops and starts: the requirement that is not met, and how to meet it.
 
-export function unknownPeripheral(context: GateContext, to: string): Refusal {
+export function refuseUnknownPeripheral(context: GateContext, to: string): Refusal {
   const name = String(to);
   const suggestion = nearestName(name, Object.keys(context.specs.peripherals));
   return makeDenial(context, 'hop-not-allowed', {
@@ -27,7 +27,7 @@ export function unknownPeripheral(context: GateContext, to: string): Refusal {
   });
 }
 
-export function exitNotMet(context: GateContext, edge: Edge, why: string, remedy?: string): Refusal {
+export function refuseExit(context: GateContext, edge: Edge, why: string, remedy?: string): Refusal {
   const candidates = edgesFrom(context.specs, edge.from)
     .filter(({ to }) => to === edge.to)
     .map(({ exit }) => exit);
@@ -63,7 +63,7 @@ export function exitRemedy(
   const { specs, view } = context;
   const open = edgesFrom(specs, view.visit?.peripheral ?? '').filter((edge) => {
     const target = specs.peripherals[edge.to];
-    if (!target || modeForbids(context, target)) return false;
+    if (!target || refuseByMode(context, target)) return false;
     const requirements = requirementsOf(specs, edge);
     return unmetRequirements(requirements, requirementFacts(specs, view, requirements, options)).every(
       ({ kind }) => kind === 'approval',
@@ -80,7 +80,8 @@ export function exitRemedy(
   return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
 
-export function firstUnmetEntry(
+/** Refuses a visit by the first unmet requirement of the entry; null if all are met. */
+export function refuseEntry(
   context: GateContext,
   target: PeripheralSpec,
   [requirement]: readonly Requirement[],
@@ -110,11 +111,11 @@ export function firstUnmetEntry(
           : 'do some work first, or let the operator ask',
       });
     default:
-      return conditionFailed(context, target, requirement);
+      return refuseCondition(context, target, requirement);
   }
 }
 
-export function conditionFailed(context: GateContext, target: PeripheralSpec, requirement: Requirement): Refusal {
+export function refuseCondition(context: GateContext, target: PeripheralSpec, requirement: Requirement): Refusal {
   const { tests } = context.view;
   const isTests = requirement.kind === 'condition' && requirement.name === TESTS_PASSED;
   const why =
@@ -155,7 +156,7 @@ function remedyFor({ specs }: GateContext, requirement: Requirement): string {
   }
 }
 
-export function missingContext(
+export function refuseMissingContext(
   context: GateContext,
   target: PeripheralSpec,
   missing: readonly { readonly field: string; readonly from: string }[],
@@ -182,7 +183,8 @@ function wayToState({ specs: { peripherals }, view }: GateContext, field: string
   return `carry ${field} in the backpack, or supply it in the context of start`;
 }
 
-export function treeUnknown(context: GateContext, { id: to }: PeripheralSpec): Refusal {
+/** Refuses a hop that ships files while it is unknown which files would be shipped. */
+export function refuseUnknownTree(context: GateContext, { id: to }: PeripheralSpec): Refusal {
   const { tree } = context.view;
   const why = tree && 'problem' in tree ? tree.problem : 'no backend observes the working tree';
   return makeDenial(context, 'condition-failed', {
@@ -193,7 +195,8 @@ export function treeUnknown(context: GateContext, { id: to }: PeripheralSpec): R
   });
 }
 
-export function modeForbids(context: GateContext, target: PeripheralSpec): Refusal | null {
+/** Refuses a visit to a peripheral that the mode does not allow; null if it is allowed. */
+export function refuseByMode(context: GateContext, target: PeripheralSpec): Refusal | null {
   const { specs, view } = context;
   const allowed = specs.modeGate && view.mode ? specs.modeGate.peripherals[view.mode] : null;
   if (!allowed || allowed.includes(target.id)) return null;

@@ -92,6 +92,7 @@ export interface WantedApproval {
   readonly grant?: GrantView;
 }
 
+/** The answer to a request. A refusal has `wanted` if only an approval is missing. */
 export type Decision<Plan> =
   | { readonly ok: true; readonly plan: Plan }
   | { readonly ok: false; readonly denial: Denial; readonly wanted: WantedApproval | null };

@@ -31,6 +31,7 @@ export interface ReplayedDecision {
   readonly why: string | null;
 }
 
+/** A session decided again: how many decisions, and which ones differ. */
 export interface Replay {
   readonly sessionId: string;
   readonly decisions: number;

@@ -7,6 +7,7 @@ import { type StepCall, stepRequest } from './calls/gate-requests.ts';
 import { type Session, sessionCallsOf } from './session.ts';
 import type { Delegation } from './state/session-state.ts';
 
+/** The values that a sub-agent's session begins with. */
 export interface SubAgent {
   /** null if it works in its parent's peripheral. */
   readonly delegation: Delegation | null;

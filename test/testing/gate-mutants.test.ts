@@ -92,7 +92,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'a destination’s gates bind',
     'decide-visit.ts',
-    'if (failedGate) return conditionFailed(context, target, failedGate);',
+    'if (failedGate) return refuseCondition(context, target, failedGate);',
     '',
   ],
   [
@@ -192,7 +192,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'context is demanded of a hop',
     'decide-visit.ts',
-    'if (carried.missing.length > 0) return missingContext(context, target, carried.missing);',
+    'if (carried.missing.length > 0) return refuseMissingContext(context, target, carried.missing);',
     '',
   ],
   [

@@ -16,6 +16,7 @@ export interface TestSignals {
   readonly scripts: { readonly [name: string]: string };
 }
 
+/** Scans a test file or a `package.json`. null for any other file, a missing text and a text that is too long. */
 export function testSignals(path: string, text: string | null): TestSignals | null {
   if (text === null || text.length > MAX_TEXT) return null;
   if (/(?:^|\/)package\.json$/i.test(path)) return { tests: 0, skipped: 0, scripts: testScripts(text) };

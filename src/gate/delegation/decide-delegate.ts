@@ -10,7 +10,13 @@ import { decideStep } from '../decide-step.ts';
 import type { Denial } from '../denial.ts';
 import { backpackOf, prospectiveFruit } from '../fruit.ts';
 import { makeDenial } from '../make-denial.ts';
-import { conditionFailed, firstUnmetEntry, missingContext, modeForbids, unknownPeripheral } from '../refuse-visit.ts';
+import {
+  refuseCondition,
+  refuseEntry,
+  refuseMissingContext,
+  refuseByMode,
+  refuseUnknownPeripheral,
+} from '../refuse-visit.ts';
 import type { Decision, DelegateRequest, GateContext, StepRequest } from '../request.ts';
 import { edgeRequirements } from '../requirements/edge-requirements.ts';
 import { unmetRequirements } from '../requirements/requirement.ts';
@@ -37,7 +43,7 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   if (!here) return makeDenial(context, 'no-peripheral', {});
   if (request.agency) return decideAgency(context, request, here);
   const target = typeof request.to === 'string' ? getOwn(specs.peripherals, request.to) : undefined;
-  if (!target) return unknownPeripheral(context, request.to);
+  if (!target) return refuseUnknownPeripheral(context, request.to);
   const from = here.id;
   const delegate = here.delegates?.find(({ to }) => to === target.id);
   const edge = delegationEdge(specs.peripherals, from, target.id);
@@ -46,13 +52,13 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   const { entry, gates } = edgeRequirements(specs, edge);
   const { fruit } = prospectiveFruit(here, valueOfLazy(view.visit?.observedFruit ?? {}), {});
   const facts = requirementFacts(specs, view, [...entry, ...gates], { by: request.by, fruit });
-  const refused = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(entry, facts));
+  const refused = refuseByMode(context, target) ?? refuseEntry(context, target, unmetRequirements(entry, facts));
   if (refused) return refused;
   const [failedGate] = unmetRequirements(gates, facts).filter(({ kind }) => kind !== 'approval');
-  if (failedGate) return conditionFailed(context, target, failedGate);
+  if (failedGate) return refuseCondition(context, target, failedGate);
   const backpack = { ...view.backpack, ...backpackOf(fruit) };
   const { context: carried, missing } = transferContext(target, { ...view, backpack }, {}, { [from]: fruit });
-  if (missing.length > 0) return missingContext(context, target, missing);
+  if (missing.length > 0) return refuseMissingContext(context, target, missing);
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
   if (needsApproval) {
     const action: ApprovalAction = { kind: 'delegate', from, to: target.id };

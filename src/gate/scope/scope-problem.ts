@@ -11,6 +11,7 @@ import { MASKED_PATH, PROTECTED_PATH } from './path-refusals.ts';
 import { resourceProblem } from './resource-problem.ts';
 import { writePathReason } from './write-paths.ts';
 
+/** The code of the refusal of an argument, and the data behind it. */
 export interface ScopeProblem {
   readonly code: 'out-of-scope' | 'invalid-action';
   readonly about: Denial['about'];

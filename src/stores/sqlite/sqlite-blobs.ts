@@ -5,7 +5,7 @@ import { sqliteError } from './sqlite-error.ts';
 import { type Row, statementsOf } from './statements.ts';
 
 const SQL = {
-  get: 'SELECT bytes FROM blobs WHERE hash = ?',
+  select: 'SELECT bytes FROM blobs WHERE hash = ?',
   put: 'INSERT INTO blobs (hash, bytes, put_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET put_at = excluded.put_at',
   entries: 'SELECT id AS name FROM blob_references WHERE hash = ? ORDER BY id',
   sessions: 'SELECT session_id AS name FROM sessions WHERE pin = ? ORDER BY session_id',
@@ -22,7 +22,7 @@ export function blobTable(db: Database, file: string) {
     put: (hash: string, bytes: Uint8Array, now: number): void => void sql.put.run(hash, bytes, now),
 
     get(hash: string): Uint8Array | null {
-      const bytes = sql.get.get(hash)?.['bytes'] as Uint8Array | undefined;
+      const bytes = sql.select.get(hash)?.['bytes'] as Uint8Array | undefined;
       if (bytes === undefined) return null;
       if (digest('sha256', bytes) === hash) return bytes;
       throw sqliteError('store-failed', `blob ${hash} in ${file} was changed: its bytes have another hash`);

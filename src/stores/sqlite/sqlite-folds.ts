@@ -4,7 +4,7 @@ import { statementsOf } from './statements.ts';
 import type { StoreKey } from './store-key.ts';
 
 const SQL = {
-  get: 'SELECT seq, hash, text, digest FROM folds WHERE session_id = ?',
+  select: 'SELECT seq, hash, text, digest FROM folds WHERE session_id = ?',
   put: 'INSERT OR REPLACE INTO folds (session_id, seq, hash, text, digest) VALUES (?, ?, ?, ?, ?)',
   erased: 'SELECT 1 FROM entries WHERE session_id = ? AND body IS NULL LIMIT 1',
 };
@@ -15,7 +15,7 @@ export function foldTable(db: Database, key: StoreKey) {
   return {
     /** Returns null if there is no fold, or if its signature is wrong. */
     get(sessionId: string): StoredFold | null {
-      const row = sql.get.get(sessionId);
+      const row = sql.select.get(sessionId);
       if (row === undefined) return null;
       const fold = { head: { seq: Number(row['seq']), hash: String(row['hash']) }, text: String(row['text']) };
       return key.signFold(sessionId, fold, false) === row['digest'] ? fold : null;

@@ -5,7 +5,7 @@ import type { StoreKey } from './store-key.ts';
 import type { WriteCache } from './write-cache.ts';
 
 const SQL = {
-  get: 'SELECT holder, until, ttl FROM leases WHERE session_id = ?',
+  select: 'SELECT holder, until, ttl FROM leases WHERE session_id = ?',
   put: 'INSERT OR REPLACE INTO leases (session_id, holder, until, ttl, digest) VALUES (?, ?, ?, ?, ?)',
   remove: 'DELETE FROM leases WHERE session_id = ? AND holder = ?',
   endWaits: "DELETE FROM waits WHERE waiter = 'session:' || ?",
@@ -15,7 +15,7 @@ const SQL = {
 export function leaseTable(db: Database, key: StoreKey, cache: WriteCache) {
   const sql = statementsOf(db, SQL);
   return {
-    get: (sessionId: string): LeaseRow | null => (sql.get.get(sessionId) as LeaseRow | undefined) ?? null,
+    get: (sessionId: string): LeaseRow | null => (sql.select.get(sessionId) as LeaseRow | undefined) ?? null,
 
     put(sessionId: string, lease: LeaseRow): void {
       cache.deleteLease(sessionId);

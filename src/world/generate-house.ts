@@ -150,7 +150,7 @@ const LAMPS: readonly string[] = ['DeskLamp', 'FloorLamp'];
 const FIXED: ReadonlySet<string> = new Set([...LAMPS, 'HousePlant']);
 const LAMP_PLACES: ReadonlySet<string> = new Set(['Desk', 'SideTable', 'Dresser', 'CoffeeTable']);
 
-/** True if a thing may start in a kind of receptacle: it fits, and the task is not done by it. */
+/** True if a thing may start in a kind of receptacle: it fits, and it does not complete the task there. */
 function mayStartIn(kind: string, place: string, task: Task): boolean {
   if (LAMPS.includes(kind)) return LAMP_PLACES.has(place);
   if (kind === 'HousePlant') return (CONTAINS[place] ?? []).includes('Vase');

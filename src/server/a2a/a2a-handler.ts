@@ -11,7 +11,7 @@ import { loadA2aSdk, ROUTE_AGENT } from './load-a2a-sdk.ts';
 import { RunExecutor, type WorkingTasks } from './run-executor.ts';
 import { RunTaskStore } from './task-store.ts';
 
-/** The A2A protocol over a node of the agency. */
+/** Serves the A2A protocol for a node of the agency. */
 export interface A2aHandler {
   /** The card of one agent, or of the node if `agent` is null, as JSON. */
   card(base: string, agent: string | null): Response;

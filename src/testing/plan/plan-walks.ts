@@ -38,7 +38,7 @@ export function planWalks(
     );
   };
   const graph = graphOf(model);
-  // All walks share the states from which a search found nothing new, because covered items stay covered.
+  // States from which a search found no new edge. All walks share them, because a covered edge never becomes new again.
   const spent = { joined: new Set<string>(), exact: new Set<string>() };
   let moves: Move[] = [];
   let at = model.initial;

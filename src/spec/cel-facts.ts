@@ -86,7 +86,7 @@ export function checkCel(text: string, scope: FactScope): { message: string; sug
   return { message: `the rule is not valid: ${summary}`, suggestion: null };
 }
 
-/** For `fruit.reslt` the range covers only the member, for `fruit["reslt"]` the whole expression. */
+/** `range`: only the member in `fruit.reslt`, the whole expression in `fruit["reslt"]`. */
 function unknownMember(text: string, range: { readonly start: number; readonly end: number }, scope: FactScope) {
   const bad = text.slice(range.start, range.end);
   const indexed = /^(\w+)\s*\[\s*["'](.*)["']\s*\]$/s.exec(bad);

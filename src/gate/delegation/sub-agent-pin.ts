@@ -73,7 +73,7 @@ function cutPeripheral(here: PeripheralSpec, there: PeripheralSpec, { specs, con
 const lesserLimit = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
-/** The common scope already contains the repository's own paths. */
+/** Removes the repository's own paths of a peripheral, because its common scope already contains them. */
 const withoutScope = (scopes: ProjectConfig['scopes'], id: string): ProjectConfig['scopes'] =>
   Object.fromEntries(Object.entries(scopes).filter(([peripheral]) => peripheral !== id));
 

@@ -8,7 +8,7 @@ import { failed, isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { trailerFor, withTrailer } from './commit-trailer.ts';
 import { type CommitPersons, personsOf, personVariables, readPerson } from './git-persons.ts';
 import { APPROVE_AGAIN, gitReport, refEffects, resultWithoutRun } from './git-report.ts';
-import type { GitSession } from './git-session.ts';
+import { commitOf, type GitSession } from './git-session.ts';
 import { replacedField, stageFiles } from './stage-files.ts';
 import { stagedFiles } from './staged-files.ts';
 
@@ -156,11 +156,11 @@ function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[
 
 /** The commit of HEAD, and the branch that moves with it (`HEAD` itself if it is detached). */
 async function headOf(session: GitSession): Promise<{ readonly sha: string | null; readonly ref: string } | ToolStop> {
-  const sha = await session.ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  if (isStop(sha)) return sha;
+  const commit = await commitOf(session, 'HEAD');
+  if (isStop(commit)) return commit;
   const ref = await session.ask(['symbolic-ref', '--quiet', 'HEAD']);
   if (isStop(ref)) return ref;
-  return { sha: sha.stdout?.trim() ?? null, ref: ref.stdout?.trim() ?? 'HEAD' };
+  return { sha: commit.sha, ref: ref.stdout?.trim() ?? 'HEAD' };
 }
 
 /** The paths that the commit changed; for a merge, compared with its first parent. */

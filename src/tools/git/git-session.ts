@@ -156,3 +156,9 @@ async function withoutStaleLock({ gitDir }: Repository, run: () => Promise<Comma
   if (made !== undefined && made <= ended) rmSync(lock, { force: true });
   return result;
 }
+
+/** The id of the commit that a name refers to; null if there is none. */
+export async function commitOf(session: GitSession, name: string): Promise<{ readonly sha: string | null } | ToolStop> {
+  const found = await session.ask(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
+  return isStop(found) ? found : { sha: found.stdout?.trim() ?? null };
+}

@@ -4,7 +4,7 @@ import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { failed, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
 import { gitReport, refEffects } from './git-report.ts';
-import type { GitSession } from './git-session.ts';
+import { commitOf, type GitSession } from './git-session.ts';
 import { currentBranch } from './repository.ts';
 
 /** Creates `$branch` at `$head` if `$create` is set, then names it in HEAD if `$switch` is set. No file is changed. */
@@ -56,8 +56,3 @@ export async function moveToBranch(session: GitSession, parsed: ParsedGit): Prom
 }
 
 const SAME_COMMIT = 'Stay at this commit: a branch is created at HEAD. Ask the operator to switch to other commits.';
-
-async function commitOf(session: GitSession, name: string): Promise<{ readonly sha: string | null } | ToolStop> {
-  const found = await session.ask(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
-  return isStop(found) ? found : { sha: found.stdout?.trim() ?? null };
-}

@@ -14,7 +14,7 @@ import { pushTarget } from './credentials/push-target.ts';
 import { lastLine, remoteFailure } from './credentials/remote-failure.ts';
 import { configValues, networkKeys } from './git-config-keys.ts';
 import { APPROVE_AGAIN, gitReport, refEffects } from './git-report.ts';
-import type { GitSession } from './git-session.ts';
+import { commitOf, type GitSession } from './git-session.ts';
 import { currentBranch } from './repository.ts';
 
 /**
@@ -41,9 +41,9 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
       'Ask the operator to remove these keys from .git/config.',
     );
   const ref = `refs/heads/${branch}`;
-  const local = await session.ask(['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
+  const local = await commitOf(session, ref);
   if (isStop(local)) return local;
-  const sha = local.stdout?.trim() ?? null;
+  const { sha } = local;
   if (sha === null) return failed('no-such-branch', `There is no branch "${branch}" here yet; commit to it first.`);
 
   const approved = call.envelope.shipping?.tree ?? null;
@@ -185,11 +185,10 @@ async function unlistedCommits(
   // The remote's base branch may contain the commits even if the pushed branch does not.
   if (base === null || base === remote.sha || base === remote.base) return null;
   const remoteSha = remote.sha ?? remote.base;
-  const fetched =
-    remoteSha === null ? null : await session.ask(['rev-parse', '--verify', '--quiet', `${remoteSha}^{commit}`]);
+  const fetched = remoteSha === null ? null : await commitOf(session, remoteSha);
   if (fetched && isStop(fetched)) return fetched;
   // The remote's commit is unknown here, so the remote will refuse the push: it is not a fast-forward.
-  if (fetched && fetched.stdout === null) return null;
+  if (fetched?.sha === null) return null;
   const ahead = remoteSha === null ? null : await session.ask(['merge-base', '--is-ancestor', base, remoteSha]);
   if (ahead && (isStop(ahead) || ahead.stdout !== null)) return isStop(ahead) ? ahead : null;
   return {

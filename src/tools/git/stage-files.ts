@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { lstatIfAny } from '../../base/files.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { shippablePaths } from '../tree/git-tree.ts';
+import { filteredPaths, shippablePaths } from '../tree/git-tree.ts';
 import { failed, invalid, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
 import { type ChangedFile, changedFiles } from './changed-files.ts';
 import { gitReport, resultWithoutRun } from './git-report.ts';
@@ -99,12 +99,13 @@ export async function stageFiles(
     files.flatMap(({ path, staged }) => (staged !== null && paths.has(path) ? [[path, staged] as const] : [])),
   );
   const stdin = [...paths].map((path) => `${path}\0`).join('');
-  const filtered = await filteredPaths(session, stdin);
-  if (isStop(filtered)) return filtered;
-  if (filtered.paths.length > 0)
+  const attributes = await session.ask(['check-attr', '-z', '--stdin', 'filter'], { stdin });
+  if (isStop(attributes)) return attributes;
+  const filtered = filteredPaths(attributes.stdout ?? '');
+  if (filtered.length > 0)
     return failed(
       'needs-filter',
-      `${filtered.paths.join(', ')}: .gitattributes asks for a filter (such as git-lfs), and no filter runs here. Leave these files out; the operator can add them.`,
+      `${filtered.join(', ')}: .gitattributes asks for a filter (such as git-lfs), and no filter runs here. Leave these files out; the operator can add them.`,
     );
   // `git add` would compare each file with each name, which is slow; `update-index` only looks up each name.
   const update = ['update-index', '--verbose', '--add', '--remove', '--replace', '-z', '--stdin'];
@@ -183,16 +184,3 @@ async function withMarkers(
 }
 
 const LEFT_OVER = 'leftover conflict marker';
-
-async function filteredPaths(
-  session: GitSession,
-  stdin: string,
-): Promise<{ readonly paths: readonly string[] } | ToolStop> {
-  const answer = await session.ask(['check-attr', '-z', '--stdin', 'filter'], { stdin });
-  if (isStop(answer)) return answer;
-  const fields = (answer.stdout ?? '').split('\0');
-  const paths: string[] = [];
-  for (let i = 0; i + 2 < fields.length; i += 3)
-    if (!['unspecified', 'unset'].includes(fields[i + 2]!)) paths.push(fields[i]!);
-  return { paths };
-}

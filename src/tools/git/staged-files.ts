@@ -1,14 +1,14 @@
 import { readChanges, type TreeChange } from '../tree/git-tree.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
-import type { GitSession } from './git-session.ts';
+import { commitOf, type GitSession } from './git-session.ts';
 
 /** The entries of the index that differ from HEAD (null before the first commit), regardless of who staged them. */
 export async function stagedFiles(
   session: GitSession,
 ): Promise<{ readonly head: string | null; readonly files: readonly TreeChange[] } | ToolStop> {
-  const found = await session.ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  const found = await commitOf(session, 'HEAD');
   if (isStop(found)) return found;
-  const head = found.stdout?.trim() ?? null;
+  const { sha: head } = found;
   const nothing = head ? null : await session.ask(['hash-object', '-t', 'tree', '--stdin'], { stdin: '' });
   if (nothing && isStop(nothing)) return nothing;
   const before = head ?? nothing?.stdout?.trim() ?? '';

@@ -7,8 +7,7 @@ import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { pushTarget } from '../git/credentials/push-target.ts';
 import { parseConfig } from '../git/git-config-keys.ts';
-import type { Repository } from '../git/repository.ts';
-import { currentBranch } from '../git/repository.ts';
+import { currentBranch, type Repository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
@@ -254,10 +253,8 @@ export function indexInfo(path: string, entry: IndexEntry | null): string {
 /** Parses the output of `diff-tree --raw -z` and, after an empty field, of `check-attr -z`. */
 export function readChanges(text: string): TreeChange[] {
   const end = text.startsWith('\0') ? 0 : text.indexOf('\0\0') + 1;
-  const [raw, attributes] = [text.slice(0, end).split('\0'), text.slice(end + 1).split('\0')];
-  const filtered = new Set<string>();
-  for (let at = 0; at + 2 < attributes.length; at += 3)
-    if (!['unspecified', 'unset'].includes(attributes[at + 2]!)) filtered.add(attributes[at]!);
+  const raw = text.slice(0, end).split('\0');
+  const filtered = new Set(filteredPaths(text.slice(end + 1)));
   const changes: TreeChange[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const [was = '', is = '', before = '', now = ''] = raw[at]!.slice(1).split(' ');
@@ -265,6 +262,12 @@ export function readChanges(text: string): TreeChange[] {
     changes.push({ path, before: entryOf(was, before), now: entryOf(is, now), filtered: filtered.has(path) });
   }
   return changes;
+}
+
+/** The paths for which the output of `check-attr -z filter` names a filter. */
+export function filteredPaths(text: string): string[] {
+  const fields = text.split('\0');
+  return fields.filter((_, at) => at % 3 === 0 && !['unspecified', 'unset', undefined].includes(fields[at + 2]));
 }
 
 const entryOf = (mode: string, blob: string): IndexEntry | null => (mode === '000000' ? null : { mode, blob });

@@ -149,8 +149,8 @@ async function decideNative(at: HookCall<ClaudeToolEvent>, { tool, args }: Call)
   const call = { tool, args };
   const { host, record, event } = at;
   // Claude Code shows its model the instruction files in the folders above a file that it reads.
-  const shown = await host.instructionProblem(record, 'claude-code', textOf(args['path']) ?? '');
-  if (shown) return refuse(at, `${shown.message}.\nWhat to do: ask the operator. ${shown.remedy}`);
+  const problem = await host.instructionProblem(record, 'claude-code', textOf(args['path']) ?? '');
+  if (problem) return refuse(at, `${problem.message}.\nWhat to do: ask the operator. ${problem.remedy}`);
   const denied = isSubAgent(at) ? await dryRun(at, call) : null;
   if (denied) return decideRefused(at, call, denied);
   const admitted = await host.withSession(record, (session) => session.admit(call));

@@ -18,8 +18,8 @@ export function withoutRunCommand(permissions: object, env: Io['env']): Permissi
   const allow = allowed(permissions);
   if (!allow.includes(ownRule)) return { ...permissions };
   const { allow: _, ...others } = permissions as Permissions;
-  const left = allow.filter((rule) => !rules.includes(rule));
-  return left.length > 0 ? { ...permissions, allow: left } : others;
+  const remaining = allow.filter((rule) => !rules.includes(rule));
+  return remaining.length > 0 ? { ...permissions, allow: remaining } : others;
 }
 
 type Permissions = { readonly [key: string]: unknown };

@@ -24,8 +24,8 @@ export async function openClient(
 ): Promise<{ readonly sessionId: string; readonly specs: SpecSet; readonly config: ProjectConfig }> {
   const project = await openProject(root, io.env);
   printConfigWarnings(io, project);
-  const shown = instructionProblem({ root, config: project.config }, agent);
-  if (shown) throw new CliError('instructions-show', shown.message, shown.remedy);
+  const problem = instructionProblem({ root, config: project.config }, agent);
+  if (problem) throw new CliError('instructions-show', problem.message, problem.remedy);
   // Checked before anything is opened, except for a continued session, whose spec set is not known yet.
   if (command.session === null) {
     checkApproved(command.approve, project.specs);

@@ -17,13 +17,13 @@ export function showTerminalTitle(io: Io, root: string, sessionId: string): () =
   const term = io.env['TERM'] ?? 'dumb';
   if (!io.isTty || term === 'dumb' || term === 'linux') return () => {};
   const reader = new StatusReader(io.env);
-  let shown = '';
+  let lastTitle = '';
   let ended = false;
   const show = async () => {
     const status = await withStore(root, io.env, null, (store) => reader.read(store, { root, session: sessionId }));
     const line = `hopgate: ${statusLine(status, false)}`;
-    if (ended || line === shown) return;
-    shown = line;
+    if (ended || line === lastTitle) return;
+    lastTitle = line;
     io.stdout.write(`\x1b]2;${line}\x07`);
   };
   const update = () => void show().catch(() => {}); // a title is not worth an error

@@ -57,8 +57,8 @@ function refuseOptions(args: readonly string[]): void {
     if (word.startsWith('-') && SET_BY_HOPGATE.has(name ?? ''))
       throw usageError(`hopgate sets ${name} itself, by the limits of the peripheral`, `Leave ${name} out.`);
     const key = keyOf(word, args[index + 1]);
-    const taken = key && KEYS_SET_BY_HOPGATE.find((own) => overlaps(key, own));
-    if (taken) throw usageError(`hopgate sets ${taken} itself`, `Leave ${key} out.`);
+    const setKey = key && KEYS_SET_BY_HOPGATE.find((own) => overlaps(key, own));
+    if (setKey) throw usageError(`hopgate sets ${setKey} itself`, `Leave ${key} out.`);
   }
 }
 

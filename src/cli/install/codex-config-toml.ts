@@ -78,8 +78,8 @@ export function withoutAdditions(
   if (setOff) above.pop();
   else if (above.length > 0 ? below.length === 1 && below[0] === '' : below.length > 1 && below[0] === '')
     below.shift();
-  const left = [...above.filter((line) => !features.some((name) => isOurFeature(line, name))), ...below].join('\n');
-  return left.trim() === '' ? null : left;
+  const restored = [...above.filter((line) => !features.some((name) => isOurFeature(line, name))), ...below].join('\n');
+  return restored.trim() === '' ? null : restored;
 }
 
 const isOurFeature = (line: string, name: string): boolean =>
@@ -120,10 +120,10 @@ function withFeatures(
 }
 
 function losesNoValue(before: Table, after: Table, { tables }: ConfigAdditions, features: readonly string[]): boolean {
-  const left = plainTables(after) as { [key: string]: unknown };
-  for (const { path } of tables) remove(left, path);
-  for (const name of features) remove(left, ['features', name]);
-  return isDeepStrictEqual(dropEmptyTables(left), dropEmptyTables(plainTables(before)));
+  const stripped = plainTables(after) as { [key: string]: unknown };
+  for (const { path } of tables) remove(stripped, path);
+  for (const name of features) remove(stripped, ['features', name]);
+  return isDeepStrictEqual(dropEmptyTables(stripped), dropEmptyTables(plainTables(before)));
 }
 
 function remove(table: { [key: string]: unknown }, [key, ...rest]: readonly string[]): void {

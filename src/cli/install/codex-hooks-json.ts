@@ -70,10 +70,10 @@ const malformed = (path: string, why: string): CliError =>
 function withoutOurs(hooks: { readonly [event: string]: readonly unknown[] }): {
   [event: string]: readonly unknown[];
 } {
-  const left = Object.entries(hooks).map(
+  const others = Object.entries(hooks).map(
     ([event, groups]) => [event, groups.filter((group) => !isOurGroup(group))] as const,
   );
-  return Object.fromEntries(left.filter(([, groups]) => groups.length > 0));
+  return Object.fromEntries(others.filter(([, groups]) => groups.length > 0));
 }
 
 function isOurGroup(group: unknown): boolean {

@@ -14,8 +14,8 @@ export const fruitsOf = (
   evidence: readonly Entry[],
 ): { peripheral: string; fruit: { readonly [field: string]: Json } }[] =>
   evidence.flatMap(({ body }) => {
-    const known = bodyOf(body);
-    return known?.event === 'stop' ? [{ peripheral: known.peripheral, fruit: known.fruit }] : [];
+    const typed = bodyOf(body);
+    return typed?.event === 'stop' ? [{ peripheral: typed.peripheral, fruit: typed.fruit }] : [];
   });
 
 /** Prints the end of a run: the thread, the fruits, and the path of the evidence. */

@@ -33,7 +33,7 @@ export function dataSession(
   { id, allTools }: Pick<AgentSession, 'id' | 'allTools'>,
   connection: DataConnection,
 ): AgentSession {
-  let shown: readonly string[] = [];
+  let shownIds: readonly string[] = [];
   const place = async (): Promise<string> => JSON.stringify(await connection.status(), null, 2);
   const arrived = async (): Promise<Pick<AgentAnswer, 'status' | 'text' | 'data' | 'denial'>> => {
     const text = await place();
@@ -62,11 +62,11 @@ export function dataSession(
       return (await allTools()).filter(({ name, kind }) => kind === 'control' || tools.includes(name));
     },
     async call(call) {
-      const seen = shown;
+      const seen = shownIds;
       const answer = await carryOut(call);
       if (seen.length > 0) await connection.acknowledge(seen);
       const fresh = (await connection.inbox()).filter(({ id: message }) => !seen.includes(message));
-      shown = fresh.map(({ id: message }) => message);
+      shownIds = fresh.map(({ id: message }) => message);
       if (fresh.length === 0) return { ...answer, toolsChanged: false };
       return { ...answer, text: `${answer.text}\n${messagesText(fresh)}`, messages: fresh, toolsChanged: false };
     },

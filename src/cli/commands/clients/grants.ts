@@ -63,22 +63,22 @@ async function revoke(io: Io, options: Options): Promise<void> {
   const id = options.revoke!;
   const grants = await listedGrants(io, { ...options, allRoots: true });
   const found = grants.filter(({ grant }) => grant.id === id || (id.length >= 4 && grant.id.endsWith(id)));
-  const [one] = found;
-  if (!one || found.length > 1) {
+  const [match] = found;
+  if (!match || found.length > 1) {
     const near = nearestName(
       id,
       grants.map(({ grant }) => grant.id),
     );
     throw new CliError(
-      one ? 'ambiguous-grant' : 'unknown-grant',
-      one ? `${found.length} grants have an id that ends with "${id}"` : `there is no grant "${id}"`,
+      match ? 'ambiguous-grant' : 'unknown-grant',
+      match ? `${found.length} grants have an id that ends with "${id}"` : `there is no grant "${id}"`,
       `${near === null ? '' : `Did you mean ${near}? `}List them with "hopgate grants --all-roots --all".`,
     );
   }
-  if (one.over === null) revokeGrant(one.stateDir, one.grant.id, options.by);
-  if (io.json) return printJson(io, grantJson({ ...one, over: one.over ?? `${options.by} revoked it` }));
-  if (one.over !== null) return print(io, `${one.grant.id} has ended already: ${one.over}.`);
-  print(io, `${paint(io, 'red', 'Revoked')}: ${one.grant.id}. It covers no further request.`);
+  if (match.over === null) revokeGrant(match.stateDir, match.grant.id, options.by);
+  if (io.json) return printJson(io, grantJson({ ...match, over: match.over ?? `${options.by} revoked it` }));
+  if (match.over !== null) return print(io, `${match.grant.id} has ended already: ${match.over}.`);
+  print(io, `${paint(io, 'red', 'Revoked')}: ${match.grant.id}. It covers no further request.`);
 }
 
 async function listedGrants(io: Io, options: Options): Promise<readonly ListedGrant[]> {
@@ -86,10 +86,10 @@ async function listedGrants(io: Io, options: Options): Promise<readonly ListedGr
   for (const dir of foldersOf(io, options)) {
     const file = evidenceFileIn(dir);
     if (!isThere(file)) continue;
-    for (const one of await useAndClose(openEvidenceFile(file, 'read'), grantsIn)) {
-      const by = revokedBy(dir, one.grant.id);
-      const over = grantEnd(one.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
-      all.push({ ...one, stateDir: dir, over });
+    for (const item of await useAndClose(openEvidenceFile(file, 'read'), grantsIn)) {
+      const by = revokedBy(dir, item.grant.id);
+      const over = grantEnd(item.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
+      all.push({ ...item, stateDir: dir, over });
     }
   }
   return all.sort((a, b) => b.grant.givenAt - a.grant.givenAt);

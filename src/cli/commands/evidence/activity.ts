@@ -113,8 +113,8 @@ async function importLog(io: Io, sessionId: string, file: string, options: Optio
     const added = await append(store, sessionId, plan);
     if (plan.dropped.length > 0)
       printRemark(io, `left out, because entries have no such field: ${plan.dropped.map(escapeInvisible).join(', ')}`);
-    const known = `${escapeInvisible(file)} was imported before; nothing was added`;
-    const text = added === 0 ? known : `${added} imported as session ${escapeInvisible(sessionId)}`;
+    const repeated = `${escapeInvisible(file)} was imported before; nothing was added`;
+    const text = added === 0 ? repeated : `${added} imported as session ${escapeInvisible(sessionId)}`;
     printResult(io, { sessionId, imported: added, dropped: plan.dropped }, text);
   });
 }
@@ -124,8 +124,8 @@ async function append(
   sessionId: string,
   { drafts, ephemeral }: Pick<Extract<ReturnType<typeof planImport>, { ok: true }>, 'drafts' | 'ephemeral'>,
 ): Promise<number> {
-  const known = (await store.sessions()).find((session) => session.sessionId === sessionId);
-  if (known !== undefined && known.pin !== '') {
+  const existing = (await store.sessions()).find((session) => session.sessionId === sessionId);
+  if (existing !== undefined && existing.pin !== '') {
     throw new CliError(
       'own-session',
       `session ${sessionId} was written by hopgate; foreign evidence cannot be added to it`,

@@ -47,14 +47,14 @@ export function register(command: Command, io: Io): void {
 /** Prints the operator log of the repository's store, the oldest line first. With an id, only the lines about it. */
 async function operatorLog(io: Io, options: Options, id?: string): Promise<void> {
   const notes = await withStore(rootOf(io, options), io.env, [], (store) => store.notes());
-  const shown = notes.filter(({ sessionId }) => id === undefined || sessionId?.startsWith(id)).reverse();
-  if (io.json) for (const line of shown) printJsonLine(io, line);
-  else if (shown.length === 0) print(io, 'The operator log is empty.');
+  const lines = notes.filter(({ sessionId }) => id === undefined || sessionId?.startsWith(id)).reverse();
+  if (io.json) for (const line of lines) printJsonLine(io, line);
+  else if (lines.length === 0) print(io, 'The operator log is empty.');
   else
     printTable(
       io,
       ['time', 'code', 'session', 'message'],
-      shown.map(({ at, code, sessionId, message }) => [
+      lines.map(({ at, code, sessionId, message }) => [
         at,
         code,
         escapeInvisible(sessionId ?? '-'),
@@ -84,13 +84,14 @@ const COLUMNS = ['seq', 'time', 'peripheral', 'mode', 'claim', 'event', 'summary
 
 function overview(io: Io, stored: readonly StoredEntry[], order: ParameterOrder): string {
   const isNarrow = terminalColumns(io, Number.POSITIVE_INFINITY) < WIDE_COLUMNS;
-  const shown = <T>(row: readonly T[]): readonly T[] => (isNarrow ? row.filter((_, at) => at !== 3 && at !== 4) : row);
+  const columns = <T>(row: readonly T[]): readonly T[] =>
+    isNarrow ? row.filter((_, at) => at !== 3 && at !== 4) : row;
   const rows = stored.map((entry) => cells(io, entry, order));
   return formatTable(
     io,
-    shown(COLUMNS),
+    columns(COLUMNS),
     rows.map(([seq = '', at = '', ...rest]) =>
-      shown([seq, isNarrow ? at.slice(5, 19).replace('T', ' ') : at, ...rest]),
+      columns([seq, isNarrow ? at.slice(5, 19).replace('T', ' ') : at, ...rest]),
     ),
   );
 }

@@ -45,13 +45,13 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
   const root = rootOf(io, options);
   const since = options.since === undefined ? Number.NEGATIVE_INFINITY : timeOf(options.since, Date.now());
   const pars = await withStore<readonly Par[] | null>(root, io.env, [], async (store) => {
-    const found: Par[] = [];
+    const reviews: Par[] = [];
     const refusedIn = new Map<string, Set<string>>();
     const sessions = (await chooseSessions(store, ids)).filter(({ lastAt }) => Date.parse(lastAt) >= since);
     for (const { sessionId } of sessions) {
       for await (const stored of store.entries(sessionId)) {
         const review = Date.parse(stored.entry.at) < since ? null : reviewOf(stored);
-        if (review) found.push(review);
+        if (review) reviews.push(review);
         const { peripheral } = stored.entry;
         const body = bodyOf(stored.entry.body);
         if (peripheral === null || body?.event !== 'denial' || body.code !== 'tool-not-allowed') continue;
@@ -59,11 +59,11 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
         refusedIn.set(tool, (refusedIn.get(tool) ?? new Set()).add(peripheral));
       }
     }
-    if (!options.propose) return found;
+    if (!options.propose) return reviews;
     const { printProposals } = await import('./propose.ts');
-    const reviewed = new Set(found.map((review) => review['session/id']));
+    const reviewed = new Set(reviews.map((review) => review['session/id']));
     const own = sessions.filter(({ sessionId }) => reviewed.has(sessionId));
-    await printProposals(io, root, found, { store, sessions: own, least: options.least, refusedIn });
+    await printProposals(io, root, reviews, { store, sessions: own, least: options.least, refusedIn });
     return null;
   });
   if (pars === null) return;

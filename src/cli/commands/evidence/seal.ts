@@ -39,16 +39,16 @@ export function register(command: Command, io: Io): void {
 
 async function seal(io: Io, id: string, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const made = await withSessions(io, root, async (store) => {
+  const seal = await withSessions(io, root, async (store) => {
     const [session] = await chooseSessions(store, [id]);
     const privateKey = options.key === undefined ? ownKey(io, root) : readKey(io, options.key);
     return sealSession(store, session!.sessionId, privateKey);
   });
-  if (options.out === undefined) return printJson(io, made);
+  if (options.out === undefined) return printJson(io, seal);
   const file = resolve(io.cwd, options.out);
-  writeFileSync(file, `${JSON.stringify(made, null, 2)}\n`);
-  const { size, sessionId } = made.statement;
-  printResult(io, made, `${plural(size, 'entry', 'entries')} of ${sessionId} sealed: ${file}`);
+  writeFileSync(file, `${JSON.stringify(seal, null, 2)}\n`);
+  const { size, sessionId } = seal.statement;
+  printResult(io, seal, `${plural(size, 'entry', 'entries')} of ${sessionId} sealed: ${file}`);
 }
 
 /** Refuses to seal a damaged log, because the seal would confirm the damage. */

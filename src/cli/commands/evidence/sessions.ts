@@ -77,11 +77,11 @@ async function rename(io: Io, id: string, typedName: string, options: RootOption
   const sessionId = await changeStore(io, options, async (store) => {
     const all = await store.sessions();
     const session = findSession(all, id);
-    const taken =
+    const other =
       name !== null &&
       all.find((other) => other.sessionId !== session.sessionId && [other.name, other.sessionId].includes(name));
-    if (taken)
-      throw new CliError('name-taken', `session ${taken.sessionId} has the name "${name}"`, 'Choose another name.');
+    if (other)
+      throw new CliError('name-taken', `session ${other.sessionId} has the name "${name}"`, 'Choose another name.');
     await store.label(session.sessionId, { name });
     return session.sessionId;
   });

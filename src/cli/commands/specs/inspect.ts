@@ -49,8 +49,8 @@ async function inspect(io: Io, id: string | undefined, options: Options): Promis
       );
       const { address, socket } = watch;
       const at = address === null ? `shown to ${socket}` : `${address}  (messages: ${socket})`;
-      const shown = { session: session.sessionId, address, socket };
-      printResult(io, shown, `session ${escapeInvisible(session.sessionId)}\n${at}`);
+      const output = { session: session.sessionId, address, socket };
+      printResult(io, output, `session ${escapeInvisible(session.sessionId)}\n${at}`);
       await untilInterrupted(io, watch);
     } finally {
       await watch.close();

@@ -9,7 +9,7 @@ export interface Repository {
   readonly root: string;
   /** The work tree's own part: HEAD, index. */
   readonly gitDir: string;
-  /** Objects, refs and config, shared by linked work trees; the same as `gitDir` except in those. */
+  /** The shared part: objects, refs and config. It differs from `gitDir` only in a linked work tree. */
   readonly commonDir: string;
 }
 

@@ -14,7 +14,7 @@ function runAll(): void {
     try {
       task();
     } catch {
-      // the other tasks must still run
+      // The other tasks must still run.
     }
   }
 }

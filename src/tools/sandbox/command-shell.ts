@@ -226,6 +226,6 @@ function pokeFifo(path: string): void {
   try {
     closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
   } catch {
-    // no reader waits any more
+    // No reader waits any more.
   }
 }

@@ -15,7 +15,7 @@ export interface ComparedTest {
   readonly argv: readonly string[];
   readonly outside: TestVerdict;
   readonly inside: TestVerdict;
-  /** The end of the output of the run in the sandbox. */
+  /** The last lines that the run in the sandbox printed. */
   readonly printed: string;
 }
 

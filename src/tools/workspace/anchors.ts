@@ -91,7 +91,7 @@ function anchorOfPath(path: string, stat: Stats): Anchor {
   return { stat, path, open, check, close() {} };
 }
 
-/** Anchors by descriptor where the kernel can open below one, else by real path. */
+/** Holds objects by descriptor if the kernel can open names below a descriptor, else by real path. */
 export function defaultAnchors(): Anchors {
   if (process.platform !== 'linux') return byRealPath;
   try {

@@ -40,7 +40,7 @@ export interface FolderState {
   readonly stamp: bigint | null;
 }
 
-/** A folder that changed shortly before it was read may change again within the same clock tick. */
+/** A folder needs this time without a change, because it may change again within the same clock tick. */
 const SETTLED_MS = 100;
 
 /** The state of a folder, by its change time (ctime), which no program can reset; null if it has just changed. */

@@ -52,7 +52,7 @@ function removeStale(parent: string): void {
     try {
       rmSync(folder, REMOVAL);
     } catch {
-      // another process removed it first
+      // Another process removed the folder first.
     }
   }
 }
@@ -67,7 +67,7 @@ function killOrphans(folder: string): void {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
       if (command.split('\0').some((word) => word.startsWith(`${folder}/`))) process.kill(Number(pid), 'SIGKILL');
     } catch {
-      // it has exited, or belongs to another user
+      // The process has exited, or belongs to another user.
     }
   }
 }

@@ -216,7 +216,7 @@ const interruptedRun = (): RunFailure =>
   new RunFailure(
     'run-interrupted',
     'the node ended while the agent worked',
-    'The agent may have finished its work. Look, then start another run with a new key.',
+    'The agent may have finished its work. Check that first, then start another run with a new key.',
   );
 
 /** The reason to refuse a run by the nodes that it has passed; null if there is none. */
@@ -224,7 +224,7 @@ function routeRefusal(id: string, { via }: RunRoute): RunFailure | null {
   if (via.includes(id))
     return new RunFailure(
       'loop-refused',
-      'the run came back to a node that it had passed',
+      'the run came back to a node that had already passed it on',
       'Correct the location of the agent in the registries of these nodes.',
     );
   if (via.length >= MAX_HOPS)

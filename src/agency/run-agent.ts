@@ -27,7 +27,7 @@ export async function runAgent(
   if (unenforceable.length > 0)
     throw new RunFailure(
       'envelope-not-enforceable',
-      `the agent's program cannot hold ${unenforceable.map((key) => `${key} ${spec.tools[key] ? 'on' : 'off'}`).join(', ')}`,
+      `the agent's program cannot enforce ${unenforceable.map((key) => `${key} ${spec.tools[key] ? 'on' : 'off'}`).join(', ')}`,
       'Run this peripheral with another agent, or change its tools.',
     );
   const limit = AbortSignal.timeout(spec.timeoutMs ?? DEFAULT_TIMEOUT_MS);
@@ -62,7 +62,7 @@ export async function runAgent(
   if (again.ok) return again.response;
   throw new RunFailure(
     'invalid-response',
-    `the answer does not fit, also on the second try: ${again.problem}`,
+    `the answer has the wrong form, even on the second try: ${again.problem}`,
     'Correct the schema, or say in the template which form the answer has.',
   );
 }

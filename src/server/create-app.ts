@@ -63,7 +63,8 @@ export function createApp(options: AppOptions): Hono {
         req.header('sec-fetch-mode') === 'navigate' &&
         req.header('sec-fetch-dest') === 'document',
     });
-    if (services.ending.aborted) throw new ApiError('finishing', 'this server ends', 'Start it again, then try again.');
+    if (services.ending.aborted)
+      throw new ApiError('finishing', 'this server is shutting down', 'Start it again, then send the request again.');
     await next();
   });
   const tooLarge = () => {

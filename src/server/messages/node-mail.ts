@@ -126,7 +126,7 @@ export class NodeMail {
     const author = `${message.author}@${node}`;
     const post = { kind, act, id, from, author, to, text, ...(ref === null ? {} : { ref: nameFromNode(ref, node) }) };
     const open: { readonly messages: MessageStore; readonly draft: MessageDraft }[] = [];
-    let problem = 'no session was opened there yet';
+    let problem = 'its node has no session yet';
     for (const { messages, repository } of boxes) {
       const checked = await checkPost(repository.store, messages, post);
       if (checked.ok) open.push({ messages, draft: checked.draft });

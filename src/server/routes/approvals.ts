@@ -152,7 +152,12 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
     const { stateDir, pending } = findPendingItem(services, path.approval);
     const { id, request } = pending;
     if (body.hash !== request.hash)
-      throw new ApiError('invalid-request', 'the request is another one now', 'Read it again.', 'body.hash');
+      throw new ApiError(
+        'invalid-request',
+        'the request has changed since it was shown',
+        'Read it again, then answer.',
+        'body.hash',
+      );
     const { reason, hash: _, grant: terms, ...answer } = body;
     const grant =
       terms && body.verdict === 'yes' ? grantLimits(withoutUndefined(terms), request, Date.now()) : undefined;
@@ -168,7 +173,7 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
     if (!done)
       throw new ApiError(
         'unknown-request',
-        `${id} does not wait any longer`,
+        `request ${id} no longer waits for an answer`,
         'List the others with GET /v1/approvals.',
       );
     if ('earlier' in done)

@@ -16,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isDeep } from './depth.ts';
 
 let folder = '';
+let root = '';
 const node = (args: readonly string[], cwd = '.') =>
   execFileSync(process.execPath, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
@@ -24,6 +25,7 @@ describe.runIf(isDeep)('the package', () => {
   beforeAll(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-packed-')));
     node(['node_modules/tsdown/dist/run.mjs', '--out-dir', join(folder, 'package/dist')]);
+    root = makeProject();
   }, 240_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -49,25 +51,53 @@ describe.runIf(isDeep)('the package', () => {
     expect(stderr).toContain('hopgate');
   });
 
-  /** A project with the packed package and the packages of this repository. */
-  function project(): string {
+  it('works on the oldest Node that package.json names', () => {
+    const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
+    const version = `${engines.node.replace('>=', '')}.0`;
+    const oldest = join(folder, 'oldest');
+    const install = ['install', '--prefix', oldest, '--no-audit', '--no-fund', '--loglevel=error', `node@${version}`];
+    execFileSync('npm', install, { stdio: 'ignore' });
+    writeFileSync(
+      join(root, 'note.mjs'),
+      `import { openSession } from 'hopgate';
+      const session = await openSession({ root: '.', agent: 'a', store: 'memory' });
+      await session.setMode({ to: 'diagnose' });
+      await session.start('explore');
+      const sent = await session.step({ tool: 'bell', args: { to: 'operator', text: 'hi' } });
+      console.log(process.version, sent.ok, (await session.evidence()).length > 3);
+      await session.detach();`,
+    );
+    const { stdout, stderr } = spawnSync(join(oldest, 'node_modules/node/bin/node'), ['note.mjs'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect({ stdout, stderr }).toEqual({ stdout: `v${version} true true\n`, stderr: '' });
+    const tried = spawnSync(
+      join(oldest, 'node_modules/node/bin/node'),
+      [join(root, 'node_modules/hopgate/dist/cli.js'), 'try'],
+      { cwd: root, encoding: 'utf8', env: { ...process.env, XDG_STATE_HOME: join(folder, 'state') } },
+    );
+    expect(tried.stdout).toContain('As the scenario says');
+  }, 120_000);
+
+  /** Makes a project with the packed package and the packages of this repository. */
+  function makeProject(): string {
     const at = join(folder, 'package');
     for (const name of ['package.json', 'specs', 'machines', 'src/daemon/client'])
       cpSync(name, join(at, name), { recursive: true });
     execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], { cwd: at });
-    const root = join(folder, 'mine');
-    const modules = join(root, 'node_modules');
+    const project = join(folder, 'mine');
+    const modules = join(project, 'node_modules');
     mkdirSync(modules, { recursive: true });
     for (const name of readdirSync('node_modules'))
       if (!name.startsWith('.')) symlinkSync(resolve('node_modules', name), join(modules, name));
     const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
     execFileSync('tar', ['-xzf', join(folder, tarball), '--transform', 's/^package/hopgate/', '-C', modules]);
-    writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
-    return root;
+    writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
+    return project;
   }
 
   it('drives a loop with xstate alone, by its own machines and by those that it generates', () => {
-    const root = project();
     const page = readFileSync('docs/recipes/xstate.md', 'utf8');
     const block = (kind: string) => page.match(new RegExp(`\`\`\`${kind}\\n([^]*?)\`\`\``))?.[1] ?? '';
     const loop = block('ts');

@@ -39,9 +39,9 @@ const OWN_HOLDER = processHolder(String(process.pid));
 /** A journal in an SQLite file; `:memory:` for tests. */
 export function openRunJournal(file: string): RunJournal {
   const { DatabaseSync } = nodeSqlite();
-  const db = new DatabaseSync(file, { timeout: BUSY_MS });
+  const db = new DatabaseSync(file);
   switchToWal(db, BUSY_MS);
-  db.exec(`PRAGMA synchronous = FULL;
+  db.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL;
     CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, digest TEXT NOT NULL, pid INTEGER NOT NULL, at INTEGER NOT NULL, reply TEXT, holder TEXT) STRICT`);
   const columns = db.prepare("SELECT name FROM pragma_table_info('runs')").all();
   if (!columns.some(({ name }) => name === 'holder')) db.exec('ALTER TABLE runs ADD COLUMN holder TEXT');

@@ -43,10 +43,10 @@ async function runLocked<T>(lockFile: string, deadline: number, work: () => Prom
 export function tryLock(lockFile: string): { close(): void } | null {
   const { DatabaseSync } = nodeSqlite();
   if (!existsSync(lockFile)) closeSync(openSync(lockFile, 'a', 0o600));
-  const db = new DatabaseSync(lockFile, { timeout: 0 });
+  const db = new DatabaseSync(lockFile);
   try {
     // Nothing is ever written, so no journal file is needed.
-    db.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');
+    db.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');
     return db;
   } catch (error) {
     db.close();

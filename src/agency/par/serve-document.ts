@@ -55,10 +55,10 @@ export interface DocumentServer {
 export async function serveDocument(options: DocumentServerOptions): Promise<DocumentServer> {
   const { file, name, host, port, admits } = options;
   const { applyUpdate, Doc } = await loadYjs();
-  const db = new (nodeSqlite().DatabaseSync)(file, { timeout: BUSY_MS });
+  const db = new (nodeSqlite().DatabaseSync)(file);
   switchToWal(db, BUSY_MS);
   db.exec(
-    'PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS updates (document TEXT NOT NULL, data BLOB NOT NULL) STRICT',
+    `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS updates (document TEXT NOT NULL, data BLOB NOT NULL) STRICT`,
   );
   const doc = new Doc();
   for (const { data } of db.prepare('SELECT data FROM updates WHERE document = ? ORDER BY rowid').all(name))

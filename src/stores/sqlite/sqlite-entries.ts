@@ -13,7 +13,7 @@ import type { LastEntry, WriteCache } from './write-cache.ts';
 
 const SQL = {
   add: `INSERT INTO entries (id, session_id, seq, at, late, facets, subject, pattern_id, fork_of, prev, hash, head, body)
-    SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ephemeral WHERE id = ?1)`,
+    SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ephemeral WHERE id = ?)`,
   addEphemeral: `INSERT INTO ephemeral (id, session_id, at, facets, subject, pattern_id, in_reply_to, fork_of, head, body)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   addReference: 'INSERT OR IGNORE INTO blob_references (id, hash) VALUES (?, ?)',
@@ -60,6 +60,7 @@ export function entryTable(db: Database, cache: WriteCache) {
         hash,
         head,
         body,
+        id,
       );
       if (changes === 0) throw new Error(`an ephemeral entry has the id ${id}`);
       if (seq === 0) {

@@ -45,33 +45,33 @@ const COLUMNS = 'id, seq, kind, act, sender AS "from", author, recipient AS "to"
 
 const SQL = {
   add: `INSERT INTO messages (id, recipient, seq, kind, act, sender, author, text, ref, sent_at, state)
-    SELECT ?1, ?2, coalesce(max(seq), 0) + 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'sent' FROM messages WHERE recipient = ?2`,
+    SELECT ?, ?, coalesce(max(seq), 0) + 1, ?, ?, ?, ?, ?, ?, ?, 'sent' FROM messages WHERE recipient = ?`,
   byId: `SELECT ${COLUMNS} FROM messages WHERE id = ?`,
   inbox: `SELECT ${COLUMNS} FROM messages WHERE recipient = ? AND seq > ? ORDER BY seq LIMIT ?`,
   unread: `SELECT ${COLUMNS} FROM messages WHERE recipient = ? AND seq > ? AND state IN ('sent', 'delivered') ORDER BY seq LIMIT ?`,
   answer: `SELECT ${COLUMNS} FROM messages WHERE ref = ? AND act = 'answer' ORDER BY nth LIMIT 1`,
-  mark: 'UPDATE messages SET state = ?2 WHERE id = ?1',
+  mark: 'UPDATE messages SET state = ? WHERE id = ?',
   addReceipt: 'INSERT INTO receipts (sender, message, state, at) VALUES (?, ?, ?, ?)',
   receipts: 'SELECT nth, message, state, at FROM receipts WHERE sender = ? AND nth > ? ORDER BY nth',
-  news: `SELECT EXISTS (SELECT 1 FROM messages WHERE recipient = ?1 AND seq > ?2)
-    OR EXISTS (SELECT 1 FROM receipts WHERE sender = ?1 AND nth > ?3) AS news`,
+  news: `SELECT EXISTS (SELECT 1 FROM messages WHERE recipient = ? AND seq > ?)
+    OR EXISTS (SELECT 1 FROM receipts WHERE sender = ? AND nth > ?) AS news`,
   waits: 'SELECT id, waiter, target, until, holder FROM waits WHERE until > ?',
   addWait: 'INSERT OR REPLACE INTO waits (id, waiter, target, until, holder) VALUES (?, ?, ?, ?, ?)',
-  dropWait: 'DELETE FROM waits WHERE id = ?1 OR until <= ?2',
-  dropWaitsOf: 'DELETE FROM waits WHERE substr(id, -length(?1)) = ?1',
+  dropWait: 'DELETE FROM waits WHERE id = ? OR until <= ?',
+  dropWaitsOf: 'DELETE FROM waits WHERE substr(id, -length(:suffix)) = :suffix',
   nodes: 'SELECT name FROM nodes ORDER BY name',
   addNode: 'INSERT OR IGNORE INTO nodes VALUES (?)',
   lastPlaces:
     'SELECT coalesce((SELECT max(nth) FROM messages), 0) AS message, coalesce((SELECT max(nth) FROM receipts), 0) AS receipt',
   mailMessages: `SELECT nth, ${COLUMNS} FROM messages AS mail
-    WHERE nth > ?2 AND state = 'sent' AND substr(recipient, -length(?1)) = ?1
-      AND NOT EXISTS (SELECT 1 FROM messages WHERE ref = mail.id AND sender = 'node:' || substr(?1, 2))
-    ORDER BY nth LIMIT ?3`,
+    WHERE nth > :after AND state = 'sent' AND substr(recipient, -length(:suffix)) = :suffix
+      AND NOT EXISTS (SELECT 1 FROM messages WHERE ref = mail.id AND sender = 'node:' || substr(:suffix, 2))
+    ORDER BY nth LIMIT :limit`,
   mailReceipts: `SELECT nth, message, state, at FROM receipts
-    WHERE nth > ?2 AND state IN ('delivered', 'read') AND substr(sender, -length(?1)) = ?1 ORDER BY nth LIMIT ?3`,
+    WHERE nth > :after AND state IN ('delivered', 'read') AND substr(sender, -length(:suffix)) = :suffix ORDER BY nth LIMIT :limit`,
   people: 'SELECT name FROM people ORDER BY name',
   addPerson: 'INSERT OR IGNORE INTO people VALUES (?)',
-  erase: "UPDATE messages SET text = '' WHERE sender = ?1 OR recipient = ?1",
+  erase: "UPDATE messages SET text = '' WHERE sender = ? OR recipient = ?",
 };
 
 const MAX_QUIET = 4096;
@@ -136,7 +136,7 @@ export function sqliteMessages(
         if (known) return known;
         const { id, to, kind, act, from, author, text, ref } = draft;
         const at = new Date(now).toISOString();
-        sql.add.run(id, to, kind, act, from, author, text, ref, at);
+        sql.add.run(id, to, kind, act, from, author, text, ref, at, to);
         sql.addReceipt.run(from, id, 'sent', at);
         return row(sql.byId.get(id))!;
       }),
@@ -148,7 +148,7 @@ export function sqliteMessages(
       write((now) => {
         const message = row(sql.byId.get(id));
         if (!message || RECEIPTS.indexOf(message.state) >= RECEIPTS.indexOf(state)) return false;
-        sql.mark.run(id, state);
+        sql.mark.run(state, id);
         sql.addReceipt.run(message.from, id, state, new Date(now).toISOString());
         return true;
       }),
@@ -157,7 +157,7 @@ export function sqliteMessages(
     hasNews: async (address, after) =>
       read(() => {
         if (quiet.knows(address, after)) return false;
-        if (sql.news.get(address, after.seq, after.receipt)?.['news'] === 1) return true;
+        if (sql.news.get(address, after.seq, address, after.receipt)?.['news'] === 1) return true;
         quiet.add(address, after);
         return false;
       }),
@@ -171,7 +171,7 @@ export function sqliteMessages(
     waits: async (now) => read(() => openWaits(now)),
     putWaits: (node, waits) =>
       write(() => {
-        sql.dropWaitsOf.run(`@${node}`);
+        sql.dropWaitsOf.run({ suffix: `@${node}` });
         for (const { id, waiter, target, until } of waits) sql.addWait.run(id, waiter, target, until, '');
       }),
     nodes: async () => read(() => sql.nodes.all().map(({ name }) => String(name))),
@@ -180,8 +180,8 @@ export function sqliteMessages(
       read(() => {
         // Read the last places first: what another process adds after this line is found by the next call.
         const last = sql.lastPlaces.get() as unknown as MailPosition;
-        const found = sql.mailMessages.all(`@${node}`, after.message, limit);
-        const receipts = sql.mailReceipts.all(`@${node}`, after.receipt, limit) as unknown as Receipt[];
+        const found = sql.mailMessages.all({ suffix: `@${node}`, after: after.message, limit });
+        const receipts = sql.mailReceipts.all({ suffix: `@${node}`, after: after.receipt, limit }) as unknown as Receipt[];
         return {
           messages: found.map(({ nth: _, ...message }) => message as unknown as Message),
           receipts: receipts.map((each) => ({ ...each })),
@@ -193,6 +193,6 @@ export function sqliteMessages(
       }),
     people: async () => read(() => sql.people.all().map(({ name }) => String(name))),
     addPerson: (name) => write(() => void sql.addPerson.run(name)),
-    eraseTexts: (address) => write(() => void sql.erase.run(address)),
+    eraseTexts: (address) => write(() => void sql.erase.run(address, address)),
   };
 }

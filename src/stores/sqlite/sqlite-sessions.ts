@@ -9,7 +9,7 @@ import { ENTRY_BYTES, statementsOf } from './statements.ts';
 const SQL = {
   list: `SELECT ${ENTRY_BYTES}, agent, pin, closed, name, archived FROM sessions JOIN entries ON nth = opening ORDER BY at DESC, nth DESC`,
   last: `SELECT ${ENTRY_BYTES} FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1`,
-  label: 'UPDATE sessions SET name = iif(?2, ?3, name), archived = coalesce(?4, archived) WHERE session_id = ?1',
+  label: 'UPDATE sessions SET name = iif(?, ?, name), archived = coalesce(?, archived) WHERE session_id = ?',
 };
 
 const entryOf = (row: unknown) => readStoredEntry(STORE_NAME, row as StoredBytes).entry;
@@ -30,7 +30,7 @@ export function sessionTable(db: Database, leaseOf: (sessionId: string) => Lease
 
     label(sessionId: string, { name, archived }: SessionLabel): void {
       const mark = archived === undefined ? null : Number(archived);
-      const { changes } = sql.label.run(sessionId, Number(name !== undefined), name ?? null, mark);
+      const { changes } = sql.label.run(Number(name !== undefined), name ?? null, mark, sessionId);
       if (changes === 0) throw sqliteError('session-not-found', `there is no session ${sessionId}`);
     },
   };

@@ -31,13 +31,7 @@ export function Graph({ graph, state, small = false, onNode }: GraphProps) {
         <Arrow key={`${edge.from} ${edge.to}`} edge={edge} state={state} />
       ))}
       {nodes.map((node) => (
-        <GraphNode
-          key={node.id}
-          node={node}
-          state={state}
-          age={ages.get(node.id)}
-          onNode={small ? undefined : onNode}
-        />
+        <NodeBox key={node.id} node={node} state={state} age={ages.get(node.id)} onNode={small ? undefined : onNode} />
       ))}
     </svg>
   );
@@ -69,7 +63,7 @@ interface NodeProps {
   readonly onNode: ((node: ViewNode) => void) | undefined;
 }
 
-function GraphNode({ node, state, age, onNode }: NodeProps) {
+function NodeBox({ node, state, age, onNode }: NodeProps) {
   const { id, x, y, width, height, effect, purpose, tools } = node;
   const isHere = state.peripheral === id;
   const trail = !isHere && age !== undefined ? `trail-${Math.min(age - (state.peripheral === null ? 0 : 1), 4)}` : '';

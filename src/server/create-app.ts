@@ -64,7 +64,7 @@ export function createApp(options: AppOptions): Hono {
         req.header('sec-fetch-dest') === 'document',
     });
     if (services.ending.aborted)
-      throw new ApiError('finishing', 'this server is shutting down', 'Start it again, then send the request again.');
+      throw new ApiError('finishing', 'this server is shutting down', 'Start it again, then retry.');
     await next();
   });
   const tooLarge = () => {

@@ -66,12 +66,7 @@ export async function draftIn(
     );
   if (first) return first;
   if (refusal) throw sendError(refusal);
-  throw new ApiError(
-    'invalid-request',
-    'no session was opened yet, so there is no inbox',
-    'Open a session first.',
-    'body.root',
-  );
+  throw new ApiError('invalid-request', 'no session has an inbox yet', 'Open a session first.', 'body.root');
 }
 
 /** The address of the sender of a message, to which an answer goes; undefined if there is no such message. */

@@ -56,12 +56,7 @@ const append = defineRoute('POST /v1/sessions/{session}/activity', {
     const author = who.role === 'session' && own ? await agentOf(store, session) : read.author;
     const draft: EntryDraft = { ...read, author };
     if (draft.sessionId !== session)
-      throw new ApiError(
-        'invalid-request',
-        `the entry belongs to session ${draft.sessionId}`,
-        'Send it to that session.',
-        'body',
-      );
+      throw new ApiError('invalid-request', `the entry is of session ${draft.sessionId}`, 'Send it there.', 'body');
     const issue = entryIssues(draft)[0];
     if (issue)
       throw new ApiError('invalid-request', `${issue.path}: ${issue.message}`, 'Correct it.', `body.${issue.path}`);

@@ -152,12 +152,7 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
     const { stateDir, pending } = findPendingItem(services, path.approval);
     const { id, request } = pending;
     if (body.hash !== request.hash)
-      throw new ApiError(
-        'invalid-request',
-        'the request has changed since it was shown',
-        'Read it again, then answer.',
-        'body.hash',
-      );
+      throw new ApiError('invalid-request', 'the request has changed', 'Read it again.', 'body.hash');
     const { reason, hash: _, grant: terms, ...answer } = body;
     const grant =
       terms && body.verdict === 'yes' ? grantLimits(withoutUndefined(terms), request, Date.now()) : undefined;

@@ -98,12 +98,7 @@ export class AbstractSessions {
     const { agent, place, mode, passed } = state;
     const key = JSON.stringify([cel, agent, place, mode, passed]);
     return getOrInsert(this.#rules, key, () =>
-      canHold(this.#specs, cel, {
-        agent: agent === ANY_OTHER ? null : agent,
-        place,
-        mode,
-        testsPassed: passed,
-      }),
+      canHold(this.#specs, cel, { agent: agent === ANY_OTHER ? null : agent, place, mode, testsPassed: passed }),
     );
   }
 

@@ -52,17 +52,8 @@ export class RunExecutor implements AgentExecutor {
         read.ok ? this.#agency.run(read.response as RunRequest, { key, budgetMs: null, via: [] }) : read,
       );
       const done = withReply(this.#sdk, { ...task, status: working, history: [] }, reply);
-      for (const artifact of done.artifacts)
-        bus.publish(
-          AgentEvent.artifactUpdate({
-            taskId,
-            contextId,
-            artifact,
-            append: false,
-            lastChunk: true,
-            metadata: undefined,
-          }),
-        );
+      const whole = { taskId, contextId, append: false, lastChunk: true, metadata: undefined };
+      for (const artifact of done.artifacts) bus.publish(AgentEvent.artifactUpdate({ ...whole, artifact }));
       bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: done.status, metadata: undefined }));
     } finally {
       bus.finished();

@@ -181,7 +181,11 @@ export function sqliteMessages(
         // Read the last places first: what another process adds after this line is found by the next call.
         const last = sql.lastPlaces.get() as unknown as MailPosition;
         const found = sql.mailMessages.all({ suffix: `@${node}`, after: after.message, limit });
-        const receipts = sql.mailReceipts.all({ suffix: `@${node}`, after: after.receipt, limit }) as unknown as Receipt[];
+        const receipts = sql.mailReceipts.all({
+          suffix: `@${node}`,
+          after: after.receipt,
+          limit,
+        }) as unknown as Receipt[];
         return {
           messages: found.map(({ nth: _, ...message }) => message as unknown as Message),
           receipts: receipts.map((each) => ({ ...each })),

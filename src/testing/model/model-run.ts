@@ -90,14 +90,8 @@ export class ModelRun {
   async open(): Promise<this> {
     const { specs, config } = this.#options.pinned;
     const { agent, root } = this.#options;
-    this.#session = await createSession(this.#sessionParts(), {
-      specs,
-      config,
-      agent,
-      root,
-      unsafeNoSandbox: false,
-      version: '0',
-    });
+    const opening = { specs, config, agent, root, unsafeNoSandbox: false, version: '0' };
+    this.#session = await createSession(this.#sessionParts(), opening);
     await this.#read();
     return this;
   }

@@ -21,7 +21,7 @@ const NODE_CLOSED = Symbol('closed');
 export interface NodeOptions {
   /** The id of this node, unique among all nodes. */
   readonly id: string;
-  /** The present peripherals and agents. @throws SpecError */
+  /** Reads the agency's spec: its peripherals and agents as they are now. @throws SpecError */
   readonly load: () => AgencySpec;
   readonly driverOf: (agent: LocalAgent & { readonly id: string }) => Promise<AgentDriver>;
   /** Reaches the node of an agent that runs elsewhere. */
@@ -63,7 +63,7 @@ export class AgencyNode {
     return this.#options.id;
   }
 
-  /** The present peripherals and agents. @throws SpecError */
+  /** Reads the agency's spec: its peripherals and agents as they are now. @throws SpecError */
   spec(): AgencySpec {
     return this.#options.load();
   }
@@ -180,7 +180,7 @@ export class AgencyNode {
         throw new RunFailure(
           'tools-refused',
           `${request.peripheral} has tools (${on.join(', ')}), and the caller may not give it tools`,
-          'Name an agency peripheral without tools, or let the author of the spec write within: own in the delegates.',
+          'Name an agency peripheral without tools, or ask the author of the spec to write within: own under delegates.',
         );
       const prompt = promptOf(peripheral, request);
       return runAgent(await this.#options.driverOf(agent), peripheral, prompt, cancel);

@@ -1,5 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { excerpt } from '../base/text.ts';
 import { valueOr } from '../base/value-or.ts';
 import type { Json } from '../spec/types.ts';
 import { canonicalJson } from './canonical.ts';
@@ -70,16 +71,17 @@ export function sealDrafts(after: ChainHead, drafts: readonly EntryDraft[]): Sto
  * @throws ChainError if the bytes are not JSON of an entry's shape. Does not check hashes: {@link verifyChain} does.
  */
 export function parseStored({ head, body, prev, hash }: StoredBytes): StoredEntry {
-  let fields: Omit<Entry, 'body' | 'prev' | 'hash'>;
+  let fields: Omit<Entry, 'body' | 'prev' | 'hash'> | null = null;
   let content: Json;
   try {
     fields = JSON.parse(head);
     content = body === null ? null : JSON.parse(body);
   } catch (cause) {
-    throw new ChainError(`an entry's stored bytes are not JSON: ${(cause as Error).message}`, { cause });
+    const part = fields ? `body of entry ${fields.id}` : 'head of an entry';
+    throw new ChainError(`the stored ${part} is not JSON: ${(cause as Error).message}`, { cause });
   }
   if (fields === null || typeof fields !== 'object' || typeof fields.id !== 'string' || !Number.isInteger(fields.seq))
-    throw new ChainError("an entry's stored head has no id or no seq");
+    throw new ChainError(`the stored head of an entry has no id or no seq: ${excerpt(head, 80)}`);
   return { entry: { ...fields, body: content, prev, hash }, head, body };
 }
 

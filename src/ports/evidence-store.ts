@@ -71,7 +71,7 @@ export interface SessionSummary {
   readonly archived: boolean;
 }
 
-/** How a person marks a session. It is not evidence and may change. A missing field keeps its value. */
+/** A person's label on a session (archived, …). Not evidence; an update keeps the fields that it leaves out. */
 export interface SessionLabel {
   readonly name?: string | null;
   readonly archived?: boolean;

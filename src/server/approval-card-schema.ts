@@ -86,7 +86,7 @@ async function lastTests(store: EvidenceStore, sessionId: string) {
   return null;
 }
 
-/** Splits a git diff by file. `inside`: some peripheral may write the file. Such files come first. */
+/** Splits a git diff by file, files in some peripheral's write scope (`inside`) first. */
 function byFile(lines: readonly string[], { specs, config }: Pin): z.output<typeof ApprovalCardSchema>['files'] {
   const writes = Object.keys(specs.peripherals).map((id) => effectiveScope(specs, config, id).write);
   const files: { path: string; inside: boolean; lines: string[] }[] = [];

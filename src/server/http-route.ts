@@ -30,7 +30,7 @@ export interface RouteRequest<Path, Query, Body> {
 /** One address of the server: its schemas, its callers and its function. */
 export interface HttpRoute {
   readonly method: 'GET' | 'POST';
-  /** `/v1/sessions/{session}/hop` */
+  /** Path template, for example `/v1/sessions/{session}/hop`. */
   readonly at: string;
   readonly id: string;
   readonly summary: string;

@@ -19,8 +19,9 @@ const ENTRY_CHARACTERS = 1_000;
 
 /**
  * Checks that a requester may start a run. Only the operator and a session itself may send the context of that session.
- * If the session's peripheral has `delegates`, its gate judges and records a run by its agent. Otherwise that agent may
- * only run agents without tools, so that no run does what the session's gate forbids.
+ * If the session's peripheral has `delegates`, its gate judges and records a run by its agent. Without
+ * `delegates`, the session's agent may only run agents that have no tools: a run must not do what the session's gate
+ * forbids.
  *
  * @param run the key of the run
  * @throws ApiError `forbidden`

@@ -87,7 +87,10 @@ export interface ProjectConfig {
   /** Overrides a peripheral's write paths, by peripheral id. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };
   readonly test: readonly TestCommand[];
-  /** By name. `network`: the command uses this machine's network, unobserved; otherwise it reaches only its `hosts`. */
+  /**
+   * Deploy commands by name. With `network: true` a command uses the machine's network unobserved; otherwise it reaches
+   * only its `hosts`.
+   */
   readonly deploy: {
     readonly [name: string]: CommandReach & { readonly run: readonly string[]; readonly network: boolean };
   };

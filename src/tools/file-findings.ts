@@ -5,7 +5,7 @@ import type { ObservedEffect } from '../ports/observed-effects.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 
-/** The state of a file: the signals of tests in its text, and its mode. */
+/** The state of a file: the test-related patterns found in its text (skip, only, …), and its mode. */
 export interface FileState {
   readonly signals: TestSignals | null;
   readonly mode: number;

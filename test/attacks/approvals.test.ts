@@ -62,7 +62,7 @@ async function leadToApproval(session: Session, call: 'mode' | 'hop', answer: (y
   await must(session.step({ tool: 'bash-test', args: {} }));
 }
 
-describe('R18: an agent’s words are no approval', () => {
+describe('an agent’s words are no approval', () => {
   it.each(ASKS)('a call is refused: $name', async ({ call, input, approved }) => {
     let yes = false;
     const session = await open({ via: 'approver', approve: async () => (yes ? { by: 'operator' } : null) });
@@ -83,7 +83,7 @@ describe('R18: an agent’s words are no approval', () => {
   });
 });
 
-describe('R18: an answer in the state folder counts only if the operator gave it to this request and it is still valid', () => {
+describe('an answer in the state folder counts only if the operator gave it to this request and it is still valid', () => {
   it.each(ANSWERS)('the file ($kind) holds $name', async ({ kind, file }) => {
     const session = await open(pendingApprover({ stateDir, root }));
     await leadToApproval(session, 'mode', () => {});
@@ -119,7 +119,7 @@ describe('R18: an answer in the state folder counts only if the operator gave it
   });
 });
 
-describe('R11: the operator sees what is approved', () => {
+describe('the operator sees what is approved', () => {
   const io = { ...processIo(), color: false };
   it.each(VIEWS)('includes each part of a request whose text has $name', async ({ text, shows }) => {
     const session = await open();

@@ -38,7 +38,7 @@ const reach = (token: string, url: string): readonly Call[] => [
   ),
 ];
 
-it('R8: a push succeeds without showing its credential to an agent or in the evidence', async () => {
+it('a push succeeds without showing its credential to an agent or in the evidence', async () => {
   const world = await makeWorld();
   try {
     const [secret, fromEnv] = ['s3cr3tFileToken0123456789', 's3cr3tEnvToken0123456789'];

@@ -483,7 +483,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'a pattern gate',
     rule: 'gate',
-    says: 'the outcome of the pattern is nothing',
+    says: 'no outcome of the pattern is recorded',
     pinned: withPeripheral(SPECS, 'explore', {
       gates: { edit: [{ kind: 'pattern', pattern: 'small-steps', is: 'selected' }] },
     }),

@@ -56,7 +56,7 @@ describe('sealing entries', () => {
     expect(bare).toEqual(sealDrafts(EMPTY_CHAIN, [draft({ id: 'x' })])[0]);
   });
 
-  it('spells head and body as RFC 8785 does, and gives the body of these bytes', () => {
+  it('stores head and body in RFC 8785 form, and returns the body parsed from those bytes', () => {
     fc.assert(
       fc.property(draftsOf('s-1'), (drafts) => {
         for (const { entry, head, body } of sealDrafts(EMPTY_CHAIN, drafts)) {
@@ -229,21 +229,19 @@ describe('a damage report', () => {
           throw wrap(error as ChainError);
         }
       });
-    const report = [
-      expect.stringMatching(/^1 {2}canonical: an entry's stored bytes are not JSON: .+; reading ended here$/),
-    ];
+    const report = [expect.stringMatching(/^1 {2}canonical: the stored .+ is not JSON: .+; reading ended here$/)];
     expect(await torn((error) => error)).toEqual(report);
     expect(await torn((cause) => new Error('the store failed', { cause }))).toEqual(report);
     await expect(torn(() => new Error('the disk is gone'))).rejects.toThrow('the disk is gone');
   });
 
   it.each([
-    ['{', null, /^an entry's stored bytes are not JSON: /],
-    ['{}', '{', /^an entry's stored bytes are not JSON: /],
-    ['null', null, /^an entry's stored head has no id or no seq$/],
-    ['"x"', null, /^an entry's stored head has no id or no seq$/],
-    ['{"id":7,"seq":0}', null, /^an entry's stored head has no id or no seq$/],
-    ['{"id":"x","seq":0.5}', null, /^an entry's stored head has no id or no seq$/],
+    ['{', null, /^the stored head of an entry is not JSON: /],
+    ['{"id":"x"}', '{', /^the stored body of entry x is not JSON: /],
+    ['null', null, /^the stored head of an entry has no id or no seq: null$/],
+    ['"x"', null, /^the stored head of an entry has no id or no seq: "x"$/],
+    ['{"id":7,"seq":0}', null, /^the stored head of an entry has no id or no seq: \{"id":7,"seq":0\}$/],
+    ['{"id":"x","seq":0.5}', null, /^the stored head of an entry has no id or no seq: \{"id":"x","seq":0\.5\}$/],
   ])('explains the head %s with the body %s', (head, body, words) => {
     const parse = () => parseStored({ head, body, prev: '', hash: '' });
     expect(parse).toThrow(ChainError);

@@ -81,7 +81,7 @@ describe('a query', () => {
     [{ after: '1.0.3x' }, ['after']],
   ])('with %j is refused', (query, paths) => expect(problems(query)).toEqual(paths));
 
-  it('is refused with the form of an instant or a cursor', () => {
+  it('an error about an instant or a cursor shows its correct form', () => {
     expect(() => resolveQuery({ since: 'now' })).toThrow('since: must be ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
     expect(() => resolveQuery({ after: 'x' })).toThrow('after: is not a cursor; give the "next" of an earlier page');
   });

@@ -50,7 +50,7 @@ describe('a move without a valid destination', () => {
     ['', 'a hop needs "to": the name of one peripheral'],
     ['["edit"]', '"["edit"]" is not the name of a peripheral: "to" must be one name, as a string'],
     ['7', '"7" is not the name of a peripheral: "to" must be one name, as a string'],
-  ])('hop to %j: the refusal explains a hop, with a valid one', (to, message) => {
+  ])('hop to %j: the refusal shows a valid hop', (to, message) => {
     const denial = refusalOf(inside, { kind: 'hop', to, reason: 'on', by: 'agent' });
     expect(denial).toMatchObject({ code: 'hop-not-allowed', message });
     const [, example] = /Write (\{.*?\})\. /.exec(denial.remedy)!;
@@ -61,7 +61,7 @@ describe('a move without a valid destination', () => {
   it.each([
     ['', 'a change of mode needs "to": the name of a mode'],
     ['["execute"]', 'there is no mode "["execute"]"'],
-  ])('mode %j: the refusal explains a mode change, with a valid one', (to, message) => {
+  ])('mode %j: the refusal shows a valid mode change', (to, message) => {
     const context = contextOf(viewOf({ mode: 'discuss' }));
     const denial = refusalOf(context, { kind: 'mode', to: to as never, by: 'agent' });
     expect(denial).toMatchObject({ code: 'mode-not-allowed', message });

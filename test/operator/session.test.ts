@@ -95,7 +95,7 @@ it('a no refuses the call', async () => {
   expect((await denied(session.hop(deploy))).denial.about['pending']).not.toBe(denial.about['pending']);
 });
 
-it('a program leaves approvals to the operator with one option', async () => {
+it("openSession({ approver: 'operator' }) sends approvals to 'hopgate approve'", async () => {
   vi.stubEnv('XDG_STATE_HOME', stateFolder());
   onTestFinished(() => void vi.unstubAllEnvs());
   const root = stateFolder();

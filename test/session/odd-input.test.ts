@@ -88,7 +88,7 @@ it('an odd argument is recorded readably', async () => {
   });
 });
 
-it('a dry run judges a value like the real step', async () => {
+it('a dry run and the real step refuse the same malformed values', async () => {
   const { session } = await stage();
   await lead(session, 'edit');
   for (const [, odd] of ODD) {

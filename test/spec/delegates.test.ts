@@ -47,7 +47,7 @@ describe('delegates of a peripheral', () => {
       ['peripherals.lead.delegates.2', 'no sub-agent can start in apart: it does not admit lead'],
       [
         'peripherals.lead.delegates.3',
-        'a sub-agent in ship ships nothing: what ships is approved for the session that hops there',
+        'a sub-agent in ship cannot push or deploy: approvals are bound to the session that hops to ship',
       ],
     ]);
     expect(found[0]?.suggestion).toBe(

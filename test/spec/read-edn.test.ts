@@ -60,7 +60,7 @@ const { form } = fc.letrec<{ form: EDNVal }>((tie) => ({
 }));
 
 describe('readEdn', () => {
-  it('reads back any printed form', () => {
+  it('parses every value that toEDNString prints', () => {
     fc.assert(
       fc.property(form, (value) => {
         const read = readEdn(toEDNString(value));

@@ -124,7 +124,7 @@ export class GatedRequests {
  * no for every other tool. A name must be the whole title or the whole tool name: a part of a title can be text of a
  * model.
  *
- * @param server the name of hopgate's MCP server, which no repository knows
+ * @param server the name of hopgate's MCP server, a name that no repository can guess
  */
 export function answerPermission(request: RequestPermissionRequest, server: string): RequestPermissionResponse {
   const preferredKinds = isOwnCall(request, server) ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];

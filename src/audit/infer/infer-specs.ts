@@ -145,7 +145,7 @@ const RUNNERS = ['bash-test'];
 
 type ReportUnused = (what: UnusedPermission['what'], granted: string) => void;
 
-/** @param into the edges into this peripheral that stay open, even if no session took them */
+/** @param into keeps these edges into the peripheral open even if no session took them */
 function sourcesUsed(
   { id, entry }: PeripheralSpec,
   used: PeripheralUsage,

@@ -174,7 +174,7 @@ class Rule {
   #domain(node: ASTNode, named: readonly unknown[], truth: boolean): readonly unknown[] {
     const { root, name } = factOf(node) ?? { root: null, name: '' };
     if (root === 'session' && name === 'agent') {
-      // Each agent that the rule names is tried as a value of its own.
+      // Tries each agent named in the rule as a separate value.
       const agents = textsIn(celText(this.#rule));
       return [...neighbourValues([...named, ...agents]), OTHER].filter((value) => !agents.includes(value as string));
     }

@@ -170,7 +170,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
     if (added.length > 0 || before === undefined)
       state.backpack = { ...backpack, 'changed-files': appendPaths(before, added) };
   }
-  // Tests and checks may depend on a changed resource, or on files that git ignores.
+  // An install or a resource change makes earlier results void: tests may depend on files that git ignores.
   if (tool === 'install' || effects.some(({ op }) => op === 'resource')) dropResults(state);
   for (const { op, path } of effects) if (!NOT_FILES.includes(op)) addUpTo(MAX_NAMED_FILES, state.files, path);
   const pattern = patternStatusAfter(tool, outcome);

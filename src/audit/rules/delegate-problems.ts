@@ -36,7 +36,8 @@ export function delegateProblems(state: AuditState, request: RequestOf<'delegate
 }
 
 /**
- * The problems of a run of the agency. With tools (`acts`) it also needs `within: own` and a mode that allows `act`.
+ * The problems of a run of the agency. A run that may use tools (`acts`) also needs `within: own` and a mode that allows
+ * `act`.
  */
 function agencyProblems(
   { mode, pinned }: AuditState,

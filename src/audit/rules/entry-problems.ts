@@ -30,7 +30,9 @@ export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, fo
   const onRequest = entry.sources.some(({ kind }) => kind === 'agent-request');
   if (visit && onRequest && by === 'agent' && !atNaturalClose(judged)) {
     const message = `${id} was entered with nothing done since the last review`;
-    found.push(problem('entry-not-met', 'entry', 'agent-request: at a natural close', message, NEEDS_HISTORY));
+    found.push(
+      problem('entry-not-met', 'entry', 'agent-request is allowed only at a natural close', message, NEEDS_HISTORY),
+    );
   }
   for (const name of entry.conditions) {
     if (conditionHolds(judged, name)) continue;
@@ -86,7 +88,7 @@ export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, 
     case 'pattern': {
       const status = getOwn(judged.state.patterns, gate.pattern);
       const open = gate.is === 'held' ? status === 'held' : status !== undefined;
-      if (!open) fail(`the outcome of the pattern is ${status ?? 'nothing'}`);
+      if (!open) fail(status ? `the outcome of the pattern is ${status}` : 'no outcome of the pattern is recorded');
       return;
     }
     default:

@@ -228,7 +228,7 @@ function addReachProblems(
 
 /** The reason why a resource is out of a scope; null if it is granted. */
 export function forbiddenResource({ resource = [] }: ScopeRule, name: Json): PathProblem | null {
-  const wrong = typeof name === 'string' ? resourceNameProblem(name) : 'it is not a text';
+  const wrong = typeof name === 'string' ? resourceNameProblem(name) : 'it is not a string';
   if (wrong !== null)
     return { code: 'invalid-action', why: `${showValue(name)} is not the name of a resource: ${wrong}` };
   const [excludes, grants] = [true, false].map((excluding) =>

@@ -75,7 +75,8 @@ export class Correspondence {
         this.#wrong('a message is delivered before it is read', `message ${message} was not delivered`);
       return;
     }
-    if (nth <= this.#nth) this.#wrong(`the receipts were read up to ${this.#nth}`, `receipt ${nth} follows`);
+    if (nth <= this.#nth)
+      this.#wrong(`receipts are read in order: the next is after ${this.#nth}`, `receipt ${nth} follows`);
     this.#nth = Math.max(nth, this.#nth);
     const before = this.#sent.get(message);
     const rank = RECEIPTS.indexOf(state);

@@ -82,7 +82,10 @@ export function proposedPrograms(tree: DiskTree, path: string | undefined, shown
 /** A folder for `cache`: one that test runs share, or one of the operator's, relative to the home folder. */
 export type ProposedCache = string | { readonly read: string };
 
-/** Files that name downloaded modules, the folders with such modules, and a file that shows that these are not used. */
+/**
+ * Per ecosystem: `sign`, a file that proves downloaded modules are used; `folders`, where they are stored; `unless`, a
+ * file that proves they are vendored or replaced.
+ */
 const EXTERNAL: readonly {
   readonly sign: readonly [file: string, RegExp];
   readonly unless?: readonly [file: string, RegExp];

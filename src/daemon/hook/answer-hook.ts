@@ -15,7 +15,7 @@ export const HANDLERS: { readonly [client: string]: () => Promise<Handle> } = {
 export const faultAnswer = (why: string): HookAnswer => ({
   exit: 2,
   stdout: '',
-  stderr: `hopgate could not decide this call, so it is refused: ${why.trim() || 'no reason was given'}\n`,
+  stderr: `hopgate could not decide this call, so it is refused: ${why.trim() || 'no reason was given'}\nRepeat the call; if it fails again, the operator should run "hopgate doctor".\n`,
 });
 
 /**
@@ -36,7 +36,7 @@ export async function answerHook(
 ): Promise<HookAnswer> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<HookAnswer>((resolve) => {
-    timer = setTimeout(() => resolve(faultAnswer(`it took longer than ${deadlineMs / 1000} s; try again`)), deadlineMs);
+    timer = setTimeout(() => resolve(faultAnswer(`it took longer than ${deadlineMs / 1000} s`)), deadlineMs);
   });
   try {
     const { onDelivered, ...answer } = await Promise.race([

@@ -33,7 +33,7 @@ async function hookOne(client: string, env: Env, alone: boolean): Promise<void> 
   process.exitCode = 1;
   const limit = Number(env['HOPGATE_DEADLINE_MS']) || DEADLINE_MS;
   // The limit counts from the start of this process.
-  setTimeout(() => refuse(`it took longer than ${limit / 1000} s; try again`), limit - process.uptime() * 1000);
+  setTimeout(() => refuse(`it took longer than ${limit / 1000} s`), limit - process.uptime() * 1000);
   process.on('uncaughtException', (error) => refuse(error.message));
   process.on('unhandledRejection', (error) => refuse(String(error)));
   try {
@@ -182,7 +182,12 @@ function end({ exit, stdout, stderr }: DecodedFrame): never {
 
 function refuse(why: string): never {
   try {
-    writeAll(2, Buffer.from(`hopgate could not decide this call, so it is refused: ${why}\n`));
+    writeAll(
+      2,
+      Buffer.from(
+        `hopgate could not decide this call, so it is refused: ${why}\nRepeat the call; if it fails again, the operator should run "hopgate doctor".\n`,
+      ),
+    );
   } finally {
     process.exit(2);
   }

@@ -103,7 +103,7 @@ entry=${quoteShell(entryFile())}
 socket=${quoteShell(socketOf(env))}
 token=${quoteShell(tokenFileOf(env))}
 refuse() {
-  printf 'hopgate could not decide this call, so it is refused: %s\\n' "$1" >&2
+  printf 'hopgate could not decide this call, so it is refused: %s\\nRepeat the call; if it fails again, the operator should run "hopgate doctor".\\n' "$1" >&2
   exit 2
 }
 alone() {
@@ -116,7 +116,7 @@ ${client ? askBy(client) : 'alone'}
 status=$?
 [ "$kind" = hook ] || exit "$status"
 case $status in 0|2) exit "$status" ;; esac
-refuse "the hook ended with status $status; run: hopgate daemon status"
+refuse "the hook ended with status $status"
 `;
 }
 

@@ -111,7 +111,7 @@ function roleProblem(call: Call, { name, role }: ToolParameter, value: Json): Ar
     case 'agency': {
       const named = call.scope.agency?.map(({ to }) => to) ?? [];
       if (named.includes(value as string)) return null;
-      const others = 'let the author of the spec add { agency: … } to the delegates here';
+      const others = 'ask the author of the spec to add { agency: <id> } under delegates of this peripheral';
       const remedy = named.length > 0 ? `name one of: ${named.join(', ')}; or ${others}` : others;
       return { why: 'no agent may run there from here', scope: named, remedy };
     }

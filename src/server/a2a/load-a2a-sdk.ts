@@ -1,4 +1,4 @@
-/** The key in a call's context for the name of the agent in the request's address. */
+/** Context key: the agent named in the request's URL. */
 export const ROUTE_AGENT = 'hopgate.agent';
 
 /** The part of the A2A library that a server needs. */

@@ -24,7 +24,11 @@ export function checkOrigin(
 ): void {
   if (hosts === null) {
     if (origin === undefined && site === undefined) return;
-    throw new ApiError('wrong-origin', 'a browser caused this request', 'Only programs may use this address.');
+    throw new ApiError(
+      'wrong-origin',
+      'this endpoint does not accept requests from a browser',
+      'Call it from a program, without Origin.',
+    );
   }
   if (host === undefined || !hosts.includes(host))
     throw new ApiError(

@@ -123,8 +123,8 @@ function nodeOf(who: Requester): string {
   if (name.success) return name.data;
   throw new ApiError(
     'forbidden',
-    `only a node with a plain name may exchange messages: ${name.error.issues[0]!.message}`,
-    'Make a token with "hopgate agency token <node>".',
+    'the name of this node is not allowed: at most 100 letters, digits, ".", ":", "_" and "-"',
+    'Give the node such a name: make its token with "hopgate agency token <node>".',
   );
 }
 

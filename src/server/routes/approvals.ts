@@ -175,7 +175,7 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
       throw new ApiError(
         'already-answered',
         `${done.earlier.by} has answered ${id} with ${done.earlier.verdict}`,
-        'The first answer counts.',
+        'Nothing to do: the first answer counts. To replace it, use "hopgate approve".',
       );
     const { verdict, by, expiresAt } = done.answer;
     return { id, verdict, by, until: expiresAt, ...(grant ? { grant: describeLimits(grant) } : {}) };

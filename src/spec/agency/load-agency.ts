@@ -150,10 +150,11 @@ function agentOf(
     report([], '"driver" is missing', `one of ${suggest('', ['scripted', 'http', 'ai-sdk', 'claude-code', 'codex'])}`);
     return null;
   }
-  if (driver === 'http' && url === null) report([], '"url" is missing', 'the address of the agent');
+  if (driver === 'http' && url === null) report([], '"url" is missing', 'set url: to the address of the agent');
   if (driver === 'ai-sdk' && file.module === undefined)
-    report([], '"module" is missing', 'a module whose default export is a model');
-  if (driver === 'scripted' && file.replies === undefined) report([], '"replies" is missing', 'a list of answers');
+    report([], '"module" is missing', 'set module: to a module whose default export is a model');
+  if (driver === 'scripted' && file.replies === undefined)
+    report([], '"replies" is missing', 'set replies: to a list of answers');
   return {
     id,
     location,

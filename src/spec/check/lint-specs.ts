@@ -80,7 +80,7 @@ function lintDelegates(
       return warn(`no sub-agent can start in ${to}: it does not admit ${id}`, `add from-${id} to the entry of ${to}`);
     if (target.scope.rule.command === 'deploy')
       return warn(
-        `a sub-agent in ${to} ships nothing: what ships is approved for the session that hops there`,
+        `a sub-agent in ${to} cannot push or deploy: approvals are bound to the session that hops to ${to}`,
         `take ${to} out, and let the agent itself hop there`,
       );
     const modes = modeGate ? Object.values(modeGate.peripherals) : [];

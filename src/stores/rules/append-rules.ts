@@ -239,7 +239,7 @@ export function readStoredEntry(store: string, bytes: StoredBytes): StoredEntry 
     return parseStored(bytes);
   } catch (error) {
     if (!(error instanceof ChainError)) throw error;
-    const message = `${error.message}. The store is damaged: keep a copy of its files, then run the chain check`;
+    const message = `${error.message}. The store is damaged: copy its files, then run "hopgate verify".`;
     throw storeError(store, 'store-failed', message, error);
   }
 }

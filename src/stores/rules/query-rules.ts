@@ -33,7 +33,7 @@ export function checkTime(store: string, olderThan: string): number {
 export function toQueryPage(store: string, query: ResolvedQuery, results: readonly PositionedEntry[]): QueryPage {
   for (const { found } of results) {
     if (matchesQuery(query, found.entry)) continue;
-    const message = `entry ${found.entry.id} was found under what its bytes do not say. The store is damaged: keep a copy of its files, then run the chain check`;
+    const message = `the index of entry ${found.entry.id} contradicts its stored bytes. The store is damaged: copy its files, then run "hopgate verify".`;
     throw storeError(store, 'store-failed', message);
   }
   return pageOf(query, results);

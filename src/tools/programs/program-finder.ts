@@ -213,7 +213,7 @@ export class ProgramFinder {
 
   #hide(program: string, why: string): void {
     this.#hidden.push({ program, why });
-    const text = `#!/bin/sh\necho ${quoteShell(`hopgate: this is ${program} outside, and the sandbox cannot show it (${why}). Ask the operator to run "hopgate doctor".`)} >&2\nexit 127\n`;
+    const text = `#!/bin/sh\necho ${quoteShell(`hopgate: ${program} exists on this machine, but cannot be mounted in the sandbox (${why}). Ask the operator to run "hopgate doctor".`)} >&2\nexit 127\n`;
     if (!this.#isShown(dirname(program))) this.#mounts.set(program, [{ kind: 'text-file', target: program, text }]);
   }
 
@@ -238,7 +238,7 @@ export class ProgramFinder {
     this.#show(target.program);
   }
 
-  /** Shows the programs of a hidden folder whose names would otherwise resolve to other programs. */
+  /** Mounts programs of an unmounted folder, if their names would otherwise resolve to different programs. */
   #showShadowing(folder: string): void {
     const at = this.#path.indexOf(folder);
     let lookups = 0;

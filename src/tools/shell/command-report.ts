@@ -74,7 +74,9 @@ export function commandReport(
 /** Messages of failed name resolution or a missing network; some programs print them and exit with 0. */
 const NO_NETWORK = /name resolution|could not resolve host|network is unreachable|EAI_AGAIN|ENETUNREACH/i;
 
-/** The remedy if the kernel counted tries to reach a network, and the command failed or printed such an error. */
+/**
+ * The remedy if the command was blocked from the network (kernel counter) and then failed or printed a network error.
+ */
 function networkRemedy({ call }: ShellContext, result: CommandResult): { [key: string]: Json } {
   const { exit, networkTries = 0, stdout, stderr } = result;
   if (networkTries === 0 || (exit === 0 && !NO_NETWORK.test(`${stdout}\n${stderr}`))) return {};

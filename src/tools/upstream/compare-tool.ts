@@ -35,7 +35,10 @@ export function compareTool(
     return {
       ...base,
       standing: 'changed',
-      remarks: [`it is not the tool that was accepted: its schema-hash is ${hash}`, ...remarks],
+      remarks: [
+        `it is not the tool that was accepted; review it, then set schema-hash to ${hash} in tools.yaml`,
+        ...remarks,
+      ],
     };
   return { ...base, standing: problems.length > 0 ? 'differs' : 'ok', remarks };
 }

@@ -9,7 +9,7 @@ export interface Anchor {
   readonly path: string;
   /** Opens the object; throws {@link MovedError} if it is gone. */
   open(flags: number): number;
-  /** Throws {@link MovedError} if a name changed, so that `path` may have meant another object. */
+  /** Throws {@link MovedError} if a name on the path was replaced since the walk. */
   check(): void;
   close(): void;
 }

@@ -121,7 +121,7 @@ describe('the transcript of a conversation', () => {
     expect(await judged()).toEqual([]);
   });
 
-  it('has the remedy after a command that needed a network or a masked file', async () => {
+  it('contains the remedy when a command needed a network or a masked file', async () => {
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     world.write('.env', 'SECRET=1');
     const command = 'test -s .env || { echo "no secret in .env" >&2; cat </dev/tcp/192.0.2.1/80; }';

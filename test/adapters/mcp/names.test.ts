@@ -24,10 +24,10 @@ describe('upstream tool names', () => {
   });
 
   it.each([
-    ['a tool of ours', [own, bound('files-read', 'read')]],
-    ['a control', [bound('files-hop', 'hop')]],
-    ['another server’s tool', [bound('a-read', 'x_read'), bound('b-read', 'x_read')]],
-  ])('are not used if one is %s too', (_why, tools) => {
+    ['a tool of hopgate', [own, bound('files-read', 'read')]],
+    ['a control of hopgate', [bound('files-hop', 'hop')]],
+    ['a tool of another server', [bound('a-read', 'x_read'), bound('b-read', 'x_read')]],
+  ])('are not used if they are also the name of %s', (_why, tools) => {
     const { nameOf, idOf } = upstreamNames(specsOf(...tools));
     for (const { id } of tools) expect([nameOf(id), idOf(id)]).toEqual([id, id]);
   });

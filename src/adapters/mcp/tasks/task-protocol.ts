@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { connectedClient } from '../connected-client.ts';
 import type { McpTask, McpTasks } from './mcp-tasks.ts';
 
-/** The extension of the protocol of 2026-07-28. */
+/** Id of MCP's tasks extension (protocol version 2026-07-28). */
 const EXTENSION = 'io.modelcontextprotocol/tasks';
 /** The tool whose calls can be tasks. */
 export const TASK_TOOL = 'whistle';

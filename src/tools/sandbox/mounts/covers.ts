@@ -52,5 +52,8 @@ export function readCovers(
 
 const isOfGit = (path: string): boolean => path.split('/').includes('.git');
 
-/** False if the layer shows the folder with another mode: its copy in the upper folder would look like a change. */
+/**
+ * True if the overlay keeps the folder's mode. If not, writing in it copies the folder up with a new mode, which would
+ * be reported as a change.
+ */
 const keepsMode = (folder: string): boolean => process.getuid!() === 0 || (lstatSync(folder).mode & 0o700) === 0o700;

@@ -86,11 +86,11 @@ describe('a sub-agent within its parent’s peripheral', () => {
     ...['.', 'src/', 'src/a/', 'src/a/b.js', 'docs/', '*.md', '**/*.md', 'src/**/*.js', 'src/*/', 'src/a/*.js'],
     ...['!dist/', '!*.lock', '!src/a/', '!**/*.md'],
   );
-  const rule = fc.record({
-    read: fc.constantFrom<ScopeRule['read']>('root', 'session-log', 'none'),
+  const rule: fc.Arbitrary<Omit<Required<ScopeRule>, 'agency'>> = fc.record({
+    read: fc.constantFrom('root', 'session-log', 'none'),
     write: fc.uniqueArray(pattern, { maxLength: 4 }),
-    command: fc.constantFrom<ScopeRule['command']>('none', 'read-only', 'contained', 'test', 'deploy'),
-    url: fc.constantFrom<ScopeRule['url']>('none', 'allow-list'),
+    command: fc.constantFrom('none', 'read-only', 'contained', 'test', 'deploy'),
+    url: fc.constantFrom('none', 'allow-list'),
     resource: fc.uniqueArray(fc.constantFrom('db:a/*', 'db:b', '**', '!db:a/c'), { maxLength: 3 }),
   });
   const limits = fc.record({ steps: fc.constantFrom(null, 3, 9), minutes: fc.constantFrom(null, 1, 5) });
@@ -103,6 +103,15 @@ describe('a sub-agent within its parent’s peripheral', () => {
   const paths = ['a.md', 'src/x.js', 'src/a/b.js', 'src/a/c/d.js', 'src/a/y.md', 'docs/z.md', 'dist/a.js', 'a.lock'];
   const base = specsOf('');
   const plain = DEFAULT_PROJECT_CONFIG;
+
+  it('has no agencies that its parent lacks, as the audit judges it', () => {
+    const outer = { ...base.peripherals['look']!, agencies: [{ to: 'ask', within: 'parent' as const }] };
+    const excess = (to: string) => {
+      const inner = { ...outer, agencies: [{ to, within: 'parent' as const }] };
+      return extraPermissions([inner, { specs: base, config: plain }], [outer, { specs: base, config: plain }]);
+    };
+    expect([excess('ask'), excess('other')]).toEqual([[], ['agency: other']]);
+  });
 
   it('has at most the limits of both peripherals, as gate and audit judge it', () => {
     fc.assert(

@@ -24,8 +24,16 @@ export function extraPermissions(
 ): readonly string[] {
   const tools = inner.tools.filter((tool) => !outer.tools.includes(tool));
   const [innerScope, outerScope] = [scopeOf(inner, innerPin.config), scopeOf(outer, outerPin.config)];
-  const writes = extraPatterns(innerScope.write, outerScope.write);
-  const resources = extraPatterns(innerScope.resource ?? [], outerScope.resource ?? []);
+  const extraLimits: { readonly [limit in keyof Required<ScopeRule>]: readonly string[] } = {
+    read: READS.indexOf(innerScope.read) < READS.indexOf(outerScope.read) ? [innerScope.read] : [],
+    write: extraPatterns(innerScope.write, outerScope.write),
+    command: COMMANDS[outerScope.command].includes(innerScope.command) ? [] : [innerScope.command],
+    url: innerScope.url === 'none' || outerScope.url === innerScope.url ? [] : [innerScope.url],
+    resource: extraPatterns(innerScope.resource ?? [], outerScope.resource ?? []),
+    agency: (inner.agencies ?? []).flatMap((own) =>
+      outer.agencies?.some((each) => sameJson({ ...own }, { ...each })) ? [] : [own.to],
+    ),
+  };
   const { steps, minutes } = inner.limits;
   const exceeds = (limit: number | null, most: number | null) => most !== null && (limit === null || limit > most);
   const ungated = inner.tools.filter((tool) => {
@@ -34,11 +42,9 @@ export function extraPermissions(
   });
   return [
     ...(tools.length > 0 ? [`tools ${tools.join(', ')}`] : []),
-    ...(READS.indexOf(innerScope.read) < READS.indexOf(outerScope.read) ? [`read: ${innerScope.read}`] : []),
-    ...(writes.length > 0 ? [`write: ${writes.join(', ')}`] : []),
-    ...(COMMANDS[outerScope.command].includes(innerScope.command) ? [] : [`command: ${innerScope.command}`]),
-    ...(innerScope.url === 'none' || outerScope.url === innerScope.url ? [] : [`url: ${innerScope.url}`]),
-    ...(resources.length > 0 ? [`resource: ${resources.join(', ')}`] : []),
+    ...Object.entries(extraLimits).flatMap(([limit, more]) =>
+      more.length > 0 ? [`${limit}: ${more.join(', ')}`] : [],
+    ),
     ...(exceeds(steps, outer.limits.steps) ? ['limits: steps'] : []),
     ...(exceeds(minutes, outer.limits.minutes) ? ['limits: minutes'] : []),
     ...(ungated.length > 0 ? [`calls without the parent's rules: ${ungated.join(', ')}`] : []),

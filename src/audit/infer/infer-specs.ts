@@ -2,6 +2,7 @@ import { mapValues } from '../../base/map-values.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import { sourceName } from '../../spec/names.ts';
 import { isExclusion } from '../../spec/path-patterns.ts';
+import { scopeRule } from '../../spec/policy/scope-rule.ts';
 import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import type { ContextRule, Edge, EntrySource, Exit, ModeGateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
@@ -128,14 +129,15 @@ function tighten(
       unused('resource', pattern);
   const scope = {
     name: spec.id,
-    rule: {
+    rule: scopeRule({
       read: reads ? rule.read : 'none',
       write,
       command: runs ? rule.command : 'none',
       url: fetches ? rule.url : 'none',
-      ...(used.resources.size === 0 ? {} : { resource: [...used.resources].sort() }),
-    },
-  } as const;
+      resource: used.resources.size === 0 ? undefined : [...used.resources].sort(),
+      agency: undefined,
+    }),
+  };
   const limits = { ...spec.limits, steps: Math.max(used.mostSteps, 1) };
   return { ...spec, tools, scope, limits, ...entryAndExits(), ...within };
 }

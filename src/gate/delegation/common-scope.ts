@@ -1,4 +1,5 @@
 import { isExclusion } from '../../spec/path-patterns.ts';
+import { scopeRule } from '../../spec/policy/scope-rule.ts';
 import type { ScopeRule } from '../../spec/types.ts';
 import { isWithinAny } from '../scope/locate-path.ts';
 
@@ -17,13 +18,14 @@ const READS: readonly ScopeRule['read'][] = ['none', 'session-log', 'root'];
  */
 export function commonScope(a: ScopeRule, b: ScopeRule): ScopeRule {
   const resource = commonPatterns(a.resource ?? [], b.resource ?? [], () => false);
-  return {
+  return scopeRule({
     read: lesserWord(READS, a.read, b.read) ?? 'none',
     write: commonPatterns(a.write, b.write, containsPath),
     command: a.command === b.command ? a.command : (lesserWord(COMMANDS, a.command, b.command) ?? 'none'),
     url: a.url === b.url ? a.url : 'none',
-    ...(resource.length === 0 ? {} : { resource }),
-  };
+    resource: resource.length === 0 ? undefined : resource,
+    agency: undefined,
+  });
 }
 
 /** The lesser of two words of an order; null if one is not in it. */

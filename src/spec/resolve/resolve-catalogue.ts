@@ -3,6 +3,7 @@ import type { IssuePath, IssueReport } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
 import { getOwn, suggest } from '../names.ts';
 import { RESERVED_STATE } from '../policy/closed-lists.ts';
+import { scopeRule } from '../policy/scope-rule.ts';
 import { hasIntent } from '../policy/tool-effects.ts';
 import type { CallGates } from '../schema/call-gates-schema.ts';
 import type { GateFile } from '../schema/gate-file.ts';
@@ -167,7 +168,7 @@ export function resolveScopes(
     if (scope === undefined) continue;
     if (name === INLINE_SCOPE) report(['scopes', name], `"${name}" names the inline form`, 'choose another name');
     const { read = 'none', write = [], command = 'none', url = 'none', resource } = scope;
-    scopes[name] = { read, write, command, url, ...(resource === undefined ? {} : { resource }) };
+    scopes[name] = scopeRule({ read, write, command, url, resource, agency: undefined });
   }
   return scopes;
 }

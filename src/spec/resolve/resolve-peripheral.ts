@@ -1,6 +1,7 @@
 import type { IssueReport } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
 import { getOwn, RESERVED_PERIPHERALS, suggest } from '../names.ts';
+import { scopeRule } from '../policy/scope-rule.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { Delegate, GateRule, Json, PeripheralSpec, Scope, ScopeRule, ToolGate } from '../types.ts';
@@ -65,8 +66,7 @@ function resolveScope(scope: PartialParse<PeripheralFile>['scope'], defined: Def
       scope.paths !== undefined
         ? { read: 'root', write: scope.paths, command: 'contained', url: 'none' }
         : NOTHING.rule;
-    const { resource } = scope;
-    return { name: INLINE_SCOPE, rule: { ...rule, ...(resource === undefined ? {} : { resource }) } };
+    return { name: INLINE_SCOPE, rule: scopeRule({ ...rule, resource: scope.resource, agency: undefined }) };
   }
   if (!defined.scopeNames.has(scope)) report(['scope'], `unknown scope "${scope}"`, suggest(scope, defined.scopeNames));
   return { name: scope, rule: getOwn(defined.scopes, scope) ?? NOTHING.rule };

@@ -1,6 +1,6 @@
 import { type AuditedPin, type AuditState, scopeNow } from '../../audit/rules/audit-state.ts';
 import { isObject } from '../../base/json.ts';
-import type { Json, ToolParameter, ToolSpec } from '../../spec/types.ts';
+import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import type { Move } from './moves.ts';
 import { oddPaths } from './odd-paths.ts';
 import { rotate } from './rotate.ts';
@@ -10,7 +10,7 @@ import { sampleArguments, sampleOf } from './sample-arguments.ts';
 const ANY_SCOPE = {
   ...({ read: 'root', write: ['src/'], command: 'contained', url: 'allow-list', resource: ['thing'] } as const),
   agency: [{ to: 'no-such-agency', within: 'parent' }],
-} as const;
+} as const satisfies Required<ScopeRule>;
 
 /** Names of members that every JavaScript object inherits; no catalogue and no spec defines them. */
 export const INHERITED_NAMES = ['constructor', '__proto__', 'toString'] as const;

@@ -15,7 +15,7 @@ import { MODEL_CONFIG } from './testing/model/model-config.ts';
 import { hopModel, modeModel } from './testing/model/session-model.ts';
 import type { Move } from './testing/plan/moves.ts';
 import { searchRoute } from './testing/plan/search-route.ts';
-import { sendRequest } from './testing/plan/send-request.ts';
+import { sendRequest } from './testing/model/send-request.ts';
 
 /** By default a memory store, the system's clock, counted ids and no tools. */
 export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' | 'clock' | 'ids' | 'backends'>> {

@@ -15,7 +15,7 @@ import {
 import { parseJson } from '../base/json.ts';
 import { approvedRequest, hashIn, refusedCalls } from './ai-sdk/approval-messages.ts';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
-import { repeatInOwnTurn } from './core/approval-collection.ts';
+import { repeatInOwnTurn } from './core/repeat-in-own-turn.ts';
 import { approvalQuestion } from './core/approval-question.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';

@@ -2,7 +2,7 @@ import { type AgentMiddleware, AIMessage, createMiddleware, ToolMessage, tool } 
 import { z } from 'zod';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
-import { repeatInOwnTurn } from './core/approval-collection.ts';
+import { repeatInOwnTurn } from './core/repeat-in-own-turn.ts';
 import { approvalQuestion } from './core/approval-question.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';

@@ -4,7 +4,7 @@ import { getOrInsert } from '../base/get-or-insert.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
 import type { RunReply } from './run-reply.ts';
 import { RunRequest } from './run-request.ts';
-import { CANCELLED, cancelledRun, parseReply, type RunRoute, type SendRun, unreachableNode } from './send-run.ts';
+import { CANCELLED, cancelledRun, parseReply, type RunRoute, type SendRun, unreachableFailure } from './send-run.ts';
 
 /** A run that a server sends to a node that connected to it. */
 interface RunFrame {
@@ -83,12 +83,12 @@ export class DialIns {
           if (this.#connections.has(node)) seenAt = performance.now();
           else if (performance.now() - seenAt > MAX_ABSENCE_MS) {
             finish();
-            reject(unreachableNode('its node is not connected'));
+            reject(unreachableFailure('its node is not connected'));
           }
         }, 200);
         const stop = (): void => {
           finish();
-          if (signal.reason !== CANCELLED) return reject(unreachableNode('the wait ended'));
+          if (signal.reason !== CANCELLED) return reject(unreachableFailure('the wait ended'));
           const line = this.#connections.get(node);
           if (line) sendCancel(line, key);
           this.#cancelled.set(node, (this.#cancelled.get(node) ?? new Set()).add(key));

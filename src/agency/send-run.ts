@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fieldsOf, isObject, parseJson } from '../base/json.ts';
-import { limitedText } from './drivers/http-driver.ts';
+import { readBodyText } from './drivers/http-driver.ts';
 import { RUN_STATUS, RunFailure, type RunReply } from './run-reply.ts';
 import type { RunRequest } from './run-request.ts';
 
@@ -46,15 +46,15 @@ export function httpNode(url: string, token: string | null): SendRun {
           await cancelAt(url, token, passage.key);
           throw cancelledRun();
         }
-        if (signal.aborted) throw unreachableNode('the wait ended');
-        if (failures >= MAX_FAILURES) throw unreachableNode('its node does not answer');
+        if (signal.aborted) throw unreachableFailure('the wait ended');
+        if (failures >= MAX_FAILURES) throw unreachableFailure('its node does not answer');
         await sleep(Math.min(1_000, 20 * 2 ** failures), undefined, { signal }).catch(() => {});
       }
     }
   };
 }
 
-export const unreachableNode = (reason: string): RunFailure =>
+export const unreachableFailure = (reason: string): RunFailure =>
   new RunFailure(
     'agent-unreachable',
     `the agent cannot be reached: ${reason}`,
@@ -73,7 +73,7 @@ async function cancelAt(url: string, token: string | null, key: string): Promise
     const answer = await call(url, 'agency/cancel', token, {}, { key }, AbortSignal.timeout(CANCEL_MS)).catch(
       () => null,
     );
-    const value = answer && fieldsOf(parseJson(await limitedText(answer).catch(() => '')));
+    const value = answer && fieldsOf(parseJson(await readBodyText(answer).catch(() => '')));
     if (value?.['cancelled'] === true) return;
   }
 }
@@ -112,11 +112,13 @@ async function post(
     ...(budgetMs === null ? {} : { [RUN_HEADERS.budget]: String(Math.max(0, Math.floor(budgetMs))) }),
   };
   const answer = await call(url, 'agency/run', token, headers, request, signal);
-  const value: unknown = JSON.parse(await limitedText(answer));
+  const value: unknown = JSON.parse(await readBodyText(answer));
   const reply = parseReply(value);
   if (reply) return reply;
   if (answer.status >= 500) throw new Error(`HTTP status ${answer.status}`);
-  throw unreachableNode(`its node answered ${String(fieldsOf(fieldsOf(value)['error'])['message'] ?? answer.status)}`);
+  throw unreachableFailure(
+    `its node answered ${String(fieldsOf(fieldsOf(value)['error'])['message'] ?? answer.status)}`,
+  );
 }
 
 export function parseReply(value: unknown): RunReply | null {

@@ -8,7 +8,7 @@ import { ensureStateDir, stateDir } from '../project/state-dir.ts';
 import type { Json } from '../spec/types.ts';
 import { ensurePrivateDir } from './daemon-folder.ts';
 import type { ProcessMark } from './hook/client-process.ts';
-import { readRecord, takeRecord, writeRecord, writeTicket } from './record-file.ts';
+import { readRecord, takeRecord, writeRecord, writeTicket } from './private-json-file.ts';
 
 export interface StoredConversation extends ConversationRecord {
   /** The client program's process; null if the system does not report it. */

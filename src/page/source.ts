@@ -16,7 +16,7 @@ export interface CardData {
 }
 
 /** The limits of a grant that the person chose. */
-export interface ChosenLimits {
+export interface ChosenGrantLimits {
   readonly times?: number;
   readonly minutes?: number;
   readonly files?: true;
@@ -76,7 +76,7 @@ export interface SessionEntry {
 
 /** The operator's actions. Unless stated otherwise, each returns the reason why it was refused; null if it was not. */
 export interface OperatorActions {
-  answer(request: WaitingRequest, approve: boolean, reason: string, grant?: ChosenLimits): Promise<string | null>;
+  answer(request: WaitingRequest, approve: boolean, reason: string, grant?: ChosenGrantLimits): Promise<string | null>;
   revoke(grant: string): Promise<string | null>;
   hop(session: string, to: string, exit: string | null, reason: string): Promise<string | null>;
   mode(session: string, to: Mode, reason: string): Promise<string | null>;

@@ -6,7 +6,7 @@ import { getCookie } from 'hono/cookie';
 import type { z } from 'zod';
 import { parseJson } from '../base/json.ts';
 import { checkOrigin } from './access/check-origin.ts';
-import { COOKIE, PAGE_HEADER } from './access/login-names.ts';
+import { LOGIN_COOKIE, PAGE_KEY_HEADER } from './access/login-names.ts';
 import type { Requester } from './access/tokens.ts';
 import { ApiError, apiErrorOf } from './api-error.ts';
 import { type HttpRoute, isStreamed } from './http-route.ts';
@@ -175,7 +175,7 @@ function requesterOf(c: Context, { tokens, logins }: Services): Requester | null
     if (who) return who;
     throw new ApiError('not-authenticated', 'the token is wrong', 'Send "Authorization: Bearer TOKEN".');
   }
-  const [cookie, page] = [getCookie(c, COOKIE), c.req.header(PAGE_HEADER)];
+  const [cookie, page] = [getCookie(c, LOGIN_COOKIE), c.req.header(PAGE_KEY_HEADER)];
   return cookie !== undefined && page !== undefined && logins.holds(cookie, page) ? { role: 'operator' } : null;
 }
 

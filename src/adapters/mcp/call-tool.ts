@@ -12,7 +12,7 @@ import { fieldsOf, isObject } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
 import { AGENCY_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { AgentAnswer, AgentCall } from '../core/agent-session.ts';
-import { isUnapproved } from '../core/approval-collection.ts';
+import { isUnapproved } from '../core/repeat-in-own-turn.ts';
 import { commandQuestion } from '../core/approval-question.ts';
 import { callResult } from './call-result.ts';
 import { connectedClient } from './connected-client.ts';

@@ -251,11 +251,11 @@ function pathProblem(
 ): PathProblem | null {
   const place = auditedPath(state.root, value);
   if (!place.inside) return { code: place.isPath ? 'out-of-scope' : 'invalid-action', why: place.why };
-  return role === 'path:write' ? writeProblem(state, visit, place.path) : readProblem(state, visit, place.path);
+  return role === 'path:write' ? pathWriteProblem(state, visit, place.path) : pathReadProblem(state, visit, place.path);
 }
 
 /** @param path relative to the root */
-export function writeProblem(
+export function pathWriteProblem(
   { pinned: { config } }: AuditState,
   { scope }: AuditedVisit,
   path: string,
@@ -267,7 +267,11 @@ export function writeProblem(
 }
 
 /** @param path relative to the root */
-export function readProblem({ pinned, files }: AuditState, { scope }: AuditedVisit, path: string): PathProblem | null {
+export function pathReadProblem(
+  { pinned, files }: AuditState,
+  { scope }: AuditedVisit,
+  path: string,
+): PathProblem | null {
   if (isMaskedPath(path, pinned.config.mask)) return outOfScope('it is masked');
   if (scope.read === 'root') return null;
   if (scope.read === 'none') return outOfScope('this scope reads nothing');

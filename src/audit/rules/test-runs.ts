@@ -38,7 +38,11 @@ export function testRunsIn(result: Fields): readonly AuditedRun[] {
  * Checks the commands in a report of test runs; null if they are right. The commands that it ran in full and the others
  * that it names must together be the configured ones. A call with arguments runs no command in full.
  */
-export function wrongCommands(args: Fields, result: Fields, { test }: Pick<ProjectConfig, 'test'>): string | null {
+export function testCommandsProblem(
+  args: Fields,
+  result: Fields,
+  { test }: Pick<ProjectConfig, 'test'>,
+): string | null {
   const parts: readonly Fields[] = [result, ...listOf(result['runs']).map((run) => fieldsOf(run))];
   // A list that is too long for the entry is stored as a blob.
   if (parts.some((part) => ['runs', 'command', 'others'].some((name) => isBlobReference(part[name])))) return null;

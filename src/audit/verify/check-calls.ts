@@ -7,10 +7,10 @@ import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import { trustedReport } from '../rules/audited-observations.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
-import { wrongCommands } from '../rules/test-runs.ts';
+import { testCommandsProblem } from '../rules/test-runs.ts';
 import { checkEffects, checkReport, unconfirmedRelease } from './check-effects.ts';
 import type { VisitContext } from './check-visits.ts';
-import { isObserveOnlySession, openState } from './observe-only-session.ts';
+import { isObserveOnlySession, unrestrictedState } from './observe-only-session.ts';
 
 /** Checks a tool call: an acting tool must have an intent, and another tool must not. */
 export function checkCall(at: VisitContext, body: StepBody | IntentBody): void {
@@ -78,12 +78,14 @@ function checkResult({ state, report, shipping }: VisitContext, body: StepBody |
   else if (state.unsafeNoSandbox && takesCommand(getOwn(tools, id)))
     report.gap('unobserved', `${id} ran without a sandbox`, id);
   if (claimed && body.effects !== 'unobserved') report.gap('unconfirmed', claimed, id);
-  const judged = isObserveOnlySession(state) ? openState(state, id, body.event === 'step' ? body.args : {}) : state;
+  const judged = isObserveOnlySession(state)
+    ? unrestrictedState(state, id, body.event === 'step' ? body.args : {})
+    : state;
   if (judged.visit) checkEffects(judged, judged.visit, id, effects, report);
   checkReport(getOwn(tools, id), body, report);
   if (state.visit && outcome.status === 'ok' && trustedReport(state.visit.scope, state.pinned.specs, id) === 'test') {
     const args = body.event === 'step' ? body.args : (state.pending?.args ?? {});
-    const wrong = wrongCommands(args, fieldsOf(outcome.result), state.pinned.config);
+    const wrong = testCommandsProblem(args, fieldsOf(outcome.result), state.pinned.config);
     const test = `test: ${state.pinned.config.test.map(({ run }) => run.join(' ')).join(' | ')}`;
     if (wrong) report.violation('condition', test, wrong, { tool: id });
   }

@@ -5,7 +5,7 @@ import type { AuditedVisit, AuditState } from '../rules/audit-state.ts';
 import { isEndpointAllowed, isHostAllowed } from '../rules/audited-hosts.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
 import { fieldsOf, hasFruitType, showValue, textOf } from '../rules/compare-json.ts';
-import { forbiddenResource, readProblem, scopeInWords, writeProblem } from '../rules/step-problems.ts';
+import { forbiddenResource, pathReadProblem, scopeInWords, pathWriteProblem } from '../rules/step-problems.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /** Checks the observed effects of a step against the scope, independent of the arguments and result of the step. */
@@ -23,10 +23,10 @@ export function checkEffects(
     if (isFileChange(effect)) {
       if (getOwn(state.pinned.specs.tools, tool)?.effect !== 'act')
         wrong(`${tool} only observes`, `the call was observed to ${op} ${path}`);
-      const why = writeProblem(state, visit, path);
+      const why = pathWriteProblem(state, visit, path);
       if (why) wrong(scopeInWords(visit, 'path:write'), `${op} of ${path} was observed: ${why.why}`, why.about);
     } else if (op === 'read') {
-      const why = readProblem(state, visit, path);
+      const why = pathReadProblem(state, visit, path);
       if (why) wrong(scopeInWords(visit, 'path:read'), `a read of ${path} was observed: ${why.why}`, why.about);
     } else {
       const [constraint, why] = otherProblem(state, visit, tool, effect);

@@ -8,7 +8,7 @@ import { type Fields, fieldsOf, isBlobReference, textOf } from '../rules/compare
 import { gatesOn } from '../rules/entry-problems.ts';
 import { problems } from '../rules/problems.ts';
 import { PROBLEM_CODES } from '../rules/rule-problem.ts';
-import { isObserveOnlySession, openState } from './observe-only-session.ts';
+import { isObserveOnlySession, unrestrictedState } from './observe-only-session.ts';
 
 /** Codes with which a tool itself may refuse a call that the spec allows. */
 const OF_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
@@ -27,7 +27,7 @@ export function expectedCodes(state: AuditState, body: DenialBody, at: number): 
   if (request === null || restsOnTree(state, request, code) || restsOnReview(state, request, code)) return null;
   const judged =
     isObserveOnlySession(state) && enforced !== false && request.kind === 'step'
-      ? openState(state, request.tool, request.args)
+      ? unrestrictedState(state, request.tool, request.args)
       : state;
   // The decision was made before the entry was written, so a deadline may have passed in between.
   const found = [state.lastAt, at].flatMap((now) => problems(judged, request, now)).map((each) => each.code);

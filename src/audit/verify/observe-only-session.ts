@@ -25,7 +25,7 @@ export const wrongAnswerProblem = (recorded = 'no refusal', due = 'no refusal'):
  * The state for judging a call that ran although it was refused. Only masks, protected names and the form of the
  * arguments still limit it.
  */
-export function openState(state: AuditState, tool: string, args: Json = {}): AuditState {
+export function unrestrictedState(state: AuditState, tool: string, args: Json = {}): AuditState {
   const { pinned, visit } = state;
   if (!visit?.spec) return state;
   const { specs, config } = pinned;

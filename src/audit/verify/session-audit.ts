@@ -23,7 +23,12 @@ import { Correspondence } from './correspondence.ts';
 import { expectedCodes } from './expected-codes.ts';
 import { Grants } from './grants.ts';
 import { impliedRequest } from './implied-request.ts';
-import { isObserveOnlySession, openState, REFUSED_AND_RUN, wrongAnswerProblem } from './observe-only-session.ts';
+import {
+  isObserveOnlySession,
+  unrestrictedState,
+  REFUSED_AND_RUN,
+  wrongAnswerProblem,
+} from './observe-only-session.ts';
 import { Shipping } from './shipping.ts';
 import { VerifiedThread } from './verified-thread.ts';
 
@@ -167,7 +172,7 @@ export class SessionAudit {
     if (wouldRefuse) this.#counts.wouldRefuse += 1;
     const recorded =
       first && wouldRefuse?.code === first.code ? [] : [wrongAnswerProblem(wouldRefuse?.code, first?.code)];
-    return [...recorded, ...problems(openState(this.#state, body.tool, body.args), request)];
+    return [...recorded, ...problems(unrestrictedState(this.#state, body.tool, body.args), request)];
   }
 
   /**

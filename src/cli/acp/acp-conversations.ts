@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AcpConversation, AcpConversations } from '../../adapters/acp/bridge.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
-import { readRecord, writeRecord } from '../../daemon/record-file.ts';
+import { readRecord, writeRecord } from '../../daemon/private-json-file.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
 import { withStore } from '../open-store.ts';

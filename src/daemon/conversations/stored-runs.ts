@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ContainedCall, Conversation } from '../../adapters/core/hook-context.ts';
 import { stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
-import { takeRecord, writeRecord } from '../record-file.ts';
+import { takeRecord, writeRecord } from '../private-json-file.ts';
 import type { HostOptions } from './session-host-options.ts';
 
 /** An allowed call that a command line runs later, once. */

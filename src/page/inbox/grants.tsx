@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { escapeInvisible } from '../../base/text.ts';
-import type { ChosenLimits, OperatorActions, ValidGrant } from '../source.ts';
+import type { ChosenGrantLimits, OperatorActions, ValidGrant } from '../source.ts';
 
 /** A form for the limits of a grant. */
 export function GrantForm({
@@ -8,7 +8,7 @@ export function GrantForm({
   onGrant,
 }: {
   readonly hasFiles: boolean;
-  readonly onGrant: (terms: ChosenLimits) => void;
+  readonly onGrant: (terms: ChosenGrantLimits) => void;
 }) {
   return (
     <details class="grant">

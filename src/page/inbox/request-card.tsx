@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { escapeInvisible, visibleLines } from '../../base/text.ts';
 import { pageClock, timeSpan } from '../side-panel.tsx';
-import type { CardData, ChosenLimits, Source, WaitingRequest } from '../source.ts';
+import type { CardData, ChosenGrantLimits, Source, WaitingRequest } from '../source.ts';
 import { GrantForm } from './grants.tsx';
 
 const problem = signal<{ readonly id: string; readonly why: string } | null>(null);
@@ -11,7 +11,7 @@ const declining = signal<string | null>(null);
 export function RequestCard({ request, source }: { readonly request: WaitingRequest; readonly source: Source }) {
   const { id, title, reason, rows, card, askedAt, expiresAt } = request;
   const session = source.sessions.value.find((one) => one.id === request.sessionId);
-  const answer = async (approve: boolean, why: string, grant?: ChosenLimits) => {
+  const answer = async (approve: boolean, why: string, grant?: ChosenGrantLimits) => {
     const refused = await source.acts?.answer(request, approve, why, grant);
     problem.value = refused ? { id, why: refused } : null;
     declining.value = null;

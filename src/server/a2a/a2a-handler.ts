@@ -8,7 +8,7 @@ import { sqliteStore } from '../../stores/sqlite.ts';
 import type { Requester } from '../access/tokens.ts';
 import { agentCard } from './agent-card.ts';
 import { loadA2aSdk, ROUTE_AGENT } from './load-a2a-sdk.ts';
-import { RunExecutor, type WorkingTasks } from './run-executor.ts';
+import { RunExecutor, type RunKeyByTask } from './run-executor.ts';
 import { RunTaskStore } from './task-store.ts';
 
 /** Serves the A2A protocol for a node of the agency. */
@@ -36,7 +36,7 @@ interface A2aOptions {
 
 export async function openA2a({ env, agency, folder, version }: A2aOptions): Promise<A2aHandler> {
   const sdk = await loadA2aSdk();
-  const working: WorkingTasks = new Map();
+  const working: RunKeyByTask = new Map();
   const executor = new RunExecutor(agency, working, sdk);
   mkdirSync(folder, { recursive: true });
   const evidence = sqliteStore(join(ensureStateDir(folder, env), 'evidence.db'));

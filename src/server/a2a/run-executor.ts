@@ -23,15 +23,15 @@ const REFUSED_CODES: readonly RunCode[] = [
 ];
 
 /** The idempotency keys of the runs of this process, by task id. A task is removed when its end is stored. */
-export type WorkingTasks = Map<string, string>;
+export type RunKeyByTask = Map<string, string>;
 
 /** Runs agents of the node for clients of the A2A protocol. */
 export class RunExecutor implements AgentExecutor {
   readonly #agency: AgencyNode;
   readonly #sdk: A2aSdk;
-  readonly #working: WorkingTasks;
+  readonly #working: RunKeyByTask;
 
-  constructor(agency: AgencyNode, working: WorkingTasks, sdk: A2aSdk) {
+  constructor(agency: AgencyNode, working: RunKeyByTask, sdk: A2aSdk) {
     this.#agency = agency;
     this.#working = working;
     this.#sdk = sdk;

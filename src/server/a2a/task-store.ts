@@ -6,7 +6,7 @@ import { type Fields, fieldsOf, type Json, textOf } from '../../base/json.ts';
 import { processHolder } from '../../base/process-holder.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { A2aSdk } from './load-a2a-sdk.ts';
-import { runKey, type WorkingTasks, withReply } from './run-executor.ts';
+import { runKey, type RunKeyByTask, withReply } from './run-executor.ts';
 
 /** How long a task is listed, in milliseconds; the reply of its run is kept as long. Its evidence is never deleted. */
 const KEEP_MS = 7 * 86_400_000;
@@ -27,13 +27,13 @@ export class RunTaskStore implements TaskStore {
   readonly #recorded = new Map<string, Fields>();
   readonly #sdk: A2aSdk;
   readonly #agency: AgencyNode;
-  readonly #working: WorkingTasks;
+  readonly #working: RunKeyByTask;
   readonly #holder = processHolder('a2a');
   #ready: Promise<void> | null = null;
   #writing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
-  constructor(evidence: EvidenceStore, agency: AgencyNode, working: WorkingTasks, sdk: A2aSdk) {
+  constructor(evidence: EvidenceStore, agency: AgencyNode, working: RunKeyByTask, sdk: A2aSdk) {
     this.#evidence = evidence;
     this.#tasks = new sdk.InMemoryTaskStore();
     this.#sdk = sdk;

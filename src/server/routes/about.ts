@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { COOKIE } from '../access/login-names.ts';
+import { LOGIN_COOKIE } from '../access/login-names.ts';
 import { LOGIN_SECONDS } from '../access/logins.ts';
 import { AUDITORS, FILE_ROLES } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
@@ -62,7 +62,7 @@ const login = defineRoute('POST /v1/login', {
         'the code was used or has expired',
         'Run "hopgate serve --open" again for a new one.',
       );
-    const cookie = `${COOKIE}=${begun.cookie}; Path=/; Max-Age=${LOGIN_SECONDS}; HttpOnly; SameSite=Strict`;
+    const cookie = `${LOGIN_COOKIE}=${begun.cookie}; Path=/; Max-Age=${LOGIN_SECONDS}; HttpOnly; SameSite=Strict`;
     return Response.json({ page: begun.page }, { headers: { 'Set-Cookie': cookie } });
   },
 });
@@ -81,9 +81,9 @@ const logout = defineRoute('POST /v1/logout', {
   for: ['operator'],
   answer: z.object({ ok: z.literal(true) }),
   run: async ({ services: { logins }, header }) => {
-    const [, cookie = ''] = new RegExp(`(?:^|; )${COOKIE}=([^;]+)`).exec(header('cookie') ?? '') ?? [];
+    const [, cookie = ''] = new RegExp(`(?:^|; )${LOGIN_COOKIE}=([^;]+)`).exec(header('cookie') ?? '') ?? [];
     logins.end(cookie);
-    const ended = `${COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`;
+    const ended = `${LOGIN_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`;
     return Response.json({ ok: true }, { headers: { 'Set-Cookie': ended } });
   },
 });

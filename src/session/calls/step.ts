@@ -10,7 +10,7 @@ import type { Json } from '../../spec/types.ts';
 import type { StepResult } from '../call-results.ts';
 import { toJson } from '../convert-input.ts';
 import { trustedReportOf } from '../state/observations.ts';
-import { addTestedTree } from '../state/test-tree.ts';
+import { addTestedTree } from '../state/tested-tree.ts';
 import type { GivenApproval } from './ask-approval.ts';
 import { decideWithApproval } from './decide-with-approval.ts';
 import { type StepCall, stepRequest } from './gate-requests.ts';

@@ -10,7 +10,7 @@ import { EFFECT_FACTS, hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
 import { storeOutcome } from '../calls/run-tool.ts';
 import type { SessionCalls } from '../calls/session-calls.ts';
-import { settleSession } from '../calls/settle.ts';
+import { settleSession } from '../calls/record-missed-events.ts';
 import { refusalDetails, wouldRefuseField } from '../calls/step.ts';
 import { toJson, toText } from '../convert-input.ts';
 import { isSessionClosed } from '../state/session-state.ts';

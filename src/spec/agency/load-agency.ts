@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { IssueReport, SpecIssue } from '../check/issues.ts';
+import type { ReportIssue, SpecIssue } from '../check/issues.ts';
 import { SpecError } from '../check/issues.ts';
 import { type EdnForm, ednForms } from '../edn/edn-peripherals.ts';
 import { readYaml } from '../load/read-yaml.ts';
@@ -42,7 +42,7 @@ export function loadAgency(folder: string): AgencySpec {
 interface Form {
   readonly id: string | null;
   readonly document: SourceDocument;
-  readonly report: IssueReport;
+  readonly report: ReportIssue;
 }
 
 /** The entries of one of the two files; `id` is the key of an entry, null if the file has no keys. */
@@ -75,7 +75,7 @@ const idIn = (value: unknown): string | null =>
 const withId = (value: unknown, id: string | null): unknown =>
   id === null || typeof value !== 'object' || value === null ? value : { id, ...value };
 
-function peripheralOf(file: PartialParse<AgencyPeripheralFile>, report: IssueReport): AgencyPeripheral | null {
+function peripheralOf(file: PartialParse<AgencyPeripheralFile>, report: ReportIssue): AgencyPeripheral | null {
   const { id, entry, inputs = [], response, tools = {}, context = [], retries = 0 } = file;
   const template = file['prompt-template'];
   if (id === undefined || entry === undefined || template === undefined || response?.type === undefined) return null;
@@ -110,7 +110,7 @@ function peripheralOf(file: PartialParse<AgencyPeripheralFile>, report: IssueRep
   };
 }
 
-function checkSchema(schema: unknown, report: IssueReport): void {
+function checkSchema(schema: unknown, report: ReportIssue): void {
   if (schema === undefined) return report(['response'], '"schema" is missing', 'a JSON Schema of the answer');
   try {
     answerCheck(schema as { readonly [keyword: string]: Json });
@@ -132,7 +132,7 @@ function agentOf(
   id: string,
   file: PartialParse<AgencyAgentFile>,
   pathOf: (path: string) => string,
-  report: IssueReport,
+  report: ReportIssue,
 ): AgencyAgent | null {
   const { location, url = null, node } = file;
   const tokenFile = file['token-file'] === undefined ? null : pathOf(file['token-file']);

@@ -3,12 +3,12 @@ import { edgesFrom } from '../edges-from.ts';
 import { getOwn } from '../names.ts';
 import { hopTarget } from '../resolve/derive-edges.ts';
 import type { Edge, FruitType, PeripheralSpec, ToolSpec } from '../types.ts';
-import type { IssueReport } from './issues.ts';
+import type { ReportIssue } from './issues.ts';
 import type { DefinedNames } from './defined-names.ts';
 
 type Peripherals = { readonly [id: string]: PeripheralSpec };
 /** Collects the issues of each peripheral's file, by the peripheral's id. */
-type Reports = { readonly [id: string]: IssueReport };
+type Reports = { readonly [id: string]: ReportIssue };
 
 /**
  * Reports exits that open nothing, and gates on destinations that no exit opens.
@@ -84,7 +84,7 @@ export function checkConditions(
   conditions: { readonly [name: string]: string },
   peripherals: Peripherals,
   defined: DefinedNames,
-  report: IssueReport,
+  report: ReportIssue,
 ): void {
   const scope = { fruit: fruitTypesOf(defined)(Object.values(peripherals)), peripherals: [...defined.peripherals] };
   for (const [name, cel] of Object.entries(conditions)) {
@@ -98,7 +98,7 @@ export function checkToolRules(
   tools: { readonly [id: string]: ToolSpec },
   peripherals: Peripherals,
   defined: DefinedNames,
-  report: IssueReport,
+  report: ReportIssue,
 ): void {
   const fruit = fruitTypesOf(defined)(Object.values(peripherals));
   for (const { id, gates = [], parameters } of Object.values(tools)) {

@@ -40,7 +40,7 @@ export interface SpecWarning {
 export type IssuePath = readonly (string | number)[];
 
 /** Reports a problem at a place inside one document. */
-export type IssueReport = (path: IssuePath, message: string, suggestion?: string | null) => void;
+export type ReportIssue = (path: IssuePath, message: string, suggestion?: string | null) => void;
 
 /** The issues as a text for people, one paragraph a file. */
 export function formatIssues(issues: readonly SpecIssue[]): string {

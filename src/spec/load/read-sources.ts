@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import type { IssueReport, SpecIssue } from '../check/issues.ts';
+import type { ReportIssue, SpecIssue } from '../check/issues.ts';
 import { readEdnPeripherals } from '../edn/edn-peripherals.ts';
 import { ConditionsFile } from '../schema/conditions-file.ts';
 import { GateFile } from '../schema/gate-file.ts';
@@ -32,7 +32,7 @@ const baseName = (file: string): string => file.split(/[/\\]/).at(-1)!;
 interface Draft<T> {
   readonly file: PartialParse<T> | undefined;
   readonly raw: { readonly [key: string]: unknown };
-  readonly report: IssueReport;
+  readonly report: ReportIssue;
 }
 
 export interface PeripheralDraft extends Draft<PeripheralFile> {

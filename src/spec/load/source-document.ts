@@ -1,4 +1,4 @@
-import type { IssuePath, IssueReport, SpecIssue } from '../check/issues.ts';
+import type { IssuePath, ReportIssue, SpecIssue } from '../check/issues.ts';
 
 export interface SpecSource {
   /** The name for messages; its last segments decide the kind of the file. */
@@ -14,8 +14,8 @@ export interface SourceDocument {
   readonly lineOf: (path: IssuePath) => number | undefined;
 }
 
-/** Makes the {@link IssueReport} of one document; `prefix` is the document's place in the spec set. */
-export function issueReporter(document: SourceDocument, prefix: IssuePath, into: SpecIssue[]): IssueReport {
+/** Makes the {@link ReportIssue} of one document; `prefix` is the document's place in the spec set. */
+export function issueReporter(document: SourceDocument, prefix: IssuePath, into: SpecIssue[]): ReportIssue {
   return (path, message, suggestion = null) => {
     const line = document.lineOf(path);
     const full = [...prefix, ...path].join('.');

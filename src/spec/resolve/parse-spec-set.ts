@@ -1,6 +1,6 @@
 import { checkConditions, checkEdges, checkRules, checkToolRules } from '../check/check-edges.ts';
 import { checkReported } from '../check/check-reported.ts';
-import type { IssueReport, SpecIssue } from '../check/issues.ts';
+import type { ReportIssue, SpecIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
 import { hashSpecs } from '../hash-specs.ts';
 import { type Drafts, type PeripheralDraft, readSources } from '../load/read-sources.ts';
@@ -67,7 +67,7 @@ export function parseSpecSet(
   const modeGate = drafts.gate?.file ? resolveGate(drafts.gate.file, defined.peripherals, drafts.gate.report) : null;
 
   const everywhere = drafts.tools.flatMap(({ file, report }) => resolveEverywhere(file, defined, report));
-  const reports: { [id: string]: IssueReport } = {};
+  const reports: { [id: string]: ReportIssue } = {};
   const resolved: { [id: string]: PeripheralSpec } = {};
   for (const { id, file, report } of unique) {
     if (file === undefined) continue;

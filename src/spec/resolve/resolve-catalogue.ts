@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { IssuePath, IssueReport } from '../check/issues.ts';
+import type { IssuePath, ReportIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
 import { getOwn, suggest } from '../names.ts';
 import { RESERVED_STATE } from '../policy/closed-lists.ts';
@@ -28,7 +28,7 @@ type UpstreamPart = NonNullable<ToolsFile['tools'][string]['upstream']>;
 export function resolveEverywhere(
   file: PartialParse<ToolsFile> | undefined,
   { tools, catalogue }: DefinedNames,
-  report: IssueReport,
+  report: ReportIssue,
 ): string[] {
   return [...new Set(file?.everywhere)].filter((tool, index) => {
     const at = ['everywhere', index];
@@ -41,7 +41,7 @@ export function resolveEverywhere(
 
 export function resolveTools(
   file: PartialParse<ToolsFile> | undefined,
-  report: IssueReport,
+  report: ReportIssue,
 ): { [id: string]: ToolSpec } {
   const tools: { [id: string]: ToolSpec } = {};
   for (const [id, tool] of Object.entries(file?.tools ?? {})) {
@@ -88,14 +88,14 @@ export function resolveTools(
 
 type Fields = { readonly [field: string]: FruitType | readonly (string | undefined)[] | undefined };
 
-function observedBy(fields: Fields, at: IssuePath, report: IssueReport): { [field: string]: FruitType } {
+function observedBy(fields: Fields, at: IssuePath, report: ReportIssue): { [field: string]: FruitType } {
   for (const field of Object.keys(fields))
     if ((OBSERVATIONS as readonly string[]).includes(field))
       report([...at, field], `"${field}" is an observation of hopgate's own`, 'choose another name');
   return fields as { [field: string]: FruitType };
 }
 
-function stateOf(fields: Fields, at: IssuePath, report: IssueReport): { [field: string]: FruitType } {
+function stateOf(fields: Fields, at: IssuePath, report: ReportIssue): { [field: string]: FruitType } {
   for (const field of Object.keys(fields))
     if (RESERVED_STATE.includes(field))
       report([...at, field], `"${field}" is a field of hopgate's own`, 'choose another name');
@@ -107,7 +107,7 @@ export function resolveCallGates(
   gates: readonly (PartialParse<CallGates[number]> | undefined)[],
   tool: Pick<ToolSpec, 'effect' | 'parameters'> | undefined,
   at: IssuePath,
-  report: IssueReport,
+  report: ReportIssue,
 ): ToolGate[] {
   return gates.flatMap((gate, index): ToolGate[] => {
     if (gate === undefined) return [];
@@ -126,7 +126,7 @@ const upstreamOf = (authored: PartialParse<UpstreamPart>): UpstreamTool => ({
   folders: authored.folders ?? 'contents',
 });
 
-function checkOrder(parameters: readonly ToolParameter[], at: IssuePath, report: IssueReport): void {
+function checkOrder(parameters: readonly ToolParameter[], at: IssuePath, report: ReportIssue): void {
   const names = parameters.map(({ name }) => name);
   let optional: string | null = null;
   parameters.forEach(({ name, required }, index) => {
@@ -139,7 +139,7 @@ function checkOrder(parameters: readonly ToolParameter[], at: IssuePath, report:
 }
 
 /** Reports two parameters that set the same argument of the upstream. */
-function checkUpstreamNames(parameters: readonly ToolParameter[], at: IssuePath, report: IssueReport): void {
+function checkUpstreamNames(parameters: readonly ToolParameter[], at: IssuePath, report: ReportIssue): void {
   const upstreamNames = parameters.map(({ name, as }) => as ?? name);
   upstreamNames.forEach((name, index) => {
     if (upstreamNames.indexOf(name) === index || parameters[index]!.as === undefined) return;
@@ -161,7 +161,7 @@ export const INLINE_SCOPE = 'paths';
 
 export function resolveScopes(
   file: PartialParse<ScopesFile> | undefined,
-  report: IssueReport,
+  report: ReportIssue,
 ): { [name: string]: ScopeRule } {
   const scopes: { [name: string]: ScopeRule } = {};
   for (const [name, scope] of Object.entries(file?.scopes ?? {})) {
@@ -176,7 +176,7 @@ export function resolveScopes(
 export function resolveGate(
   file: PartialParse<GateFile>,
   peripherals: ReadonlySet<string>,
-  report: IssueReport,
+  report: ReportIssue,
 ): ModeGateSpec {
   const modes = Object.keys(file.modes ?? {});
   if (file.modes !== undefined && modes.length === 0) report(['modes'], 'names no modes', 'add the initial mode');

@@ -1,4 +1,4 @@
-import type { IssueReport } from '../check/issues.ts';
+import type { ReportIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
 import { getOwn, nearestName, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
@@ -9,7 +9,7 @@ import type { ContextRule } from '../types.ts';
 export function resolveContext(
   context: PartialParse<PeripheralFile>['context'],
   defined: DefinedNames,
-  report: IssueReport,
+  report: ReportIssue,
 ): { [field: string]: ContextRule } {
   const rules: { [field: string]: ContextRule } = {};
   for (const [field, value] of Object.entries(context ?? {})) {

@@ -1,4 +1,4 @@
-import type { IssuePath, IssueReport } from '../check/issues.ts';
+import type { IssuePath, ReportIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
 import { suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
@@ -13,7 +13,7 @@ export function resolveExits(
   exit: AuthoredExits | undefined,
   fruit: { readonly [field: string]: FruitField },
   defined: DefinedNames,
-  report: IssueReport,
+  report: ReportIssue,
 ): Exit[] {
   if (exit === undefined) return [];
   if (typeof exit === 'string' || Array.isArray(exit)) {
@@ -51,7 +51,7 @@ function opensOf(
   name: string,
   destinations: unknown,
   defined: DefinedNames,
-  report: IssueReport,
+  report: ReportIssue,
 ): { to: string; when: string | null }[] {
   const opens: { to: string; when: string | null }[] = [];
   const list = Array.isArray(destinations) ? destinations : [destinations];
@@ -76,7 +76,7 @@ function impliedValue(
   name: string,
   fruit: { readonly [field: string]: FruitField },
   path: IssuePath,
-  report: IssueReport,
+  report: ReportIssue,
 ): Exit['implies'] {
   const fields = Object.entries(fruit)
     .filter(([, field]) => field.kind === 'observed' && typeof field.type !== 'string' && field.type.includes(name))

@@ -1,4 +1,4 @@
-import type { IssueReport } from '../check/issues.ts';
+import type { ReportIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
 import { getOwn, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
@@ -9,7 +9,7 @@ import { type FruitField, type FruitType, OBSERVATIONS } from '../types.ts';
 export function resolveFruit(
   fruit: PartialParse<PeripheralFile>['fruit'],
   defined: DefinedNames,
-  report: IssueReport,
+  report: ReportIssue,
 ): { [field: string]: FruitField } {
   const fields: { [field: string]: FruitField } = {};
   for (const [field, value] of Object.entries(fruit ?? {})) {
@@ -38,7 +38,7 @@ export function resolveFruit(
 
 const typeName = (type: FruitType): string => (typeof type === 'string' ? type : `[${type.join(', ')}]`);
 
-function distinctValues(type: FruitType, path: readonly string[], report: IssueReport): FruitType {
+function distinctValues(type: FruitType, path: readonly string[], report: ReportIssue): FruitType {
   if (typeof type === 'string') return type;
   type.forEach((value, index) => {
     if (type.indexOf(value) !== index) report([...path, index], `"${value}" is listed twice`, 'keep one of them');

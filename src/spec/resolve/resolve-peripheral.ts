@@ -1,4 +1,4 @@
-import type { IssueReport } from '../check/issues.ts';
+import type { ReportIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
 import { getOwn, RESERVED_PERIPHERALS, suggest } from '../names.ts';
 import { scopeRule } from '../policy/scope-rule.ts';
@@ -16,7 +16,7 @@ export function resolvePeripheral(
   id: string,
   file: PartialParse<PeripheralFile>,
   defined: DefinedNames,
-  report: IssueReport,
+  report: ReportIssue,
 ): PeripheralSpec {
   if (RESERVED_PERIPHERALS.includes(id)) report(['id'], `"${id}" is reserved`, 'choose another id');
   const fruit = resolveFruit(file.fruit, defined, report);
@@ -47,7 +47,7 @@ export function resolvePeripheral(
   };
 }
 
-function resolveTools(tools: readonly string[], defined: DefinedNames, report: IssueReport): string[] {
+function resolveTools(tools: readonly string[], defined: DefinedNames, report: ReportIssue): string[] {
   return tools.filter((tool, index) => {
     if (tools.indexOf(tool) !== index) report(['tools', index], `"${tool}" is listed twice`, 'keep one of them');
     else if (!defined.tools.has(tool)) report(['tools', index], `unknown tool "${tool}"`, suggest(tool, defined.tools));
@@ -57,7 +57,7 @@ function resolveTools(tools: readonly string[], defined: DefinedNames, report: I
 
 const NOTHING: Scope = { name: 'none', rule: { read: 'none', write: [], command: 'none', url: 'none' } };
 
-function resolveScope(scope: PartialParse<PeripheralFile>['scope'], defined: DefinedNames, report: IssueReport): Scope {
+function resolveScope(scope: PartialParse<PeripheralFile>['scope'], defined: DefinedNames, report: ReportIssue): Scope {
   if (scope === undefined) return NOTHING;
   if (typeof scope !== 'string') {
     if (scope.paths === undefined && scope.resource === undefined)
@@ -76,7 +76,7 @@ function resolveCalls(
   calls: NonNullable<PartialParse<PeripheralFile>['calls']>,
   tools: readonly string[],
   defined: DefinedNames,
-  report: IssueReport,
+  report: ReportIssue,
 ): { [tool: string]: ToolGate[] } {
   const resolved: { [tool: string]: ToolGate[] } = {};
   for (const [tool, gates] of Object.entries(calls)) {
@@ -89,7 +89,7 @@ function resolveCalls(
 function resolveDelegates(
   items: NonNullable<PartialParse<PeripheralFile>['delegates']>,
   defined: DefinedNames,
-  report: IssueReport,
+  report: ReportIssue,
 ): Pick<PeripheralSpec, 'delegates' | 'agencies'> {
   const all = items.map((item) => {
     if (typeof item !== 'object') return { to: item, within: 'parent' as const, isAgency: false };
@@ -113,7 +113,7 @@ function resolveDelegates(
 function resolveGates(
   gates: PartialParse<PeripheralFile>['gates'],
   defined: DefinedNames,
-  report: IssueReport,
+  report: ReportIssue,
 ): { [peripheral: string]: GateRule[] } {
   const resolved: { [peripheral: string]: GateRule[] } = {};
   for (const [to, rules] of Object.entries(gates ?? {})) {

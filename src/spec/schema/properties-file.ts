@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { IssueReport } from '../check/issues.ts';
+import type { ReportIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
 import { suggest } from '../names.ts';
 import type { Property, PropertyAtom, PropertyPlace } from '../types.ts';
@@ -52,7 +52,7 @@ const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 /** Resolves every name in the properties; each problem at its own place. */
-export function resolveProperties(file: Draft, defined: DefinedNames, report: IssueReport): readonly Property[] {
+export function resolveProperties(file: Draft, defined: DefinedNames, report: ReportIssue): readonly Property[] {
   return (file.properties ?? []).flatMap((raw, index): readonly Property[] => {
     const at = (...path: string[]) => ['properties', index, ...path];
     const keys = Object.entries(raw as { [kind: string]: unknown }).filter(([, value]) => value !== undefined);

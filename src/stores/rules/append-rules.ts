@@ -43,7 +43,7 @@ const latestEnd = ({ ttl }: LeaseRow, now: number): number =>
   Math.ceil(now + Math.min(Math.max(ttl, 0), MAX_TTL) * (1 + RENEWAL_SLACK));
 
 /** True if a lease lasts longer than a writer can ask for: it is forged, or the clock was ahead. */
-export const isFromTheFuture = (lease: LeaseRow, now: number): boolean =>
+export const leaseEndsTooLate = (lease: LeaseRow, now: number): boolean =>
   lease.ttl > MAX_TTL || lease.until > latestEnd(lease, now) + 1;
 
 /** The lease with an end that is at most one ttl away. */
@@ -258,6 +258,6 @@ export function judgeRefusal(
   now: number,
 ): { readonly note: OperatorNote; readonly lease: LeaseRow | null } | null {
   if (code !== 'session-busy' && code !== 'lease-expired') return null;
-  const isTooLong = code === 'session-busy' && held !== null && isFromTheFuture(held, now);
+  const isTooLong = code === 'session-busy' && held !== null && leaseEndsTooLate(held, now);
   return { note: { at: isoTime(now), code, sessionId, message }, lease: isTooLong ? shortenLease(held, now) : null };
 }

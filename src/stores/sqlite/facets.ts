@@ -9,7 +9,7 @@ export const facetsOf = ({ type, claim, author, peripheral, tags }: EntryDraft):
   `\nt${type}\nc${claim}\na${author}\np${peripheral ?? ''}\n${tags.map((tag) => `#${tag}\n`).join('')}`;
 
 /** Returns the lines that an entry's facets must contain to match a query. */
-export function wantedFacets({ type, claim, author, peripheral, tags = [] }: ResolvedQuery): readonly string[] {
+export function facetsInQuery({ type, claim, author, peripheral, tags = [] }: ResolvedQuery): readonly string[] {
   return [
     ...(type === undefined ? [] : [`\nt${type}\n`]),
     ...(claim === undefined ? [] : [`\nc${claim}\n`]),

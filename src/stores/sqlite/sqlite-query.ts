@@ -1,7 +1,7 @@
 import { parseStored, type StoredBytes } from '../../evidence/chain.ts';
 import type { Subject } from '../../evidence/entry.ts';
 import { byNewest, type PositionedEntry, type ResolvedQuery } from '../../evidence/evidence-query.ts';
-import { subjectKey, wantedFacets } from './facets.ts';
+import { subjectKey, facetsInQuery } from './facets.ts';
 import { parseEphemeral } from './sqlite-entries.ts';
 import { ENTRY_BYTES, type PrepareOnce } from './statements.ts';
 
@@ -119,7 +119,7 @@ function subjectConditions({ subject }: ResolvedQuery): Condition[] {
 }
 
 function facetConditions(query: ResolvedQuery): Condition[] {
-  const conditions = wantedFacets(query).map((facet): Condition => ['instr(facets, ?) > 0', facet]);
+  const conditions = facetsInQuery(query).map((facet): Condition => ['instr(facets, ?) > 0', facet]);
   return query.patternId === undefined ? conditions : [['pattern_id = ?', query.patternId], ...conditions];
 }
 

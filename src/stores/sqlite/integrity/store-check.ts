@@ -6,7 +6,7 @@ import type { EntryDraft } from '../../../evidence/entry.ts';
 import { blobsIn, mayHoldBlobs } from '../../../evidence/redaction.ts';
 import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
-import { isFromTheFuture, type LeaseRow } from '../../rules/append-rules.ts';
+import { leaseEndsTooLate, type LeaseRow } from '../../rules/append-rules.ts';
 import { facetsOf, subjectKey } from '../facets.ts';
 import { type Database, resultCode } from '../node-sqlite.ts';
 import { currentSchema, schemaOf } from '../sqlite-schema.ts';
@@ -198,7 +198,7 @@ export class StoreCheck {
     for (const row of this.#sql.leases.iterate()) {
       const lease = row as unknown as LeaseRow;
       const id = String(row['session_id']);
-      if (isFromTheFuture(lease, now))
+      if (leaseEndsTooLate(lease, now))
         this.#add(id, 'leases', `the lease of ${lease.holder} lasts longer than a writer can ask for`);
       const code = key.signLease(id, lease, false);
       if (lease.until > now && code !== null && code !== row['digest'])

@@ -36,7 +36,7 @@ interface Listing {
 }
 
 /** The result of a search, with paths relative to its base. */
-export interface SearchResult {
+export interface MaskedSearchResult {
   readonly hits: readonly Hit[];
   readonly repositories: readonly string[];
   readonly stores: readonly string[];
@@ -72,7 +72,7 @@ export function searchCached(
   start: CachedFolder,
   masks: readonly string[],
   isMasked: IsMasked,
-): SearchResult {
+): MaskedSearchResult {
   const listings = getOrInsert(listingsByMasks, masks, () => new Map<string, Listing>());
   const found = {
     hits: [] as Hit[],

@@ -7,7 +7,7 @@ import { findRepository } from '../../git/repository.ts';
 import { isConfiguredGitFolder, isGitFolder, isGitOwn, isObjectStore } from '../../git-paths.ts';
 import { isStop } from '../../workspace/tool-stop.ts';
 import { LayoutError } from '../layout-error.ts';
-import { cachedFolder, type SearchResult, searchCached } from './cached-search.ts';
+import { cachedFolder, type MaskedSearchResult, searchCached } from './cached-search.ts';
 import { certificateTest, fileStamp } from './certificates.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 import type { RepositoryFolders } from './open-git.ts';
@@ -34,7 +34,7 @@ export interface TreeScan {
 }
 
 /** A git folder outside of the root. */
-export interface OuterGit extends Pick<SearchResult, 'hits' | 'repositories'> {
+export interface OuterGit extends Pick<MaskedSearchResult, 'hits' | 'repositories'> {
   /** Absolute path; the paths of `hits` and `repositories` are relative to it. */
   readonly folder: string;
   readonly repository: RepositoryFolders;
@@ -101,7 +101,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
       else walk(path, free);
     }
   };
-  const addFound = ({ hits, repositories, stores, gitFiles, folders }: SearchResult) => {
+  const addFound = ({ hits, repositories, stores, gitFiles, folders }: MaskedSearchResult) => {
     for (const hit of hits) cover(hit.path, hit.entry);
     // Added one by one: a folder of packages may be too long for spread arguments.
     for (const each of folders) found.folders.push(each);

@@ -10,7 +10,7 @@ export interface AnswerTerms {
   /** Hash of the request; the answer is valid only for it. */
   readonly requestHash: string;
   readonly by: string;
-  /** The words of a person who said no, for the agent. */
+  /** The operator's reason for a no, for the agent. */
   readonly reason?: string;
   /** With a yes: the answer also covers later requests of the same action, within these limits. */
   readonly grant?: GrantLimits;

@@ -8,7 +8,7 @@ export function repeatInOwnTurn(answer: AgentAnswer): AgentAnswer {
   return isUnapproved(answer) ? { ...answer, text: `${answer.text}\n${IN_ITS_OWN_TURN}` } : answer;
 }
 
-/** True if the call lacks only an approval, and no person has been asked for it. */
+/** True if the call lacks only an approval, and the operator has not been asked for it. */
 export const isUnapproved = ({ denial }: AgentAnswer): boolean =>
   denial?.code === 'approval-required' && !denial.about.pending && !denial.about.declined;
 

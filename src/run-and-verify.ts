@@ -12,10 +12,10 @@ import type { Mode, Principal, ProjectConfig, SpecSet } from './spec/types.ts';
 import { memoryStore } from './stores/memory.ts';
 import { countingIds } from './testing/doubles/counting-ids.ts';
 import { MODEL_CONFIG } from './testing/model/model-config.ts';
+import { sendRequest } from './testing/model/send-request.ts';
 import { hopModel, modeModel } from './testing/model/session-model.ts';
 import type { Move } from './testing/plan/moves.ts';
 import { searchRoute } from './testing/plan/search-route.ts';
-import { sendRequest } from './testing/model/send-request.ts';
 
 /** By default a memory store, the system's clock, counted ids and no tools. */
 export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' | 'clock' | 'ids' | 'backends'>> {

@@ -15,8 +15,8 @@ import {
 import { parseJson } from '../base/json.ts';
 import { approvedRequest, hashIn, refusedCalls } from './ai-sdk/approval-messages.ts';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
-import { repeatInOwnTurn } from './core/repeat-in-own-turn.ts';
 import { approvalQuestion } from './core/approval-question.ts';
+import { repeatInOwnTurn } from './core/repeat-in-own-turn.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local-agent-session.ts';

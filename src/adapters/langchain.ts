@@ -2,8 +2,8 @@ import { type AgentMiddleware, AIMessage, createMiddleware, ToolMessage, tool } 
 import { z } from 'zod';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
-import { repeatInOwnTurn } from './core/repeat-in-own-turn.ts';
 import { approvalQuestion } from './core/approval-question.ts';
+import { repeatInOwnTurn } from './core/repeat-in-own-turn.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local-agent-session.ts';

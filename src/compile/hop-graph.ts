@@ -1,5 +1,5 @@
-import type { Requirement } from '../gate/requirements/requirement.ts';
 import { requirementsOf, startRequirements } from '../gate/requirements/edge-requirements.ts';
+import type { Requirement } from '../gate/requirements/requirement.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { envelopeOf } from './envelope.ts';

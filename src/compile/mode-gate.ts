@@ -1,5 +1,5 @@
-import type { Requirement } from '../gate/requirements/requirement.ts';
 import { transitionRequirements } from '../gate/requirements/edge-requirements.ts';
+import type { Requirement } from '../gate/requirements/requirement.ts';
 import { effectsIn, modesOf } from '../spec/mode-way.ts';
 import type { ModeGateSpec } from '../spec/types.ts';
 import { guardedTransition, stateTags } from './guarded-transition.ts';

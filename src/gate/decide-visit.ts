@@ -12,15 +12,15 @@ import { findEdge, hasText } from './find-edge.ts';
 import { backpackOf, type Fruit, prospectiveFruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import {
-  refuseCondition,
-  refuseExit,
   exitProblem,
   exitRemedy,
-  refuseEntry,
-  refuseMissingContext,
   refuseByMode,
-  refuseUnknownTree,
+  refuseCondition,
+  refuseEntry,
+  refuseExit,
+  refuseMissingContext,
   refuseUnknownPeripheral,
+  refuseUnknownTree,
 } from './refuse-visit.ts';
 import type {
   CloseRequest,

@@ -13,8 +13,8 @@ import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { recordingPage, recordSessions, type SessionToShow } from '../../src/view/recording.ts';
 import { exploringAt } from '../bench/gated-steps.ts';
 import { isDeep, sample } from '../depth.ts';
-import { serveWorld } from '../server/serve-world.ts';
 import { midGame } from '../server/mid-game.ts';
+import { serveWorld } from '../server/serve-world.ts';
 import { stage } from '../session/sessions.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>

@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { ownProgram } from '../../src/cli/client/client-program.ts';
 import { carryOutAgentOp } from '../../src/daemon/agent-ops.ts';
-import type { Served } from './serve-world.ts';
 import { midGame } from './mid-game.ts';
+import type { Served } from './serve-world.ts';
 
 /** Runs a command of hopgate.el in Emacs, once a message has arrived. */
 async function emacs({ root, env }: Served, command: string): Promise<void> {

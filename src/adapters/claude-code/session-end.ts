@@ -1,5 +1,5 @@
 import { idsOf, sessionReleased, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
-import { type HookCall, recordHookEvent, recordAgentMessages } from './hook-call.ts';
+import { type HookCall, recordAgentMessages, recordHookEvent } from './hook-call.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /** SubagentStop: closes the sub-agent's session. */

@@ -4,7 +4,7 @@ import { userMessage } from '../core/transcript/transcript-items.ts';
 import { acknowledgeShown } from '../core/turn-messages.ts';
 import { unreviewedWork } from '../core/unreviewed-work.ts';
 import { type ClaudeToolName, claudeToolName } from './claude-tool-name.ts';
-import { type HookCall, recordHookEvent, recordAgentMessages } from './hook-call.ts';
+import { type HookCall, recordAgentMessages, recordHookEvent } from './hook-call.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /** Stop: asks an agent that leaves work unreviewed, once per conversation, to review it. */

@@ -1,6 +1,6 @@
 import type { Session } from '../../session/session.ts';
 import { effectsIn, modesOf } from '../../spec/mode-way.ts';
-import type { ModeGateSpec, Json, Mode, SpecSet, ToolEffect, ToolSpec } from '../../spec/types.ts';
+import type { Json, Mode, ModeGateSpec, SpecSet, ToolEffect, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool, InputSchema } from './agent-session.ts';
 
 const schema = (properties: { readonly [name: string]: Json }, required: readonly string[]): InputSchema => ({

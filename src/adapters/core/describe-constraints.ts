@@ -1,7 +1,7 @@
 import { mapValues } from '../../base/map-values.ts';
 import { effectiveScope } from '../../gate/decide-step.ts';
-import { describeRequirement } from '../../gate/requirements/requirement.ts';
 import { requirementsOf } from '../../gate/requirements/edge-requirements.ts';
+import { describeRequirement } from '../../gate/requirements/requirement.ts';
 import { getOwn, sourceName } from '../../spec/names.ts';
 import type { ArgumentRole, Json, ProjectConfig, SpecSet, ToolEffect } from '../../spec/types.ts';
 import { describeLimitsOfTool, describeScope, type ScopeWords } from './language/format-words.ts';

@@ -12,14 +12,14 @@ import { fieldsOf, isObject } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
 import { AGENCY_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { AgentAnswer, AgentCall } from '../core/agent-session.ts';
-import { isUnapproved } from '../core/repeat-in-own-turn.ts';
 import { commandQuestion } from '../core/approval-question.ts';
+import { isUnapproved } from '../core/repeat-in-own-turn.ts';
 import { callResult } from './call-result.ts';
 import { connectedClient } from './connected-client.ts';
 import type { McpHost, Peer } from './mcp-host.ts';
 import { UNTICKED_AGAIN } from './questions.ts';
 import type { EndedTask } from './tasks/mcp-tasks.ts';
-import { refuseTask, TASK_TOOL, taskResult, requestedTaskForm } from './tasks/task-protocol.ts';
+import { refuseTask, requestedTaskForm, TASK_TOOL, taskResult } from './tasks/task-protocol.ts';
 
 /** Milliseconds for a client to process a list that it has just received. */
 const LIST_GRACE_MS = 30;

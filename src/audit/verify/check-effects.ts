@@ -5,7 +5,7 @@ import type { AuditedVisit, AuditState } from '../rules/audit-state.ts';
 import { isEndpointAllowed, isHostAllowed } from '../rules/audited-hosts.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
 import { fieldsOf, hasFruitType, showValue, textOf } from '../rules/compare-json.ts';
-import { forbiddenResource, pathReadProblem, scopeInWords, pathWriteProblem } from '../rules/step-problems.ts';
+import { forbiddenResource, pathReadProblem, pathWriteProblem, scopeInWords } from '../rules/step-problems.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /** Checks the observed effects of a step against the scope, independent of the arguments and result of the step. */

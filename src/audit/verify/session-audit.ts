@@ -25,8 +25,8 @@ import { Grants } from './grants.ts';
 import { impliedRequest } from './implied-request.ts';
 import {
   isObserveOnlySession,
-  unrestrictedState,
   REFUSED_AND_RUN,
+  unrestrictedState,
   wrongAnswerProblem,
 } from './observe-only-session.ts';
 import { Shipping } from './shipping.ts';

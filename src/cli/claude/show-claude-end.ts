@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { claudeFolder } from '../../base/user-folders.ts';
 import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
-import { type ClientEnd, quitAtOnce, mainConversation, showEnd } from '../client/client-end.ts';
+import { type ClientEnd, mainConversation, quitAtOnce, showEnd } from '../client/client-end.ts';
 import type { Io } from '../io.ts';
 import { missingHooksIn } from './list-missing-hooks.ts';
 

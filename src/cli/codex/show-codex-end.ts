@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { codexFolder } from '../../base/user-folders.ts';
 import type { StoredConversation } from '../../daemon/conversation-files.ts';
 import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
-import { type ClientEnd, quitAtOnce, mainConversation, showEnd } from '../client/client-end.ts';
+import { type ClientEnd, mainConversation, quitAtOnce, showEnd } from '../client/client-end.ts';
 import type { Io } from '../io.ts';
 
 interface CodexEnd extends ClientEnd {

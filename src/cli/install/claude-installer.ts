@@ -11,9 +11,9 @@ import { withoutRunCommand, withRunCommand } from '../claude/run-command-rules.t
 import { isOurStatusLine, userStatusLine, withStatusLine } from '../claude/status-line-setting.ts';
 import { CliError } from '../io.ts';
 import { changeOf, readText } from './apply-install.ts';
-import { withGuard } from './merge-claude-hooks.ts';
 import type { FileChange, Installer, InstallTarget } from './installer.ts';
 import { objectIn, withKey } from './json-settings.ts';
+import { withGuard } from './merge-claude-hooks.ts';
 
 /**
  * Installs the plugin in the folder where Claude Code looks for skills that are plugins, so that no settings have to

@@ -11,10 +11,10 @@ import type { Denial } from '../denial.ts';
 import { backpackOf, prospectiveFruit } from '../fruit.ts';
 import { makeDenial } from '../make-denial.ts';
 import {
+  refuseByMode,
   refuseCondition,
   refuseEntry,
   refuseMissingContext,
-  refuseByMode,
   refuseUnknownPeripheral,
 } from '../refuse-visit.ts';
 import type { Decision, DelegateRequest, GateContext, StepRequest } from '../request.ts';

@@ -6,7 +6,7 @@ import { type Fields, fieldsOf, type Json, textOf } from '../../base/json.ts';
 import { processHolder } from '../../base/process-holder.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { A2aSdk } from './load-a2a-sdk.ts';
-import { runKey, type RunKeyByTask, withReply } from './run-executor.ts';
+import { type RunKeyByTask, runKey, withReply } from './run-executor.ts';
 
 /** How long a task is listed, in milliseconds; the reply of its run is kept as long. Its evidence is never deleted. */
 const KEEP_MS = 7 * 86_400_000;

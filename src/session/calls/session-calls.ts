@@ -20,9 +20,9 @@ import { toJson } from '../convert-input.ts';
 import type { SessionWriter } from '../session-writer.ts';
 import { isReflective } from '../state/drafts.ts';
 import { viewOfState } from '../state/view-of-state.ts';
+import { settleSession } from './record-missed-events.ts';
 import { storeArguments, storeFields } from './run-tool.ts';
 import type { SessionParts } from './session-parts.ts';
-import { settleSession } from './record-missed-events.ts';
 
 /** Runs the calls of a session one at a time: builds the gate's context and records refusals. */
 export class SessionCalls {

@@ -3,8 +3,8 @@ import { edgesFrom } from '../edges-from.ts';
 import { getOwn } from '../names.ts';
 import { hopTarget } from '../resolve/derive-edges.ts';
 import type { Edge, FruitType, PeripheralSpec, ToolSpec } from '../types.ts';
-import type { ReportIssue } from './issues.ts';
 import type { DefinedNames } from './defined-names.ts';
+import type { ReportIssue } from './issues.ts';
 
 type Peripherals = { readonly [id: string]: PeripheralSpec };
 /** Collects the issues of each peripheral's file, by the peripheral's id. */

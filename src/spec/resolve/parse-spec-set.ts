@@ -1,7 +1,7 @@
 import { checkConditions, checkEdges, checkRules, checkToolRules } from '../check/check-edges.ts';
 import { checkReported } from '../check/check-reported.ts';
-import type { ReportIssue, SpecIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
+import type { ReportIssue, SpecIssue } from '../check/issues.ts';
 import { hashSpecs } from '../hash-specs.ts';
 import { type Drafts, type PeripheralDraft, readSources } from '../load/read-sources.ts';
 import type { SpecSource } from '../load/source-document.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { IssuePath, ReportIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
+import type { IssuePath, ReportIssue } from '../check/issues.ts';
 import { getOwn, suggest } from '../names.ts';
 import { RESERVED_STATE } from '../policy/closed-lists.ts';
 import { scopeRule } from '../policy/scope-rule.ts';
@@ -12,8 +12,8 @@ import type { ScopesFile } from '../schema/scopes-file.ts';
 import type { ToolsFile } from '../schema/tools-file.ts';
 import {
   type FruitType,
-  type ModeGateSpec,
   type Json,
+  type ModeGateSpec,
   OBSERVATIONS,
   type ScopeRule,
   type ToolGate,

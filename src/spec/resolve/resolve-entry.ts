@@ -1,5 +1,5 @@
-import type { ReportIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
+import type { ReportIssue } from '../check/issues.ts';
 import { suggest } from '../names.ts';
 import type { EntryRule, EntrySource } from '../types.ts';
 

@@ -1,5 +1,5 @@
-import type { ReportIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
+import type { ReportIssue } from '../check/issues.ts';
 import { getOwn, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';

@@ -1,5 +1,5 @@
-import type { ReportIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
+import type { ReportIssue } from '../check/issues.ts';
 import { getOwn, RESERVED_PERIPHERALS, suggest } from '../names.ts';
 import { scopeRule } from '../policy/scope-rule.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';

@@ -20,8 +20,8 @@ import {
   Secrets,
   Ssh,
   SshFile,
-  Trailer,
   TextLine,
+  Trailer,
   WebHost,
 } from './project-values.ts';
 

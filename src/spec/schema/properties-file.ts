@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ReportIssue } from '../check/issues.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
+import type { ReportIssue } from '../check/issues.ts';
 import { suggest } from '../names.ts';
 import type { Property, PropertyAtom, PropertyPlace } from '../types.ts';
 import { Name } from './name-schema.ts';

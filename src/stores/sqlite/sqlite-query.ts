@@ -1,7 +1,7 @@
 import { parseStored, type StoredBytes } from '../../evidence/chain.ts';
 import type { Subject } from '../../evidence/entry.ts';
 import { byNewest, type PositionedEntry, type ResolvedQuery } from '../../evidence/evidence-query.ts';
-import { subjectKey, facetsInQuery } from './facets.ts';
+import { facetsInQuery, subjectKey } from './facets.ts';
 import { parseEphemeral } from './sqlite-entries.ts';
 import { ENTRY_BYTES, type PrepareOnce } from './statements.ts';
 

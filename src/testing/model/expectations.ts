@@ -9,8 +9,8 @@ import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
 import { availableProblem } from '../plan/available-problem.ts';
 import type { Move } from '../plan/moves.ts';
-import { dryRun } from './send-request.ts';
 import type { StateDifference } from './compare-state.ts';
+import { dryRun } from './send-request.ts';
 
 /** The refusal with which a session must answer a move; null if it must allow the move. */
 export type ExpectedRefusal = { readonly code: string; readonly constraint: string } | null;

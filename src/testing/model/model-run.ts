@@ -16,11 +16,11 @@ import { countingIds } from '../doubles/counting-ids.ts';
 import { type Death, DeathError, MortalProcess } from '../doubles/mortal-store.ts';
 import { DEFAULT_REPORT, type Move } from '../plan/moves.ts';
 import { predictState } from '../plan/predict-state.ts';
-import { sendRequest } from './send-request.ts';
 import { compareState } from './compare-state.ts';
 import { Expectations, type ExpectedRefusal } from './expectations.ts';
 import { forgeApprovals } from './forge-approvals.ts';
 import type { ModelClock } from './model-clock.ts';
+import { sendRequest } from './send-request.ts';
 
 /** One move, the refusal that the spec demands, and the session's answer. */
 export interface MoveResult {

@@ -6,7 +6,7 @@ import type { EntryDraft } from '../../../evidence/entry.ts';
 import { blobsIn, mayHoldBlobs } from '../../../evidence/redaction.ts';
 import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
-import { leaseEndsTooLate, type LeaseRow } from '../../rules/append-rules.ts';
+import { type LeaseRow, leaseEndsTooLate } from '../../rules/append-rules.ts';
 import { facetsOf, subjectKey } from '../facets.ts';
 import { type Database, resultCode } from '../node-sqlite.ts';
 import { currentSchema, schemaOf } from '../sqlite-schema.ts';

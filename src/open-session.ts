@@ -1,4 +1,3 @@
-import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { processHolder } from './base/process-holder.ts';
@@ -191,7 +190,8 @@ async function openStore(
   clock: Clock,
 ): Promise<{ store: EvidenceStore; owned: boolean }> {
   if (typeof store === 'object') return { store, owned: false };
-  if (!isBuiltin('node:sqlite'))
+  // Asks for the name only: loading SQLite prints a warning in Node 22.
+  if (!process.getBuiltinModule?.('node:module')?.isBuiltin('node:sqlite'))
     throw new Error(`hopgate needs Node 22.13 or newer for SQLite, and this is ${process.versions.node}; update Node`);
   if (store === 'memory') return { store: (await import('./stores/memory.ts')).memoryStore({ clock }), owned: true };
   const file = store ?? evidenceFileIn(ensureStateDir(root, process.env));

@@ -1,5 +1,5 @@
-import { type AuditState, beginState } from './audit/rules/audit-state.ts';
-import { firstProblem } from './audit/rules/problems.ts';
+import { type AuditState, initialAuditState } from './audit/rules/audit-state.ts';
+import { firstRuleProblem } from './audit/rules/problems.ts';
 import type { AuditVerdict } from './audit/verify/audit-verdict.ts';
 import { SessionAudit } from './audit/verify/session-audit.ts';
 import type { Fields } from './base/json.ts';
@@ -90,7 +90,7 @@ export async function runAndVerify(
     asked: { kind: 'start', peripheral, by, ...(options.context ? { context: options.context } : {}) },
   };
   for (const { asked, report } of movesTo(
-    beginState({ specs, config }, { agent, sessionId: session.id }),
+    initialAuditState({ specs, config }, { agent, sessionId: session.id }),
     start,
     options,
   )) {
@@ -148,7 +148,7 @@ function movesTo(opening: AuditState, start: Move, { mode }: RunAndVerifyOptions
         );
   const modes = toMode?.moves ?? [];
   const ready = toMode?.states.at(-1) ?? opening;
-  if (firstProblem(ready, asked) === null) return [...modes, start];
+  if (firstRuleProblem(ready, asked) === null) return [...modes, start];
   const route = searchRoute(hopModel(pinned, ready, false), ready, (_, move) => {
     if (move.asked.kind === 'start') return move.asked.peripheral === asked.peripheral;
     return move.asked.kind === 'hop' && move.asked.to === asked.peripheral;

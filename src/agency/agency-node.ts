@@ -7,9 +7,9 @@ import type { Json } from '../spec/types.ts';
 import type { AgentDriver } from './agent-driver.ts';
 import { runAgent } from './run-agent.ts';
 import type { RunJournal } from './run-journal.ts';
-import { RunFailure, type RunReply, replyOf } from './run-reply.ts';
-import { type ContextRequest, promptOf, type RunRequest } from './run-request.ts';
-import { CANCELLED, type RunRoute, type SendRun } from './send-run.ts';
+import { RunFailure, type RunReply, runReplyOf } from './run-reply.ts';
+import { type ContextRequest, type RunRequest, renderPrompt } from './run-request.ts';
+import { RUN_CANCELLED, type RunRoute, type SendRun } from './send-run.ts';
 
 /** Maximum number of nodes that a run may pass. */
 const MAX_HOPS = 8;
@@ -18,7 +18,7 @@ const POLL_MS = 100;
 /** The abort reason if the node closes. Its agents end, but runs on other nodes continue. */
 const NODE_CLOSED = Symbol('closed');
 
-export interface NodeOptions {
+export interface AgencyNodeOptions {
   /** The id of this node, unique among all nodes. */
   readonly id: string;
   /** Reads the agency's spec: its peripherals and agents as they are now. @throws SpecError */
@@ -52,10 +52,10 @@ type AgentElsewhere = AgencyAgent & { readonly location: 'remote' | 'dial-in' };
 
 /** A node of the agency: runs its own agents, and passes other runs on to the node of their agent. */
 export class AgencyNode {
-  readonly #options: NodeOptions;
+  readonly #options: AgencyNodeOptions;
   readonly #running = new Map<string, RunningRun>();
 
-  constructor(options: NodeOptions) {
+  constructor(options: AgencyNodeOptions) {
     this.#options = options;
   }
 
@@ -72,7 +72,7 @@ export class AgencyNode {
   async replyTo(key: string): Promise<RunReply | null> {
     const known = this.#running.has(key) ? null : this.#options.journal.find(key);
     if (known === null || known.is === 'elsewhere') return null;
-    return known.is === 'done' ? known.reply : replyOf('', () => Promise.reject(interruptedRun()));
+    return known.is === 'done' ? known.reply : runReplyOf('', () => Promise.reject(interruptedRun()));
   }
 
   /**
@@ -84,11 +84,11 @@ export class AgencyNode {
   async run(request: RunRequest, passage: RunRoute, addContext: AddContext = withoutSession): Promise<RunReply> {
     const agent = request['agent-id'];
     const refused = routeRefusal(this.#options.id, passage);
-    if (refused) return replyOf(agent, () => Promise.reject(refused));
+    if (refused) return runReplyOf(agent, () => Promise.reject(refused));
     const digest = hash('sha256', JSON.stringify(sortKeys(request)));
     const running = this.#running.get(passage.key);
     if (running && running.digest !== digest)
-      return replyOf(agent, async () => {
+      return runReplyOf(agent, async () => {
         throw new RunFailure('key-reused', 'this key belongs to another request', 'Use a new key for each run.');
       });
     return replyWithin(agent, (running ?? this.#begin(request, digest, passage, addContext)).reply, passage.budgetMs);
@@ -98,7 +98,7 @@ export class AgencyNode {
   cancel(key: string): boolean {
     const running = this.#running.get(key);
     if (!running?.isMine()) return false;
-    running.cancel.abort(CANCELLED);
+    running.cancel.abort(RUN_CANCELLED);
     return true;
   }
 
@@ -118,8 +118,8 @@ export class AgencyNode {
         const begun = journal.begin(key, digest);
         if (begun.is === 'done') return begun.reply;
         if (begun.is === 'new' || (begun.is === 'interrupted' && this.#isElsewhere(request))) break;
-        if (begun.is === 'interrupted') return replyOf(request['agent-id'], () => Promise.reject(interruptedRun()));
-        if (cancel.signal.aborted) return replyOf(request['agent-id'], () => Promise.reject(waitEnded()));
+        if (begun.is === 'interrupted') return runReplyOf(request['agent-id'], () => Promise.reject(interruptedRun()));
+        if (cancel.signal.aborted) return runReplyOf(request['agent-id'], () => Promise.reject(waitEnded()));
         await sleep(POLL_MS, undefined, { signal: cancel.signal }).catch(() => {});
       }
       isMine = true;
@@ -134,7 +134,7 @@ export class AgencyNode {
         throw error;
       }
     };
-    const reply = work().catch((error: unknown) => replyOf(request['agent-id'], () => Promise.reject(error)));
+    const reply = work().catch((error: unknown) => runReplyOf(request['agent-id'], () => Promise.reject(error)));
     const running = { reply, digest, cancel, isMine: () => isMine };
     this.#running.set(key, running);
     const done = () => void this.#running.delete(key);
@@ -155,13 +155,13 @@ export class AgencyNode {
   ): Promise<RunReply> {
     const name = original['agent-id'];
     let request = original;
-    const refused = await replyOf(name, async () => {
+    const refused = await runReplyOf(name, async () => {
       if (original['context-from'] !== undefined) request = await addContext(original, original['context-from']);
       return null;
     });
     if (!refused.ok) return refused;
     let elsewhere: AgentElsewhere | null = null;
-    const reply = await replyOf(name, async (): Promise<Json> => {
+    const reply = await runReplyOf(name, async (): Promise<Json> => {
       const spec = this.#options.load();
       const agent = routeAgent(spec, request);
       if (agent.location !== 'local') {
@@ -182,7 +182,7 @@ export class AgencyNode {
           `${request.peripheral} has tools (${on.join(', ')}), and the caller may not give it tools`,
           'Name an agency peripheral without tools, or ask the author of the spec to write within: own under delegates.',
         );
-      const prompt = promptOf(peripheral, request);
+      const prompt = renderPrompt(peripheral, request);
       return runAgent(await this.#options.driverOf(agent), peripheral, prompt, cancel);
     });
     return elsewhere === null ? reply : this.#pass(elsewhere, request, passage, cancel);
@@ -197,7 +197,7 @@ export class AgencyNode {
   ): Promise<RunReply> {
     const passage = { key, via: [...via, this.#options.id] };
     let reply: RunReply | null = null;
-    const failed = await replyOf(agent.id, async () => {
+    const failed = await runReplyOf(agent.id, async () => {
       const send = this.#options.nodeOf(agent);
       reply = await send(request, { ...passage, budgetMs }, cancel);
       if (isWaitEnded(reply)) reply = await send(request, { ...passage, budgetMs: null }, cancel);
@@ -254,7 +254,7 @@ async function replyWithin(agent: string, reply: Promise<RunReply>, budgetMs: nu
   const first = await Promise.race([reply, late]);
   ended.abort();
   if (first !== null) return first;
-  const { meta, ...rest } = await replyOf(agent, () => Promise.reject(waitEnded()));
+  const { meta, ...rest } = await runReplyOf(agent, () => Promise.reject(waitEnded()));
   return { ...rest, meta: { ...meta, 'duration-ms': Math.round(budgetMs) } } as RunReply;
 }
 

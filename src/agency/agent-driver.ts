@@ -39,5 +39,5 @@ export class AgentFailed extends Error {
 }
 
 /** The switches that are off but that `shell` would turn on: a command can read files and use the network. */
-export const leakingSwitches = ({ fs, shell, http }: AgencyEnvelope): readonly EnvelopeSwitch[] =>
+export const switchesOpenedByShell = ({ fs, shell, http }: AgencyEnvelope): readonly EnvelopeSwitch[] =>
   shell ? [...(fs ? [] : (['fs'] as const)), ...(http ? [] : (['http'] as const))] : [];

@@ -4,7 +4,14 @@ import { getOrInsert } from '../base/get-or-insert.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
 import type { RunReply } from './run-reply.ts';
 import { RunRequest } from './run-request.ts';
-import { CANCELLED, cancelledRun, parseReply, type RunRoute, type SendRun, unreachableFailure } from './send-run.ts';
+import {
+  cancelledFailure,
+  parseRunReply,
+  RUN_CANCELLED,
+  type RunRoute,
+  type SendRun,
+  unreachableFailure,
+} from './send-run.ts';
 
 /** A run that a server sends to a node that connected to it. */
 interface RunFrame {
@@ -58,7 +65,7 @@ export class DialIns {
   /** Handles a message of a node. Only replies are read. */
   receive(node: string, text: string): void {
     const { type, key, reply } = messageIn(text);
-    const known = parseReply(reply);
+    const known = parseRunReply(reply);
     if (type !== 'reply' || typeof key !== 'string' || !known) return;
     this.#cancelled.get(node)?.delete(key);
     this.#waiting.get(node)?.get(key)?.settle(known);
@@ -88,11 +95,11 @@ export class DialIns {
         }, 200);
         const stop = (): void => {
           finish();
-          if (signal.reason !== CANCELLED) return reject(unreachableFailure('the wait ended'));
+          if (signal.reason !== RUN_CANCELLED) return reject(unreachableFailure('the wait ended'));
           const line = this.#connections.get(node);
           if (line) sendCancel(line, key);
           this.#cancelled.set(node, (this.#cancelled.get(node) ?? new Set()).add(key));
-          reject(cancelledRun());
+          reject(cancelledFailure());
         };
         if (signal.aborted) return stop();
         signal.addEventListener('abort', stop, { once: true });

@@ -1,13 +1,16 @@
 import type { RunReply } from './run-reply.ts';
 
-export interface FanOut {
+export interface FanOutResult {
   /** `partial`: some failed. */
   readonly outcome: 'all' | 'partial' | 'none';
   readonly replies: { readonly [agent: string]: RunReply };
 }
 
 /** Runs a request with several agents at once. One failure never ends the others. */
-export async function fanOut(agents: readonly string[], run: (agent: string) => Promise<RunReply>): Promise<FanOut> {
+export async function runWithAllAgents(
+  agents: readonly string[],
+  run: (agent: string) => Promise<RunReply>,
+): Promise<FanOutResult> {
   const names = [...new Set(agents)];
   const replies = await Promise.all(names.map(async (agent) => [agent, await run(agent)] as const));
   const good = replies.filter(([, { ok }]) => ok).length;

@@ -7,9 +7,9 @@ import { type Env, stateHome } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 import type { AgencyNode } from './agency-node.ts';
 import { DialIns } from './dial-in.ts';
-import { openNode, secretIn } from './open-node.ts';
-import { type RunReply, replyOf } from './run-reply.ts';
-import { CANCELLED, cancelledRun, httpNode, type SendRun } from './send-run.ts';
+import { openAgencyNode, readSecret } from './open-node.ts';
+import { type RunReply, runReplyOf } from './run-reply.ts';
+import { cancelledFailure, RUN_CANCELLED, type SendRun, sendRunsOverHttp } from './send-run.ts';
 
 const folderOf = (env: Env): string => join(stateHome(env), 'server');
 const addressFile = (env: Env): string => join(folderOf(env), 'agency.json');
@@ -61,8 +61,8 @@ export class NearestNode {
     const url = this.server;
     if (url === null) return this.#runHere(request, passage, signal);
     let reply: RunReply | null = null;
-    const failed = await replyOf(request['agent-id'], async () => {
-      reply = await httpNode(url, secretIn(join(folderOf(env), `${role}.token`)))(request, passage, signal);
+    const failed = await runReplyOf(request['agent-id'], async () => {
+      reply = await sendRunsOverHttp(url, readSecret(join(folderOf(env), `${role}.token`)))(request, passage, signal);
       return null;
     });
     return reply ?? failed;
@@ -76,12 +76,12 @@ export class NearestNode {
 
   readonly #runHere: SendRun = async (request, passage, signal) => {
     const agent = request['agent-id'];
-    if (signal.aborted) return replyOf(agent, () => Promise.reject(cancelledRun()));
+    if (signal.aborted) return runReplyOf(agent, () => Promise.reject(cancelledFailure()));
     const { env, folder } = this.#options;
     const id = `process-${randomUUID()}`;
-    this.#own ??= openNode({ env, id, dialIns: new DialIns(), ...(folder === undefined ? {} : { folder }) });
+    this.#own ??= openAgencyNode({ env, id, dialIns: new DialIns(), ...(folder === undefined ? {} : { folder }) });
     const own = this.#own;
-    const stop = (): void => void (signal.reason === CANCELLED && own.cancel(passage.key));
+    const stop = (): void => void (signal.reason === RUN_CANCELLED && own.cancel(passage.key));
     signal.addEventListener('abort', stop, { once: true });
     return own.run(request, passage).finally(() => signal.removeEventListener('abort', stop));
   };

@@ -14,7 +14,7 @@ import { httpDriver } from './drivers/http-driver.ts';
 import { scriptedDriver } from './drivers/scripted-driver.ts';
 import { openRunJournal } from './run-journal.ts';
 import { RunFailure } from './run-reply.ts';
-import { httpNode, type SendRun } from './send-run.ts';
+import { type SendRun, sendRunsOverHttp } from './send-run.ts';
 
 /** The agency folder of this user: `$XDG_CONFIG_HOME/hopgate/agency`. */
 export function agencyFolder(env: Env): string {
@@ -30,7 +30,7 @@ interface OpenNodeOptions {
 }
 
 /** Opens the node of this user, with its journal in the state folder. */
-export function openNode({ env, id, folder = agencyFolder(env), dialIns }: OpenNodeOptions): AgencyNode {
+export function openAgencyNode({ env, id, folder = agencyFolder(env), dialIns }: OpenNodeOptions): AgencyNode {
   const state = stateHome(env);
   mkdirSync(state, { recursive: true, mode: 0o700 });
   return new AgencyNode({
@@ -43,11 +43,13 @@ export function openNode({ env, id, folder = agencyFolder(env), dialIns }: OpenN
 }
 
 function nodeOf(agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' }, dialIns: DialIns): SendRun {
-  return agent.location === 'dial-in' ? dialIns.nodeOf(agent.node) : httpNode(agent.url, secretIn(agent.tokenFile));
+  return agent.location === 'dial-in'
+    ? dialIns.nodeOf(agent.node)
+    : sendRunsOverHttp(agent.url, readSecret(agent.tokenFile));
 }
 
 /** The token in a file; null if `file` is null. @throws RunFailure `agent-unreachable` if it cannot be read */
-export function secretIn(file: string | null): string | null {
+export function readSecret(file: string | null): string | null {
   if (file === null) return null;
   try {
     return readFileSync(file, 'utf8').trim();
@@ -67,7 +69,7 @@ async function driverOf(agent: LocalAgent & { readonly id: string }, env: Env): 
     case 'codex':
       return codexDriver({ program: program ?? 'codex', ...at });
     case 'http':
-      return httpDriver({ url: url!, token: secretIn(tokenFile), honours });
+      return httpDriver({ url: url!, token: readSecret(tokenFile), honours });
     case 'scripted': {
       const key = JSON.stringify([agent.id, replies]);
       return getOrInsert(scripted, key, () => scriptedDriver(replies));

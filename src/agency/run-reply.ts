@@ -3,7 +3,7 @@ import { plural } from '../base/text.ts';
 import { SpecError } from '../spec/check/issues.ts';
 
 /** The code of each failed run, with its HTTP status. */
-export const RUN_STATUS = {
+export const RUN_HTTP_STATUS = {
   'missing-inputs': 400,
   'unknown-inputs': 400,
   'invalid-request': 400,
@@ -26,7 +26,7 @@ export const RUN_STATUS = {
   'loop-refused': 508,
   'too-many-hops': 508,
 } as const;
-export type RunCode = keyof typeof RUN_STATUS;
+export type RunCode = keyof typeof RUN_HTTP_STATUS;
 
 export interface RunMeta {
   readonly 'agent-id': string;
@@ -57,7 +57,7 @@ export class RunFailure extends Error {
 }
 
 /** Runs `work`, and returns its response or its RunFailure as a reply. Throws any other error. */
-export async function replyOf(agent: string, work: () => Promise<Json>): Promise<RunReply> {
+export async function runReplyOf(agent: string, work: () => Promise<Json>): Promise<RunReply> {
   const startedAt = performance.now();
   const meta = () => ({ 'agent-id': agent, 'duration-ms': Math.round(performance.now() - startedAt) });
   try {

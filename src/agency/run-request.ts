@@ -7,7 +7,7 @@ import { RunFailure } from './run-reply.ts';
 const Id = z.string().min(1).max(200);
 
 /** The limit of one block of context, in characters. */
-export const MAX_CONTEXT = 1_000_000;
+export const MAX_CONTEXT_CHARS = 1_000_000;
 
 /** The session whose context a run gets. */
 export const ContextRequest = z.strictObject({
@@ -29,7 +29,7 @@ export const RunRequest = z.strictObject({
     .describe("The user's own request; after the template if both are given."),
   'context-from': ContextRequest.optional().describe('The node of the caller replaces it by "context".'),
   context: z
-    .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(MAX_CONTEXT))
+    .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(MAX_CONTEXT_CHARS))
     .optional()
     .describe('The text of context blocks; the prompt gets those that the peripheral names.'),
   tools: z
@@ -48,7 +48,7 @@ export type RunRequest = z.output<typeof RunRequest>;
  *
  * @throws RunFailure `missing-inputs` with all their names, `unknown-inputs`, `context-unavailable`
  */
-export function promptOf(spec: AgencyPeripheral, request: RunRequest): string {
+export function renderPrompt(spec: AgencyPeripheral, request: RunRequest): string {
   const { prompt, inputs, context = {} } = request;
   const absent = spec.context.filter((block) => context[block] === undefined);
   if (absent.length > 0)

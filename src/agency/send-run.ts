@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fieldsOf, isObject, parseJson } from '../base/json.ts';
-import { readBodyText } from './drivers/http-driver.ts';
-import { RUN_STATUS, RunFailure, type RunReply } from './run-reply.ts';
+import { readAgentBody } from './drivers/http-driver.ts';
+import { RUN_HTTP_STATUS, RunFailure, type RunReply } from './run-reply.ts';
 import type { RunRequest } from './run-request.ts';
 
 /** The parts of a run that nodes send with its payload. */
@@ -21,9 +21,9 @@ export const RUN_HEADERS = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms'
 export type SendRun = (request: RunRequest, passage: RunRoute, signal: AbortSignal) => Promise<RunReply>;
 
 /** The abort reason of a cancelled run, which also ends its agent. */
-export const CANCELLED = Symbol('cancelled');
+export const RUN_CANCELLED = Symbol('cancelled');
 
-export const cancelledRun = (): RunFailure =>
+export const cancelledFailure = (): RunFailure =>
   new RunFailure('cancelled', 'the run was cancelled', 'Start another run.');
 
 /** Maximum number of repetitions of a request to a node that does not answer. */
@@ -33,7 +33,7 @@ const MAX_FAILURES = 8;
  * Returns a function that sends a run to a node over HTTP. After a broken connection it repeats the request with the
  * same key, so that the other node continues the run instead of starting another.
  */
-export function httpNode(url: string, token: string | null): SendRun {
+export function sendRunsOverHttp(url: string, token: string | null): SendRun {
   return async (request, passage, signal) => {
     const startedAt = performance.now();
     for (let failures = 0; ; failures++) {
@@ -42,9 +42,9 @@ export function httpNode(url: string, token: string | null): SendRun {
         return await post(url, token, request, { ...passage, budgetMs }, signal);
       } catch (error) {
         if (error instanceof RunFailure) throw error;
-        if (signal.reason === CANCELLED) {
+        if (signal.reason === RUN_CANCELLED) {
           await cancelAt(url, token, passage.key);
-          throw cancelledRun();
+          throw cancelledFailure();
         }
         if (signal.aborted) throw unreachableFailure('the wait ended');
         if (failures >= MAX_FAILURES) throw unreachableFailure('its node does not answer');
@@ -73,7 +73,7 @@ async function cancelAt(url: string, token: string | null, key: string): Promise
     const answer = await call(url, 'agency/cancel', token, {}, { key }, AbortSignal.timeout(CANCEL_MS)).catch(
       () => null,
     );
-    const value = answer && fieldsOf(parseJson(await readBodyText(answer).catch(() => '')));
+    const value = answer && fieldsOf(parseJson(await readAgentBody(answer).catch(() => '')));
     if (value?.['cancelled'] === true) return;
   }
 }
@@ -112,8 +112,8 @@ async function post(
     ...(budgetMs === null ? {} : { [RUN_HEADERS.budget]: String(Math.max(0, Math.floor(budgetMs))) }),
   };
   const answer = await call(url, 'agency/run', token, headers, request, signal);
-  const value: unknown = JSON.parse(await readBodyText(answer));
-  const reply = parseReply(value);
+  const value: unknown = JSON.parse(await readAgentBody(answer));
+  const reply = parseRunReply(value);
   if (reply) return reply;
   if (answer.status >= 500) throw new Error(`HTTP status ${answer.status}`);
   throw unreachableFailure(
@@ -121,11 +121,11 @@ async function post(
   );
 }
 
-export function parseReply(value: unknown): RunReply | null {
+export function parseRunReply(value: unknown): RunReply | null {
   const { ok, response, error, meta } = fieldsOf(value);
   const { 'agent-id': agent, 'duration-ms': duration } = fieldsOf(meta);
   if (typeof agent !== 'string' || typeof duration !== 'number') return null;
   if (ok === true && response !== undefined) return value as RunReply;
-  const isError = isObject(error) && typeof error['code'] === 'string' && Object.hasOwn(RUN_STATUS, error['code']);
+  const isError = isObject(error) && typeof error['code'] === 'string' && Object.hasOwn(RUN_HTTP_STATUS, error['code']);
   return ok === false && isError ? (value as RunReply) : null;
 }

@@ -1,6 +1,6 @@
 import type { SpecSet } from '../spec/types.ts';
 import { HOP_GRAPH } from './hop-graph.ts';
-import { type DrawOptions, GRAPH_FORMATS, renderGraph } from './render-graph.ts';
+import { type DrawGraphOptions, GRAPH_FORMATS, renderGraph } from './render-graph.ts';
 import { renderStately } from './stately/render-stately.ts';
 import { renderSvg } from './svg/render-svg.ts';
 
@@ -13,7 +13,7 @@ export type DrawnFormat = (typeof DRAWN_FORMATS)[number];
  * Stately format has no such mark. Ends with a line break. The same spec set gives the same bytes.
  * @example await drawGraph(specs, 'svg', { current: 'test' })
  */
-export async function drawGraph(specs: SpecSet, format: DrawnFormat, options: DrawOptions = {}): Promise<string> {
+export async function drawGraph(specs: SpecSet, format: DrawnFormat, options: DrawGraphOptions = {}): Promise<string> {
   switch (format) {
     case 'svg':
       return renderSvg(specs, options);

@@ -1,7 +1,7 @@
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolders } from '../base/files.ts';
-import { GENERATED_BY, type GeneratedFiles } from './generate-files.ts';
+import { GENERATED_HEADER, type GeneratedFiles } from './generate-files.ts';
 
 /** Differences between a folder and the generated files; all lists are empty if it is up to date. */
 export interface GeneratedDifference {
@@ -53,7 +53,7 @@ async function leftoverFiles(
 ): Promise<readonly string[]> {
   const extra: string[] = [];
   for (const name of found.filter((each) => each.endsWith('.machine.ts') && !Object.hasOwn(files, each))) {
-    if (!(await readFile(join(outDir, name), 'utf8')).startsWith(GENERATED_BY)) continue;
+    if (!(await readFile(join(outDir, name), 'utf8')).startsWith(GENERATED_HEADER)) continue;
     const machine = name.slice(0, -'.machine.ts'.length);
     extra.push(...KINDS.map((kind) => machine + kind).filter((each) => found.includes(each)));
   }

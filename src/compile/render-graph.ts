@@ -9,7 +9,7 @@ export const GRAPH_FORMATS = ['mermaid', 'dot', 'json'] as const;
 export type GraphFormat = (typeof GRAPH_FORMATS)[number];
 
 /** The machine to draw (default: the hop graph), and its state to mark; null marks the state outside. */
-export interface DrawOptions {
+export interface DrawGraphOptions {
   readonly machine?: string;
   readonly current?: string | null;
 }
@@ -23,7 +23,7 @@ export interface DrawOptions {
 export function renderGraph(
   specs: SpecSet,
   format: GraphFormat,
-  { machine = HOP_GRAPH, current }: DrawOptions = {},
+  { machine = HOP_GRAPH, current }: DrawGraphOptions = {},
 ): string {
   const config =
     machine === HOP_GRAPH ? compileHopGraph(specs) : compileConfigs(specs).find(({ id }) => id === machine);

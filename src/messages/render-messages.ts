@@ -1,6 +1,6 @@
 import { visibleJson } from '../base/text.ts';
 import type { Message } from '../ports/message-store.ts';
-import { MAX_TEXT } from './speech-acts.ts';
+import { MAX_MESSAGE_CHARS } from './speech-acts.ts';
 
 /**
  * Messages as the next turn shows them, one per line: hopgate writes the envelope, and the text is a JSON string, so no
@@ -32,7 +32,7 @@ const word = (name: string): string => (/^[\w./@:-]+$/.test(name) ? name : quote
 /** A text as one line of JSON that contains neither a line break nor a bracket that could imitate a source. */
 export function quoteText(text: string): string {
   const well = text.toWellFormed();
-  const short = well.length > MAX_TEXT ? `${well.slice(0, MAX_TEXT - 1).toWellFormed()}…` : well;
+  const short = well.length > MAX_MESSAGE_CHARS ? `${well.slice(0, MAX_MESSAGE_CHARS - 1).toWellFormed()}…` : well;
   return visibleJson(JSON.stringify(short)).replace(TAG, (_, before: string) => `${before}\\u005b`);
 }
 

@@ -1,10 +1,10 @@
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft, MessageKind, MessageStore } from '../ports/message-store.ts';
 import { isRecipient, resolveAddress } from './resolve-address.ts';
-import { isSpeechAct, MAX_TEXT, SPEECH_ACTS } from './speech-acts.ts';
+import { isSpeechAct, MAX_MESSAGE_CHARS, SPEECH_ACTS } from './speech-acts.ts';
 
 /** A message before it is checked. hopgate itself sets `from` and `author`. */
-export interface PostedMessage {
+export interface UncheckedMessage {
   readonly kind: MessageKind;
   readonly id: string;
   /** `session:<id>` or `person:<name>`; of another machine with `@<node>`. */
@@ -17,7 +17,7 @@ export interface PostedMessage {
   readonly ref?: unknown;
 }
 
-export interface PostRefusal {
+export interface MessageProblem {
   readonly ok: false;
   readonly argument: 'to' | 'text' | 'act' | 'ref';
   readonly message: string;
@@ -31,22 +31,22 @@ export interface CheckedMessage {
 }
 
 /** Checks a message and resolves its recipient. Nothing is sent. */
-export async function checkPost(
+export async function checkMessage(
   store: EvidenceStore,
   messages: MessageStore,
-  post: PostedMessage,
-): Promise<CheckedMessage | PostRefusal> {
+  post: UncheckedMessage,
+): Promise<CheckedMessage | MessageProblem> {
   const { kind, id, from, to, text, ref } = post;
   const act = post.act ?? (kind === 'whistle' ? 'query' : 'assert');
   if (!isSpeechAct(act))
     return refuseArgument('act', `"${act}" is not an act`, `Use one of ${Object.keys(SPEECH_ACTS).join(', ')}.`);
   if (typeof text !== 'string' || text.trim() === '')
     return refuseArgument('text', 'the text is empty', 'Write the message.');
-  if (text.length > MAX_TEXT)
+  if (text.length > MAX_MESSAGE_CHARS)
     return refuseArgument(
       'text',
       `the text has ${text.length} characters`,
-      `Send at most ${MAX_TEXT}, or name a file.`,
+      `Send at most ${MAX_MESSAGE_CHARS}, or name a file.`,
     );
   const sessions = (await store.sessions()).map(({ sessionId, agent, closed }) => ({ id: sessionId, agent, closed }));
   const directory = { sessions, people: await messages.people(), nodes: await messages.nodes() };
@@ -83,7 +83,7 @@ export async function sendBell(messages: MessageStore, draft: MessageDraft): Pro
 /** The result of a whistle: the answer is null if it did not come in time, and then arrives as a message. */
 export type WhistleResult =
   | { readonly ok: true; readonly message: Message; readonly answer: Message | null; readonly waitedMs: number }
-  | PostRefusal;
+  | MessageProblem;
 
 /**
  * Blocks the sender, sends a checked whistle and waits for its answer. The deadline ends the wait; the recipient may
@@ -97,7 +97,7 @@ export async function sendWhistle(
   const began = Date.now();
   const until = began + seconds * 1000;
   const circle = await messages.wait({ id: draft.id, waiter: draft.from, target: draft.to, until });
-  if (circle) return refuseArgument('to', describeCircle(circle.join(' → ')), 'Ring a bell instead.');
+  if (circle) return refuseArgument('to', describeWaitCircle(circle.join(' → ')), 'Ring a bell instead.');
   try {
     const message = await messages.send(draft);
     const answer = await waitForAnswer(messages, message.id, until, signal);
@@ -109,9 +109,9 @@ export async function sendWhistle(
 }
 
 /** The reason for the refusal of a whistle that closes a circle of waits. */
-export const describeCircle = (circle: string): string => `the whistle would wait for itself: ${circle}`;
+export const describeWaitCircle = (circle: string): string => `the whistle would wait for itself: ${circle}`;
 
-const refuseArgument = (argument: PostRefusal['argument'], message: string, remedy: string): PostRefusal => ({
+const refuseArgument = (argument: MessageProblem['argument'], message: string, remedy: string): MessageProblem => ({
   ok: false,
   argument,
   message,

@@ -16,4 +16,4 @@ export const isSpeechAct = (word: unknown): word is SpeechAct =>
   typeof word === 'string' && Object.hasOwn(SPEECH_ACTS, word);
 
 /** Maximum number of characters in a message's text. */
-export const MAX_TEXT = 16_384;
+export const MAX_MESSAGE_CHARS = 16_384;

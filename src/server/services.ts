@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { AgencyNode } from '../agency/agency-node.ts';
 import { DialIns } from '../agency/dial-in.ts';
-import { agencyFolder, openNode } from '../agency/open-node.ts';
+import { agencyFolder, openAgencyNode } from '../agency/open-node.ts';
 import type { Env } from '../base/user-folders.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
 import { type A2aHandler, openA2a } from './a2a/a2a-handler.ts';
@@ -65,7 +65,7 @@ export function makeServices(
   const feed = new EntryFeed(allEvidence);
   const dialIns = new DialIns();
   const { env, agencyFolder: folder = agencyFolder(env) } = parts;
-  const agency = openNode({ env, dialIns, id: nodeId(env), folder });
+  const agency = openAgencyNode({ env, dialIns, id: nodeId(env), folder });
   let a2a: Promise<A2aHandler> | null = null;
   return {
     ...parts,

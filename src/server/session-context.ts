@@ -1,6 +1,6 @@
 import type { AddContext } from '../agency/agency-node.ts';
 import { RunFailure } from '../agency/run-reply.ts';
-import { type ContextRequest, MAX_CONTEXT, type RunRequest } from '../agency/run-request.ts';
+import { type ContextRequest, MAX_CONTEXT_CHARS, type RunRequest } from '../agency/run-request.ts';
 import { fieldsOf } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
@@ -127,10 +127,10 @@ async function filesOf(services: Services, { session: id, files }: ContextReques
       );
     text += `${text === '' ? '' : '\n\n'}${path}:\n${String(fieldsOf(read.result)['text'] ?? '')}`;
     // Every node refuses a larger context.
-    if (text.length > MAX_CONTEXT)
+    if (text.length > MAX_CONTEXT_CHARS)
       throw new RunFailure(
         'context-refused',
-        `${path}: the files up to this one have ${text.length} characters, and a run takes ${MAX_CONTEXT}`,
+        `${path}: the files up to this one have ${text.length} characters, and a run takes ${MAX_CONTEXT_CHARS}`,
         'Name fewer files.',
       );
   }

@@ -3,7 +3,7 @@ import { splitWords } from '../base/text.ts';
 import type { Json, ToolEffect } from '../spec/types.ts';
 import { clausesOf } from './clauses.ts';
 import type { TalkPattern } from './talk-patterns.ts';
-import { effectOfVerb, mayBeVerb, verbOf } from './verbs.ts';
+import { baseVerbOf, effectOfVerb, mayBeVerb } from './verbs.ts';
 
 /** The kind of a message: it coordinates, or it asks for an action. */
 export type TalkKind = 'coordination' | 'action';
@@ -24,10 +24,10 @@ const COORDINATION_TYPES: ReadonlySet<unknown> = new Set(splitWords('standup han
  * text asks for an action. Pure.
  *
  * @example
- * classify('Fix the tests.', TALK_PATTERNS) // { talk: 'action', asks: 'act', by: 'order' }
- * classify({ type: 'handoff' }, TALK_PATTERNS) // { talk: 'coordination', asks: 'coordinate', by: 'typed' }
+ * classifyMessage('Fix the tests.', TALK_PATTERNS) // { talk: 'action', asks: 'act', by: 'order' }
+ * classifyMessage({ type: 'handoff' }, TALK_PATTERNS) // { talk: 'coordination', asks: 'coordinate', by: 'typed' }
  */
-export function classify(payload: Json, patterns: readonly TalkPattern[]): ClassifiedMessage {
+export function classifyMessage(payload: Json, patterns: readonly TalkPattern[]): ClassifiedMessage {
   if (isObject(payload)) {
     const { coordination, type } = fieldsOf(payload);
     return verdict(coordination === true || COORDINATION_TYPES.has(type) ? 'coordinate' : 'act', 'typed');
@@ -101,7 +101,7 @@ function effectOfRequest(request: string): ToolEffect {
     return laterEffect(text, 'observe');
   const [first = '', ...rest] = text.split(/[\s,]+/).map((word) => word.replace(/[.!?]+$/, ''));
   const word = /ly$/.test(first) && effectOfVerb(first) === null ? (rest[0] ?? '') : first;
-  const effect = effectOfVerb(verbOf(word)) ?? 'act';
+  const effect = effectOfVerb(baseVerbOf(word)) ?? 'act';
   return effect === 'act' ? 'act' : laterEffect(text, effect);
 }
 

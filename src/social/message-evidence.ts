@@ -6,11 +6,11 @@ import type { MessageStore } from '../ports/message-store.ts';
 import { getPin } from '../session/pin.ts';
 import type { Mode, ModeGateSpec } from '../spec/types.ts';
 import {
+  messageSubject,
   type PipelineMessage,
   type SocialOutcome,
   type SocialReceipt,
   type SocialServices,
-  subjectOf,
 } from './pipeline-types.ts';
 
 /** The outcome of a message by its present receipts; null if the pipeline has not dispatched it. */
@@ -19,7 +19,7 @@ export async function socialOutcome(
   messages: MessageStore,
   id: string,
 ): Promise<SocialOutcome | null> {
-  const dispatched = await readDispatch(store, id);
+  const dispatched = await readDispatchRecord(store, id);
   if (!dispatched) return null;
   const message = await messages.find(id);
   if (!message) return { type: 'coordination-failed', valid: false, state: null };
@@ -34,11 +34,11 @@ export async function readMessageRecord(
   event: 'dispatch' | 'outcome',
   message: string,
 ): Promise<{ readonly [field: string]: unknown } | null> {
-  const { entries } = await store.query({ subject: subjectOf(message), tags: [event], ephemeral: true, limit: 1 });
+  const { entries } = await store.query({ subject: messageSubject(message), tags: [event], ephemeral: true, limit: 1 });
   return entries[0] ? fieldsOf(entries[0].entry.body) : null;
 }
 
-export const readDispatch = async (store: EvidenceStore, id: string): Promise<DispatchBody | null> =>
+export const readDispatchRecord = async (store: EvidenceStore, id: string): Promise<DispatchBody | null> =>
   (await readMessageRecord(store, 'dispatch', id)) as DispatchBody | null;
 
 export async function modeGateOf(store: EvidenceStore, session: string): Promise<ModeGateSpec | null> {
@@ -54,7 +54,7 @@ export async function recordedModeOf(store: EvidenceStore, sessionId: string, mo
 }
 
 /** Records a fact about a message, once for each id, as an ephemeral entry. */
-export async function recordOnce(
+export async function recordMessageFactOnce(
   { store, now }: SocialServices,
   message: PipelineMessage,
   id: string,
@@ -69,7 +69,7 @@ export async function recordOnce(
     at: new Date(now()).toISOString(),
     type: 'coordination',
     claim,
-    subject: subjectOf(message.incoming.id),
+    subject: messageSubject(message.incoming.id),
     author: message.from?.slice(message.from.indexOf(':') + 1) || message.connection.principal,
     sessionId,
     peripheral: null,

@@ -4,7 +4,7 @@ import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft, MessageStore, ReceiptState } from '../ports/message-store.ts';
 import type { Json, Mode, Principal, ToolEffect } from '../spec/types.ts';
 import type { ClassifiedMessage, TalkKind } from './classify.ts';
-import type { FailureCode, StageId } from './stages.ts';
+import type { SocialFailureCode, SocialStageId } from './stages.ts';
 
 /** The connection over which a message arrived. It alone identifies the sender; the message cannot. */
 export interface SenderConnection {
@@ -38,10 +38,10 @@ export interface SocialServices {
 }
 
 /** The outcome of a message: a task was submitted, or coordination has completed or failed. */
-export type OutcomeType = 'task-submission' | 'coordination-complete' | 'coordination-failed';
+export type SocialOutcomeType = 'task-submission' | 'coordination-complete' | 'coordination-failed';
 
 export interface SocialOutcome {
-  readonly type: OutcomeType;
+  readonly type: SocialOutcomeType;
   readonly valid: boolean;
   /** The last receipt of the message. */
   readonly state: ReceiptState | null;
@@ -67,8 +67,8 @@ export interface SocialReceipt {
 export interface SocialFailure {
   readonly ok: false;
   readonly message: string;
-  readonly stage: StageId;
-  readonly code: FailureCode;
+  readonly stage: SocialStageId;
+  readonly code: SocialFailureCode;
   readonly reason: string;
   readonly remedy: string;
   /** The recipient's address, as far as it is known. */
@@ -77,7 +77,7 @@ export interface SocialFailure {
 }
 
 /** The subject of everything that is recorded about a message. */
-export const subjectOf = (message: string): Subject => ({ type: 'evidence', id: message });
+export const messageSubject = (message: string): Subject => ({ type: 'evidence', id: message });
 
 /** A message in the pipeline; each stage adds a part. */
 export interface PipelineMessage {

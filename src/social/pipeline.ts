@@ -1,36 +1,36 @@
 import { hash, randomUUID } from 'node:crypto';
 import { asJson, isObject } from '../base/json.ts';
 import { refuseMessage } from '../gate/requirements/refuse-message.ts';
-import { checkPost, sendBell } from '../messages/send-message.ts';
+import { checkMessage, sendBell } from '../messages/send-message.ts';
 import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft } from '../ports/message-store.ts';
-import { classify } from './classify.ts';
+import { classifyMessage } from './classify.ts';
 import {
   modeGateOf,
-  readDispatch,
+  readDispatchRecord,
   readMessageRecord,
   recordedModeOf,
-  recordOnce,
+  recordMessageFactOnce,
   socialOutcome,
 } from './message-evidence.ts';
 import {
   type IncomingMessage,
+  messageSubject,
   type PipelineMessage,
   type SenderConnection,
   type SocialFailure,
   type SocialReceipt,
   type SocialServices,
-  subjectOf,
 } from './pipeline-types.ts';
-import { type FailureCode, STAGES, STORE_FAILED, type StageId } from './stages.ts';
+import { SOCIAL_STAGES, type SocialFailureCode, type SocialStageId, STORE_FAILED } from './stages.ts';
 import { TALK_PATTERNS } from './talk-patterns.ts';
 
 type Failure = Pick<StageFailure, 'code' | 'message' | 'remedy'>;
 
 class StageFailure extends Error {
-  readonly code: FailureCode;
+  readonly code: SocialFailureCode;
   readonly remedy: string;
-  constructor(code: FailureCode, message: string, remedy: string) {
+  constructor(code: SocialFailureCode, message: string, remedy: string) {
     super(message);
     this.code = code;
     this.remedy = remedy;
@@ -39,12 +39,12 @@ class StageFailure extends Error {
 
 type Run = (message: PipelineMessage, services: SocialServices) => Promise<void>;
 
-const RUN: { readonly [id in StageId]: Run } = { presence, authenticate, mode, dispatch, validate, persist };
+const RUN: { readonly [id in SocialStageId]: Run } = { presence, authenticate, mode, dispatch, validate, persist };
 
 /**
  * Sends a message through presence, authenticate, mode, dispatch, validate and persist. Every message ends with a
- * receipt or a failure, which is recorded under the subject {@link subjectOf}. Only the failure `store-failed` is not
- * recorded.
+ * receipt or a failure, which is recorded under the subject {@link messageSubject}. Only the failure `store-failed` is
+ * not recorded.
  *
  * @example
  * const ann = { transport: 'cli', principal: 'operator', name: 'ann' } as const;
@@ -75,8 +75,8 @@ async function runStages(
   incoming: IncomingMessage,
 ): Promise<SocialReceipt | SocialFailure> {
   const message: PipelineMessage = { connection, incoming };
-  const subject = subjectOf(incoming.id);
-  for (const { id: stage } of STAGES) {
+  const subject = messageSubject(incoming.id);
+  for (const { id: stage } of SOCIAL_STAGES) {
     const fail = ({ code, message: reason, remedy }: Failure): SocialFailure => ({
       ...{ ok: false, message: incoming.id, stage, code, reason, remedy, to: message.to ?? null, subject },
     });
@@ -84,7 +84,7 @@ async function runStages(
       await RUN[stage](message, services).catch(async (error: unknown) => {
         if (!(error instanceof StageFailure)) throw error;
         const body = asJson({ ...fail(error), event: 'failure' });
-        await recordOnce(services, message, `failure-${randomUUID()}`, 'conclusion', body);
+        await recordMessageFactOnce(services, message, `failure-${randomUUID()}`, 'conclusion', body);
         throw error;
       });
     } catch (error) {
@@ -169,7 +169,7 @@ async function mode(message: PipelineMessage): Promise<void> {
       'the payload is neither a text nor an object',
       'Send a text or an object.',
     );
-  message.classified = classify(payload, TALK_PATTERNS);
+  message.classified = classifyMessage(payload, TALK_PATTERNS);
 }
 
 /** S-dispatch: finds or opens the recipient, asks the gate, and puts the message into the inbox. */
@@ -178,7 +178,7 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
   const { store, messages } = services;
   const { talk, asks, by: classifiedBy } = message.classified!;
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
-  const first = await readDispatch(store, id);
+  const first = await readDispatchRecord(store, id);
   const sentBefore = await messages.find(id);
   if (sentBefore && (sentBefore.text !== text || sentBefore.from !== message.from))
     throw new StageFailure('id-reused', `another message has the id ${id}`, 'Use a new id for each message.');
@@ -197,7 +197,7 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
     message.opened = true;
   }
   const act = talk === 'action' ? 'request' : 'assert';
-  const checked = await checkPost(store, messages, {
+  const checked = await checkMessage(store, messages, {
     kind: 'bell',
     id,
     from: message.from!,
@@ -225,7 +225,7 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
     const refused = refuseMessage(null, null, { asks, by: message.connection.principal, isAway });
     if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
   }
-  await recordOnce(services, message, `dispatch-${id}`, 'goal', {
+  await recordMessageFactOnce(services, message, `dispatch-${id}`, 'goal', {
     event: 'dispatch',
     message: id,
     from: message.from!,
@@ -237,7 +237,7 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
     opened: message.opened === true,
   });
   // Another process may have dispatched a message with the same id meanwhile. Then its recipient counts.
-  const stored = await readDispatch(store, id);
+  const stored = await readDispatchRecord(store, id);
   if (stored?.to !== message.to)
     throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
   message.sent = await deliver(message, services, checked.draft);
@@ -288,7 +288,7 @@ async function validate(message: PipelineMessage, { store, messages }: SocialSer
 /** S-persist: records the outcome. */
 async function persist(message: PipelineMessage, services: SocialServices): Promise<void> {
   const { id } = message.incoming;
-  await recordOnce(
+  await recordMessageFactOnce(
     services,
     message,
     `outcome-${id}`,

@@ -7,7 +7,7 @@ export interface SocialStage {
 }
 
 /** The stages in their order. The pipeline runs this list, and its diagram is drawn from it. */
-export const STAGES = [
+export const SOCIAL_STAGES = [
   { id: 'presence', yields: 'a sender that is here', failures: ['invalid-connection', 'unknown-sender', 'not-ready'] },
   { id: 'authenticate', yields: 'an address and a principal', failures: ['not-authenticated'] },
   { id: 'mode', yields: 'coordination or action', failures: ['invalid-message'] },
@@ -31,17 +31,17 @@ export const STAGES = [
 /** The failure of every stage whose store cannot be read or written. */
 export const STORE_FAILED = 'store-failed';
 
-export type StageId = (typeof STAGES)[number]['id'];
-export type FailureCode = (typeof STAGES)[number]['failures'][number] | typeof STORE_FAILED;
+export type SocialStageId = (typeof SOCIAL_STAGES)[number]['id'];
+export type SocialFailureCode = (typeof SOCIAL_STAGES)[number]['failures'][number] | typeof STORE_FAILED;
 
 export function pipelineDiagram(): string {
-  const lines = STAGES.flatMap(({ id, yields, failures }, at) => [
-    `  ${id} --> ${STAGES[at + 1]?.id ?? 'receipt'} : ${yields}`,
+  const lines = SOCIAL_STAGES.flatMap(({ id, yields, failures }, at) => [
+    `  ${id} --> ${SOCIAL_STAGES[at + 1]?.id ?? 'receipt'} : ${yields}`,
     `  ${id} --> failure : ${[...failures, STORE_FAILED].join(', ')}`,
   ]);
   return [
     'stateDiagram-v2',
-    `  [*] --> ${STAGES[0].id} : message`,
+    `  [*] --> ${SOCIAL_STAGES[0].id} : message`,
     ...lines,
     '  receipt --> [*]',
     '  failure --> [*]',

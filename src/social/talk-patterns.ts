@@ -1,5 +1,5 @@
 import type { ToolEffect } from '../spec/types.ts';
-import { OWN_LIST } from './clauses.ts';
+import { OWN_WORK_HEADING } from './clauses.ts';
 
 /**
  * A rule about one clause of a message. `asks`: the effect that the clause asks for. Without `asks`, the group `rest`
@@ -253,7 +253,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
     when: /^(?:i'd|we'd|i would|we would) (?:\w+ly )?appreciate (?:a|an|some)(?! (?:\w+ )?(?:answer|reply|response|call|comment|estimate|hint|heads|opinion|explanation|word|feedback|advice|help|message|ping|update|vote))\b/,
     asks: 'act',
   },
-  { id: 'own-list', when: OWN_LIST, asks: 'coordinate' },
+  { id: 'own-list', when: OWN_WORK_HEADING, asks: 'coordinate' },
   {
     id: 'want-a-thing',
     when: /^(?:i|we) (?:really |just |also )*(?:want|would like|need)(?: (?:a|an|another|one|some|two|three|the)) (?:new )?(?:\w+ )?(?:script|test|fix|patch|migration|file|function|page|report|branch|feature|build|release|job|check|commit|endpoint|button|table|version|class|module|option|flag|rewrite|cleanup|dashboard|pr|pull request|hotfix|backup|index)\b/,

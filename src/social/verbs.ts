@@ -53,7 +53,7 @@ const NO_VERB = list(`
  * The base form of a verb: `fixing` becomes `fix`, `cleaning` `clean`, `renaming` `rename`; `stopped` is not in the
  * list.
  */
-export function verbOf(word: string): string {
+export function baseVerbOf(word: string): string {
   if (effectOfVerb(word) !== null || !word.endsWith('ing') || word.length < 6) return word;
   const stem = word.slice(0, -3);
   const forms = [stem, `${stem}e`, stem.replace(/(.)\1$/, '$1')];

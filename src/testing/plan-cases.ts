@@ -1,4 +1,4 @@
-import { type AuditedPin, type AuditState, beginState } from '../audit/rules/audit-state.ts';
+import { type AuditedPin, type AuditState, initialAuditState } from '../audit/rules/audit-state.ts';
 import type { Mode } from '../spec/types.ts';
 import { celRulesText } from './model/cel-rules-text.ts';
 import { hopModel, modeModel } from './model/session-model.ts';
@@ -23,7 +23,7 @@ const LARGE_EDGES = 150;
 const LARGE_STATES = 250;
 /** Plans the cases that test sessions of a spec set against it. Pure. */
 export function planCases(pinned: AuditedPin, agent: string): TestPlan {
-  const opening: AuditState = beginState(pinned, { agent, sessionId: 'planned' });
+  const opening: AuditState = initialAuditState(pinned, { agent, sessionId: 'planned' });
   const toWidest = routeToWidestMode(pinned, opening);
   const widest = toWidest.states.at(-1)!;
   const { specs } = pinned;

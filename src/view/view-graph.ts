@@ -1,5 +1,5 @@
-import { layOut } from '../compile/svg/graph-layout.ts';
-import { pictureOf } from '../compile/svg/picture.ts';
+import { layOutGraph } from '../compile/svg/graph-layout.ts';
+import { graphPictureOf } from '../compile/svg/picture.ts';
 import { readingOrder } from '../compile/svg/reading-order.ts';
 import { estimateWidth } from '../compile/svg/svg-text.ts';
 import type { SpecSet } from '../spec/types.ts';
@@ -13,7 +13,7 @@ const COLUMNS = 8;
 
 /** Lays out the hop graph for a page: small boxes without labels. The same spec set gives the same positions. */
 export async function viewGraph(specs: SpecSet): Promise<ViewGraph> {
-  const picture = pictureOf(specs);
+  const picture = graphPictureOf(specs);
   const order = readingOrder(picture);
   const place = (id: string) => order.indexOf(id);
   const nodes = picture.nodes.toSorted((a, b) => place(a.id) - place(b.id));
@@ -26,7 +26,7 @@ export async function viewGraph(specs: SpecSet): Promise<ViewGraph> {
   const small = nodes.length <= MAX_DRAWN.nodes && edges.length <= MAX_DRAWN.edges;
   const none = { width: 0, height: 0 };
   const layout = small
-    ? await layOut(
+    ? await layOutGraph(
         boxes,
         edges.map(({ from, to }) => ({ from, to, label: none })),
       )
@@ -44,7 +44,7 @@ export async function viewGraph(specs: SpecSet): Promise<ViewGraph> {
   };
 }
 
-type Layout = Awaited<ReturnType<typeof layOut>>;
+type Layout = Awaited<ReturnType<typeof layOutGraph>>;
 
 function inRows(boxes: readonly { readonly id: string; readonly width: number; readonly height: number }[]): Layout {
   const widest = Math.max(...boxes.map(({ width }) => width));

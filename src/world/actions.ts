@@ -1,4 +1,4 @@
-import { type Expression, readExpressions } from './pddl/pddl-expression.ts';
+import { type PddlExpression, readPddlExpressions } from './pddl/pddl-expression.ts';
 
 /**
  * A kind of command. `when`: its condition, as PDDL; the variables in `command` have the player's names. `effect`: the
@@ -8,8 +8,8 @@ import { type Expression, readExpressions } from './pddl/pddl-expression.ts';
 export interface HouseAction {
   readonly name: string;
   readonly command: string;
-  readonly when: readonly Expression[];
-  readonly effect: readonly Expression[];
+  readonly when: readonly PddlExpression[];
+  readonly effect: readonly PddlExpression[];
   readonly answer: string;
 }
 
@@ -99,13 +99,13 @@ const OLD: { readonly [name: string]: Partial<Pick<HouseAction, 'command' | 'ans
 export const HOUSE_ACTIONS: readonly HouseAction[] = ROWS.map(([name, command, when, effect, answer]) => ({
   name,
   command,
-  when: readExpressions(when),
-  effect: readExpressions(effect),
+  when: readPddlExpressions(when),
+  effect: readPddlExpressions(effect),
   answer,
 }));
 
 /** All commands, in the wording before ALFWorld 0.4. */
-export const OLD_ACTIONS: readonly HouseAction[] = HOUSE_ACTIONS.flatMap((action) => {
+export const OLD_HOUSE_ACTIONS: readonly HouseAction[] = HOUSE_ACTIONS.flatMap((action) => {
   const change = OLD[action.name];
   return change === null ? [] : [{ ...action, ...change }];
 });

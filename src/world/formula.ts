@@ -1,8 +1,8 @@
-import { type Expression, readTyped } from './pddl/pddl-expression.ts';
+import { type PddlExpression, readTypedList } from './pddl/pddl-expression.ts';
 import type { WorldFacts } from './world-facts.ts';
 
 /** The names that a formula's variables stand for. */
-export type Bindings = { readonly [variable: string]: string };
+export type VariableBindings = { readonly [variable: string]: string };
 
 /** The facts for a formula, and the names of each type. */
 export interface FactSet {
@@ -13,14 +13,14 @@ export interface FactSet {
 const CONNECTIVES = new Set(['and', 'or', 'not', 'imply', 'exists', 'forall', '=']);
 
 const isVariable = (name: string): boolean => name.startsWith('?');
-const isAtom = (formula: Expression): formula is readonly string[] =>
+const isAtom = (formula: PddlExpression): formula is readonly string[] =>
   typeof formula !== 'string' && formula.length > 0 && !CONNECTIVES.has(formula[0] as string);
 
 /**
  * True if a PDDL formula holds: `and or not imply exists forall =` and atoms of at most two arguments. A type without
  * names is empty, so `exists` over it never holds.
  */
-export function formulaHolds(formula: Expression, at: FactSet, bindings: Bindings = {}): boolean {
+export function formulaHolds(formula: PddlExpression, at: FactSet, bindings: VariableBindings = {}): boolean {
   if (typeof formula === 'string') return false;
   if (formula.length === 0) return true;
   const [head, ...rest] = formula;
@@ -36,7 +36,7 @@ export function formulaHolds(formula: Expression, at: FactSet, bindings: Binding
     case '=':
       return boundName(rest[0] as string, bindings) === boundName(rest[1] as string, bindings);
     case 'exists': {
-      const typed = readTyped(rest[0] as readonly Expression[]);
+      const typed = readTypedList(rest[0] as readonly PddlExpression[]);
       const inner = new Set(typed.map(([name]) => name));
       const outer = Object.fromEntries(Object.entries(bindings).filter(([name]) => !inner.has(name)));
       return !formulaSolutions([rest[1]!], at, outer, typed).next().done;
@@ -51,18 +51,19 @@ export function formulaHolds(formula: Expression, at: FactSet, bindings: Binding
   }
 }
 
-const boundName = (name: string, bindings: Bindings): string => (isVariable(name) ? (bindings[name] ?? name) : name);
+const boundName = (name: string, bindings: VariableBindings): string =>
+  isVariable(name) ? (bindings[name] ?? name) : name;
 
 /**
  * The bindings under which all formulas hold. The atoms bind their variables one after the other, by lookups in the
  * facts. A variable of `typed` that no atom binds takes every name of its type.
  */
 export function* formulaSolutions(
-  formulas: readonly Expression[],
+  formulas: readonly PddlExpression[],
   at: FactSet,
-  bindings: Bindings = {},
+  bindings: VariableBindings = {},
   typed: readonly (readonly [string, string])[] = [],
-): Generator<Bindings> {
+): Generator<VariableBindings> {
   const flat = formulas.flatMap((formula) =>
     typeof formula !== 'string' && formula[0] === 'and' ? formula.slice(1) : [formula],
   );
@@ -82,11 +83,11 @@ export function* formulaSolutions(
 
 function* solveAtoms(
   atoms: readonly (readonly string[])[],
-  others: readonly Expression[],
+  others: readonly PddlExpression[],
   at: FactSet,
-  bindings: Bindings,
+  bindings: VariableBindings,
   typed: readonly (readonly [string, string])[],
-): Generator<Bindings> {
+): Generator<VariableBindings> {
   const [atom, ...rest] = atoms;
   if (!atom) {
     const free = typed.find(([name]) => !(name in bindings));

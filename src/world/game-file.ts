@@ -5,8 +5,8 @@ import { type House, TASK_TYPES } from './house.ts';
 import { oraclePlan } from './oracle.ts';
 import { writeDomain, writeGrammar } from './pddl/pddl-domain.ts';
 import { PddlError } from './pddl/pddl-expression.ts';
-import { houseFromPddl, type ProblemOptions, pddlOfHouse } from './pddl/pddl-problem.ts';
-import { OBJECTS, RECEPTACLES } from './vocabulary.ts';
+import { houseFromPddl, type PddlProblemOptions, pddlOfHouse } from './pddl/pddl-problem.ts';
+import { OBJECT_CLASSES, RECEPTACLE_CLASSES } from './vocabulary.ts';
 
 const Game = z.looseObject({ pddl_problem: z.string(), grammar: z.string().default('') });
 const Trajectory = z.looseObject({
@@ -44,7 +44,7 @@ export function readGame(id: string, game: string, trajectory: string | null = n
   });
 }
 
-function parseProblem(file: string, part: string, text: string, options: ProblemOptions): House {
+function parseProblem(file: string, part: string, text: string, options: PddlProblemOptions): House {
   try {
     return houseFromPddl(text, options);
   } catch (error) {
@@ -94,7 +94,7 @@ export async function loadHouse(path: string): Promise<House> {
 export function gameFiles(house: House): { readonly [name: string]: string } {
   const { type, description, goal, ...classes } = house.task;
   const spelled = (name: string) =>
-    [...OBJECTS, ...RECEPTACLES].find((known) => known.toLowerCase() === name.toLowerCase()) ?? name;
+    [...OBJECT_CLASSES, ...RECEPTACLE_CLASSES].find((known) => known.toLowerCase() === name.toLowerCase()) ?? name;
   const problem = pddlOfHouse(house);
   const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
   return {

@@ -1,6 +1,6 @@
 import {
-  AGENT,
-  FLUENTS,
+  AGENT_NAME,
+  FLUENT_PREDICATES,
   type House,
   playerNames,
   TASK_TYPES,
@@ -10,11 +10,11 @@ import {
 } from './house.ts';
 import { Household } from './household.ts';
 import { oraclePlan } from './oracle.ts';
-import { Random } from './random.ts';
+import { SeededRandom } from './random.ts';
 import { ROOMS, type Room } from './rooms.ts';
 import { searchPlan } from './search-plan.ts';
-import { CHANGES, DESCRIPTIONS, fillLine, formulaOf, GOAL_LINES } from './tasks.ts';
-import { ABLE, CONTAINS, OPENABLE } from './vocabulary.ts';
+import { fillTaskLine, GOAL_LINES, goalFormulaOf, TASK_CHANGES, TASK_DESCRIPTIONS } from './tasks.ts';
+import { CLASSES_BY_ABILITY, OPENABLE_CLASSES, RECEPTACLE_CONTENTS } from './vocabulary.ts';
 import type { WorldFact } from './world-facts.ts';
 
 /** A house whose plan is longer is not used. */
@@ -45,7 +45,7 @@ interface Thing {
 export function generateHouse(options: HouseOptions): House {
   if (!Number.isSafeInteger(options.seed)) throw new RangeError('the seed must be a whole number');
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const house = drawHouse(options, new Random(options.seed * 7919 + attempt * 104_729));
+    const house = drawHouse(options, new SeededRandom(options.seed * 7919 + attempt * 104_729));
     if (house && canBeWon(house)) return house;
   }
   throw new RangeError(`no house has such a task: ${JSON.stringify(options.about ?? options.task ?? 'any')}`);
@@ -58,7 +58,7 @@ function canBeWon(house: House): boolean {
   return plan !== null && plan.length < MAX_PLAN && searchPlan(house) !== null;
 }
 
-function drawHouse(options: HouseOptions, random: Random): House | null {
+function drawHouse(options: HouseOptions, random: SeededRandom): House | null {
   const type = options.asks ? 'pick_and_place_simple' : (options.task ?? random.pick(TASK_TYPES));
   const room = random.pick(ROOMS.filter(({ tasks }) => tasks.includes(type)));
   const counts = new Map<string, number>();
@@ -77,18 +77,18 @@ function drawHouse(options: HouseOptions, random: Random): House | null {
   for (const [index, { kind, id }] of receptacles.entries()) {
     facts.push(['receptacletype', id, `${kind.toLowerCase()}type`], ['receptacleatlocation', id, locations[index]!]);
     const needed = kind === 'Fridge' || kind === 'Microwave';
-    if (OPENABLE.has(kind) && (needed || random.chance(0.85))) facts.push(['openable', id]);
+    if (OPENABLE_CLASSES.has(kind) && (needed || random.chance(0.85))) facts.push(['openable', id]);
   }
   for (const { kind, id } of objects) {
     facts.push(['objecttype', id, `${kind.toLowerCase()}type`]);
-    for (const [ability, kinds] of Object.entries(ABLE)) if (kinds.has(kind)) facts.push([ability, id]);
+    for (const [ability, kinds] of Object.entries(CLASSES_BY_ABILITY)) if (kinds.has(kind)) facts.push([ability, id]);
     if (!FIXED.has(kind)) facts.push(['pickupable', id]);
   }
   const kindsHere = new Set(objects.map(({ kind }) => kind));
   for (const kind of counts.keys())
-    for (const inside of CONTAINS[kind] ?? [])
+    for (const inside of RECEPTACLE_CONTENTS[kind] ?? [])
       if (kindsHere.has(inside)) facts.push(['cancontain', `${kind.toLowerCase()}type`, `${inside.toLowerCase()}type`]);
-  facts.push(['atlocation', AGENT, start]);
+  facts.push(['atlocation', AGENT_NAME, start]);
   for (const { kind, id } of objects) {
     const places = [...receptacles.entries()].filter(([, place]) => mayStartIn(kind, place.kind, task));
     if (places.length === 0) return null;
@@ -100,16 +100,16 @@ function drawHouse(options: HouseOptions, random: Random): House | null {
     wording: options.wording ?? 'current',
     task,
     named: {
-      agent: [AGENT],
+      agent: [AGENT_NAME],
       object: objects.map(({ id }) => id),
       receptacle: receptacles.map(({ id }) => id),
       location: [...new Set([...locations, start])],
       otype: typesOf(['Knife', 'ButterKnife', ...objects.map(({ kind }) => kind)]),
       rtype: typesOf(['SinkBasin', 'Microwave', 'Fridge', ...counts.keys()]),
     },
-    statics: facts.filter(([predicate]) => !FLUENTS.has(predicate)),
-    fluents: facts.filter(([predicate]) => FLUENTS.has(predicate)),
-    formula: formulaOf(task),
+    statics: facts.filter(([predicate]) => !FLUENT_PREDICATES.has(predicate)),
+    fluents: facts.filter(([predicate]) => FLUENT_PREDICATES.has(predicate)),
+    formula: goalFormulaOf(task),
   };
   return options.asks ? withSecret(house, objects, receptacles, random) : house;
 }
@@ -130,7 +130,7 @@ function idOf({ seed, task, wording, asks, about = {} }: HouseOptions): string {
 }
 
 /** The options of a generated house, by its id; null for the id of another game. */
-export function optionsOf(id: string): HouseOptions | null {
+export function houseOptionsOf(id: string): HouseOptions | null {
   const parts = id.split(',').map((part) => part.split(':', 2) as [string, string?]);
   const partOf = (key: string) => parts.find(([name]) => name === key)?.[1];
   const seed = Number(partOf('seed') ?? Number.NaN);
@@ -153,8 +153,8 @@ const LAMP_PLACES: ReadonlySet<string> = new Set(['Desk', 'SideTable', 'Dresser'
 /** True if a thing may start in a kind of receptacle: it fits, and it does not complete the task there. */
 function mayStartIn(kind: string, place: string, task: Task): boolean {
   if (LAMPS.includes(kind)) return LAMP_PLACES.has(place);
-  if (kind === 'HousePlant') return (CONTAINS[place] ?? []).includes('Vase');
-  if (!(CONTAINS[place] ?? []).includes(kind)) return false;
+  if (kind === 'HousePlant') return (RECEPTACLE_CONTENTS[place] ?? []).includes('Vase');
+  if (!(RECEPTACLE_CONTENTS[place] ?? []).includes(kind)) return false;
   return kind !== task.object || (place !== task.receptacle && !(task.type.includes('cool') && place === 'Fridge'));
 }
 
@@ -163,14 +163,14 @@ function drawTask(
   room: Room,
   counts: ReadonlyMap<string, number>,
   { about = {}, asks }: HouseOptions,
-  random: Random,
+  random: SeededRandom,
 ): Task | null {
-  const change = CHANGES[type];
+  const change = TASK_CHANGES[type];
   const places = [...counts].filter(([kind, count]) => count > 0 && kind !== change?.tool).map(([kind]) => kind);
-  const fits = (kind: string, place: string) => (CONTAINS[place] ?? []).includes(kind);
+  const fits = (kind: string, place: string) => (RECEPTACLE_CONTENTS[place] ?? []).includes(kind);
   const look = type === 'look_at_obj_in_light';
   const pairs = room.things
-    .filter((kind) => !change || ABLE[change.able]!.has(kind))
+    .filter((kind) => !change || CLASSES_BY_ABILITY[change.able]!.has(kind))
     .flatMap((object) =>
       look
         ? LAMPS.map((lamp) => ({ object, receptacle: '', lamp }))
@@ -187,12 +187,12 @@ function drawTask(
   const pair = { type, ...random.pick(pairs) };
   return {
     ...pair,
-    goal: fillLine(random.pick(GOAL_LINES[type]), pair),
-    description: fillLine(DESCRIPTIONS[type], pair),
+    goal: fillTaskLine(random.pick(GOAL_LINES[type]), pair),
+    description: fillTaskLine(TASK_DESCRIPTIONS[type], pair),
   };
 }
 
-function drawThings(task: Task, room: Room, { asks }: HouseOptions, random: Random): readonly Thing[] {
+function drawThings(task: Task, room: Room, { asks }: HouseOptions, random: SeededRandom): readonly Thing[] {
   const least = asks ? 5 : task.type === 'pick_two_obj_and_place' ? 2 : 1;
   const others = random.shuffled(room.things.filter((kind) => kind !== task.object)).slice(0, random.whole(6, 14));
   const hasLamp = task.lamp !== '' || random.chance(0.3);
@@ -205,7 +205,12 @@ function drawThings(task: Task, room: Room, { asks }: HouseOptions, random: Rand
 }
 
 /** Chooses one object and one destination that the goal line does not name. */
-function withSecret(house: House, objects: readonly Thing[], receptacles: readonly Thing[], random: Random): House {
+function withSecret(
+  house: House,
+  objects: readonly Thing[],
+  receptacles: readonly Thing[],
+  random: SeededRandom,
+): House {
   const { task } = house;
   const object = random.pick(objects.filter(({ kind }) => kind === task.object)).id;
   const receptacle = random.pick(receptacles.filter(({ kind }) => kind === task.receptacle)).id;
@@ -224,7 +229,7 @@ function withSecret(house: House, objects: readonly Thing[], receptacles: readon
 }
 
 /** Ids in ALFRED's form: the class and a point in space. */
-function things(kind: string, count: number, random: Random): readonly Thing[] {
+function things(kind: string, count: number, random: SeededRandom): readonly Thing[] {
   return Array.from({ length: count }, () => {
     const point = [coordinate(random), coordinate(random), coordinate(random)].join('|');
     const basin = /^(Sink|Bathtub)Basin$/.exec(kind);
@@ -232,12 +237,12 @@ function things(kind: string, count: number, random: Random): readonly Thing[] {
   });
 }
 
-function coordinate(random: Random): string {
+function coordinate(random: SeededRandom): string {
   const value = random.whole(-499, 499) / 100;
   return `${value < 0 ? '-' : '+'}${Math.abs(value).toFixed(2).padStart(5, '0')}`;
 }
 
-const locationId = (random: Random): string =>
+const locationId = (random: SeededRandom): string =>
   pddlName(
     `loc|${random.whole(-20, 20)}|${random.whole(-20, 20)}|${random.whole(0, 3)}|${random.pick([0, 30, 45, 60])}`,
   );

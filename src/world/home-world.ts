@@ -2,7 +2,7 @@ import { findTask } from './find-task.ts';
 import { generateHouse } from './generate-house.ts';
 import { TASK_TYPES } from './house.ts';
 import { type HouseChoice, HouseholdEnvironment } from './household-environment.ts';
-import { CONTAINS, OBJECTS, RECEPTACLES } from './vocabulary.ts';
+import { OBJECT_CLASSES, RECEPTACLE_CLASSES, RECEPTACLE_CONTENTS } from './vocabulary.ts';
 
 /** The household in this process, for peripherals whose config names no server. */
 export const homeWorld = {
@@ -22,9 +22,9 @@ export const homeWorld = {
   /** The name of the house for a request in words; null if no house has such a task. */
   gameFor(words: string, seed: number): string | null {
     const found = findTask(words, {
-      objects: OBJECTS.filter((kind) => !RECEPTACLES.includes(kind)),
+      objects: OBJECT_CLASSES.filter((kind) => !RECEPTACLE_CLASSES.includes(kind)),
       // Things are in the basin of a sink or a bathtub, not in the sink or bathtub itself.
-      receptacles: RECEPTACLES.filter((kind) => CONTAINS[kind]),
+      receptacles: RECEPTACLE_CLASSES.filter((kind) => RECEPTACLE_CONTENTS[kind]),
     });
     if (!found) return null;
     const task = TASK_TYPES.find((type) => type === found.type);

@@ -51,14 +51,14 @@ export interface House {
 }
 
 /** The predicates that commands change. */
-export const FLUENTS: ReadonlySet<string> = new Set(
+export const FLUENT_PREDICATES: ReadonlySet<string> = new Set(
   splitWords(
     'atlocation objectatlocation opened inreceptacle holds holdsany isclean ishot iscool ison istoggled issliced',
   ),
 );
 
 /** The name of the agent in the facts. */
-export const AGENT = 'agent1';
+export const AGENT_NAME = 'agent1';
 
 /**
  * The names that a player sees, by the ids of a house: the class and a number. Ids in ascending order get descending

@@ -1,5 +1,5 @@
 import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../ports/world-environment.ts';
-import { generateHouse, type HouseOptions, optionsOf } from './generate-house.ts';
+import { generateHouse, type HouseOptions, houseOptionsOf } from './generate-house.ts';
 import type { House } from './house.ts';
 import { Household } from './household.ts';
 
@@ -56,7 +56,7 @@ export class HouseholdEnvironment implements WorldEnvironment {
     if (game !== undefined) {
       const house = houses.find(({ id }) => id === game);
       if (house) return house;
-      const options = optionsOf(game);
+      const options = houseOptionsOf(game);
       if (!options) throw new WorldError('no-such-game', `no game is named ${JSON.stringify(game)}`);
       return generateSolvable(options);
     }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, NOTHING_HAPPENS, OLD_ACTIONS } from './actions.ts';
-import { type Bindings, type FactSet, formulaHolds, formulaSolutions } from './formula.ts';
-import { AGENT, type House, playerNames } from './house.ts';
-import { type Expression, readExpressions } from './pddl/pddl-expression.ts';
+import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, NOTHING_HAPPENS, OLD_HOUSE_ACTIONS } from './actions.ts';
+import { type FactSet, formulaHolds, formulaSolutions, type VariableBindings } from './formula.ts';
+import { AGENT_NAME, type House, playerNames } from './house.ts';
+import { type PddlExpression, readPddlExpressions } from './pddl/pddl-expression.ts';
 import { type WorldFact, WorldFacts } from './world-facts.ts';
 
 /** Maximum number of commands in one game; the game then ends without a win. */
-export const MAX_STEPS = 100;
+export const MAX_GAME_STEPS = 100;
 
 export interface Turn {
   readonly observation: string;
@@ -30,7 +30,7 @@ export interface HouseholdSnapshot {
 
 interface ReadyCommand {
   readonly action: HouseAction;
-  readonly bindings: Bindings;
+  readonly bindings: VariableBindings;
 }
 
 /**
@@ -47,7 +47,7 @@ export class Household {
   readonly #names: ReadonlyMap<string, string>;
   readonly #statics: WorldFacts;
   readonly #named: ReadonlyMap<string, readonly string[]>;
-  readonly #goal: Expression;
+  readonly #goal: PddlExpression;
   readonly #actions: readonly HouseAction[];
   #fluents!: WorldFacts;
   #readyCommands!: ReadonlyMap<string, ReadyCommand>;
@@ -55,13 +55,13 @@ export class Household {
 
   constructor(house: House, options: { readonly mostSteps?: number } = {}) {
     this.house = house;
-    this.#mostSteps = options.mostSteps ?? MAX_STEPS;
+    this.#mostSteps = options.mostSteps ?? MAX_GAME_STEPS;
     const things = [...house.statics, ...house.fluents].flatMap(([, ...names]) => names as string[]);
     this.#names = playerNames(things);
     this.#statics = new WorldFacts(house.statics);
     this.#named = new Map(Object.entries(house.named));
-    this.#goal = readExpressions(house.formula)[0] ?? ['or'];
-    this.#actions = house.wording === 'old' ? OLD_ACTIONS : HOUSE_ACTIONS;
+    this.#goal = readPddlExpressions(house.formula)[0] ?? ['or'];
+    this.#actions = house.wording === 'old' ? OLD_HOUSE_ACTIONS : HOUSE_ACTIONS;
     this.reset();
   }
 
@@ -92,7 +92,7 @@ export class Household {
 
   /** The name of the object in the agent's hands; null if they are empty. */
   carried(): string | null {
-    const [carried] = this.#fluents.after('holds', AGENT);
+    const [carried] = this.#fluents.after('holds', AGENT_NAME);
     return carried === undefined ? null : this.#name(carried);
   }
 
@@ -140,15 +140,15 @@ export class Household {
     const at = this.#situation();
     const ready = new Map<string, ReadyCommand>();
     for (const action of this.#actions)
-      for (const bindings of formulaSolutions(action.when, at, { '?a': AGENT })) {
+      for (const bindings of formulaSolutions(action.when, at, { '?a': AGENT_NAME })) {
         const command = this.#fill(action.command, bindings);
         if (!ready.has(command)) ready.set(command, { action, bindings });
       }
     return ready;
   }
 
-  #apply(effect: Expression, bindings: Bindings): void {
-    const [head, ...rest] = effect as readonly Expression[];
+  #apply(effect: PddlExpression, bindings: VariableBindings): void {
+    const [head, ...rest] = effect as readonly PddlExpression[];
     const isChange = head === 'not' || head === 'toggle';
     const [predicate, ...names] = (isChange ? rest[0] : effect) as readonly string[];
     const [first, second] = names.map((name) => bindings[name] ?? name);
@@ -166,7 +166,7 @@ export class Household {
     return [...ids].sort().map((id) => this.#name(id));
   }
 
-  #fill(text: string, bindings: Bindings): string {
+  #fill(text: string, bindings: VariableBindings): string {
     return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => this.#name(bindings[`?${name}`] ?? name));
   }
 
@@ -175,7 +175,7 @@ export class Household {
       case '{look}':
         return this.#look();
       case '{inventory}': {
-        const held = this.#listed(this.#fluents.after('holds', AGENT));
+        const held = this.#listed(this.#fluents.after('holds', AGENT_NAME));
         return held.length ? `You are carrying: ${listNames(held, 'a ')}.` : 'You are not carrying anything.';
       }
       case '{help}':
@@ -189,7 +189,7 @@ export class Household {
   }
 
   #look(): string {
-    const [here = ''] = this.#fluents.after('atlocation', AGENT);
+    const [here = ''] = this.#fluents.after('atlocation', AGENT_NAME);
     const near = this.#listed(this.#statics.before('receptacleatlocation', here));
     if (near.length) return `You are facing the ${listNames(near)}. Next to it, you see nothing.`;
     const all = this.#listed([...this.#statics.pairs('receptacleatlocation')].map(([receptacle]) => receptacle));

@@ -1,7 +1,7 @@
 import type { House } from './house.ts';
 import { playerNames } from './house.ts';
 import { Household } from './household.ts';
-import { CHANGES } from './tasks.ts';
+import { TASK_CHANGES } from './tasks.ts';
 import { WorldFacts } from './world-facts.ts';
 
 /** The ids of the things that a goal may need, by their part in the task. */
@@ -13,12 +13,12 @@ export interface RelevantObjects {
 }
 
 /** Finds the things that the goal of a house may need: single things if it names them, otherwise all of its classes. */
-export function relevantIn(house: House): RelevantObjects {
+export function relevantObjectsIn(house: House): RelevantObjects {
   const facts = new WorldFacts(house.statics);
   const { type, object, receptacle, lamp } = house.task;
   const ofType = (predicate: string, name: string) => [...facts.before(predicate, `${name.toLowerCase()}type`)].sort();
   const single = /\(inreceptacle ([^?\s]+) ([^?\s)]+)\)/.exec(house.formula.toLowerCase());
-  const change = CHANGES[type];
+  const change = TASK_CHANGES[type];
   return {
     objects: single ? [single[1]!] : ofType('objecttype', object),
     destinations: single ? [single[2]!] : ofType('receptacletype', receptacle),
@@ -29,7 +29,7 @@ export function relevantIn(house: House): RelevantObjects {
 
 /** Plays a house with full knowledge. Returns the winning commands; null if this simple plan does not win. */
 export function oraclePlan(house: House): readonly string[] | null {
-  const { objects, destinations, tools, lamps } = relevantIn(house);
+  const { objects, destinations, tools, lamps } = relevantObjectsIn(house);
   const { type } = house.task;
   const count = type === 'pick_two_obj_and_place' ? 2 : 1;
   const places = new WorldFacts(house.fluents);
@@ -39,7 +39,7 @@ export function oraclePlan(house: House): readonly string[] | null {
     const elsewhere = sources.filter((id) => placeOf(id) !== destination);
     const there = sources.filter((id) => placeOf(id) === destination);
     // A thing that must be changed or lit may be taken from the destination; of a pair, one may already be there.
-    const chosen = (CHANGES[type] || lamps.length > 0 ? [...elsewhere, ...there] : elsewhere).slice(0, count);
+    const chosen = (TASK_CHANGES[type] || lamps.length > 0 ? [...elsewhere, ...there] : elsewhere).slice(0, count);
     if (chosen.length + (count === 2 ? there.length : 0) < count) continue;
     const plan = playPlan(house, chosen, placeOf, destination, tools[0], lamps[0]);
     if (plan) return plan;
@@ -74,7 +74,7 @@ function playPlan(
     const source = placeOf(object)!;
     visit(source);
     if (!send(`take ${name(object)} from ${name(source)}`)) return null;
-    const verb = CHANGES[house.task.type]?.verb;
+    const verb = TASK_CHANGES[house.task.type]?.verb;
     if (tool && verb) {
       send(`go to ${name(tool)}`);
       if (!send(`${verb} ${name(object)} with ${name(tool)}`)) return null;

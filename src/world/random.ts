@@ -1,5 +1,5 @@
 /** A small random generator: the same seed draws the same numbers on every machine (mulberry32). */
-export class Random {
+export class SeededRandom {
   #state: number;
 
   constructor(seed: number) {

@@ -1,6 +1,6 @@
 import { type House, playerNames } from './house.ts';
 import { Household, type HouseholdSnapshot } from './household.ts';
-import { relevantIn } from './oracle.ts';
+import { relevantObjectsIn } from './oracle.ts';
 import { WorldFacts } from './world-facts.ts';
 
 /** Limits of a search. `nodes`: the number of visited states; `objects`: the number of objects of the task to try. */
@@ -17,7 +17,7 @@ export function searchPlan(
   house: House,
   { nodes = 20_000, objects: most = 2 }: SearchLimits = {},
 ): readonly string[] | null {
-  const { objects, destinations, tools, lamps } = relevantIn(house);
+  const { objects, destinations, tools, lamps } = relevantObjectsIn(house);
   const places = new WorldFacts(house.fluents);
   const used = objects.filter((id) => places.after('inreceptacle', id).size > 0).slice(0, most);
   const contentsOf = (ids: readonly string[]) => ids.flatMap((id) => [...places.after('inreceptacle', id)]);

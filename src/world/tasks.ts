@@ -20,7 +20,7 @@ export const GOAL_LINES: { readonly [type in TaskType]: readonly string[] } = {
 };
 
 /** A description in a person's words of each task type. */
-export const DESCRIPTIONS: { readonly [type in TaskType]: string } = {
+export const TASK_DESCRIPTIONS: { readonly [type in TaskType]: string } = {
   pick_and_place_simple: 'Find the {object} and leave it at the {receptacle}.',
   look_at_obj_in_light: 'Hold the {object} in the light of the {lamp}.',
   pick_clean_then_place_in_recep: 'Rinse the {object}, then leave it at the {receptacle}.',
@@ -30,7 +30,7 @@ export const DESCRIPTIONS: { readonly [type in TaskType]: string } = {
 };
 
 /** By task type: the state that the object must get, the fact that makes it possible, its tool and its verb. */
-export const CHANGES: {
+export const TASK_CHANGES: {
   readonly [type in TaskType]?: {
     readonly able: string;
     readonly is: string;
@@ -46,13 +46,13 @@ export const CHANGES: {
 type Classes = Pick<Task, 'type' | 'object' | 'receptacle' | 'lamp'>;
 
 /** Fills `{object}`, `{receptacle}` and `{lamp}` of a template. */
-export const fillLine = (line: string, task: Classes): string =>
+export const fillTaskLine = (line: string, task: Classes): string =>
   line.replaceAll(/\{(object|receptacle|lamp)\}/g, (_, key: 'object' | 'receptacle' | 'lamp') =>
     task[key].toLowerCase(),
   );
 
 /** The goal of a task as a PDDL formula. */
-export function formulaOf({ type, object, receptacle, lamp }: Classes): string {
+export function goalFormulaOf({ type, object, receptacle, lamp }: Classes): string {
   if (type === 'look_at_obj_in_light')
     return `(and (exists (?ot - object ?r - receptacle ?a - agent ?l - location) (and (objectType ?ot ${lamp}Type) (toggleable ?ot) (isToggled ?ot) (receptacleAtLocation ?r ?l) (atLocation ?a ?l) (inReceptacle ?ot ?r))) (exists (?o - object ?a - agent) (and (objectType ?o ${object}Type) (holds ?a ?o))))`;
   if (type === 'pick_two_obj_and_place') {
@@ -60,7 +60,7 @@ export function formulaOf({ type, object, receptacle, lamp }: Classes): string {
       `(objectType ${o} ${object}Type) (receptacleType ?r ${receptacle}Type) (inReceptacle ${o} ?r)`;
     return `(and (exists (?r - receptacle) (exists (?o1 - object) (and ${placed('?o1')} (exists (?o2 - object) (and (not (= ?o1 ?o2)) ${placed('?o2')}))))))`;
   }
-  const change = CHANGES[type];
+  const change = TASK_CHANGES[type];
   const state = change ? `(${change.able} ?o) (${change.is} ?o) ` : '';
   return `(and (exists (?r - receptacle) (exists (?o - object) (and ${state}(objectType ?o ${object}Type) (receptacleType ?r ${receptacle}Type) (inReceptacle ?o ?r)))))`;
 }

@@ -142,7 +142,7 @@ const namesOf = (filter: (row: (typeof rows)[number]) => boolean): readonly stri
 const able = (ability: string): ReadonlySet<string> => new Set(namesOf((row) => row.able.includes(ability)));
 
 /** The names of the classes that have an ability, by ability. */
-export const ABLE: { readonly [ability: string]: ReadonlySet<string> } = Object.fromEntries(
+export const CLASSES_BY_ABILITY: { readonly [ability: string]: ReadonlySet<string> } = Object.fromEntries(
   ['cleanable', 'heatable', 'coolable', 'sliceable', 'toggleable', 'isreceptacleobject'].map((each) => [
     each,
     able(each),
@@ -150,7 +150,7 @@ export const ABLE: { readonly [ability: string]: ReadonlySet<string> } = Object.
 );
 
 /** The classes that a receptacle's class may contain. */
-export const CONTAINS: { readonly [receptacle: string]: readonly string[] } = Object.fromEntries(
+export const RECEPTACLE_CONTENTS: { readonly [receptacle: string]: readonly string[] } = Object.fromEntries(
   rows
     .flatMap(({ places }) => places)
     .filter(Boolean)
@@ -158,10 +158,12 @@ export const CONTAINS: { readonly [receptacle: string]: readonly string[] } = Ob
 );
 
 /** The classes of receptacles that open; a single one may nevertheless be fixed open. */
-export const OPENABLE: ReadonlySet<string> = able('openable');
+export const OPENABLE_CLASSES: ReadonlySet<string> = able('openable');
 
 /** The classes of receptacles that stay where they are. */
-export const RECEPTACLES: readonly string[] = [...able('stays')];
+export const RECEPTACLE_CLASSES: readonly string[] = [...able('stays')];
 
 /** All classes except slices. */
-export const OBJECTS: readonly string[] = namesOf(({ name }) => !name.endsWith('Sliced') && name !== 'PaintingHanger');
+export const OBJECT_CLASSES: readonly string[] = namesOf(
+  ({ name }) => !name.endsWith('Sliced') && name !== 'PaintingHanger',
+);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AgencyNode } from '../../src/agency/agency-node.ts';
 import { DialIns } from '../../src/agency/dial-in.ts';
-import { openNode } from '../../src/agency/open-node.ts';
+import { openAgencyNode } from '../../src/agency/open-node.ts';
 import { Tokens } from '../../src/server/access/tokens.ts';
 import { serveWorld } from '../server/serve-world.ts';
 import { type Cut, openWire } from './breaking-wire.ts';
@@ -45,7 +45,7 @@ export function agencyWith(agents: string, peripherals = PAR_PARTICIPANT): strin
 /** A node with a state of its own. */
 export function nodeWith(agents: string, { id = 'a', peripherals = PAR_PARTICIPANT, env = {} } = {}): AgencyNode {
   const state = folder();
-  const node = openNode({
+  const node = openAgencyNode({
     env: { HOME: state, XDG_STATE_HOME: state, PATH: process.env['PATH'], ...env },
     id,
     folder: agencyWith(agents, peripherals),

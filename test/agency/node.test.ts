@@ -7,7 +7,7 @@ import { claudeCodeDriver } from '../../src/agency/drivers/claude-code-driver.ts
 import { codexDriver } from '../../src/agency/drivers/codex-driver.ts';
 import { httpDriver } from '../../src/agency/drivers/http-driver.ts';
 import { scriptedDriver } from '../../src/agency/drivers/scripted-driver.ts';
-import { fanOut } from '../../src/agency/fan-out.ts';
+import { runWithAllAgents } from '../../src/agency/fan-out.ts';
 import { runAgent } from '../../src/agency/run-agent.ts';
 import { openRunJournal } from '../../src/agency/run-journal.ts';
 import type { RunReply } from '../../src/agency/run-reply.ts';
@@ -123,7 +123,7 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
 
   it('of several agents keeps the good replies if some fail', async () => {
     const node = nodeWith('x: { location: local, driver: scripted, replies: [one] }');
-    const all = await fanOut(['x', 'y'], (agent) => node.run(run(agent), alone(agent)));
+    const all = await runWithAllAgents(['x', 'y'], (agent) => node.run(run(agent), alone(agent)));
     expect(all).toMatchObject({
       outcome: 'partial',
       replies: { x: { ok: true }, y: { error: { code: 'unknown-agent' } } },

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { applyUpdate, Doc, encodeStateAsUpdate } from 'yjs';
-import { contribute, contributionsOf } from '../../src/agency/par/review-document.ts';
+import { contributionsOf, setContribution } from '../../src/agency/par/review-document.ts';
 import { joinDocument, runParticipants } from '../../src/agency/par/run-participants.ts';
 import { type DocumentServer, serveDocument } from '../../src/agency/par/serve-document.ts';
 import { depth } from '../depth.ts';
@@ -32,7 +32,7 @@ describe('the shared document of a review', () => {
       fc.property(words, fc.infiniteStream(fc.nat()), (contributions, draws) => {
         const updates = Object.entries(contributions).map(([agent, text]) => {
           const doc = new Doc();
-          contribute(doc, agent, text);
+          setContribution(doc, agent, text);
           return encodeStateAsUpdate(doc);
         });
         const drawn = (below: number): number => draws.next().value! % below;
@@ -49,9 +49,9 @@ describe('the shared document of a review', () => {
   it('keeps one text of an agent that wrote twice, the same on each replica', async () => {
     const server = await served();
     const [one, two] = await Promise.all([1, 2].map(() => joinDocument(addressOf(server), 'd1', TOKEN)));
-    contribute(one!.doc, 'a', 'first');
-    contribute(two!.doc, 'a', 'second');
-    contribute(two!.doc, 'b', 'other');
+    setContribution(one!.doc, 'a', 'first');
+    setContribution(two!.doc, 'a', 'second');
+    setContribution(two!.doc, 'b', 'other');
     await until(() => [one!, two!].every(({ doc }) => contributionsOf(doc)['b'] !== undefined));
     await until(() => contributionsOf(one!.doc)['a'] === contributionsOf(two!.doc)['a']);
     one!.leave();
@@ -63,8 +63,8 @@ describe('the shared document of a review', () => {
     for (let up = 0; up < 400; up += depth(97, 7)) {
       const wire = await breakingWire(server.port, { up });
       const replica = await joinDocument(`ws://127.0.0.1:${wire.port}`, 'd1', TOKEN);
-      contribute(replica.doc, `agent ${up}`, 'words');
-      await server.holds(`agent ${up}`);
+      setContribution(replica.doc, `agent ${up}`, 'words');
+      await server.contributionStored(`agent ${up}`);
       replica.leave();
     }
   });
@@ -93,8 +93,8 @@ describe('the shared document of a review', () => {
     socket.on('open', () => socket.send(Buffer.from([0, 2, 255, 255, 255, 255])));
     expect(await closed).toBe(1002);
     const replica = await joinDocument(addressOf(server), 'd1', TOKEN);
-    contribute(replica.doc, 'a', 'words');
-    await server.holds('a');
+    setContribution(replica.doc, 'a', 'words');
+    await server.contributionStored('a');
     replica.leave();
   });
 });

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AgencyNode } from '../../src/agency/agency-node.ts';
 import { DialIns, dialIn } from '../../src/agency/dial-in.ts';
-import { openNode } from '../../src/agency/open-node.ts';
+import { openAgencyNode } from '../../src/agency/open-node.ts';
 import { openRunJournal, type RunJournal } from '../../src/agency/run-journal.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
 import { nodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
@@ -54,7 +54,7 @@ describe('a run on another node', () => {
     const { agent, agents } = await farAgent(200);
     const state = folder();
     const open = () =>
-      openNode({
+      openAgencyNode({
         env: { HOME: state, XDG_STATE_HOME: state },
         id: 'a',
         folder: agencyWith(agents),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { promptOf } from '../../src/agency/run-request.ts';
+import { renderPrompt } from '../../src/agency/run-request.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
 import type { SpecError } from '../../src/spec/check/issues.ts';
 import { agencyWith, INPUTS, run } from './agency-nodes.ts';
@@ -64,17 +64,17 @@ describe('an agency folder', () => {
 
 describe('the prompt', () => {
   it('names every missing input at once', () =>
-    expect(() => promptOf(par(), run('x', { inputs: { 'par/title': 't' } }))).toThrow(
+    expect(() => renderPrompt(par(), run('x', { inputs: { 'par/title': 't' } }))).toThrow(
       'par-participant needs par/crdt-host, par/crdt-port, session/id',
     ));
   it('refuses an input that the peripheral does not have', () =>
-    expect(() => promptOf(par(), run('x', { inputs: { ...INPUTS, extra: 1 } }))).toThrow('has no input "extra"'));
+    expect(() => renderPrompt(par(), run('x', { inputs: { ...INPUTS, extra: 1 } }))).toThrow('has no input "extra"'));
   it("ends with the user's request if both are given", () =>
-    expect(promptOf(par(), run('x', { prompt: 'Be brief.' }))).toMatch(
+    expect(renderPrompt(par(), run('x', { prompt: 'Be brief.' }))).toMatch(
       /^PAR: Lab\nCRDT: h:6530\nSession: s1\n\nInstructions: [^\n]+\n\nUser request:\nBe brief\.$/,
     ));
   it('is the request alone if there are no inputs', () =>
-    expect(promptOf(par(), { 'agent-id': 'x', peripheral: 'par-participant', prompt: 'Hi {{par/title}}' })).toBe(
+    expect(renderPrompt(par(), { 'agent-id': 'x', peripheral: 'par-participant', prompt: 'Hi {{par/title}}' })).toBe(
       'Hi {{par/title}}',
     ));
 
@@ -97,7 +97,7 @@ describe('the prompt', () => {
     const value = fc.array(piece, { maxLength: 8 }).map((parts) => parts.join(''));
     fc.assert(
       fc.property(value, value, value, (title, host, id) => {
-        const text = promptOf(
+        const text = renderPrompt(
           par(),
           run('x', {
             inputs: { ...INPUTS, 'par/title': title, 'par/crdt-host': host, 'session/id': id },

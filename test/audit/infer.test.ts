@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inferSpecs } from '../../src/audit/infer/infer-specs.ts';
-import { coveringGlobs, pathCover } from '../../src/audit/infer/path-cover.ts';
+import { coveringGlobs, coverPaths } from '../../src/audit/infer/path-cover.ts';
 import { printSpecs } from '../../src/audit/infer/print-specs.ts';
 import { addUsage, RecordedUsages } from '../../src/audit/infer/usage.ts';
 import { proveProperties } from '../../src/audit/properties/prove-properties.ts';
@@ -176,7 +176,7 @@ describe('a short cover of many paths', () => {
   it('contains every path in few patterns', () => {
     fc.assert(
       fc.property(paths, (all) => {
-        const places = pathCover(all);
+        const places = coverPaths(all);
         expect(places.length).toBeLessThanOrEqual(8);
         for (const path of all) expect(isWithinPaths(path, places)).toBe(true);
       }),
@@ -184,7 +184,7 @@ describe('a short cover of many paths', () => {
   });
 
   it('is the list itself while it is short', () => {
-    expect(pathCover(['b/c.ts', 'a.ts', 'b/c.ts'])).toEqual(['a.ts', 'b/c.ts']);
+    expect(coverPaths(['b/c.ts', 'a.ts', 'b/c.ts'])).toEqual(['a.ts', 'b/c.ts']);
     expect(coveringGlobs(Array.from({ length: 20 }, (_, i) => `src/${i}.ts`))).toEqual(['src/**/*.ts']);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { addressReason } from '../../src/audit/rules/audited-hosts.ts';
+import { addressRefusal } from '../../src/audit/rules/audited-hosts.ts';
 import { auditedPath, isWithinPaths } from '../../src/audit/rules/audited-path.ts';
-import { commandReason, configuredTest } from '../../src/audit/rules/commands/audited-command.ts';
-import { auditedWords } from '../../src/audit/rules/commands/audited-words.ts';
+import { commandRefusal, configuredTestCommand } from '../../src/audit/rules/commands/audited-command.ts';
+import { plainCommandWords } from '../../src/audit/rules/commands/audited-words.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../src/spec/types.ts';
@@ -69,7 +69,7 @@ describe('an address in the audit', () => {
     ['https://DOCS.example.com./a'],
     ['https://a.b.example.org'],
     ['https://local.example.com:8443/'],
-  ])('is allowed: %s', (url) => expect(addressReason(url, allowed)).toBeNull());
+  ])('is allowed: %s', (url) => expect(addressRefusal(url, allowed)).toBeNull());
   it.each([
     ['https://example.com'],
     ['https://example.org'],
@@ -82,7 +82,7 @@ describe('an address in the audit', () => {
     ['https:///docs.example.com/'],
     ['https://evildocs.example.com'],
     ['nonsense'],
-  ])('is refused: %s', (url) => expect(addressReason(url, allowed)).not.toBeNull());
+  ])('is refused: %s', (url) => expect(addressRefusal(url, allowed)).not.toBeNull());
 });
 
 /** The audit's reason to refuse a call of a shipped tool. */
@@ -92,7 +92,7 @@ const reason = (
   args: { readonly [name: string]: Json },
   config: ProjectConfig,
 ): string | null =>
-  commandReason({
+  commandRefusal({
     tool: SPECS.tools[tool]!,
     args,
     scope: { read: 'root', write: [], command, url: 'none' },
@@ -104,8 +104,8 @@ const reason = (
 
 describe('a command in the audit', () => {
   it('is split at unquoted blanks', () => {
-    expect(auditedWords(`commit -m 'fix: a b' "c d" e\\ f`)).toEqual(['commit', '-m', 'fix: a b', 'c d', 'e f']);
-    for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(auditedWords(text)).toBeNull();
+    expect(plainCommandWords(`commit -m 'fix: a b' "c d" e\\ f`)).toEqual(['commit', '-m', 'fix: a b', 'c d', 'e f']);
+    for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(plainCommandWords(text)).toBeNull();
   });
 
   it('releases only in a deploy scope, and an unnamed one needs a scope with commands', () => {
@@ -119,11 +119,11 @@ describe('a command in the audit', () => {
 
   it('is a configured test command only word for word, or where arguments are allowed', () => {
     const tests = [{ run: ['npm', 'test', '--', '{args}'], report: 'tap' as const }];
-    expect(configuredTest(['npm', 'test'], tests)).toEqual({ narrowed: false });
-    expect(configuredTest(['npm', 'test', '--'], tests)).toEqual({ narrowed: false });
-    expect(configuredTest(['npm', 'test', '--', 'a.test.ts'], tests)).toEqual({ narrowed: true });
-    expect(configuredTest(['npm', 'run', 'test'], tests)).toBeNull();
-    expect(configuredTest(['npm', 'test', 'x'], tests)).toBeNull();
+    expect(configuredTestCommand(['npm', 'test'], tests)).toEqual({ narrowed: false });
+    expect(configuredTestCommand(['npm', 'test', '--'], tests)).toEqual({ narrowed: false });
+    expect(configuredTestCommand(['npm', 'test', '--', 'a.test.ts'], tests)).toEqual({ narrowed: true });
+    expect(configuredTestCommand(['npm', 'run', 'test'], tests)).toBeNull();
+    expect(configuredTestCommand(['npm', 'test', 'x'], tests)).toBeNull();
   });
 
   it.each([

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { apply } from '../../src/audit/rules/apply.ts';
-import { beginState } from '../../src/audit/rules/audit-state.ts';
-import { firstProblem } from '../../src/audit/rules/problems.ts';
+import { applyToAuditState } from '../../src/audit/rules/apply.ts';
+import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
+import { firstRuleProblem } from '../../src/audit/rules/problems.ts';
 import { viewAfterEntry } from '../../src/cli/commands/specs/explain.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';
@@ -351,19 +351,19 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
   const answers = Object.keys(specs.tools).map((id) => [id, () => ({})] as const);
   const { session, store } = await world({ specs, config, backend: scriptedBackend(Object.fromEntries(answers)) });
   await session.start('explore');
-  const state = beginState({ specs, config });
+  const state = initialAuditState({ specs, config });
   let next = 0;
   let changed = 0;
   const fold = async () => {
     const entries = await session.evidence();
-    for (const entry of entries.slice(next)) apply(state, entry, bodyOf(entry.body), Date.parse(entry.at));
+    for (const entry of entries.slice(next)) applyToAuditState(state, entry, bodyOf(entry.body), Date.parse(entry.at));
     next = entries.length;
   };
   for (const [call, change, approves] of calls) {
     await fold();
     if (change) {
       const asked = { kind: 'mode', to: change.mode, summary: change.summary, by: 'agent' } as const;
-      const audit = firstProblem(state, { ...asked, approves: false })?.code ?? 'allow';
+      const audit = firstRuleProblem(state, { ...asked, approves: false })?.code ?? 'allow';
       const real = await session.setMode({ to: change.mode, summary: change.summary });
       expect({ change, audit }).toEqual({ change, audit: real.ok ? 'allow' : real.denial.code });
       await fold();
@@ -377,7 +377,7 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
     };
     const answersNow = {
       why: session.why(call)?.code ?? 'allow',
-      audit: firstProblem(state, asked)?.code ?? 'allow',
+      audit: firstRuleProblem(state, asked)?.code ?? 'allow',
       explain: dryRun(config),
     };
     const real = await session.step(call, { approver: approves ? yes : null });
@@ -386,7 +386,7 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
     const answer = real.ok && real.evidence.some(({ tags }) => tags.includes('approval')) ? 'approval-required' : code;
     const setup = { call, config, here: specs.peripherals['explore'], tool: specs.tools[call.tool] };
     expect({ ...answersNow, setup }).toEqual({ why: answer, audit: answer, explain: answer, setup });
-    expect(firstProblem(state, { ...asked, approves })?.code ?? 'allow').toBe(code);
+    expect(firstRuleProblem(state, { ...asked, approves })?.code ?? 'allow').toBe(code);
     const later = dryRun(other);
     if ((later === 'allow' || (later === 'approval-required' && real.ok)) !== real.ok) changed += 1;
     seen[answer] = (seen[answer] ?? 0) + 1;

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { apply } from '../../src/audit/rules/apply.ts';
-import { beginState } from '../../src/audit/rules/audit-state.ts';
+import { applyToAuditState } from '../../src/audit/rules/apply.ts';
+import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
 import { auditedFruit, isFileChange, observedValue } from '../../src/audit/rules/audited-observations.ts';
 import { auditedPath, isWithinPaths, isWritablePath } from '../../src/audit/rules/audited-path.ts';
-import { commandReason } from '../../src/audit/rules/commands/audited-command.ts';
-import { auditedWords } from '../../src/audit/rules/commands/audited-words.ts';
-import { contextFor } from '../../src/audit/rules/entry-problems.ts';
+import { commandRefusal } from '../../src/audit/rules/commands/audited-command.ts';
+import { plainCommandWords } from '../../src/audit/rules/commands/audited-words.ts';
+import { contextOnEntry } from '../../src/audit/rules/entry-problems.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
 import { PROBLEM_CODES } from '../../src/audit/rules/rule-problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
@@ -121,7 +121,7 @@ const asked = fc.oneof(
 );
 
 const gitReason = (args: { readonly [name: string]: Json }, config: ProjectConfig) =>
-  commandReason({
+  commandRefusal({
     tool: SPECS.tools['bash-git']!,
     args,
     scope: { read: 'none', write: [], command: 'deploy', url: 'none' },
@@ -242,7 +242,7 @@ describe('the gate and the audit agree', () => {
       fc.property(fields, fields, fc.constantFrom(...Object.values(SPECS.peripherals)), (backpack, given, target) => {
         const view = { sessionId: 's', backpack, fruits: { edit: backpack } };
         const gate = transferContext(target, view, given);
-        const audit = contextFor(target, view, given);
+        const audit = contextOnEntry(target, view, given);
         expect([audit.context, audit.missing]).toEqual([gate.context, gate.missing.map((one) => one.field)]);
       }),
     );
@@ -261,9 +261,9 @@ describe('the gate and the audit agree', () => {
     await at.session.start('explore');
     await at.session.setMode({ to: 'diagnose' });
     await at.session.step({ tool: 'read', args: ['src/a.ts'] });
-    const state = beginState(at);
+    const state = initialAuditState(at);
     for await (const { entry } of at.store.entries(at.session.id))
-      apply(state, entry, bodyOf(entry.body), Date.parse(entry.at));
+      applyToAuditState(state, entry, bodyOf(entry.body), Date.parse(entry.at));
     expect(state.files.size).toBe(MAX_NAMED_FILES);
     expect(observedValue(state.visit!.observations, 'changed-files')).toHaveLength(MAX_FRUIT_FILES);
     expect(at.session.state.here?.observed).toEqual(
@@ -372,7 +372,7 @@ describe('the gate and the audit agree', () => {
         const text = parts.join('');
         const gate = splitCommand(text);
         split[gate.ok ? 'yes' : 'no']++;
-        expect([text, auditedWords(text)]).toEqual([text, gate.ok ? gate.words : null]);
+        expect([text, plainCommandWords(text)]).toEqual([text, gate.ok ? gate.words : null]);
       }),
       { numRuns: depth(3000, 100_000) },
     );

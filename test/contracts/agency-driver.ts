@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type AgentDriver, AgentFailed, type AgentTask, leakingSwitches } from '../../src/agency/agent-driver.ts';
+import { type AgentDriver, AgentFailed, type AgentTask, switchesOpenedByShell } from '../../src/agency/agent-driver.ts';
 import type { AgencyEnvelope } from '../../src/spec/agency/agency-types.ts';
 
 /** The behaviour of an agent's double. */
@@ -81,7 +81,7 @@ export function describeAgencyDriver(name: string, make: (double: AgentDouble) =
         if (!tools.shell) expect(words).not.toMatch(/Bash|shell/i);
         if (!tools.fs) expect(words).not.toMatch(/Read|Write|Edit|Glob|Grep/);
         if (!tools.http) expect(words).not.toMatch(/Web/);
-        if (words.includes('Bash')) expect(leakingSwitches(tools)).toEqual([]);
+        if (words.includes('Bash')) expect(switchesOpenedByShell(tools)).toEqual([]);
       }
     });
   });

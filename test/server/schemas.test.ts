@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { RUN_STATUS } from '../../src/agency/run-reply.ts';
+import { RUN_HTTP_STATUS } from '../../src/agency/run-reply.ts';
 import { HTTP_STATUS } from '../../src/server/api-error.ts';
 import { openApi } from '../../src/server/openapi.ts';
 import { ROUTES } from '../../src/server/routes.ts';
@@ -130,7 +130,7 @@ describe('the OpenAPI page', () => {
 
 describe('every address', () => {
   it('answers generated requests as its schemas say, and never with a fault', async () => {
-    const known = { ...HTTP_STATUS, ...RUN_STATUS };
+    const known = { ...HTTP_STATUS, ...RUN_HTTP_STATUS };
     const lines: string[] = [];
     const served = await serveWorld({}, { log: (line) => lines.push(line) });
     for (const { at, method, operation, id } of operations) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkPost, sendBell } from '../../src/messages/send-message.ts';
+import { checkMessage, sendBell } from '../../src/messages/send-message.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { MessageStore } from '../../src/ports/message-store.ts';
 import type { AllEvidence } from '../../src/server/all-evidence.ts';
@@ -78,7 +78,7 @@ class Machines {
     const target = isHere ? address : `${this.#ids % 2 ? byAgent : address}@${this.nameOf(machine, from.machine)}`;
     if (!isHere) await store.addNode(this.nameOf(machine, from.machine));
     const post = { kind: 'whistle' as const, id: asked.id, from: from.address, to: target, text: '?' };
-    const checked = await checkPost(this.#evidence[from.machine]!, store, post);
+    const checked = await checkMessage(this.#evidence[from.machine]!, store, post);
     if (!checked.ok) throw new Error(checked.message);
     const until = Date.now() + 48 * 3_600_000;
     const circle = await store.wait({ id: asked.id, waiter: from.address, target: checked.draft.to, until });
@@ -98,7 +98,7 @@ class Machines {
     const got = (await store.inbox(by.address)).find(({ id }) => id === asked.id || id.startsWith(`${asked.id}@`));
     if (!got) return false;
     const post = { kind: 'bell' as const, id: `m-${this.#ids++}`, from: by.address, to: got.from, text: 'yes' };
-    const checked = await checkPost(this.#evidence[by.machine]!, store, { ...post, act: 'answer', ref: got.id });
+    const checked = await checkMessage(this.#evidence[by.machine]!, store, { ...post, act: 'answer', ref: got.id });
     if (!checked.ok) throw new Error(checked.message);
     await sendBell(store, checked.draft);
     this.open.delete(asked.id);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { classify, type TalkKind } from '../../src/social/classify.ts';
+import { classifyMessage, type TalkKind } from '../../src/social/classify.ts';
 import { TALK_PATTERNS } from '../../src/social/talk-patterns.ts';
 import type { Json } from '../../src/spec/types.ts';
 
@@ -35,7 +35,7 @@ const LABELLED = [...IN_VIEW, ...HELD_OUT];
 function confusion(messages: readonly Labelled[], patterns = TALK_PATTERNS) {
   const matrix: Record<string, number> = {};
   for (const { payload, talk } of messages) {
-    const cell = `${talk}→${classify(payload, patterns).talk}`;
+    const cell = `${talk}→${classifyMessage(payload, patterns).talk}`;
     matrix[cell] = (matrix[cell] ?? 0) + 1;
   }
   return matrix;
@@ -66,7 +66,7 @@ describe('the classifier of messages', () => {
 
   it('changes at least one verdict in ten by patterns, and none of a typed payload', () => {
     const changed = LABELLED.filter(
-      ({ payload }) => classify(payload, TALK_PATTERNS).talk !== classify(payload, []).talk,
+      ({ payload }) => classifyMessage(payload, TALK_PATTERNS).talk !== classifyMessage(payload, []).talk,
     );
     expect(changed.length / LABELLED.length).toBeGreaterThan(0.1);
     expect(changed.filter(({ typed }) => typed)).toEqual([]);
@@ -75,17 +75,17 @@ describe('the classifier of messages', () => {
   it('decides any object by its fields alone, and ends for long texts', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (payload) => {
-        expect(classify(payload as Json, TALK_PATTERNS)).toEqual(classify(payload as Json, []));
+        expect(classifyMessage(payload as Json, TALK_PATTERNS)).toEqual(classifyMessage(payload as Json, []));
       }),
     );
     const long = `${'please could you '.repeat(900)}fix it`;
-    classify(long, TALK_PATTERNS);
-    classify('a, '.repeat(5_000), TALK_PATTERNS);
-    classify('"'.repeat(16_000), TALK_PATTERNS);
+    classifyMessage(long, TALK_PATTERNS);
+    classifyMessage('a, '.repeat(5_000), TALK_PATTERNS);
+    classifyMessage('"'.repeat(16_000), TALK_PATTERNS);
   });
 
   it('names the effect: reading needs less than changing', () => {
-    expect(classify('Look at the log.', TALK_PATTERNS)).toMatchObject({ talk: 'action', asks: 'observe' });
-    expect(classify('Look at the log and fix the cause.', TALK_PATTERNS)).toMatchObject({ asks: 'act' });
+    expect(classifyMessage('Look at the log.', TALK_PATTERNS)).toMatchObject({ talk: 'action', asks: 'observe' });
+    expect(classifyMessage('Look at the log and fix the cause.', TALK_PATTERNS)).toMatchObject({ asks: 'act' });
   });
 });

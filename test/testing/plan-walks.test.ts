@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { beginState } from '../../src/audit/rules/audit-state.ts';
+import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
 import * as lawfulness from '../../src/audit/rules/problems.ts';
 import { compileTables } from '../../src/compile/spec-tables.ts';
 import { putPin } from '../../src/session/pin.ts';
@@ -109,7 +109,7 @@ it.each([
   'a hub %s is walked with a number of judgements that grows with its exits, not with the square',
   (_, starts) => {
     const specs = star(200, starts);
-    const judged = vi.spyOn(lawfulness, 'firstProblem');
+    const judged = vi.spyOn(lawfulness, 'firstRuleProblem');
     const { cases } = planCases({ specs, config: modelConfig(specs) }, 'tester');
     const count = judged.mock.calls.length;
     judged.mockRestore();
@@ -146,7 +146,7 @@ it('a planned state holds the visits and fruits that rules read, and no others, 
     const start: Move = { name: 'a', asked: { kind: 'start', peripheral: 'a', by: 'agent' } };
     const { visits, fruits } = [start, ...walk].reduce(
       (state, move) => predictState(pinned, state, move),
-      beginState(pinned, { agent: 'tester', sessionId: 'planned' }),
+      initialAuditState(pinned, { agent: 'tester', sessionId: 'planned' }),
     );
     return { visits, fruits: Object.keys(fruits) };
   };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canHold, textsIn } from '../../src/audit/properties/satisfiable.ts';
+import { canRuleHold, textsInRule } from '../../src/audit/properties/satisfiable.ts';
 import { celHolds } from '../../src/audit/rules/audited-cel.ts';
 import { depth } from '../depth.ts';
 import { specsOf } from './spec-sets.ts';
@@ -26,7 +26,7 @@ describe('a rule that can hold is never called dead', () => {
     'visit.steps > 2 && visit.steps % 7 == 5',
     'fruit.n > 3 ? fruit.t == "x" : session.mode == "none"',
     'session["agent"] == "ann"',
-  ])('such as %s', (cel) => expect(canHold(specs, cel, NOW)).toBe(true));
+  ])('such as %s', (cel) => expect(canRuleHold(specs, cel, NOW)).toBe(true));
 
   it.each([
     'fruit.n > 2 && fruit.n < 3',
@@ -39,12 +39,12 @@ describe('a rule that can hold is never called dead', () => {
     'session.mode == "discuss" || !tests.passed',
     'session["agent"] == "bob"',
     'session.agent == fruit.t && session.agent != "ann"',
-  ])('unlike the impossible rule %s', (cel) => expect(canHold(specs, cel, NOW)).toBe(false));
+  ])('unlike the impossible rule %s', (cel) => expect(canRuleHold(specs, cel, NOW)).toBe(false));
 
   it('for an agent that no rule names, also before the first name in the alphabet', () => {
     const other = { ...NOW, agent: null };
-    expect(canHold(specs, 'session.agent < "c" && fruit.t != ""', other)).toBe(true);
-    expect(canHold(specs, 'session.agent == "c" && fruit.t != ""', other)).toBe(false);
+    expect(canRuleHold(specs, 'session.agent < "c" && fruit.t != ""', other)).toBe(true);
+    expect(canRuleHold(specs, 'session.agent == "c" && fruit.t != ""', other)).toBe(false);
   });
 
   it('for random rules and facts', () => {
@@ -89,8 +89,8 @@ describe('a rule that can hold is never called dead', () => {
         if (!celHolds(cel, { ...empty, fruit, session: { steps, agent } })) return;
         held += 1;
         // An agent that the rule names is known by its name.
-        const known = isNamed || textsIn(cel).includes(agent) ? agent : null;
-        expect(canHold(specs, cel, { ...NOW, agent: known }), cel).toBe(true);
+        const known = isNamed || textsInRule(cel).includes(agent) ? agent : null;
+        expect(canRuleHold(specs, cel, { ...NOW, agent: known }), cel).toBe(true);
       }),
       { numRuns: depth(1000, 8000) },
     );

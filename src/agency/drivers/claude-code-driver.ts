@@ -1,6 +1,6 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import type { AgencyEnvelope, EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
-import { type AgentDriver, AgentFailed, leakingSwitches } from '../agent-driver.ts';
+import { type AgentDriver, AgentFailed, switchesOpenedByShell } from '../agent-driver.ts';
 import { startProgram } from './start-program.ts';
 
 export interface AgentProgram {
@@ -27,7 +27,7 @@ const CLAUDE_TOOLS: { readonly [key in EnvelopeSwitch]: readonly string[] } = {
 export function claudeCodeDriver({ program, cwd, model, env }: AgentProgram): AgentDriver {
   return {
     name: 'claude-code',
-    unenforceable: leakingSwitches,
+    unenforceable: switchesOpenedByShell,
     async run({ instructions, prompt, tools, signal }) {
       const output = await startProgram({
         program,

@@ -11,9 +11,9 @@ export type ReviewFacts = { readonly title?: string; readonly session?: string; 
 
 const factsIn = (doc: Doc) => doc.getMap<string | number>('review');
 
-export const factsOf = (doc: Doc): ReviewFacts => factsIn(doc).toJSON();
+export const reviewFactsOf = (doc: Doc): ReviewFacts => factsIn(doc).toJSON();
 
-export function setFacts(doc: Doc, facts: ReviewFacts): void {
+export function setReviewFacts(doc: Doc, facts: ReviewFacts): void {
   const known = factsIn(doc);
   for (const [name, value] of Object.entries(facts)) if (known.get(name) !== value) known.set(name, value);
 }
@@ -21,7 +21,7 @@ export function setFacts(doc: Doc, facts: ReviewFacts): void {
 const mapOf = (doc: Doc) => doc.getMap<string>('contributions');
 
 /** Sets the words of one agent. If an agent writes twice at once, all replicas keep the same one of the two texts. */
-export const contribute = (doc: Doc, agent: string, text: string): void => void mapOf(doc).set(agent, text);
+export const setContribution = (doc: Doc, agent: string, text: string): void => void mapOf(doc).set(agent, text);
 
 /** The contributions in a replica, by agent in alphabetical order. */
 export const contributionsOf = (doc: Doc): Contributions =>

@@ -2,10 +2,10 @@ import { hash, randomUUID } from 'node:crypto';
 import { WebSocket } from 'ws';
 import type { Doc } from 'yjs';
 import type { Json } from '../../spec/types.ts';
-import { type FanOut, fanOut } from '../fan-out.ts';
+import { type FanOutResult, runWithAllAgents } from '../fan-out.ts';
 import type { RunReply } from '../run-reply.ts';
 import type { RunRequest } from '../run-request.ts';
-import { contribute, loadYjs } from './review-document.ts';
+import { loadYjs, setContribution } from './review-document.ts';
 import type { DocumentServer } from './serve-document.ts';
 
 interface ParticipantRuns {
@@ -40,7 +40,7 @@ export function runParticipants({
   token,
   run,
   onReply,
-}: ParticipantRuns): Promise<FanOut> {
+}: ParticipantRuns): Promise<FanOutResult> {
   const inputs: { [name: string]: Json } = {
     'par/title': title,
     'par/crdt-host': document.host,
@@ -48,7 +48,7 @@ export function runParticipants({
     'session/id': session,
   };
   const digest = hash('sha256', JSON.stringify(inputs)).slice(0, 16);
-  return fanOut(agents, async (agent) => {
+  return runWithAllAgents(agents, async (agent) => {
     const known = document.contributions()[agent];
     if (known !== undefined) return { ok: true, response: known, meta: { 'agent-id': agent, 'duration-ms': 0 } };
     const request = { 'agent-id': agent, peripheral: 'par-participant', inputs };
@@ -61,8 +61,8 @@ export function runParticipants({
       const { response } = reply;
       const text = typeof response === 'string' ? response : JSON.stringify(response);
       const replica = await joinDocument(`ws://${hostIn(document.host)}:${document.port}`, par, token);
-      contribute(replica.doc, agent, text);
-      await document.holds(agent);
+      setContribution(replica.doc, agent, text);
+      await document.contributionStored(agent);
       replica.leave();
     }
     onReply?.(agent, reply);

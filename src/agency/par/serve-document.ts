@@ -10,10 +10,10 @@ import { nodeSqlite, switchToWal } from '../../stores/sqlite/node-sqlite.ts';
 import {
   type Contributions,
   contributionsOf,
-  factsOf,
   loadYjs,
   type ReviewFacts,
-  setFacts,
+  reviewFactsOf,
+  setReviewFacts,
 } from './review-document.ts';
 
 /** The message type of the sync protocol in y-websocket. Other types, such as awareness, are ignored. */
@@ -42,7 +42,7 @@ export interface DocumentServer {
   keepFacts(facts: ReviewFacts): void;
   contributions(): Contributions;
   /** Resolves when the agent's contribution is on disk. @throws Error if the disk refuses it */
-  holds(agent: string): Promise<void>;
+  contributionStored(agent: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -84,16 +84,16 @@ export async function serveDocument(options: DocumentServerOptions): Promise<Doc
     sockets.handleUpgrade(request, socket, head, (made) => synchronise(made, doc));
   });
   if (port !== null) await listenAt(server, host, port);
-  else await listenAt(server, host, factsOf(doc).port ?? 0).catch(() => listenAt(server, host, 0));
+  else await listenAt(server, host, reviewFactsOf(doc).port ?? 0).catch(() => listenAt(server, host, 0));
   const bound = (server.address() as AddressInfo).port;
-  setFacts(doc, { port: bound });
+  setReviewFacts(doc, { port: bound });
   return {
     host,
     port: bound,
-    facts: () => factsOf(doc),
-    keepFacts: (facts) => setFacts(doc, facts),
+    facts: () => reviewFactsOf(doc),
+    keepFacts: (facts) => setReviewFacts(doc, facts),
     contributions: () => contributionsOf(doc),
-    holds: (agent) => Promise.race([failed.promise, contributionArrived(doc, agent)]),
+    contributionStored: (agent) => Promise.race([failed.promise, contributionArrived(doc, agent)]),
     async close() {
       for (const socket of sockets.clients) socket.terminate();
       await new Promise<void>((resolve) => server.close(() => resolve()));

@@ -1,7 +1,7 @@
 import type { DelegationBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
-import { sameJson, showValue } from '../rules/compare-json.ts';
+import { isSameJson, showValue } from '../rules/compare-json.ts';
 import { delegatedContext } from '../rules/delegate-problems.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { VisitContext } from '../verify/check-visits.ts';
@@ -24,6 +24,6 @@ export function checkDelegation({ state, report, approvals, at }: VisitContext, 
     wrong(`${to}: within ${listed.within}`, `the sub-agent was started within ${within}`);
   const target = agency ? undefined : getOwn(state.pinned.specs.peripherals, to);
   const expected = target && delegatedContext(state, here, target).context;
-  if (expected && !sameJson(expected, context))
+  if (expected && !isSameJson(expected, context))
     wrong(`context: ${showValue(expected)}`, `context: ${showValue(context)}`);
 }

@@ -1,8 +1,8 @@
 import { isExclusion } from '../../spec/path-patterns.ts';
 import type { PeripheralSpec, ScopeRule } from '../../spec/types.ts';
-import { type AuditedPin, scopeOf } from '../rules/audit-state.ts';
+import { type AuditedPin, peripheralScope } from '../rules/audit-state.ts';
 import { isWithinPaths } from '../rules/audited-path.ts';
-import { sameJson } from '../rules/compare-json.ts';
+import { isSameJson } from '../rules/compare-json.ts';
 
 const READS: readonly ScopeRule['read'][] = ['root', 'session-log', 'none'];
 /** By kind of command: all kinds that a scope of this kind grants. */
@@ -23,7 +23,7 @@ export function extraPermissions(
   [outer, outerPin]: readonly [PeripheralSpec, AuditedPin],
 ): readonly string[] {
   const tools = inner.tools.filter((tool) => !outer.tools.includes(tool));
-  const [innerScope, outerScope] = [scopeOf(inner, innerPin.config), scopeOf(outer, outerPin.config)];
+  const [innerScope, outerScope] = [peripheralScope(inner, innerPin.config), peripheralScope(outer, outerPin.config)];
   const extraLimits: { readonly [limit in keyof Required<ScopeRule>]: readonly string[] } = {
     read: READS.indexOf(innerScope.read) < READS.indexOf(outerScope.read) ? [innerScope.read] : [],
     write: extraPatterns(innerScope.write, outerScope.write),
@@ -31,14 +31,14 @@ export function extraPermissions(
     url: innerScope.url === 'none' || outerScope.url === innerScope.url ? [] : [innerScope.url],
     resource: extraPatterns(innerScope.resource ?? [], outerScope.resource ?? []),
     agency: (inner.agencies ?? []).flatMap((own) =>
-      outer.agencies?.some((each) => sameJson({ ...own }, { ...each })) ? [] : [own.to],
+      outer.agencies?.some((each) => isSameJson({ ...own }, { ...each })) ? [] : [own.to],
     ),
   };
   const { steps, minutes } = inner.limits;
   const exceeds = (limit: number | null, most: number | null) => most !== null && (limit === null || limit > most);
   const ungated = inner.tools.filter((tool) => {
     const demanded = outer.calls?.[tool] ?? [];
-    return demanded.some((gate) => !inner.calls?.[tool]?.some((own) => sameJson({ ...own }, { ...gate })));
+    return demanded.some((gate) => !inner.calls?.[tool]?.some((own) => isSameJson({ ...own }, { ...gate })));
   });
   return [
     ...(tools.length > 0 ? [`tools ${tools.join(', ')}`] : []),

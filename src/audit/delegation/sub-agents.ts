@@ -2,7 +2,7 @@ import { bodyOf, type DelegationBody, type SessionOpenBody } from '../../evidenc
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
-import { sameJson } from '../rules/compare-json.ts';
+import { isSameJson } from '../rules/compare-json.ts';
 import { readBody } from '../rules/read-body.ts';
 import type { Gap, Violation } from '../verify/audit-verdict.ts';
 import { extraPermissions } from './extra-permissions.ts';
@@ -32,7 +32,7 @@ interface RecordedBody<Body> {
  * Compares a session with the sessions of its sub-agents, and with the session that started it. Each delegation and the
  * opening of its session must name each other. The sub-agent's pin may grant no more than the delegation says.
  */
-export class SubAgents {
+export class SubAgentAudit {
   readonly #pinned: AuditedPin;
   #opened: RecordedBody<SessionOpenBody> | null = null;
   readonly #delegations: RecordedBody<DelegationBody>[] = [];
@@ -122,10 +122,10 @@ function judgePin(
       `a sub-agent stays in mode ${mode ?? 'none'}`,
       `the sub-agent begins in mode ${gate?.initial ?? 'none'}, and may change it`,
     );
-  if (!sameJson(child.specs.tools, parent.specs.tools))
+  if (!isSameJson(child.specs.tools, parent.specs.tools))
     wrong('a sub-agent has the tools of its parent', 'the catalogue of tools differs');
   const settings = ({ config: { scopes: _, ...rest } }: AuditedPin) => JSON.parse(JSON.stringify(rest));
-  if (!sameJson(settings(child), settings(parent)))
+  if (!isSameJson(settings(child), settings(parent)))
     wrong('a sub-agent has the configuration of its parent', 'the configuration differs');
   for (const id of within === 'own' ? [to] : [from, to]) {
     const outer = getOwn(parent.specs.peripherals, id);

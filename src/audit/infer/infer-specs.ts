@@ -6,10 +6,10 @@ import { scopeRule } from '../../spec/policy/scope-rule.ts';
 import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import type { ContextRule, Edge, EntrySource, Exit, ModeGateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
-import { fitsPattern } from '../rules/commands/audited-branches.ts';
-import { coveringGlobs, pathCover } from './path-cover.ts';
+import { fitsBranchPattern } from '../rules/commands/audited-branches.ts';
+import { coveringGlobs, coverPaths } from './path-cover.ts';
 import { PeripheralUsage, type RecordedUsages } from './usage.ts';
-import { needsOperator, wayBack } from './way-back.ts';
+import { edgesOfWayBack, needsOperator } from './way-back.ts';
 
 /** A permission of a spec that no session used. */
 export interface UnusedPermission {
@@ -39,13 +39,13 @@ export interface InferredSpecs {
 
 /**
  * Infers the tightest spec set that admits the recorded actions of sessions. It only removes permissions from `specs`;
- * conditions, gates and fruits stay unchanged. The edges of {@link wayBack} stay too, even to peripherals that no
- * session used, because without them `hopgate check` would report a dead end.
+ * conditions, gates and fruits stay unchanged. The edges of {@link edgesOfWayBack} stay too, even to peripherals that
+ * no session used, because without them `hopgate check` would report a dead end.
  */
 export function inferSpecs(specs: SpecSet, usage: RecordedUsages): InferredSpecs {
   const slack: UnusedPermission[] = [];
   const used = new Set(Object.keys(specs.peripherals).filter((id) => usage.peripherals.has(id)));
-  const { edges: back, whole } = wayBack(specs, used);
+  const { edges: back, whole } = edgesOfWayBack(specs, used);
   const ids = new Set([...used, ...back.map(({ to }) => to)]);
   for (const id of Object.keys(specs.peripherals))
     if (!ids.has(id)) slack.push({ peripheral: id, what: 'peripheral', granted: id });
@@ -112,7 +112,7 @@ function tighten(
   const tools = spec.tools.filter((tool) => used.tools.has(tool));
   for (const tool of spec.tools) if (!used.tools.has(tool)) unused('tool', tool);
   const { rule } = spec.scope;
-  const write = pathCover(used.writes);
+  const write = coverPaths(used.writes);
   for (const place of rule.write)
     if (!isExclusion(place) && ![...used.writes].some((path) => isWritablePath(path, [place]))) unused('write', place);
   // Without a path, these tools read the whole tree.
@@ -125,7 +125,7 @@ function tighten(
   if (!fetches) unused('url', rule.url);
   const { resource = [] } = rule;
   for (const pattern of resource)
-    if (!pattern.startsWith('!') && ![...used.resources].some((name) => fitsPattern(pattern, name)))
+    if (!pattern.startsWith('!') && ![...used.resources].some((name) => fitsBranchPattern(pattern, name)))
       unused('resource', pattern);
   const scope = {
     name: spec.id,

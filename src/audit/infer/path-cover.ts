@@ -6,9 +6,9 @@ const parentFolder = (path: string): string => (path.includes('/') ? path.slice(
 /**
  * A list of at most `most` files and folders (`src/`) that covers all paths. If there are too many, the folders of the
  * deepest paths replace them.
- * @example pathCover(['src/a.ts', 'src/b/c.ts', 'docs/x.md']) // ['docs/x.md', 'src/a.ts', 'src/b/c.ts']
+ * @example coverPaths(['src/a.ts', 'src/b/c.ts', 'docs/x.md']) // ['docs/x.md', 'src/a.ts', 'src/b/c.ts']
  */
-export function pathCover(paths: Iterable<string>, most = MAX_PATHS): readonly string[] {
+export function coverPaths(paths: Iterable<string>, most = MAX_PATHS): readonly string[] {
   let places = [...new Set(paths)];
   while (places.length > most) {
     const depth = Math.max(...places.map((place) => withoutSlash(place).split('/').length));
@@ -37,5 +37,5 @@ export function coveringGlobs(paths: Iterable<string>): readonly string[] {
     return `${path.includes('/') ? `${path.split('/')[0]}/**/` : ''}*${ending}`;
   });
   const found = [...groups].flatMap(([glob, members]) => (members.length === 1 ? members : [glob]));
-  return found.length <= MAX_PATHS * 2 ? found.sort() : pathCover(all);
+  return found.length <= MAX_PATHS * 2 ? found.sort() : coverPaths(all);
 }

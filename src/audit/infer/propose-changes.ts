@@ -12,7 +12,7 @@ export interface ProposedChange {
   readonly reviews: number;
 }
 
-export interface Proposal {
+export interface SpecProposal {
   readonly changes: readonly ProposedChange[];
   /** Recurring problems that name no single change, with the reason. */
   readonly open: readonly { readonly problem: string; readonly reviews: number; readonly why: string }[];
@@ -24,7 +24,7 @@ export interface Proposal {
 const RAISE_FACTOR = 2;
 
 /** For each tool, the peripherals in which it was refused, according to the evidence of the reviewed sessions. */
-export type RefusedIn = ReadonlyMap<string, ReadonlySet<string>>;
+export type RefusalsByTool = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
  * Proposes changes of a spec set for problems that at least `least` reviews report: a longer time limit, or one more
@@ -38,11 +38,11 @@ export function proposeChanges(
   specs: SpecSet,
   pars: readonly Par[],
   least: number,
-  refusedIn: RefusedIn = new Map(),
-): Proposal {
+  refusedIn: RefusalsByTool = new Map(),
+): SpecProposal {
   const changed = new Map<string, PeripheralSpec>();
   const changes: ProposedChange[] = [];
-  const open: Proposal['open'][number][] = [];
+  const open: SpecProposal['open'][number][] = [];
   const specNow = (id: string): PeripheralSpec | undefined => changed.get(id) ?? specs.peripherals[id];
   for (const { text, reviews } of aggregatePars(pars).wrong) {
     if (reviews < least) continue;

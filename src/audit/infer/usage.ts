@@ -5,7 +5,7 @@ import type { ArgumentRole, Json, Mode, ToolEffect, ToolSpec } from '../../spec/
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
 import { auditedPath } from '../rules/audited-path.ts';
-import { argumentWords } from '../rules/commands/audited-words.ts';
+import { commandWordsOf } from '../rules/commands/audited-words.ts';
 import { type Fields, textOf } from '../rules/compare-json.ts';
 import type { EvidenceItem } from '../verify/session-audit.ts';
 
@@ -137,7 +137,7 @@ function addCommand(here: PeripheralUsage, tool: ToolSpec | undefined, args: Fie
     .filter(({ role }) => ROLE_FACTS[role].runsCommands)
     .map(({ name }) => args[name])
     .filter((value) => value !== undefined);
-  const words = values.flatMap((value) => argumentWords(value) ?? [textOf(value) ?? '']);
+  const words = values.flatMap((value) => commandWordsOf(value) ?? [textOf(value) ?? '']);
   if (words.length > 0) here.commands.add(words.join(' '));
 }
 

@@ -10,7 +10,7 @@ import { reviewsSession } from '../rules/audited-observations.ts';
  * `whole`: the peripherals that can be left only by exits with requirements. They need all their exits and tools,
  * because a failed test run opens another exit than a passed one.
  */
-export function wayBack(
+export function edgesOfWayBack(
   specs: SpecSet,
   used: ReadonlySet<string>,
 ): { readonly edges: readonly Edge[]; readonly whole: ReadonlySet<string> } {

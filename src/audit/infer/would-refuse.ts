@@ -7,7 +7,7 @@ import { isFileChange } from '../rules/audited-observations.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
 import { fieldsOf, textOf } from '../rules/compare-json.ts';
 import type { EvidenceItem } from '../verify/session-audit.ts';
-import { pathCover } from './path-cover.ts';
+import { coverPaths } from './path-cover.ts';
 
 /** The calls of one tool in one peripheral that enforcement would have refused for the same reason. */
 export interface RefusedGroup {
@@ -101,7 +101,7 @@ export class WouldRefuseReport {
       if (!rule || rule.write.length === 0) return [];
       const present = getOwn(config.scopes, id) ?? rule.write;
       const more = [...paths].filter((path) => !isWritablePath(path, present));
-      return more.length === 0 ? [] : [[id, [...present, ...pathCover(more)]] as const];
+      return more.length === 0 ? [] : [[id, [...present, ...coverPaths(more)]] as const];
     });
     const hosts = [...this.#hosts].filter((host) => !config.web.allow.includes(host)).sort();
     return { scopes: Object.fromEntries(scopes), hosts };

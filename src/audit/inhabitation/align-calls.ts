@@ -1,6 +1,6 @@
 import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json } from '../../spec/types.ts';
-import { fieldsOf, isBlobReference, sameJson } from '../rules/compare-json.ts';
+import { fieldsOf, isBlobReference, isSameJson } from '../rules/compare-json.ts';
 import type { Act } from './acts.ts';
 
 export type CallItem = Extract<TranscriptItem, { kind: 'call' }>;
@@ -27,7 +27,7 @@ const READ_ONLY_CALLS = ['status', 'why'];
 /** Codes of refusals by the store, which the operator's log records instead of the session. */
 const UNRECORDED_CODES = ['session-closed', 'session-busy', 'lease-expired'];
 
-export function callsOf({ items }: Transcript): readonly AlignedCall[] {
+export function callsWithResults({ items }: Transcript): readonly AlignedCall[] {
   const results = new Map<string, ResultItem>();
   for (const item of items) if (item.kind === 'result' && !results.has(item.callId)) results.set(item.callId, item);
   return items.flatMap((item) => (item.kind === 'call' ? [{ item, result: results.get(item.callId) ?? null }] : []));
@@ -104,5 +104,5 @@ const asText = (value: Json | undefined): string => {
 
 /** True for equal values, and for a text that was cut with an ellipsis (`value`). */
 const sameOrCut = (value: Json, arg: Json): boolean =>
-  sameJson(value, arg) ||
+  isSameJson(value, arg) ||
   (typeof value === 'string' && typeof arg === 'string' && value.endsWith('…') && arg.startsWith(value.slice(0, -1)));

@@ -6,7 +6,7 @@ import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
 
 /** P-3: each call has its entry, each entry its call, and a successful call names a tool of the latest list. */
-export function confinement({ transcript, calls, acts, alignment }: SessionTimeline): DemandVerdict {
+export function judgeConfinement({ transcript, calls, acts, alignment }: SessionTimeline): DemandVerdict {
   if (calls.length === 0 && acts.length === 0) return inapplicableDemand('P-3', 'nothing was done');
   const failures: DemandFailure[] = [
     ...alignment.unrecorded.map(({ item }) => ({

@@ -1,7 +1,7 @@
 import { isEmpty } from '../../base/json.ts';
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
-import { isBlobReference, sameJson } from '../rules/compare-json.ts';
+import { isBlobReference, isSameJson } from '../rules/compare-json.ts';
 import type { Act } from './acts.ts';
 import { type DemandFailure, type DemandVerdict, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
@@ -12,7 +12,7 @@ type EnteredContext = NonNullable<Act['entered']>;
  * P-2: the first text that the agent gets on entering a peripheral states its place, context, tools and exits. All four
  * must match the spec and the session's state, both as data and in the text.
  */
-export function contextInjection(timeline: SessionTimeline): DemandVerdict {
+export function judgeContextInjection(timeline: SessionTimeline): DemandVerdict {
   const entries = timeline.acts.filter(({ entered }) => entered !== null);
   if (entries.length === 0) return inapplicableDemand('P-2', 'the session entered no peripheral');
   return judgedDemand(
@@ -62,7 +62,7 @@ function missingInData(specs: SpecSet, { peripheral, mode, context }: EnteredCon
   if (situation.peripheral !== peripheral) problems.push(`it says ${situation.peripheral ?? 'nowhere'}`);
   if (situation.mode !== mode) problems.push(`it says mode ${situation.mode}, and the mode was ${mode}`);
   const unseen = Object.entries(context).filter(
-    ([name, value]) => !isBlobReference(value) && !sameJson(situation.state[name], value),
+    ([name, value]) => !isBlobReference(value) && !isSameJson(situation.state[name], value),
   );
   if (unseen.length > 0) problems.push(`it does not show ${unseen.map(([name]) => name).join(', ')} as carried there`);
   const tools = toolsIn(specs, peripheral, mode);
@@ -81,11 +81,12 @@ function missingInText(
   situation: Situation,
   text: string,
 ): string[] {
-  const without = (names: readonly string[]): string[] => [...new Set(names)].filter((name) => !mentions(text, name));
+  const without = (names: readonly string[]): string[] =>
+    [...new Set(names)].filter((name) => !mentionsName(text, name));
   const exits = exitsOf(specs, peripheral);
   const carried = Object.entries(context).filter(([name, value]) => !NOT_SHOWN.includes(name) && !isEmpty(value));
   const isSeen =
-    carried.length === 0 || carried.some(([name, value]) => mentions(text, name) || showsValue(text, value));
+    carried.length === 0 || carried.some(([name, value]) => mentionsName(text, name) || showsValue(text, value));
   const seen = [...(mode === null ? [] : without([mode])), ...(isSeen ? [] : carried.map(([name]) => name))];
   const lacks: readonly (readonly [string, readonly string[]])[] = [
     ['where it is', without([peripheral])],
@@ -106,7 +107,7 @@ const showsValue = (text: string, value: Json): boolean =>
   Array.isArray(value) ? value.some((one) => showsValue(text, one)) : typeof value === 'string' && text.includes(value);
 
 /** True if the text contains the name as a separate word, ignoring case and the form of its dashes. */
-export function mentions(text: string, name: string): boolean {
+export function mentionsName(text: string, name: string): boolean {
   const pattern = name.split('-').map(escapePattern).join('[-_ ]');
   // A client may put the name of the server before that of a tool, as in mcp__hopgate__read.
   return new RegExp(`(?:(?<![\\w-])|(?<=\\w__))${pattern}(?![\\w]|-\\w)`, 'i').test(text);
@@ -127,4 +128,4 @@ const exitsOf = (specs: SpecSet, peripheral: string) => specs.edges.filter(({ fr
 const hopText = ({ exit, to }: { readonly exit: string | null; readonly to: string }): string => `${to} by ${exit}`;
 const list = (names: readonly string[]): string => (names.length === 0 ? 'none' : names.join(', '));
 const sameSet = (a: readonly string[], b: readonly string[]): boolean =>
-  sameJson([...new Set(a)].sort(), [...new Set(b)].sort());
+  isSameJson([...new Set(a)].sort(), [...new Set(b)].sort());

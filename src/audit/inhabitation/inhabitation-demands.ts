@@ -1,5 +1,5 @@
 /** The demands of inhabitation, by id. */
-export const DEMANDS = {
+export const INHABITATION_DEMANDS = {
   'P-1': 'world replacement',
   'P-2': 'context injection',
   'P-3': 'confinement',
@@ -7,7 +7,7 @@ export const DEMANDS = {
   'P-5': 'evidence of inhabitation',
   'P-6': 'interleaved streams',
 } as const;
-export type DemandId = keyof typeof DEMANDS;
+export type DemandId = keyof typeof INHABITATION_DEMANDS;
 
 /** A reason why a demand fails, and the item of the transcript or the entry of the evidence that shows it. */
 export interface DemandFailure {
@@ -33,14 +33,14 @@ const MAX_FAILURES = 100;
 /** The verdict on a demand, which holds if there are no failures. */
 export const judgedDemand = (id: DemandId, failures: readonly DemandFailure[]): DemandVerdict => ({
   id,
-  title: DEMANDS[id],
+  title: INHABITATION_DEMANDS[id],
   verdict: failures.length === 0 ? 'holds' : 'fails',
   findings: failures.slice(0, MAX_FAILURES),
 });
 
 export const inapplicableDemand = (id: DemandId, reason: string): DemandVerdict => ({
   id,
-  title: DEMANDS[id],
+  title: INHABITATION_DEMANDS[id],
   verdict: 'not-applicable',
   findings: [{ item: null, seq: null, reason }],
 });

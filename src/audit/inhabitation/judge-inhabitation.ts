@@ -1,14 +1,14 @@
 import type { Entry } from '../../evidence/entry.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { confinement } from './confinement.ts';
-import { contextInjection } from './context-injection.ts';
-import { explicitExit } from './explicit-exit.ts';
+import { judgeConfinement } from './confinement.ts';
+import { judgeContextInjection } from './context-injection.ts';
+import { judgeExplicitExit } from './explicit-exit.ts';
 import type { DemandVerdict } from './inhabitation-demands.ts';
-import { interleavedStreams } from './interleaved-streams.ts';
+import { judgeInterleavedStreams } from './interleaved-streams.ts';
 import { timelineOf } from './session-timeline.ts';
-import { situatedVoice } from './situated-voice.ts';
-import { worldReplacement } from './world-replacement.ts';
+import { judgeSituatedVoice } from './situated-voice.ts';
+import { judgeWorldReplacement } from './world-replacement.ts';
 
 /**
  * Judges demands P-1 to P-6 over the agent's transcript, the session's pinned spec and its evidence. A program that
@@ -21,11 +21,11 @@ export function judgeInhabitation(
 ): readonly DemandVerdict[] {
   const timeline = timelineOf(transcript, specs, entries);
   return [
-    worldReplacement(timeline),
-    contextInjection(timeline),
-    confinement(timeline),
-    explicitExit(timeline),
-    situatedVoice(timeline),
-    interleavedStreams(timeline),
+    judgeWorldReplacement(timeline),
+    judgeContextInjection(timeline),
+    judgeConfinement(timeline),
+    judgeExplicitExit(timeline),
+    judgeSituatedVoice(timeline),
+    judgeInterleavedStreams(timeline),
   ];
 }

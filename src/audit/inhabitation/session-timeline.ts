@@ -2,7 +2,7 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { type Act, actsOf } from './acts.ts';
-import { type AlignedCall, type Alignment, alignCalls, callsOf } from './align-calls.ts';
+import { type AlignedCall, type Alignment, alignCalls, callsWithResults } from './align-calls.ts';
 
 /** The inputs of the demands: the agent's transcript and the recorded acts of one session. */
 export interface SessionTimeline {
@@ -18,7 +18,7 @@ export interface SessionTimeline {
 
 export function timelineOf(transcript: Transcript, specs: SpecSet, entries: readonly Entry[]): SessionTimeline {
   const acts = actsOf(entries);
-  const calls = callsOf(transcript);
+  const calls = callsWithResults(transcript);
   let stillIn: string | null = null;
   for (const { left, entered } of acts) {
     if (left !== null) stillIn = null;

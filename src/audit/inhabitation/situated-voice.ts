@@ -1,8 +1,8 @@
 import { plural } from '../../base/text.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
-import { mentions } from './context-injection.ts';
-import { DEMANDS, type DemandVerdict, inapplicableDemand } from './inhabitation-demands.ts';
+import { mentionsName } from './context-injection.ts';
+import { type DemandVerdict, INHABITATION_DEMANDS, inapplicableDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** P-5 holds if the score is above this number. */
@@ -14,7 +14,7 @@ const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|l
  * P-5, a heuristic for English texts. Half of the score is given for a hop or change of mode by the agent. A quarter is
  * the share of its texts in the first person; a quarter is the share that names its place, tools, exits or modes.
  */
-export function situatedVoice({ specs, transcript, calls, acts }: SessionTimeline): DemandVerdict {
+export function judgeSituatedVoice({ specs, transcript, calls, acts }: SessionTimeline): DemandVerdict {
   if (acts.length === 0 && calls.length === 0) return inapplicableDemand('P-5', 'nothing was done');
   const moves = calls.filter(({ item }) => item.tool === 'hop' || item.tool === 'mode');
   const reasons = moves.flatMap(({ item }) => {
@@ -29,7 +29,7 @@ export function situatedVoice({ specs, transcript, calls, acts }: SessionTimelin
     words.length === 0 ? 0 : words.filter(holds).length / words.length;
   const names = namesOf(specs);
   const voice = share((text) => FIRST_PERSON.test(text));
-  const situated = share((text) => [...names.own, ...names.tools].some((name) => mentions(text, name)));
+  const situated = share((text) => [...names.own, ...names.tools].some((name) => mentionsName(text, name)));
   const moved = moves.some(({ result }) => result?.status === 'ok');
   const score = Math.round((Number(moved) / 2 + (voice + situated) / 4) * 100) / 100;
   const holds = words.length > 0 && score > INHABITED_SCORE;
@@ -39,7 +39,7 @@ export function situatedVoice({ specs, transcript, calls, acts }: SessionTimelin
       : `${plural(words.length, 'utterance')}: ${percent(voice)} in the first person, ${percent(situated)} of this world; ${moved ? 'it moved by its exits' : 'it never moved'}`;
   return {
     id: 'P-5',
-    title: DEMANDS['P-5'],
+    title: INHABITATION_DEMANDS['P-5'],
     verdict: holds ? 'holds' : 'fails',
     findings: holds ? [] : [{ item: null, seq: null, reason }],
     score,

@@ -5,7 +5,13 @@ import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
  * P-1: the agent acts only through its present peripheral. Every call went through the session, nobody else acted in
  * the agent's name, its transcript has no items of another session, and no visit began during another one.
  */
-export function worldReplacement({ sessionId, transcript, calls, acts, alignment }: SessionTimeline): DemandVerdict {
+export function judgeWorldReplacement({
+  sessionId,
+  transcript,
+  calls,
+  acts,
+  alignment,
+}: SessionTimeline): DemandVerdict {
   const failures: DemandFailure[] = [];
   if (calls.length === 0) failures.push({ item: null, seq: null, reason: 'no call of the agent is on record' });
   for (const item of transcript.items)

@@ -5,11 +5,11 @@ import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { checkOf } from '../../spec/reported-fields.ts';
 import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
-import { canHold, readsFact, textsIn } from './satisfiable.ts';
+import { canRuleHold, ruleReadsFact, textsInRule } from './satisfiable.ts';
 
 /** A session's state for properties: agent, place, mode, and the last test results for the current code. */
 export interface AbstractState {
-  /** An agent that the spec set names, or {@link ANY_OTHER}. It never changes. */
+  /** An agent that the spec set names, or {@link ANY_OTHER_AGENT}. It never changes. */
   readonly agent: string;
   readonly place: string | null;
   readonly mode: Mode | null;
@@ -24,7 +24,7 @@ export interface AbstractState {
 }
 
 /** An agent that no list of agents and no rule names. */
-export const ANY_OTHER = '';
+export const ANY_OTHER_AGENT = '';
 
 /**
  * Agents that a spec set may treat differently. If a rule reads the agent's name: each name in a rule or a list of
@@ -35,8 +35,8 @@ export function agentsIn({ peripherals, edges, conditions }: SpecSet): readonly 
   const rules = [
     ...edges.flatMap(({ when, gates }) => [when ?? '', ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : ''))]),
     ...Object.values(conditions),
-  ].filter((rule) => readsFact(rule, 'session.agent'));
-  const names = [...new Set([ANY_OTHER, ...lists.flat(), ...rules.flatMap(textsIn)])];
+  ].filter((rule) => ruleReadsFact(rule, 'session.agent'));
+  const names = [...new Set([ANY_OTHER_AGENT, ...lists.flat(), ...rules.flatMap(textsInRule)])];
   if (rules.length > 0) return names;
   const rights = (name: string) => lists.map((list) => (list.includes(name) ? 1 : 0)).join('');
   return [...new Map(names.map((name) => [rights(name), name])).values()];
@@ -98,7 +98,12 @@ export class AbstractSessions {
     const { agent, place, mode, passed } = state;
     const key = JSON.stringify([cel, agent, place, mode, passed]);
     return getOrInsert(this.#rules, key, () =>
-      canHold(this.#specs, cel, { agent: agent === ANY_OTHER ? null : agent, place, mode, testsPassed: passed }),
+      canRuleHold(this.#specs, cel, {
+        agent: agent === ANY_OTHER_AGENT ? null : agent,
+        place,
+        mode,
+        testsPassed: passed,
+      }),
     );
   }
 

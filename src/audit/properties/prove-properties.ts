@@ -3,10 +3,17 @@ import type { Property, PropertyAtom, PropertyPlace, SpecSet } from '../../spec/
 import { reviewsSession } from '../rules/audited-observations.ts';
 import { type AbstractMove, type AbstractState, canChange, canShip } from './abstract-session.ts';
 import { graphWarnings } from './graph-warnings.ts';
-import { keyOf, pathTo, type SpaceFor, type SpaceNode, type StateSpace, spacesOf } from './state-space.ts';
+import {
+  moveNamesTo,
+  type SpaceNode,
+  type StateSpace,
+  type StateSpaceFor,
+  stateKeyOf,
+  stateSpacesOf,
+} from './state-space.ts';
 
 /** The result for one property. `path`: a shortest sequence of moves that breaks it; null if no sequence does. */
-export interface Proof {
+export interface PropertyProof {
   /** `reachable`, `way-back`, `bound`, `apart`, or the property as its author wrote it. */
   readonly property: string;
   readonly holds: boolean;
@@ -14,8 +21,8 @@ export interface Proof {
   readonly path: readonly string[] | null;
 }
 
-const succeeded = (property: string): Proof => ({ property, holds: true, message: null, path: null });
-const failed = (property: string, message: string, path: readonly string[] | null = null): Proof => ({
+const succeeded = (property: string): PropertyProof => ({ property, holds: true, message: null, path: null });
+const failed = (property: string, message: string, path: readonly string[] | null = null): PropertyProof => ({
   property,
   holds: false,
   message,
@@ -26,14 +33,14 @@ const failed = (property: string, message: string, path: readonly string[] | nul
  * Proves the built-in properties of a spec set, and those that it states itself, over every possible session; each
  * false one has a shortest counterexample. Pure.
  */
-export const proveProperties = (specs: SpecSet): readonly Proof[] => examineSpecs(specs).proofs;
+export const proveProperties = (specs: SpecSet): readonly PropertyProof[] => examineSpecs(specs).proofs;
 
 /** Proves the properties, and adds the warnings of {@link graphWarnings}. Pure. */
 export function examineSpecs(specs: SpecSet): {
-  readonly proofs: readonly Proof[];
+  readonly proofs: readonly PropertyProof[];
   readonly notes: readonly SpecWarning[];
 } {
-  const spaceFor = spacesOf(specs);
+  const spaceFor = stateSpacesOf(specs);
   const space = spaceFor([]);
   const proofs = [
     ...proveReachable(specs, space),
@@ -45,7 +52,7 @@ export function examineSpecs(specs: SpecSet): {
   return { proofs, notes: graphWarnings(specs, space) };
 }
 
-function proveReachable(specs: SpecSet, space: StateSpace): Proof[] {
+function proveReachable(specs: SpecSet, space: StateSpace): PropertyProof[] {
   const places = new Set(
     space.nodes.flatMap(({ state }) => [state.place, ...space.delegations(state).map(({ to }) => to.place)]),
   );
@@ -73,7 +80,7 @@ function blockedEdges({ edges }: SpecSet, space: StateSpace, places: readonly st
  * Proves that a reflecting peripheral stays reachable from everywhere. In a spec set without a reflecting peripheral,
  * proves that every peripheral can be left. A set of one peripheral passes, because it has no hops.
  */
-function proveWayBack(specs: SpecSet, space: StateSpace): Proof[] {
+function proveWayBack(specs: SpecSet, space: StateSpace): PropertyProof[] {
   const peripherals = Object.values(specs.peripherals);
   if (peripherals.length === 1) return [succeeded('way-back')];
   const reflecting = peripherals.filter(reviewsSession);
@@ -85,7 +92,7 @@ function proveWayBack(specs: SpecSet, space: StateSpace): Proof[] {
   const dead = space.nodes.find(({ state }) => state.place !== null && !canLeave(space, state));
   return [
     dead
-      ? failed('way-back', `${dead.state.place} is a dead end: no hop out of it can ever be taken`, pathTo(dead))
+      ? failed('way-back', `${dead.state.place} is a dead end: no hop out of it can ever be taken`, moveNamesTo(dead))
       : succeeded('way-back'),
   ];
 }
@@ -93,27 +100,27 @@ function proveWayBack(specs: SpecSet, space: StateSpace): Proof[] {
 /** True if a hop to another place can be taken from here, after any steps and changes of mode. */
 function canLeave(space: StateSpace, from: AbstractState): boolean {
   const states = [from];
-  const seen = new Set([keyOf(from)]);
+  const seen = new Set([stateKeyOf(from)]);
   for (const state of states) {
     for (const { kind, to } of space.moves(state)) {
       if (kind === 'hop' && to.place !== from.place) return true;
       if (kind !== 'step' && kind !== 'mode') continue;
-      if (seen.has(keyOf(to))) continue;
-      seen.add(keyOf(to));
+      if (seen.has(stateKeyOf(to))) continue;
+      seen.add(stateKeyOf(to));
       states.push(to);
     }
   }
   return false;
 }
 
-const cannotReach = (property: string, stuck: SpaceNode, to: readonly string[], blocked: string): Proof =>
+const cannotReach = (property: string, stuck: SpaceNode, to: readonly string[], blocked: string): PropertyProof =>
   failed(
     property,
     `from ${stuck.state.place} no hops lead to ${to.join(' or ')}${blocked === '' ? '' : `: ${blocked}`}`,
-    pathTo(stuck),
+    moveNamesTo(stuck),
   );
 
-function proveBound({ peripherals }: SpecSet): Proof[] {
+function proveBound({ peripherals }: SpecSet): PropertyProof[] {
   const open = Object.values(peripherals).flatMap(({ id, exits }) =>
     exits.filter((exit) => !exit.bound && !exit.name.startsWith('hop-')).map(({ name }) => `${id}.${name}`),
   );
@@ -122,7 +129,7 @@ function proveBound({ peripherals }: SpecSet): Proof[] {
     : open.map((exit) => failed('bound', `the exit ${exit} is bound to no destination`));
 }
 
-function proveApart(specs: SpecSet): Proof[] {
+function proveApart(specs: SpecSet): PropertyProof[] {
   const changesAndShips = Object.values(specs.peripherals).filter(
     (spec) => canChange(specs, spec) && canShip(specs, spec),
   );
@@ -138,7 +145,7 @@ function proveApart(specs: SpecSet): Proof[] {
     : found.map(({ id }) => failed('apart', `${id} both changes code and ships it`));
 }
 
-function proveStated(specs: SpecSet, spaceFor: SpaceFor, property: Property): Proof {
+function proveStated(specs: SpecSet, spaceFor: StateSpaceFor, property: Property): PropertyProof {
   const { text } = property;
   const space = spaceFor([]);
   switch (property.kind) {
@@ -169,13 +176,13 @@ function proveStated(specs: SpecSet, spaceFor: SpaceFor, property: Property): Pr
       const without = space.explore((_, { to }) => !isInPlace(first, to));
       const message = `${placeName(then)} can be reached without ${placeName(first)} before`;
       const node = without.find(({ state }) => isInPlace(then, state) && !isInPlace(first, state));
-      if (node) return failed(text, message, pathTo(node));
+      if (node) return failed(text, message, moveNamesTo(node));
       for (const each of without) {
         if (isInPlace(first, each.state)) continue;
         const started = space
           .delegations(each.state)
           .find(({ to }) => then.kind === 'peripheral' && isInPlace(then, to));
-        if (started) return failed(text, message, pathTo(each, started));
+        if (started) return failed(text, message, moveNamesTo(each, started));
       }
       return succeeded(text);
     }
@@ -191,7 +198,7 @@ const isInPlace = (where: PropertyPlace, { place, mode }: AbstractState): boolea
 
 const placeName = (where: PropertyPlace): string => (where.kind === 'mode' ? where.mode : where.peripheral);
 
-function proveNeverEnter(spaceFor: SpaceFor, property: Extract<Property, { kind: 'never-enter' }>): Proof {
+function proveNeverEnter(spaceFor: StateSpaceFor, property: Extract<Property, { kind: 'never-enter' }>): PropertyProof {
   const { target, without, text } = property;
   const enters = (state: AbstractState, { kind, to }: AbstractMove) =>
     target.kind === 'mode'
@@ -204,7 +211,7 @@ function proveNeverEnter(spaceFor: SpaceFor, property: Extract<Property, { kind:
     for (const node of nodes) {
       for (const move of [...space.moves(node.state), ...space.delegations(node.state)]) {
         if (!enters(node.state, move) || atomHolds(atom, node.state, move)) continue;
-        return failed(text, `${placeName(target)} can be entered without ${atomName(atom)}`, pathTo(node, move));
+        return failed(text, `${placeName(target)} can be entered without ${atomName(atom)}`, moveNamesTo(node, move));
       }
     }
   }
@@ -249,7 +256,7 @@ function proveExclusive(
   specs: SpecSet,
   space: StateSpace,
   { of, names, text }: Extract<Property, { kind: 'exclusive' }>,
-): Proof {
+): PropertyProof {
   if (of === 'tools') {
     const both = Object.values(specs.peripherals).find(
       ({ tools }) => names.filter((name) => tools.includes(name)).length > 1,
@@ -263,7 +270,7 @@ function proveExclusive(
     if (place === null || !names.includes(place)) continue;
     for (const move of space.moves(node.state)) {
       if (move.kind !== 'hop' || move.to.place === place || !names.includes(move.to.place ?? '')) continue;
-      return failed(text, `a hop leads from ${place} to ${move.to.place}`, pathTo(node, move));
+      return failed(text, `a hop leads from ${place} to ${move.to.place}`, moveNamesTo(node, move));
     }
   }
   return succeeded(text);

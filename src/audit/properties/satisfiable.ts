@@ -1,7 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { getOwn } from '../../spec/names.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { type CelValues, celText, celTree, celValue } from '../rules/audited-cel.ts';
+import { type CelValues, celSyntaxTree, celText, celValue } from '../rules/audited-cel.ts';
 
 /** The known facts at the moment at which a rule is evaluated. All other facts may have any value. */
 export interface KnownFacts {
@@ -24,21 +24,21 @@ const ABSENT = Symbol('absent');
  * comparisons changes. Terms count as independent of each other, and so does any other part of a rule. So a rule that
  * can hold is never called unsatisfiable. The result is exact if the rule only compares facts with fixed values.
  */
-export function canHold(specs: SpecSet, cel: string, known: KnownFacts): boolean {
-  const rule = celTree(cel);
+export function canRuleHold(specs: SpecSet, cel: string, known: KnownFacts): boolean {
+  const rule = celSyntaxTree(cel);
   return rule !== null && new Rule(specs, rule, known).canHold();
 }
 
 /** The texts that a rule mentions. */
-export function textsIn(cel: string): readonly string[] {
-  const rule = celTree(cel);
+export function textsInRule(cel: string): readonly string[] {
+  const rule = celSyntaxTree(cel);
   return rule
     ? nodesOf(rule).flatMap(({ op, args }) => (op === 'value' && typeof args === 'string' ? [args] : []))
     : [];
 }
 
-export function readsFact(cel: string, fact: string): boolean {
-  const rule = celTree(cel);
+export function ruleReadsFact(cel: string, fact: string): boolean {
+  const rule = celSyntaxTree(cel);
   return rule !== null && nodesOf(rule).some((node) => nameOf(node) === fact);
 }
 
@@ -175,7 +175,7 @@ class Rule {
     const { root, name } = factOf(node) ?? { root: null, name: '' };
     if (root === 'session' && name === 'agent') {
       // Tries each agent named in the rule as a separate value.
-      const agents = textsIn(celText(this.#rule));
+      const agents = textsInRule(celText(this.#rule));
       return [...neighbourValues([...named, ...agents]), OTHER].filter((value) => !agents.includes(value as string));
     }
     const any = [...neighbourValues(named), OTHER, ...(truth ? [true, false] : [])];

@@ -4,7 +4,7 @@ import {
   type AbstractMove,
   AbstractSessions,
   type AbstractState,
-  ANY_OTHER,
+  ANY_OTHER_AGENT,
   agentsIn,
   testTools,
 } from './abstract-session.ts';
@@ -17,7 +17,7 @@ export interface SpaceNode {
 }
 
 /** Equal keys mean the same state. */
-export const keyOf = (state: AbstractState): string =>
+export const stateKeyOf = (state: AbstractState): string =>
   JSON.stringify([
     state.agent,
     state.place,
@@ -29,15 +29,15 @@ export const keyOf = (state: AbstractState): string =>
   ]);
 
 /** The names of the moves to a node, and of `last` if present. They begin with the agent, if its name matters. */
-export const pathTo = (node: SpaceNode, last?: AbstractMove): readonly string[] => {
+export const moveNamesTo = (node: SpaceNode, last?: AbstractMove): readonly string[] => {
   const { agent } = node.state;
   const names: string[] = last ? [last.name] : [];
   for (let at: SpaceNode | null = node; at?.move; at = at.before) names.push(at.move.name);
-  return [...(agent === ANY_OTHER ? [] : [`as agent ${agent}`]), ...names.toReversed()];
+  return [...(agent === ANY_OTHER_AGENT ? [] : [`as agent ${agent}`]), ...names.toReversed()];
 };
 
 /** Returns the state space that remembers the last test results of these peripherals. */
-export type SpaceFor = (peripherals: readonly string[]) => StateSpace;
+export type StateSpaceFor = (peripherals: readonly string[]) => StateSpace;
 
 /**
  * Estimated number of states up to which all test results are remembered; each testing peripheral multiplies it by
@@ -46,7 +46,7 @@ export type SpaceFor = (peripherals: readonly string[]) => StateSpace;
 const MAX_STATES = 20_000;
 
 /** Returns a function that gives the state spaces of a spec set, and explores each space once. */
-export function spacesOf(specs: SpecSet): SpaceFor {
+export function stateSpacesOf(specs: SpecSet): StateSpaceFor {
   const testing = Object.values(specs.peripherals).filter((spec) => testTools(specs, spec).length > 0);
   const affordable = agentsIn(specs).length * specs.edges.length * 4 ** testing.length <= MAX_STATES;
   const always = affordable ? testing.map(({ id }) => id) : [];
@@ -71,7 +71,7 @@ export class StateSpace {
   }
 
   moves(state: AbstractState): readonly AbstractMove[] {
-    const key = keyOf(state);
+    const key = stateKeyOf(state);
     return getOrInsert(this.#moves, key, () => this.#sessions.moves(state));
   }
 
@@ -83,11 +83,11 @@ export class StateSpace {
   /** The states that are reachable by moves that `allows` accepts. */
   explore(allows: (state: AbstractState, move: AbstractMove) => boolean): readonly SpaceNode[] {
     const nodes: SpaceNode[] = this.#sessions.initial().map((state) => ({ state, before: null, move: null }));
-    const seen = new Set(nodes.map(({ state }) => keyOf(state)));
+    const seen = new Set(nodes.map(({ state }) => stateKeyOf(state)));
     for (const node of nodes) {
       for (const move of this.moves(node.state)) {
         if (!allows(node.state, move)) continue;
-        const key = keyOf(move.to);
+        const key = stateKeyOf(move.to);
         if (seen.has(key)) continue;
         seen.add(key);
         nodes.push({ state: move.to, before: node, move });
@@ -120,11 +120,11 @@ export class StateSpace {
     const into = new Map<string, string[]>();
     const good: string[] = [];
     for (const { state } of this.nodes) {
-      const from = keyOf(state);
+      const from = stateKeyOf(state);
       if (isGoal(state)) good.push(from);
       for (const move of this.moves(state)) {
         if (move.kind === 'start' || move.kind === 'stop') continue;
-        getOrInsert(into, keyOf(move.to), (): string[] => []).push(from);
+        getOrInsert(into, stateKeyOf(move.to), (): string[] => []).push(from);
       }
     }
     const reached = new Set(good);
@@ -135,6 +135,6 @@ export class StateSpace {
         good.push(before);
       }
     }
-    return this.nodes.find(({ state }) => state.place !== null && !reached.has(keyOf(state))) ?? null;
+    return this.nodes.find(({ state }) => state.place !== null && !reached.has(stateKeyOf(state))) ?? null;
   }
 }

@@ -10,10 +10,16 @@ import { NOT_FILES } from '../../spec/policy/effect-ops.ts';
 import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
 import { PASS, reportedFields } from '../../spec/reported-fields.ts';
 import type { Json } from '../../spec/types.ts';
-import { type AuditState, scopeOf } from './audit-state.ts';
-import { addStep, addUpTo, isFileChange, noObservations, trustedReport } from './audited-observations.ts';
+import { type AuditState, peripheralScope } from './audit-state.ts';
+import {
+  addStepObservations,
+  addWithinLimit,
+  emptyObservations,
+  isFileChange,
+  trustedReport,
+} from './audited-observations.ts';
 import { type Fields, fieldsOf, textOf } from './compare-json.ts';
-import { noRuns } from './test-runs.ts';
+import { noTestRuns } from './test-runs.ts';
 
 /** Backpack fields that a context or a fruit sets only if they are empty: the identity, and the changed files. */
 const LASTING = [...IDENTITY_FIELDS, 'changed-files'];
@@ -36,7 +42,12 @@ export type EntryChange = Pick<Entry, 'sessionId' | 'peripheral' | 'tags'>;
  * @param body null if it cannot be read; `erased` if it was erased, so that only the entry's head is known
  * @param at epoch milliseconds
  */
-export function apply(state: AuditState, entry: EntryChange, body: Body | 'erased' | null, at: number): void {
+export function applyToAuditState(
+  state: AuditState,
+  entry: EntryChange,
+  body: Body | 'erased' | null,
+  at: number,
+): void {
   const event = body === 'erased' ? null : (body?.event ?? null);
   if (state.sessionId === '') state.sessionId = entry.sessionId;
   if (event !== 'stop' && event !== 'hop' && event !== 'grant' && event !== 'approval')
@@ -143,9 +154,9 @@ function enterPeripheral(state: AuditState, peripheral: string, deadline: number
   state.visit = {
     peripheral,
     spec,
-    scope: scopeOf(spec, config),
+    scope: peripheralScope(spec, config),
     deadline,
-    observations: noObservations(),
+    observations: emptyObservations(),
     message: null,
     ...counts,
   };
@@ -172,7 +183,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   }
   // An install or a resource change makes earlier results void: tests may depend on files that git ignores.
   if (tool === 'install' || effects.some(({ op }) => op === 'resource')) dropResults(state);
-  for (const { op, path } of effects) if (!NOT_FILES.includes(op)) addUpTo(MAX_NAMED_FILES, state.files, path);
+  for (const { op, path } of effects) if (!NOT_FILES.includes(op)) addWithinLimit(MAX_NAMED_FILES, state.files, path);
   const pattern = patternStatusAfter(tool, outcome);
   if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.status };
   const isTested = outcome.status === 'ok' && visit && trustedReport(visit.scope, state.pinned.specs, tool) === 'test';
@@ -188,12 +199,12 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
     state.tested = tree;
   }
   countReported(state, body);
-  addStep(visit, state.pinned.specs, body, changes, state.tests);
+  addStepObservations(visit, state.pinned.specs, body, changes, state.tests);
 }
 
 /** Drops the results of tests and checks, because they belong to the code before a change. */
 function dropResults(state: AuditState): void {
-  state.tests = noRuns();
+  state.tests = noTestRuns();
   state.checks = new Set();
 }
 

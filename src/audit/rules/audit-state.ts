@@ -4,7 +4,7 @@ import { getOwn } from '../../spec/names.ts';
 import type { Mode, PeripheralSpec, ProjectConfig, ScopeRule, SpecSet } from '../../spec/types.ts';
 import { type AuditedObservations, copyObservations } from './audited-observations.ts';
 import type { Fields } from './compare-json.ts';
-import { copyRuns, noRuns, type TestRuns, testsPass } from './test-runs.ts';
+import { copyTestRuns, noTestRuns, type TestRuns, testsPass } from './test-runs.ts';
 
 /** The spec set and the configuration that a session is pinned to. */
 export interface AuditedPin {
@@ -90,7 +90,7 @@ export interface AuditState {
   fruits: { readonly [peripheral: string]: Fields };
 }
 
-export const beginState = (pinned: AuditedPin, known: Partial<AuditState> = {}): AuditState => ({
+export const initialAuditState = (pinned: AuditedPin, known: Partial<AuditState> = {}): AuditState => ({
   pinned,
   sessionId: '',
   agent: '',
@@ -112,7 +112,7 @@ export const beginState = (pinned: AuditedPin, known: Partial<AuditState> = {}):
   pending: null,
   leaving: null,
   arriving: null,
-  tests: noRuns(),
+  tests: noTestRuns(),
   checks: new Set(),
   tested: null,
   changes: {},
@@ -124,17 +124,17 @@ export const beginState = (pinned: AuditedPin, known: Partial<AuditState> = {}):
   ...known,
 });
 
-/** A copy that {@link apply} may change without changing the original. */
-export const copyState = (state: AuditState): AuditState => ({
+/** A copy that {@link applyToAuditState} may change without changing the original. */
+export const copyAuditState = (state: AuditState): AuditState => ({
   ...state,
   visit: state.visit && { ...state.visit, observations: copyObservations(state.visit.observations) },
-  tests: copyRuns(state.tests),
+  tests: copyTestRuns(state.tests),
   changes: { ...state.changes },
   findings: { ...state.findings },
   files: new Set(state.files),
 });
 
-export const testsOf = ({ tests }: AuditState) => ({
+export const testFactsOf = ({ tests }: AuditState) => ({
   passed: testsPass(tests),
   count: tests.count,
   failed: tests.failed,
@@ -144,10 +144,10 @@ export const testsOf = ({ tests }: AuditState) => ({
 const NO_SCOPE: ScopeRule = { read: 'none', write: [], command: 'none', url: 'none' };
 
 /** The scope of the visit under way. */
-export const scopeNow = ({ visit }: Pick<AuditState, 'visit'>): ScopeRule => visit?.scope ?? NO_SCOPE;
+export const visitScope = ({ visit }: Pick<AuditState, 'visit'>): ScopeRule => visit?.scope ?? NO_SCOPE;
 
 /** A peripheral's scope in this repository: if the spec grants writing, hopgate.yaml may name the paths. */
-export function scopeOf(spec: PeripheralSpec | undefined, { scopes }: ProjectConfig): ScopeRule {
+export function peripheralScope(spec: PeripheralSpec | undefined, { scopes }: ProjectConfig): ScopeRule {
   if (!spec) return NO_SCOPE;
   const rule: ScopeRule = spec.agencies ? { ...spec.scope.rule, agency: spec.agencies } : spec.scope.rule;
   const write = getOwn(scopes, spec.id);

@@ -41,7 +41,7 @@ export function celValue(expression: string, facts: CelValues): unknown {
 }
 
 /** The syntax tree of a rule; null if it cannot be parsed. */
-export function celTree(rule: string): ASTNode | null {
+export function celSyntaxTree(rule: string): ASTNode | null {
   try {
     return parse(rule).ast;
   } catch {

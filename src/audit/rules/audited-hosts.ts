@@ -1,30 +1,30 @@
 import { isIP } from 'node:net';
-import { invalidReason, outOfScopeReason, type RefusalReason } from './commands/audited-git.ts';
+import { invalidRefusal, outOfScopeRefusal, type RefusalReason } from './commands/audited-git.ts';
 
 /**
  * The reason why an address does not lead to an allowed host; null if it does. `docs.example.com` allows itself,
  * `*.example.com` every subdomain, and only `example.com:8443` a port other than the usual one.
  */
-export function addressReason(address: unknown, allowed: readonly string[]): RefusalReason | null {
+export function addressRefusal(address: unknown, allowed: readonly string[]): RefusalReason | null {
   if (typeof address !== 'string' || address.length > 4096 || /[\u0000-\u0020\u007f-\u00a0\\]/.test(address))
-    return invalidReason('it is not an address');
+    return invalidRefusal('it is not an address');
   const url = URL.parse(address);
-  if (!url) return invalidReason('it is not an address');
+  if (!url) return invalidRefusal('it is not an address');
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    return invalidReason(`${url.protocol} is not a web address`);
+    return invalidRefusal(`${url.protocol} is not a web address`);
   const [, authority = ''] = /^\w+:\/\/([^/?#]*)/.exec(address) ?? [];
-  if (authority === '') return invalidReason('its host does not follow "//"');
+  if (authority === '') return invalidRefusal('its host does not follow "//"');
   if (url.username !== '' || url.password !== '' || authority.includes('@'))
-    return invalidReason('it carries a name or password');
+    return invalidRefusal('it carries a name or password');
   const host = hostOf(url.hostname);
-  if (host === '') return invalidReason('it has no host');
+  if (host === '') return invalidRefusal('it has no host');
   const usual = url.protocol === 'https:' ? '443' : '80';
   const may = allowed.some((rule) => {
     const [, name = '', port] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(rule.trim()) ?? [];
     const fitsPort = port === undefined ? url.port === '' : Number(port) === Number(url.port || usual);
     return fitsPort && fitsHost(name, host);
   });
-  return may ? null : outOfScopeReason(`${url.host} is not an allowed host`);
+  return may ? null : outOfScopeRefusal(`${url.host} is not an allowed host`);
 }
 
 function fitsHost(rule: string, host: string): boolean {

@@ -7,7 +7,7 @@ import { FILE_CHANGES } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import type { Json, Observation, PeripheralSpec, ScopeRule, SpecSet } from '../../spec/types.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './compare-json.ts';
-import { addRun, allRunsPassed, copyRuns, noRuns, type TestRuns, testRunsIn } from './test-runs.ts';
+import { addTestRun, allRunsPassed, copyTestRuns, noTestRuns, type TestRuns, testRunsIn } from './test-runs.ts';
 
 export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGES.includes(op);
 
@@ -43,13 +43,13 @@ export interface AuditedObservations {
   reported: Fields;
 }
 
-export const noObservations = (): AuditedObservations => ({
+export const emptyObservations = (): AuditedObservations => ({
   read: new Set(),
   matched: new Set(),
   listed: new Set(),
   changed: new Set(),
   patterns: new Set(),
-  runs: noRuns(),
+  runs: noTestRuns(),
   flaky: new Set(),
   committed: false,
   pushed: false,
@@ -70,7 +70,7 @@ export const copyObservations = (observations: AuditedObservations): AuditedObse
   listed: new Set(observations.listed),
   changed: new Set(observations.changed),
   patterns: new Set(observations.patterns),
-  runs: copyRuns(observations.runs),
+  runs: copyTestRuns(observations.runs),
   flaky: new Set(observations.flaky),
 });
 
@@ -85,7 +85,7 @@ export function trustedReport(scope: ScopeRule, { tools }: SpecSet, tool: string
 }
 
 /** Adds a step's result to a visit's observations, and its test runs to `tests`, the runs of the present code. */
-export function addStep(
+export function addStepObservations(
   { observations, scope }: { readonly observations: AuditedObservations; readonly scope: ScopeRule },
   specs: SpecSet,
   { tool, outcome, observed: reported }: Pick<StepBody, 'tool' | 'outcome' | 'observed'>,
@@ -105,8 +105,8 @@ export function addStep(
   for (const path of pathsIn(result['files'])) add(observations.listed, path);
   const trusted = trustedReport(scope, specs, tool);
   for (const run of trusted === 'test' ? testRunsIn(result) : []) {
-    addRun(observations.runs, run);
-    if (addRun(tests, run)) observations.flaky.add(run.command);
+    addTestRun(observations.runs, run);
+    if (addTestRun(tests, run)) observations.flaky.add(run.command);
     else observations.flaky.delete(run.command);
   }
   if (trusted !== 'deploy') return;
@@ -117,11 +117,11 @@ export function addStep(
   observations.deployed ||= tool === 'bash-deploy' && result['exit'] === 0;
 }
 
-export function addUpTo(max: number, set: Set<string>, item: string | null): void {
+export function addWithinLimit(max: number, set: Set<string>, item: string | null): void {
   if (item !== null && set.size < max) set.add(item);
 }
 
-const add = (set: Set<string>, item: string | null): void => addUpTo(MAX_FRUIT_FILES, set, item);
+const add = (set: Set<string>, item: string | null): void => addWithinLimit(MAX_FRUIT_FILES, set, item);
 
 /** The paths in a list of files or matches. If the list is stored as a blob, its paths are next to the reference. */
 function pathsIn(list: Json | undefined): readonly string[] {

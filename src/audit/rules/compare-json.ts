@@ -5,7 +5,7 @@ export { type Fields, fieldsOf, listOf, textOf } from '../../base/json.ts';
 export { isBlobReference } from '../../evidence/blob-values.ts';
 
 /** True for the same JSON: the order of members does not matter. */
-export const sameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);
+export const isSameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);
 
 /** True if a value has a fruit's type. */
 export function hasFruitType(value: Json, type: FruitType): boolean {

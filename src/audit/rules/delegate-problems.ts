@@ -4,10 +4,10 @@ import { fieldsWithValue } from './apply.ts';
 import type { RequestOf } from './audit-request.ts';
 import type { AuditState } from './audit-state.ts';
 import type { Fields } from './compare-json.ts';
-import { addContextProblems, addEntryProblems, addGateProblem, contextFor, gatesOn } from './entry-problems.ts';
-import { type JudgedState, judgedNow } from './judged-state.ts';
-import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
-import { fruitNow, noPeripheral } from './visit-problems.ts';
+import { addContextProblems, addEntryProblems, addGateProblem, contextOnEntry, gatesOn } from './entry-problems.ts';
+import { type JudgedState, judgedWithoutVisit } from './judged-state.ts';
+import { NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
+import { noPeripheralProblem, visitFruit } from './visit-problems.ts';
 
 /** The problems of starting a sub-agent. The present peripheral must name the target, which admits it like a hop. */
 export function delegateProblems(state: AuditState, request: RequestOf<'delegate'>): readonly RuleProblem[] {
@@ -15,29 +15,33 @@ export function delegateProblems(state: AuditState, request: RequestOf<'delegate
   const { to, by } = request;
   const here = visit?.spec;
   if (!here)
-    return [problem('no-peripheral', 'lifecycle', 'a delegation must begin in a visit', 'outside of any peripheral')];
+    return [
+      ruleProblem('no-peripheral', 'lifecycle', 'a delegation must begin in a visit', 'outside of any peripheral'),
+    ];
   if (request.agency) return agencyProblems(state, here, to, request.agency.acts);
   const target = getOwn(pinned.specs.peripherals, to);
-  if (!target) return [noPeripheral(to)];
+  if (!target) return [noPeripheralProblem(to)];
   const found: RuleProblem[] = [];
   const listed = here.delegates?.map((each) => each.to) ?? [];
   if (!listed.includes(to)) {
     const constraint = `delegates of ${here.id}: ${listed.join(', ') || 'none'}`;
-    found.push(problem('hop-not-allowed', 'delegation', constraint, `a sub-agent was started in ${to}`));
+    found.push(ruleProblem('hop-not-allowed', 'delegation', constraint, `a sub-agent was started in ${to}`));
   }
-  const judged: JudgedState = { ...judgedNow(state, by), fruit: fruitNow(state, {}) };
+  const judged: JudgedState = { ...judgedWithoutVisit(state, by), fruit: visitFruit(state, {}) };
   addEntryProblems(judged, target, found);
   const gates = gatesOn(pinned, here.id, to);
   for (const gate of gates) addGateProblem(judged, to, gate, found);
   addContextProblems(target, delegatedContext(state, here, target).missing, found);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
-    found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));
+    found.push(
+      ruleProblem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY),
+    );
   return found;
 }
 
 /**
- * The problems of a run of the agency. A run that may use tools (`acts`) also needs `within: own` and a mode that allows
- * `act`.
+ * The problems of a run of the agency. A run that may use tools (`acts`) also needs `within: own` and a mode that
+ * allows `act`.
  */
 function agencyProblems(
   { mode, pinned }: AuditState,
@@ -50,11 +54,13 @@ function agencyProblems(
   const constraint = `agencies of ${id}: ${agencies.map((each) => `${each.to} (${each.within})`).join(', ') || 'none'}`;
   if (!named || (acts && named.within === 'parent')) {
     const message = `an agent ran in ${to}${acts ? ', with tools' : ''}`;
-    found.push(problem('hop-not-allowed', 'delegation', constraint, message));
+    found.push(ruleProblem('hop-not-allowed', 'delegation', constraint, message));
   }
   const effects = mode === null ? undefined : pinned.specs.modeGate?.effects[mode];
   if (acts && effects && !effects.includes('act'))
-    found.push(problem('mode-forbids', 'mode', `${mode}: ${effects.join(', ')}`, `an agent with tools ran in ${to}`));
+    found.push(
+      ruleProblem('mode-forbids', 'mode', `${mode}: ${effects.join(', ')}`, `an agent with tools ran in ${to}`),
+    );
   return found;
 }
 
@@ -64,7 +70,12 @@ export function delegatedContext(
   here: PeripheralSpec,
   target: PeripheralSpec,
 ): { readonly context: Fields; readonly missing: readonly string[] } {
-  const fruit = fruitNow(state, {});
+  const fruit = visitFruit(state, {});
   const backpack = { ...state.backpack, ...fieldsWithValue(fruit) };
-  return contextFor(target, { sessionId: state.sessionId, fruits: state.fruits, backpack }, {}, { [here.id]: fruit });
+  return contextOnEntry(
+    target,
+    { sessionId: state.sessionId, fruits: state.fruits, backpack },
+    {},
+    { [here.id]: fruit },
+  );
 }

@@ -6,8 +6,8 @@ import { reportedFields } from '../../spec/reported-fields.ts';
 import type { EntrySource, GateRule, PeripheralSpec } from '../../spec/types.ts';
 import type { AuditedPin, AuditState } from './audit-state.ts';
 import type { Fields } from './compare-json.ts';
-import { atNaturalClose, conditionHolds, type JudgedState, ruleHolds, wasVisited } from './judged-state.ts';
-import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
+import { conditionHolds, isAtNaturalClose, type JudgedState, ruleHolds, wasVisited } from './judged-state.ts';
+import { NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
 
 /** Adds the problems of entering a peripheral: the mode, the agent, the sources and the conditions of its entry. */
 export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, found: RuleProblem[]): void {
@@ -17,27 +17,27 @@ export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, fo
   const allowed = pinned.specs.modeGate && mode ? pinned.specs.modeGate.peripherals[mode] : null;
   if (allowed && !allowed.includes(id)) {
     const constraint = `${mode}: ${allowed.join(', ') || 'no peripheral'}`;
-    found.push(problem('mode-forbids', 'mode', constraint, `${id} was entered in this mode`));
+    found.push(ruleProblem('mode-forbids', 'mode', constraint, `${id} was entered in this mode`));
   }
   if (agents !== null && !agents.includes(agent))
-    found.push(problem('agent-not-allowed', 'agent', `agents: ${agents.join(', ')}`, `${agent} entered ${id}`));
+    found.push(ruleProblem('agent-not-allowed', 'agent', `agents: ${agents.join(', ')}`, `${agent} entered ${id}`));
   if (!entry.sources.some((source) => sourceApplies(source, judged))) {
     const from = visit ? `from ${visit.peripheral}` : wasVisited(state) ? 'after the visits' : 'at first';
     const constraint = `entry: ${entry.sources.map(sourceName).join(', ')}`;
     const message = `${id} was entered ${from}, by the ${by}`;
-    found.push(problem('entry-not-met', 'entry', constraint, message, NEEDS_HISTORY));
+    found.push(ruleProblem('entry-not-met', 'entry', constraint, message, NEEDS_HISTORY));
   }
   const onRequest = entry.sources.some(({ kind }) => kind === 'agent-request');
-  if (visit && onRequest && by === 'agent' && !atNaturalClose(judged)) {
+  if (visit && onRequest && by === 'agent' && !isAtNaturalClose(judged)) {
     const message = `${id} was entered with nothing done since the last review`;
     found.push(
-      problem('entry-not-met', 'entry', 'agent-request is allowed only at a natural close', message, NEEDS_HISTORY),
+      ruleProblem('entry-not-met', 'entry', 'agent-request is allowed only at a natural close', message, NEEDS_HISTORY),
     );
   }
   for (const name of entry.conditions) {
     if (conditionHolds(judged, name)) continue;
     const message = `${id} was entered while it did not hold`;
-    found.push(problem('condition-failed', 'condition', `entry: ${name}`, message, NEEDS_HISTORY));
+    found.push(ruleProblem('condition-failed', 'condition', `entry: ${name}`, message, NEEDS_HISTORY));
   }
 }
 
@@ -53,7 +53,7 @@ function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
     case 'user-request':
       return by === 'operator';
     case 'agent-request':
-      return visit !== null && by === 'agent' && atNaturalClose(judged);
+      return visit !== null && by === 'agent' && isAtNaturalClose(judged);
     case 'session-close':
       return wasVisited(state) && visit === null;
     default:
@@ -78,7 +78,9 @@ export function gatesOn({ specs: { peripherals } }: AuditedPin, from: string, to
 
 export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, found: RuleProblem[]): void {
   const fail = (message: string) =>
-    found.push(problem('condition-failed', 'gate', `gates: ${to}: ${JSON.stringify(gate)}`, message, NEEDS_HISTORY));
+    found.push(
+      ruleProblem('condition-failed', 'gate', `gates: ${to}: ${JSON.stringify(gate)}`, message, NEEDS_HISTORY),
+    );
   switch (gate.kind) {
     case 'approval':
       return;
@@ -97,7 +99,7 @@ export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, 
 }
 
 /** The fields that a caller of start may set: session state comes from tools only. */
-export function withoutState({ specs }: AuditedPin, fields: Fields): Fields {
+export function withoutSessionState({ specs }: AuditedPin, fields: Fields): Fields {
   const { state } = reportedFields(specs);
   return Object.fromEntries(Object.entries(fields).filter(([field]) => !Object.hasOwn(state, field)));
 }
@@ -106,7 +108,7 @@ export function withoutState({ specs }: AuditedPin, fields: Fields): Fields {
  * The context of a visit at its start, and the required fields without a value. `fields` are the caller's; `latest` has
  * the fruit of the visit that ends, which replaces an older fruit.
  */
-export function contextFor(
+export function contextOnEntry(
   target: PeripheralSpec,
   { sessionId, backpack, fruits }: Pick<AuditState, 'sessionId' | 'backpack' | 'fruits'>,
   fields: Fields,
@@ -133,7 +135,7 @@ export function contextFor(
 }
 
 /** The rule for a field of a peripheral's context, in words. */
-export const contextRule = ({ context }: PeripheralSpec, field: string): string => {
+export const contextRuleInWords = ({ context }: PeripheralSpec, field: string): string => {
   const source = getOwn(context, field)?.source;
   if (!source) return `context: ${Object.keys(context).join(', ')}`;
   return `context: ${field}: ${source.kind === 'fruit' ? `from-${source.peripheral}` : source.kind}`;
@@ -143,6 +145,6 @@ export function addContextProblems(target: PeripheralSpec, missing: readonly str
   for (const argument of missing) {
     const message = `${target.id} was entered without ${argument}`;
     const about = { argument, ...NEEDS_HISTORY };
-    found.push(problem('missing-context', 'context', contextRule(target, argument), message, about));
+    found.push(ruleProblem('missing-context', 'context', contextRuleInWords(target, argument), message, about));
   }
 }

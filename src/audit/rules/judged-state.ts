@@ -1,7 +1,7 @@
 import { getOwn } from '../../spec/names.ts';
 import { checkOf } from '../../spec/reported-fields.ts';
 import { type Principal, TESTS_PASSED } from '../../spec/types.ts';
-import { type AuditState, type LeftVisit, testsOf } from './audit-state.ts';
+import { type AuditState, type LeftVisit, testFactsOf } from './audit-state.ts';
 import { celHolds } from './audited-cel.ts';
 import type { Fields } from './compare-json.ts';
 
@@ -12,13 +12,13 @@ export interface JudgedState extends LeftVisit {
 }
 
 /** The state for a request that leaves no visit: a start, or a change of mode. */
-export const judgedNow = (state: AuditState, by: Principal): JudgedState => {
+export const judgedWithoutVisit = (state: AuditState, by: Principal): JudgedState => {
   const { visit, backpack, successes } = state;
   return { state, by, visit, fruit: {}, backpack, successes };
 };
 
 /** True if a step succeeded since the last review and none is running. */
-export const atNaturalClose = ({ state, successes }: JudgedState): boolean => successes > 0 && state.pending === null;
+export const isAtNaturalClose = ({ state, successes }: JudgedState): boolean => successes > 0 && state.pending === null;
 
 export const wasVisited = ({ visit, visits }: AuditState): boolean => visit !== null || Object.keys(visits).length > 0;
 
@@ -38,14 +38,14 @@ export function ruleHolds({ state, visit, fruit, backpack }: JudgedState, cel: s
       peripheral,
     },
     visit: { steps: visit?.steps ?? 0, denials: visit?.denials ?? 0, peripheral },
-    tests: { ...testsOf(state) },
+    tests: { ...testFactsOf(state) },
     backpack,
     visits: { ...visits },
   });
 }
 
 export function conditionHolds(judged: JudgedState, name: string): boolean {
-  if (name === TESTS_PASSED) return testsOf(judged.state).passed;
+  if (name === TESTS_PASSED) return testFactsOf(judged.state).passed;
   const check = checkOf(judged.state.pinned.specs, name);
   if (check !== undefined) return judged.state.checks.has(check);
   const rule = getOwn(judged.state.pinned.specs.conditions, name);

@@ -1,12 +1,12 @@
 import type { RequestOf } from './audit-request.ts';
 import type { AuditState } from './audit-state.ts';
-import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
+import { NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
 
 /** The problems of a change of mode: it must follow a transition of the mode gate, or lead to the reset mode. */
 export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'mode'>): readonly RuleProblem[] {
   const { modeGate } = pinned.specs;
   const { to, by, reset = false } = request;
-  const refused = (constraint: string, message: string) => problem('mode-not-allowed', 'mode', constraint, message);
+  const refused = (constraint: string, message: string) => ruleProblem('mode-not-allowed', 'mode', constraint, message);
   if (!modeGate || mode === null) return [refused('no mode gate', `the mode was changed to ${to}`)];
   const modes = Object.keys(modeGate.effects);
   if (!modes.includes(to)) return [refused(`modes: ${modes.join(', ')}`, `${to} is not a mode`)];
@@ -25,8 +25,10 @@ export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'m
     return [refused(`transitions: ${listed}`, `${mode} → ${to}`)];
   }
   if (transition.summary && (request.summary ?? '').trim() === '')
-    found.push(problem('summary-required', 'mode', `${mode} → ${to}: a summary`, 'the summary is missing'));
+    found.push(ruleProblem('summary-required', 'mode', `${mode} → ${to}: a summary`, 'the summary is missing'));
   if (transition.approval && !request.approves)
-    found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));
+    found.push(
+      ruleProblem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY),
+    );
   return found;
 }

@@ -86,5 +86,5 @@ export function readBody(value: Json): Body | null {
 }
 
 /** The field for which a body cannot be judged; null if not even its event is known. */
-export const wrongField = (value: Json): string | null =>
+export const wrongBodyField = (value: Json): string | null =>
   FIELD_TESTS.get(bodyOf(value)?.event ?? '')?.find(([field, test]) => !test((value as Fields)[field]))?.[0] ?? null;

@@ -1,5 +1,5 @@
 /** The rules that a session's evidence can break, as `hopgate verify` names them. */
-export const RULES = [
+export const AUDIT_RULES = [
   'one-session',
   'goal-first',
   'claim',
@@ -37,7 +37,7 @@ export const RULES = [
   'shipped',
   'delegation',
 ] as const;
-export type Rule = (typeof RULES)[number];
+export type Rule = (typeof AUDIT_RULES)[number];
 
 /** The codes of the denials that a spec set's rules lead to, without refusals of tools and stores. */
 export const PROBLEM_CODES = [
@@ -78,7 +78,7 @@ export interface RuleProblem {
 /** The call that a problem is about, and whether its verdict rests on earlier entries. */
 export type ProblemDetails = Pick<RuleProblem, 'tool' | 'argument' | 'needsHistory'>;
 
-export const problem = (
+export const ruleProblem = (
   code: RuleProblem['code'],
   rule: Rule,
   constraint: string,

@@ -7,16 +7,16 @@ import { resourceNameProblem } from '../../spec/policy/resource-names.ts';
 import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import type { RequestOf } from './audit-request.ts';
 import type { AuditedVisit, AuditState } from './audit-state.ts';
-import { addressReason } from './audited-hosts.ts';
+import { addressRefusal } from './audited-hosts.ts';
 import { auditedFruit } from './audited-observations.ts';
 import { auditedPath, isWithinPaths, isWritablePath } from './audited-path.ts';
-import { fitsPattern } from './commands/audited-branches.ts';
-import { commandReason } from './commands/audited-command.ts';
+import { fitsBranchPattern } from './commands/audited-branches.ts';
+import { commandRefusal } from './commands/audited-command.ts';
 import type { RefusalReason } from './commands/audited-git.ts';
 import { type Fields, showValue } from './compare-json.ts';
-import { judgedNow, ruleHolds } from './judged-state.ts';
+import { judgedWithoutVisit, ruleHolds } from './judged-state.ts';
 import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
-import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
+import { NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
 
 /** The problems of a tool call: its tool, limits, mode and arguments, and the scope's rule for each argument's role. */
 export function stepProblems(
@@ -29,7 +29,7 @@ export function stepProblems(
   const about = { tool: id };
   if (!visit?.spec)
     return [
-      problem(
+      ruleProblem(
         'no-peripheral',
         'lifecycle',
         'a tool may only be used in a visit',
@@ -40,31 +40,31 @@ export function stepProblems(
   const found: RuleProblem[] = [];
   const tool = getOwn(tools, id);
   if (!tool)
-    found.push(problem('unknown-tool', 'tool', 'a tool must be in the catalogue', `there is no tool ${id}`, about));
+    found.push(ruleProblem('unknown-tool', 'tool', 'a tool must be in the catalogue', `there is no tool ${id}`, about));
   const granted = visit.spec.tools;
   if (!granted.includes(id)) {
     const constraint = `tools of ${visit.peripheral}: ${granted.join(', ') || 'none'}`;
-    found.push(problem('tool-not-allowed', 'tool', constraint, `${id} was used here`, about));
+    found.push(ruleProblem('tool-not-allowed', 'tool', constraint, `${id} was used here`, about));
   }
   if (!tool) return found;
   const { steps, minutes } = visit.spec.limits;
   const late = visit.expired || (visit.deadline !== null && now >= visit.deadline);
   if (steps !== null && visit.steps >= steps)
     found.push(
-      problem('limit-reached', 'limit', `limits: ${steps} steps`, `step ${visit.steps + 1} of the visit`, about),
+      ruleProblem('limit-reached', 'limit', `limits: ${steps} steps`, `step ${visit.steps + 1} of the visit`, about),
     );
   if (late) {
     const message = 'the step was made after the deadline';
-    found.push(problem('limit-reached', 'limit', `limits: ${minutes} minutes`, message, about));
+    found.push(ruleProblem('limit-reached', 'limit', `limits: ${minutes} minutes`, message, about));
   }
   const effects = modeGate && mode ? (getOwn(modeGate.effects, mode) ?? []) : null;
   if (effects && !effects.includes(tool.effect)) {
     const constraint = `${mode}: ${effects.join(', ')}`;
-    found.push(problem('mode-forbids', 'mode-effect', constraint, `${id} is a tool to ${tool.effect}`, about));
+    found.push(ruleProblem('mode-forbids', 'mode-effect', constraint, `${id} is a tool to ${tool.effect}`, about));
   }
   const named = argumentsByName(tool, args);
   if (!named) {
-    found.push(problem('invalid-action', 'argument', parametersOf(tool), `${showValue(args)} does not fit`, about));
+    found.push(ruleProblem('invalid-action', 'argument', parametersOf(tool), `${showValue(args)} does not fit`, about));
     return found;
   }
   addArgumentProblems(tool, named, apart, found);
@@ -85,19 +85,19 @@ export function stepProblems(
   const lends = visit.scope.agency?.some(({ to, within }) => within === 'own' && lent.includes(to));
   if (lends && effects && !effects.includes('act')) {
     const message = `an agent with tools ran in ${lent.map((each) => showValue(each)).join(', ')}`;
-    found.push(problem('mode-forbids', 'mode-effect', `${mode}: ${effects.join(', ')}`, message, about));
+    found.push(ruleProblem('mode-forbids', 'mode-effect', `${mode}: ${effects.join(', ')}`, message, about));
   }
   const gates = callGates(tool, visit.spec);
   const fruit = auditedFruit(visit.spec, visit.observations);
   for (const gate of gates) {
-    if (gate.kind !== 'when' || ruleHolds({ ...judgedNow(state, 'agent'), fruit }, gate.cel, named)) continue;
+    if (gate.kind !== 'when' || ruleHolds({ ...judgedWithoutVisit(state, 'agent'), fruit }, gate.cel, named)) continue;
     const message = `${id} was allowed, and its rule does not hold`;
-    found.push(problem('condition-failed', 'gate', gate.cel, message, { ...about, ...NEEDS_HISTORY }));
+    found.push(ruleProblem('condition-failed', 'gate', gate.cel, message, { ...about, ...NEEDS_HISTORY }));
   }
   if (gates.some(({ kind }) => kind === 'approval') && !approves)
-    found.push(problem('approval-required', 'approval', `${id}: approval`, 'it was not approved', NEEDS_HISTORY));
+    found.push(ruleProblem('approval-required', 'approval', `${id}: approval`, 'it was not approved', NEEDS_HISTORY));
   if (id === 'install' && !approves && state.pinned.config.install?.some(({ approval }) => approval))
-    found.push(problem('approval-required', 'approval', 'install: approval', 'it was not approved', NEEDS_HISTORY));
+    found.push(ruleProblem('approval-required', 'approval', 'install: approval', 'it was not approved', NEEDS_HISTORY));
   return found;
 }
 
@@ -142,7 +142,7 @@ function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly strin
 }
 
 const argumentProblem = ({ id }: ToolSpec, argument: string, constraint: string, message: string): RuleProblem =>
-  problem('invalid-action', 'argument', constraint, message, { tool: id, argument });
+  ruleProblem('invalid-action', 'argument', constraint, message, { tool: id, argument });
 
 /** Judges the arguments that form a command together, and reports a problem for the first of them (`argument`). */
 function addCommandProblem(
@@ -153,12 +153,15 @@ function addCommandProblem(
   argument: string | null,
   found: RuleProblem[],
 ): void {
-  const reason = commandReason({ tool, args, scope, config, root, unsafeNoSandbox, message: due });
+  const reason = commandRefusal({ tool, args, scope, config, root, unsafeNoSandbox, message: due });
   if (!reason) return;
   const constraint = `command: ${scope.command}`;
   const message = `${tool.id} was allowed: ${reason.why}`;
   found.push(
-    problem(reason.code, 'scope', constraint, message, { tool: tool.id, ...(argument === null ? {} : { argument }) }),
+    ruleProblem(reason.code, 'scope', constraint, message, {
+      tool: tool.id,
+      ...(argument === null ? {} : { argument }),
+    }),
   );
 }
 
@@ -173,7 +176,7 @@ function addReachProblems(
 ): void {
   const { scope } = visit;
   const outside = (constraint: string, message: string) =>
-    found.push(problem('out-of-scope', 'scope', constraint, message, { tool, argument: name }));
+    found.push(ruleProblem('out-of-scope', 'scope', constraint, message, { tool, argument: name }));
   switch (role) {
     case 'text':
     case 'command':
@@ -183,18 +186,18 @@ function addReachProblems(
       const { allow } = state.pinned.config.web;
       const reason = [value]
         .flat()
-        .map((each) => addressReason(each, allow))
+        .map((each) => addressRefusal(each, allow))
         .find((each) => each !== null);
       if (reason && scope.url !== 'none')
-        found.push(problem(reason.code, 'scope', `url: ${allow.join(', ')}`, reason.why, { tool, argument: name }));
+        found.push(ruleProblem(reason.code, 'scope', `url: ${allow.join(', ')}`, reason.why, { tool, argument: name }));
       return;
     }
     case 'resource': {
       const patterns = scope.resource ?? [];
       const names = value === undefined ? [] : [value].flat();
-      const reason = names.map((each) => forbiddenResource(scope, each)).find((each) => each !== null);
+      const reason = names.map((each) => resourceRefusal(scope, each)).find((each) => each !== null);
       const constraint = `resource: ${patterns.join(', ') || 'none'}`;
-      if (reason) found.push(problem(reason.code, 'scope', constraint, reason.why, { tool, argument: name }));
+      if (reason) found.push(ruleProblem(reason.code, 'scope', constraint, reason.why, { tool, argument: name }));
       return;
     }
     case 'agency': {
@@ -213,7 +216,7 @@ function addReachProblems(
         const why = pathProblem(state, visit, role, path);
         if (why)
           found.push(
-            problem(why.code, 'scope', scopeInWords(visit, role), `${showValue(path)}: ${why.why}`, {
+            ruleProblem(why.code, 'scope', scopeInWords(visit, role), `${showValue(path)}: ${why.why}`, {
               tool,
               argument: name,
               ...why.about,
@@ -227,12 +230,14 @@ function addReachProblems(
 }
 
 /** The reason why a resource is out of a scope; null if it is granted. */
-export function forbiddenResource({ resource = [] }: ScopeRule, name: Json): PathProblem | null {
+export function resourceRefusal({ resource = [] }: ScopeRule, name: Json): PathProblem | null {
   const wrong = typeof name === 'string' ? resourceNameProblem(name) : 'it is not a string';
   if (wrong !== null)
     return { code: 'invalid-action', why: `${showValue(name)} is not the name of a resource: ${wrong}` };
   const [excludes, grants] = [true, false].map((excluding) =>
-    resource.some((each) => each.startsWith('!') === excluding && fitsPattern(each.replace(/^!/, ''), name as string)),
+    resource.some(
+      (each) => each.startsWith('!') === excluding && fitsBranchPattern(each.replace(/^!/, ''), name as string),
+    ),
   );
   return grants && !excludes ? null : outOfScope(`${showValue(name)} is not granted`);
 }

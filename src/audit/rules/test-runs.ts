@@ -1,7 +1,7 @@
 import type { Json, ProjectConfig } from '../../spec/types.ts';
-import { configuredTest, wholeTest } from './commands/audited-command.ts';
-import { argumentWords } from './commands/audited-words.ts';
-import { type Fields, fieldsOf, isBlobReference, listOf, sameJson, showValue } from './compare-json.ts';
+import { configuredTestCommand, wholeTestCommand } from './commands/audited-command.ts';
+import { commandWordsOf } from './commands/audited-words.ts';
+import { type Fields, fieldsOf, isBlobReference, isSameJson, listOf, showValue } from './compare-json.ts';
 
 /** One run of a test command, as its tool reports it. */
 export interface AuditedRun {
@@ -48,16 +48,16 @@ export function testCommandsProblem(
   if (parts.some((part) => ['runs', 'command', 'others'].some((name) => isBlobReference(part[name])))) return null;
   const runs = testRunsIn(result);
   if (runs.length === 0) return null;
-  const words = argumentWords(args['command']) ?? [];
-  const narrowed = words.length > 0 && configuredTest(words, test)?.narrowed === true;
+  const words = commandWordsOf(args['command']) ?? [];
+  const narrowed = words.length > 0 && configuredTestCommand(words, test)?.narrowed === true;
   if (narrowed && runs.some((run) => !run.narrowed))
     return `a run of a part, ${showValue([...words])}, was counted as a whole one`;
   // A narrowed run proves nothing, so the commands that it names do not matter.
   if (runs.every((run) => run.narrowed)) return null;
-  const commands = [...new Set(test.map(({ run }) => wholeTest(run).join(' ')))].sort();
+  const commands = [...new Set(test.map(({ run }) => wholeTestCommand(run).join(' ')))].sort();
   const named = new Set(runs.flatMap(({ command, narrowed, others }) => [...(narrowed ? [] : [command]), ...others]));
   const reported = [...named].sort();
-  return sameJson(reported, commands) ? null : `the report names ${showValue(reported)}`;
+  return isSameJson(reported, commands) ? null : `the report names ${showValue(reported)}`;
 }
 
 interface CommandRuns {
@@ -76,16 +76,16 @@ export interface TestRuns {
   failed: number;
 }
 
-export const noRuns = (): TestRuns => ({ commands: new Map(), required: new Set(), count: 0, failed: 0 });
+export const noTestRuns = (): TestRuns => ({ commands: new Map(), required: new Set(), count: 0, failed: 0 });
 
-export const copyRuns = (runs: TestRuns): TestRuns => ({
+export const copyTestRuns = (runs: TestRuns): TestRuns => ({
   ...runs,
   commands: new Map([...runs.commands].map(([command, before]) => [command, { ...before }])),
   required: new Set(runs.required),
 });
 
 /** Adds a run. @returns true if another run of its command had the opposite verdict */
-export function addRun(runs: TestRuns, run: AuditedRun): boolean {
+export function addTestRun(runs: TestRuns, run: AuditedRun): boolean {
   const { command, narrowed, verdict, others } = run;
   const before = runs.commands.get(command) ?? { last: run, lastFull: null, passed: false, failed: false };
   before.last = run;

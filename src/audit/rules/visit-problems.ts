@@ -4,17 +4,17 @@ import { fieldsWithValue } from './apply.ts';
 import type { RequestOf } from './audit-request.ts';
 import type { AuditedVisit, AuditState } from './audit-state.ts';
 import { auditedFruit, observedValue } from './audited-observations.ts';
-import { type Fields, hasFruitType, sameJson, showValue } from './compare-json.ts';
+import { type Fields, hasFruitType, isSameJson, showValue } from './compare-json.ts';
 import {
   addContextProblems,
   addEntryProblems,
   addGateProblem,
-  contextFor,
+  contextOnEntry,
   gatesOn,
-  withoutState,
+  withoutSessionState,
 } from './entry-problems.ts';
-import { type JudgedState, judgedNow, ruleHolds } from './judged-state.ts';
-import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
+import { type JudgedState, judgedWithoutVisit, ruleHolds } from './judged-state.ts';
+import { NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
 
 /** The problems of a start: it must not be within a visit, and the target's entry and context must allow it. */
 export function startProblems(state: AuditState, request: RequestOf<'start'>): readonly RuleProblem[] {
@@ -22,24 +22,29 @@ export function startProblems(state: AuditState, request: RequestOf<'start'>): r
   const { visit, pinned } = state;
   if (visit) {
     const message = `${peripheral} was started in ${visit.peripheral}`;
-    return [problem('already-active', 'lifecycle', 'one visit at a time', message)];
+    return [ruleProblem('already-active', 'lifecycle', 'one visit at a time', message)];
   }
   const target = getOwn(pinned.specs.peripherals, peripheral);
-  if (!target) return [noPeripheral(peripheral)];
+  if (!target) return [noPeripheralProblem(peripheral)];
   const found: RuleProblem[] = [];
-  addEntryProblems(judgedNow(state, by), target, found);
-  addContextProblems(target, contextFor(target, state, withoutState(pinned, context)).missing, found);
+  addEntryProblems(judgedWithoutVisit(state, by), target, found);
+  addContextProblems(target, contextOnEntry(target, state, withoutSessionState(pinned, context)).missing, found);
   return found;
 }
 
-export const noPeripheral = (id: string): RuleProblem =>
-  problem('hop-not-allowed', 'edge', 'the target must be a peripheral of the spec set', `there is no peripheral ${id}`);
+export const noPeripheralProblem = (id: string): RuleProblem =>
+  ruleProblem(
+    'hop-not-allowed',
+    'edge',
+    'the target must be a peripheral of the spec set',
+    `there is no peripheral ${id}`,
+  );
 
 /** The problems of a stop. Only a missing visit and an invalid fruit can forbid it. */
 export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOf<'stop'>): readonly RuleProblem[] {
   if (!visit?.spec)
     return [
-      problem('no-peripheral', 'lifecycle', 'a stop must end a visit', 'the session was outside of any peripheral'),
+      ruleProblem('no-peripheral', 'lifecycle', 'a stop must end a visit', 'the session was outside of any peripheral'),
     ];
   const found: RuleProblem[] = [];
   addFruitProblems(visit.spec, visit, fruit, found);
@@ -54,7 +59,7 @@ function addFruitProblems(
   found: RuleProblem[],
 ): void {
   const wrong = (argument: string, constraint: string, message: string, about = {}) =>
-    found.push(problem('invalid-fruit', 'fruit', constraint, message, { argument, ...about }));
+    found.push(ruleProblem('invalid-fruit', 'fruit', constraint, message, { argument, ...about }));
   for (const [field, rule] of Object.entries(rules)) {
     const value = fruit[field];
     const constraint = `${field}: ${rule.kind} ${typeof rule.type === 'string' ? rule.type : rule.type.join(' | ')}`;
@@ -62,7 +67,7 @@ function addFruitProblems(
       if (value === undefined) continue;
       const seen = observedValue(observations, rule.from);
       const message = `${field} is ${showValue(value)}, but the evidence shows ${showValue(seen)}`;
-      if (!sameJson(seen, value)) wrong(field, constraint, message, NEEDS_HISTORY);
+      if (!isSameJson(seen, value)) wrong(field, constraint, message, NEEDS_HISTORY);
     } else if (value === undefined) {
       if (!rule.optional) wrong(field, constraint, `the fruit lacks ${field}`);
     } else if (!hasFruitType(value, rule.type)) {
@@ -76,7 +81,7 @@ function addFruitProblems(
 }
 
 /** The fruit that the visit would yield if it ended now, with the agent's part. */
-export const fruitNow = ({ visit }: AuditState, stated: Fields): Fields =>
+export const visitFruit = ({ visit }: AuditState, stated: Fields): Fields =>
   visit?.spec ? { ...stated, ...auditedFruit(visit.spec, visit.observations) } : stated;
 
 /** The problems of a hop: its fruit, the edge, the exit's rule, the target's entry, the gates, context and approval. */
@@ -87,14 +92,19 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
   const source = visit?.spec;
   if (!visit || !source)
     return [
-      problem('no-peripheral', 'lifecycle', 'a hop must leave a visit', 'the session was outside of any peripheral'),
+      ruleProblem(
+        'no-peripheral',
+        'lifecycle',
+        'a hop must leave a visit',
+        'the session was outside of any peripheral',
+      ),
     ];
   const target = getOwn(pinned.specs.peripherals, to);
-  if (!target) return [noPeripheral(to)];
+  if (!target) return [noPeripheralProblem(to)];
   const found: RuleProblem[] = [];
   // The fruit of an ended visit was judged at its stop.
   if (!leaving) addFruitProblems(source, visit, fruit, found);
-  const left = leaving ?? { ...judgedNow(state, by), fruit: fruitNow(state, fruit) };
+  const left = leaving ?? { ...judgedWithoutVisit(state, by), fruit: visitFruit(state, fruit) };
   const judged: JudgedState = { ...left, state, by, visit };
   const exit = addEdgeProblems(judged, source, target, request, found);
   if (exit) addExitProblems(judged, exit, request, found);
@@ -103,9 +113,11 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
   for (const gate of gates) addGateProblem(judged, to, gate, found);
   const backpack = { ...judged.backpack, ...fieldsWithValue(judged.fruit) };
   const carried = { sessionId: state.sessionId, fruits: state.fruits, backpack };
-  addContextProblems(target, contextFor(target, carried, {}, { [source.id]: judged.fruit }).missing, found);
+  addContextProblems(target, contextOnEntry(target, carried, {}, { [source.id]: judged.fruit }).missing, found);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
-    found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));
+    found.push(
+      ruleProblem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY),
+    );
   return found;
 }
 
@@ -134,7 +146,7 @@ function addEdgeProblems(
     name === undefined ? impliedExit(judged, opening, request) : source.exits.find((one) => one.name === name);
   const refused = (code: RuleProblem['code'], message: string) => {
     const opened = source.exits.map((one) => `${one.name} → ${one.opens.map(({ to }) => to).join(', ')}`).join('; ');
-    found.push(problem(code, 'edge', `exits of ${source.id}: ${opened || 'none'}`, message));
+    found.push(ruleProblem(code, 'edge', `exits of ${source.id}: ${opened || 'none'}`, message));
   };
   if (opening.length === 0) refused('hop-not-allowed', `a hop to ${target.id} by ${name ?? 'any exit'}`);
   else if (name === undefined && !exit)
@@ -173,7 +185,7 @@ function addExitProblems(
 ): void {
   const { name, implies, opens } = exit;
   const unmet = (constraint: string, message: string, about = {}) =>
-    found.push(problem('exit-not-met', 'exit', constraint, message, about));
+    found.push(ruleProblem('exit-not-met', 'exit', constraint, message, about));
   if (!implies && reason.trim() === '') unmet(`${name} is stated, with a reason`, 'there is no reason');
   if (implies && judged.fruit[implies.field] !== implies.value)
     unmet(

@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize';
 import type { ApprovalBody } from '../../evidence/bodies.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
-import { type Fields, sameJson, showValue } from '../rules/compare-json.ts';
+import { type Fields, isSameJson, showValue } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
@@ -15,7 +15,7 @@ export interface ApprovedRequest {
 }
 
 /** Judges the approvals of a session: each must be for this session, and used once, by the next entry. */
-export class Approvals {
+export class ApprovalAudit {
   readonly #report: AuditReport;
   readonly #usedNonces = new Set<string>();
   readonly #usedIds = new Set<string>();
@@ -99,7 +99,7 @@ export class Approvals {
   }
 
   #compare(part: string, approved: Json | undefined, done: Json | undefined): void {
-    if (sameJson(approved, done)) return;
+    if (isSameJson(approved, done)) return;
     const constraint = `${part} approved: ${showValue(approved)}`;
     this.#report.violation('approval', constraint, `${part} done: ${showValue(done)}`, NEEDS_HISTORY);
   }
@@ -107,7 +107,7 @@ export class Approvals {
   /** The start after a hop must take the context that was approved with it. */
   checkContext(taken: Fields): void {
     const approved = this.ofHop?.request.view[APPROVAL_VIEW.context];
-    if (!this.ofHop || sameJson(approved, taken)) return;
+    if (!this.ofHop || isSameJson(approved, taken)) return;
     const constraint = `context approved: ${showValue(approved)}`;
     this.#report.violation('approval', constraint, `context taken: ${showValue(taken as Json)}`, NEEDS_HISTORY);
   }

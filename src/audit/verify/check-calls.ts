@@ -8,7 +8,7 @@ import { trustedReport } from '../rules/audited-observations.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import { testCommandsProblem } from '../rules/test-runs.ts';
-import { checkEffects, checkReport, unconfirmedRelease } from './check-effects.ts';
+import { checkEffects, checkReportedFields, unconfirmedRelease } from './check-effects.ts';
 import type { VisitContext } from './check-visits.ts';
 import { isObserveOnlySession, unrestrictedState } from './observe-only-session.ts';
 
@@ -82,7 +82,7 @@ function checkResult({ state, report, shipping }: VisitContext, body: StepBody |
     ? unrestrictedState(state, id, body.event === 'step' ? body.args : {})
     : state;
   if (judged.visit) checkEffects(judged, judged.visit, id, effects, report);
-  checkReport(getOwn(tools, id), body, report);
+  checkReportedFields(getOwn(tools, id), body, report);
   if (state.visit && outcome.status === 'ok' && trustedReport(state.visit.scope, state.pinned.specs, id) === 'test') {
     const args = body.event === 'step' ? body.args : (state.pending?.args ?? {});
     const wrong = testCommandsProblem(args, fieldsOf(outcome.result), state.pinned.config);

@@ -5,7 +5,7 @@ import type { AuditedVisit, AuditState } from '../rules/audit-state.ts';
 import { isEndpointAllowed, isHostAllowed } from '../rules/audited-hosts.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
 import { fieldsOf, hasFruitType, showValue, textOf } from '../rules/compare-json.ts';
-import { forbiddenResource, pathReadProblem, pathWriteProblem, scopeInWords } from '../rules/step-problems.ts';
+import { pathReadProblem, pathWriteProblem, resourceRefusal, scopeInWords } from '../rules/step-problems.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /** Checks the observed effects of a step against the scope, independent of the arguments and result of the step. */
@@ -45,7 +45,7 @@ function otherProblem(
     case 'ref':
       return ['command: deploy', scope.command === 'deploy' ? null : 'no reference moves in this scope'];
     case 'resource':
-      return [`resource: ${scope.resource?.join(', ') ?? 'none'}`, forbiddenResource(scope, path)?.why ?? null];
+      return [`resource: ${scope.resource?.join(', ') ?? 'none'}`, resourceRefusal(scope, path)?.why ?? null];
     case 'execute':
       return [`command: ${scope.command}`, scope.command === 'none' ? 'this scope runs nothing' : null];
     case 'connect': {
@@ -79,7 +79,7 @@ export function unconfirmedRelease(outcome: OutcomeRecord, effects: readonly Eff
 }
 
 /** Checks the fields that a backend reported: the tool must declare each field, with its type. */
-export function checkReport(
+export function checkReportedFields(
   tool: ToolSpec | undefined,
   { observed = {}, state = {} }: Reported,
   report: AuditReport,

@@ -1,6 +1,6 @@
 import type { Json } from '../../spec/types.ts';
-import { type Fields, fieldsOf, sameJson, showValue } from '../rules/compare-json.ts';
-import { atNaturalClose, conditionHolds, type JudgedState, ruleHolds, wasVisited } from '../rules/judged-state.ts';
+import { type Fields, fieldsOf, isSameJson, showValue } from '../rules/compare-json.ts';
+import { conditionHolds, isAtNaturalClose, type JudgedState, ruleHolds, wasVisited } from '../rules/judged-state.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
@@ -24,7 +24,7 @@ function factsOf(
     agent: state.agent,
     firstVisit: !wasVisited(state),
     atSessionClose: wasVisited(state) && visit === null,
-    naturalClose: atNaturalClose(judged),
+    naturalClose: isAtNaturalClose(judged),
     fruit: { ...fruit },
     conditions: Object.fromEntries(conditions.map((name) => [name, conditionHolds(judged, name)])),
     when: Object.fromEntries(when.map((cel) => [cel, ruleHolds(judged, cel)])),
@@ -44,7 +44,7 @@ export function checkFacts(
   const recorded = fieldsOf(claimed as Json);
   const facts = factsOf(judged, decided);
   for (const name of new Set([...Object.keys(facts), ...Object.keys(recorded)]))
-    if (!sameJson(recorded[name], facts[name]))
+    if (!isSameJson(recorded[name], facts[name]))
       report.violation(
         'facts',
         `${name}: ${showValue(facts[name])}`,

@@ -7,7 +7,7 @@ import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { reviewsSession } from '../rules/audited-observations.ts';
-import { sameJson } from '../rules/compare-json.ts';
+import { isSameJson } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
@@ -74,7 +74,7 @@ function tagsFor(state: AuditState, peripheral: string | null, body: Body): read
  *
  * @param parent the id of the entry that it must reply to; null if it must reply to none
  */
-export function checkForm(
+export function checkEntryHead(
   state: AuditState,
   entry: Entry,
   body: Body,
@@ -107,14 +107,14 @@ export function checkForm(
       NEEDS_HISTORY,
     );
   const subject = pattern === null ? { type: 'session', id: state.sessionId } : { type: 'pattern', id: pattern };
-  if (!sameJson({ ...entry.subject }, subject))
+  if (!isSameJson({ ...entry.subject }, subject))
     report.violation(
       'subject',
       `the subject must be ${subject.type} ${subject.id}`,
       `the subject is ${entry.subject.type} ${entry.subject.id}`,
     );
   const tags = tagsFor(state, peripheral, body);
-  if (!sameJson([...entry.tags], tags))
+  if (!isSameJson([...entry.tags], tags))
     report.violation(
       'tags',
       `tags: ${tags.join(', ')}`,

@@ -1,6 +1,6 @@
 import type { ModeBody } from '../../evidence/bodies.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
-import { judgedNow } from '../rules/judged-state.ts';
+import { judgedWithoutVisit } from '../rules/judged-state.ts';
 import { checkFacts } from './check-facts.ts';
 import type { VisitContext } from './check-visits.ts';
 
@@ -28,5 +28,5 @@ export function checkMode({ state, report, approvals, at }: VisitContext, body: 
   });
   const approved = how === 'transition' && transition?.approval === 'operator';
   const decided = { approved, summary: how === 'transition' ? summary : null };
-  checkFacts(body.facts, judgedNow(state, by), decided, report);
+  checkFacts(body.facts, judgedWithoutVisit(state, by), decided, report);
 }

@@ -4,20 +4,20 @@ import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { hasFruitType, sameJson, showValue } from '../rules/compare-json.ts';
-import { contextFor, contextRule, gatesOn, withoutState } from '../rules/entry-problems.ts';
-import { type JudgedState, judgedNow } from '../rules/judged-state.ts';
+import { hasFruitType, isSameJson, showValue } from '../rules/compare-json.ts';
+import { contextOnEntry, contextRuleInWords, gatesOn, withoutSessionState } from '../rules/entry-problems.ts';
+import { type JudgedState, judgedWithoutVisit } from '../rules/judged-state.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
-import type { Approvals } from './approvals.ts';
+import type { ApprovalAudit } from './approvals.ts';
 import type { AuditReport } from './audit-report.ts';
 import { checkFacts } from './check-facts.ts';
-import { approvedTree, type Shipping } from './shipping.ts';
+import { approvedTree, type ShippingAudit } from './shipping.ts';
 
 export interface VisitContext {
   readonly state: AuditState;
   readonly report: AuditReport;
-  readonly approvals: Approvals;
-  readonly shipping: Shipping;
+  readonly approvals: ApprovalAudit;
+  readonly shipping: ShippingAudit;
   /** The entry's time, in epoch milliseconds. */
   readonly at: number;
 }
@@ -38,20 +38,20 @@ export function checkStart({ state, report, approvals, shipping, at }: VisitCont
   if ((latest === null) !== (deadline === null) || (latest !== null && (deadline ?? 0) > latest))
     report.violation('limit', `limits: ${minutes ?? 'no'} minutes`, `the deadline is ${showValue(deadline)}`);
   const sources = { sessionId, fruits, backpack: (arriving ?? state).backpack };
-  const expected = contextFor(target, sources, arriving ? {} : withoutState(state.pinned, context)).context;
+  const expected = contextOnEntry(target, sources, arriving ? {} : withoutSessionState(state.pinned, context)).context;
   for (const field of new Set([...Object.keys(target.context), ...Object.keys(context)])) {
     const [has, source] = [context[field] ?? null, expected[field] ?? null];
-    if (sameJson(has, source)) continue;
+    if (isSameJson(has, source)) continue;
     const message = Object.hasOwn(target.context, field)
       ? `${field} is ${showValue(has)}, its source holds ${showValue(source)}`
       : `${field} was taken along, but the spec does not list it`;
-    report.violation('context', contextRule(target, field), message, { argument: field, ...NEEDS_HISTORY });
+    report.violation('context', contextRuleInWords(target, field), message, { argument: field, ...NEEDS_HISTORY });
   }
   if (arriving) {
     approvals.checkContext(context);
     return;
   }
-  const judged = { ...judgedNow(state, by), visit: null };
+  const judged = { ...judgedWithoutVisit(state, by), visit: null };
   checkFacts(body.facts, judged, { conditions: target.entry.conditions }, report);
 }
 
@@ -66,7 +66,7 @@ export function checkStop({ state, report, approvals }: VisitContext, body: Stop
   if (visit && visit.peripheral !== peripheral)
     report.violation('lifecycle', `the current visit is to ${visit.peripheral}`, `the entry stops ${peripheral}`);
   const running = visit?.background ?? [];
-  if (!sameJson([...ended], [...running])) {
+  if (!isSameJson([...ended], [...running])) {
     const constraint = `commands in the background end with the visit: ${running.join(', ') || 'none'}`;
     report.violation('lifecycle', constraint, `the stop names ${ended.join(', ') || 'none'}`, NEEDS_HISTORY);
   }
@@ -144,7 +144,7 @@ function checkReframe(
   const actual = expected && leaving?.fruit[expected.field];
   const isBack = (visits[to] ?? 0) > 0 && expected && typeof actual === 'string' && actual !== expected.value;
   const due = isBack ? { expected: expected.value, actual, shownBy } : undefined;
-  if (!sameJson(reframe, due))
+  if (!isSameJson(reframe, due))
     report.violation(
       'reframe',
       `reframe: ${showValue(due)}`,

@@ -13,7 +13,7 @@ const TOLERANCE_MS = 1000;
  * Checks a session's messages (order, identity, receipts, answers), its runs of the agency (each reply belongs to the
  * run of its call), and the recorded times of waiting for both.
  */
-export class Correspondence {
+export class MessageAudit {
   readonly #report: AuditReport;
   readonly #received = new Set<string>();
   /** The last receipt of each message that the session sent. */

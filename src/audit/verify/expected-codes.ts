@@ -6,7 +6,7 @@ import type { AuditState } from '../rules/audit-state.ts';
 import { reviewsSession } from '../rules/audited-observations.ts';
 import { type Fields, fieldsOf, isBlobReference, textOf } from '../rules/compare-json.ts';
 import { gatesOn } from '../rules/entry-problems.ts';
-import { problems } from '../rules/problems.ts';
+import { ruleProblems } from '../rules/problems.ts';
 import { PROBLEM_CODES } from '../rules/rule-problem.ts';
 import { isObserveOnlySession, unrestrictedState } from './observe-only-session.ts';
 
@@ -30,7 +30,7 @@ export function expectedCodes(state: AuditState, body: DenialBody, at: number): 
       ? unrestrictedState(state, request.tool, request.args)
       : state;
   // The decision was made before the entry was written, so a deadline may have passed in between.
-  const found = [state.lastAt, at].flatMap((now) => problems(judged, request, now)).map((each) => each.code);
+  const found = [state.lastAt, at].flatMap((now) => ruleProblems(judged, request, now)).map((each) => each.code);
   if (found.some((each) => each === code)) return null;
   const isOfTool = request.kind === 'step' && OF_TOOLS.includes(code) && found.length === 0;
   return isOfTool ? null : [...new Set(found)];

@@ -4,7 +4,7 @@ import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { trustedReport } from '../rules/audited-observations.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
-import { type Fields, fieldsOf, listOf, sameJson, showValue } from '../rules/compare-json.ts';
+import { type Fields, fieldsOf, isSameJson, listOf, showValue } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY, type ProblemDetails } from '../rules/rule-problem.ts';
 import { testRunsIn } from '../rules/test-runs.ts';
 import type { AuditReport } from './audit-report.ts';
@@ -18,7 +18,7 @@ interface AuditedGrant extends Pick<GrantBody, 'action' | 'bound' | 'limits'> {
 /**
  * Judges the grants of a session: an approval under a grant must be of its action, within its limits, before its end.
  */
-export class Grants {
+export class GrantAudit {
   readonly #report: AuditReport;
   readonly #grants = new Map<string, AuditedGrant>();
   /** The id of the grant whose first approval must be the next entry; null if there is none. */
@@ -98,7 +98,7 @@ export class Grants {
     grant.used += 1;
     if (limits.uses !== undefined && grant.used > limits.uses)
       this.#violation(`uses: ${limits.uses}`, `grant ${id} was used ${grant.used} times`);
-    if (!sameJson(grant.action, request.action))
+    if (!isSameJson(grant.action, request.action))
       this.#violation(`granted: ${showValue(grant.action)}`, `approved: ${showValue(request.action)}`);
     this.#checkBound(id, grant.bound, request.action, request.view);
     if (limits.files) this.#checkFiles(id, limits.files, request.view, Object.keys(changes));
@@ -120,7 +120,7 @@ export class Grants {
   #checkBound(id: string, bound: Fields, action: Fields, view: Fields): void {
     const kind = action['kind'];
     const compare = (part: string, was: Json | undefined, is: Json | undefined) => {
-      if (!sameJson(was, is))
+      if (!isSameJson(was, is))
         this.#violation(`${part} granted: ${showValue(was)}`, `${part} approved under ${id}: ${showValue(is)}`);
     };
     if (kind === 'step' || kind === 'delegate') compare('call', bound['shown'], view);

@@ -4,24 +4,24 @@ import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import type { Json } from '../../spec/types.ts';
 import { checkDelegation } from '../delegation/check-delegation.ts';
-import { apply, recallMode } from '../rules/apply.ts';
+import { applyToAuditState, recallMode } from '../rules/apply.ts';
 import type { AuditRequest } from '../rules/audit-request.ts';
-import { type AuditedPin, type AuditState, beginState } from '../rules/audit-state.ts';
+import { type AuditedPin, type AuditState, initialAuditState } from '../rules/audit-state.ts';
 import { reviewsSession } from '../rules/audited-observations.ts';
 import { showValue } from '../rules/compare-json.ts';
-import { CLOSED_PROBLEM, problems } from '../rules/problems.ts';
-import { readBody, wrongField } from '../rules/read-body.ts';
+import { CLOSED_PROBLEM, ruleProblems } from '../rules/problems.ts';
+import { readBody, wrongBodyField } from '../rules/read-body.ts';
 import { NEEDS_HISTORY, type RuleProblem } from '../rules/rule-problem.ts';
-import { Approvals } from './approvals.ts';
+import { ApprovalAudit } from './approvals.ts';
 import { AuditReport } from './audit-report.ts';
 import type { AuditVerdict } from './audit-verdict.ts';
 import { checkCall, checkCallApproval, checkOutcome } from './check-calls.ts';
-import { checkForm } from './check-form.ts';
+import { checkEntryHead } from './check-form.ts';
 import { checkMode } from './check-mode.ts';
 import { checkHop, checkStart, checkStop } from './check-visits.ts';
-import { Correspondence } from './correspondence.ts';
+import { MessageAudit } from './correspondence.ts';
 import { expectedCodes } from './expected-codes.ts';
-import { Grants } from './grants.ts';
+import { GrantAudit } from './grants.ts';
 import { impliedRequest } from './implied-request.ts';
 import {
   isObserveOnlySession,
@@ -29,7 +29,7 @@ import {
   unrestrictedState,
   wrongAnswerProblem,
 } from './observe-only-session.ts';
-import { Shipping } from './shipping.ts';
+import { ShippingAudit } from './shipping.ts';
 import { VerifiedThread } from './verified-thread.ts';
 
 interface ToolsRefusal {
@@ -40,23 +40,23 @@ interface ToolsRefusal {
 type BodyOf<Event extends Body['event']> = Extract<Body, { event: Event }>;
 
 /**
- * The round trip over one session, entry by entry. An entry that implies a request is judged by the {@link problems} of
- * that request. The other checks compare the claims of an entry with the entries before it. Add the entries in order.
- * Memory does not grow with their number.
+ * The round trip over one session, entry by entry. An entry that implies a request is judged by the {@link
+ * ruleProblems} of that request. The other checks compare the claims of an entry with the entries before it. Add the
+ * entries in order. Memory does not grow with their number.
  */
 export class SessionAudit {
   readonly #report = new AuditReport();
   readonly #thread = new VerifiedThread();
-  readonly #approvals = new Approvals(this.#report);
-  readonly #grants = new Grants(this.#report);
-  readonly #correspondence = new Correspondence(this.#report);
-  readonly #shipping = new Shipping(this.#report);
+  readonly #approvals = new ApprovalAudit(this.#report);
+  readonly #grants = new GrantAudit(this.#report);
+  readonly #correspondence = new MessageAudit(this.#report);
+  readonly #shipping = new ShippingAudit(this.#report);
   #refusedByTool: ToolsRefusal | null = null;
   #state: AuditState;
   #counts = { entries: 0, hops: 0, approvals: 0, wouldRefuse: 0 };
 
   constructor(pinned: AuditedPin) {
-    this.#state = beginState(pinned);
+    this.#state = initialAuditState(pinned);
   }
 
   add(entry: Entry, erased = false): void {
@@ -65,7 +65,7 @@ export class SessionAudit {
     const at = Date.parse(entry.at);
     if (this.#counts.entries === 0) {
       const { sessionId, author: agent } = entry;
-      this.#state = beginState(this.#state.pinned, { sessionId, agent });
+      this.#state = initialAuditState(this.#state.pinned, { sessionId, agent });
     }
     recallMode(this.#state, entry);
     report.beginEntry(entry, this.#state);
@@ -75,7 +75,7 @@ export class SessionAudit {
     else this.#checkUnread(entry.body);
     const event = erased ? (EVENTS.find((name) => entry.tags.includes(name)) ?? null) : (body?.event ?? null);
     this.#thread.add(entry, event, body);
-    apply(this.#state, entry, erased ? 'erased' : body, at);
+    applyToAuditState(this.#state, entry, erased ? 'erased' : body, at);
     this.#counts.entries += 1;
   }
 
@@ -137,7 +137,7 @@ export class SessionAudit {
   }
 
   #checkUnread(body: Json): void {
-    const field = wrongField(body);
+    const field = wrongBodyField(body);
     if (field === null) this.#report.gap('unknown', 'the audit does not know this kind of entry');
     else
       this.#report.violation(
@@ -150,7 +150,7 @@ export class SessionAudit {
   #check(entry: Entry, body: Body, at: number): void {
     const state = this.#state;
     this.#checkOrder(body);
-    checkForm(state, entry, body, this.#thread.parentOf(body, state), this.#report);
+    checkEntryHead(state, entry, body, this.#thread.parentOf(body, state), this.#report);
     const request = impliedRequest(this.#state, body);
     if (request)
       for (const { rule, constraint, message, code: _, ...about } of this.#problemsOf(body, request))
@@ -163,7 +163,7 @@ export class SessionAudit {
    * left out.
    */
   #problemsOf(body: Body, request: AuditRequest): readonly RuleProblem[] {
-    const found = problems(this.#state, request);
+    const found = ruleProblems(this.#state, request);
     if (body.event !== 'step' && body.event !== 'intent') return found;
     if (!isObserveOnlySession(this.#state)) return body.wouldRefuse ? [...found, REFUSED_AND_RUN] : found;
     const { wouldRefuse } = body;
@@ -172,7 +172,7 @@ export class SessionAudit {
     if (wouldRefuse) this.#counts.wouldRefuse += 1;
     const recorded =
       first && wouldRefuse?.code === first.code ? [] : [wrongAnswerProblem(wouldRefuse?.code, first?.code)];
-    return [...recorded, ...problems(unrestrictedState(this.#state, body.tool, body.args), request)];
+    return [...recorded, ...ruleProblems(unrestrictedState(this.#state, body.tool, body.args), request)];
   }
 
   /**

@@ -11,7 +11,7 @@ import type { AuditReport } from './audit-report.ts';
  * Checks the trees of a session. A hop or start that requires passed tests must name the tested tree. The shipped tree
  * must be the tree that the hop or start names for shipping.
  */
-export class Shipping {
+export class ShippingAudit {
   readonly #report: AuditReport;
   /** The tree that the hop or start of the visit named; null if it named none. */
   #tree: Fields | null = null;

@@ -9,7 +9,7 @@ import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
 import { type Shipment, Shipments } from '../../evidence/shipments.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json } from '../../spec/types.ts';
-import { type FindSession, SubAgents } from '../delegation/sub-agents.ts';
+import { type FindSession, SubAgentAudit } from '../delegation/sub-agents.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 import { type AuditVerdict, MAX_LISTED } from './audit-verdict.ts';
@@ -57,7 +57,7 @@ export async function verifySession(
   const deploys = (id: string) => pinned.specs.peripherals[id]?.scope.rule.command === 'deploy';
   const findings = new SessionFindings();
   const chain: ChainProblem[] = [];
-  const subAgents = new SubAgents(pinned);
+  const subAgents = new SubAgentAudit(pinned);
   const sealed = seal ? new SealedPart(seal.seal) : null;
   let head = EMPTY_CHAIN;
   try {

@@ -3,9 +3,9 @@ import { Option } from 'commander';
 import type { AgencyNode } from '../../agency/agency-node.ts';
 import { DialIns } from '../../agency/dial-in.ts';
 import { NearestNode } from '../../agency/nearest-node.ts';
-import { agencyFolder, openNode } from '../../agency/open-node.ts';
+import { agencyFolder, openAgencyNode } from '../../agency/open-node.ts';
 import type { RunReply } from '../../agency/run-reply.ts';
-import { CANCELLED, type SendRun } from '../../agency/send-run.ts';
+import { RUN_CANCELLED, type SendRun } from '../../agency/send-run.ts';
 import { escapeInvisible } from '../../base/text.ts';
 import { nodeId } from '../../server/access/tokens.ts';
 import type { Io } from '../io.ts';
@@ -22,7 +22,7 @@ export const folderOf = (io: Io, { agency }: AgencyOptions): string =>
   agency === undefined ? agencyFolder(io.env) : resolve(io.cwd, agency);
 
 export const openOwnNode = (io: Io, options: AgencyOptions): AgencyNode =>
-  openNode({ env: io.env, id: nodeId(io.env), folder: folderOf(io, options), dialIns: new DialIns() });
+  openAgencyNode({ env: io.env, id: nodeId(io.env), folder: folderOf(io, options), dialIns: new DialIns() });
 
 /**
  * Uses the running server, which has the connections of other nodes; without a server, this process. Ctrl-C and SIGTERM
@@ -37,7 +37,7 @@ export async function withNode<T>(
   const folder = options.agency === undefined ? {} : { folder: folderOf(io, options) };
   const nearest = new NearestNode({ env, role: 'operator', ...folder });
   const ended = new AbortController();
-  const stop = onSignal(() => ended.abort(CANCELLED));
+  const stop = onSignal(() => ended.abort(RUN_CANCELLED));
   try {
     return await work(
       async (...run) => (nearest.server === null ? withServerRemedy(await nearest.send(...run)) : nearest.send(...run)),

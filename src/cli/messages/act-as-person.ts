@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Option } from 'commander';
-import { checkPost, type PostedMessage, type PostRefusal } from '../../messages/send-message.ts';
+import { checkMessage, type MessageProblem, type UncheckedMessage } from '../../messages/send-message.ts';
 import { ownToken } from '../../operator/operator-token.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { MessageDraft, MessageStore } from '../../ports/message-store.ts';
@@ -64,12 +64,16 @@ export async function checkedDraft(
   store: EvidenceStore,
   messages: MessageStore,
   options: PersonOptions,
-  post: Omit<PostedMessage, 'id' | 'from'>,
+  post: Omit<UncheckedMessage, 'id' | 'from'>,
 ): Promise<MessageDraft> {
-  const checked = await checkPost(store, messages, { ...post, id: `m-${randomUUID()}`, from: `person:${options.as}` });
+  const checked = await checkMessage(store, messages, {
+    ...post,
+    id: `m-${randomUUID()}`,
+    from: `person:${options.as}`,
+  });
   if (!checked.ok) throw invalidMessage(checked);
   return checked.draft;
 }
 
-export const invalidMessage = ({ message, remedy }: PostRefusal): CliError =>
+export const invalidMessage = ({ message, remedy }: MessageProblem): CliError =>
   new CliError('invalid-message', message, remedy);

@@ -1,7 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { DEMANDS, type DemandId, type DemandVerdict } from '../../audit/inhabitation/inhabitation-demands.ts';
+import {
+  type DemandId,
+  type DemandVerdict,
+  INHABITATION_DEMANDS,
+} from '../../audit/inhabitation/inhabitation-demands.ts';
 import { judgeInhabitation } from '../../audit/inhabitation/judge-inhabitation.ts';
 import { excerpt } from '../../base/text.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
@@ -80,13 +84,13 @@ function printScorecard(
   runs: readonly { readonly name: string; readonly judged: readonly DemandVerdict[] }[],
   faults: readonly FaultyRun[],
 ): void {
-  const ids = Object.keys(DEMANDS) as DemandId[];
+  const ids = Object.keys(INHABITATION_DEMANDS) as DemandId[];
   const word = (verdict: string): string =>
     paint(io, verdict === 'holds' ? 'green' : verdict === 'fails' ? 'red' : 'dim', verdict);
   print(io, heading(io, 'An agent in the house, over each connection'));
   const rows = ids.map((id) => [
     id,
-    DEMANDS[id],
+    INHABITATION_DEMANDS[id],
     ...runs.map(({ judged }) => word(judged.find((result) => result.id === id)!.verdict)),
   ]);
   printTable(io, ['', 'demand', ...runs.map(({ name }) => name)], rows);

@@ -1,7 +1,7 @@
 import { asJson } from '../../base/json.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { compileConfigs } from '../compile-specs.ts';
-import { camelCase, GENERATED_BY } from '../generate-files.ts';
+import { camelCase, GENERATED_HEADER } from '../generate-files.ts';
 import { machineNames } from '../machine-json.ts';
 import { printLiteral, printString } from '../print-literal.ts';
 
@@ -15,7 +15,7 @@ export function renderStately(specs: SpecSet, id: string): string {
   if (!config) throw new Error(`there is no machine "${id}"`);
   const names = machineNames(config, 'guards');
   const call = `export const ${camelCase(id)} = setup({${names.length === 0 ? '' : ' guards '}}).createMachine(`;
-  return `${GENERATED_BY}${specs.hash.slice(0, 12)}: ${id}, for Stately's tools.
+  return `${GENERATED_HEADER}${specs.hash.slice(0, 12)}: ${id}, for Stately's tools.
 import { setup } from 'xstate';
 ${names.length === 0 ? '' : guardsOf(names)}
 ${call}${printLiteral(asJson(config), 0, call.length, 2)});

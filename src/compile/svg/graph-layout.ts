@@ -38,7 +38,7 @@ const OPTIONS = {
 };
 
 /** Lays out boxes and labelled arrows by ELK's layered algorithm. Deterministic. Imports the library on demand. */
-export async function layOut(
+export async function layOutGraph(
   nodes: readonly ({ readonly id: string } & Size)[],
   edges: readonly { readonly from: string; readonly to: string; readonly label: Size }[],
 ): Promise<GraphLayout> {

@@ -15,7 +15,7 @@ const SHAPES: { readonly [mark in NeedMark]: string } = {
 };
 
 /** Meaning of each mark, for the legend. */
-export const MARK_WORDS: { readonly [mark in NeedMark]: string } = {
+export const MARK_MEANINGS: { readonly [mark in NeedMark]: string } = {
   approval: 'a person approves',
   operator: 'the operator asks',
   condition: 'a condition holds',

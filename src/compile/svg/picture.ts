@@ -40,13 +40,13 @@ export interface PictureNode {
 }
 
 /** The hop graph as a person would draw it: peripherals, arrows and their needs. */
-export interface Picture {
+export interface GraphPicture {
   readonly nodes: readonly PictureNode[];
   readonly edges: readonly PictureEdge[];
 }
 
 /** Builds the picture of a spec set. Needs that all hops to a peripheral share move to the peripheral. Pure. */
-export function pictureOf(specs: SpecSet): Picture {
+export function graphPictureOf(specs: SpecSet): GraphPicture {
   const { states } = compileHopGraph(specs);
   const drawn: PictureEdge[] = [];
   for (const from of Object.keys(specs.peripherals)) {

@@ -2,8 +2,8 @@ import type { SpecSet } from '../../spec/types.ts';
 import { drawEdge, labelSize } from './draw-edge.ts';
 import { drawLegend } from './draw-legend.ts';
 import { drawNode, nodeSize } from './draw-node.ts';
-import { type GraphLayout, layOut } from './graph-layout.ts';
-import { type Picture, pictureOf } from './picture.ts';
+import { type GraphLayout, layOutGraph } from './graph-layout.ts';
+import { type GraphPicture, graphPictureOf } from './picture.ts';
 import { readingOrder } from './reading-order.ts';
 import { SVG_STYLE } from './svg-style.ts';
 import { escapeXml } from './svg-text.ts';
@@ -27,7 +27,7 @@ export async function renderSvg(
   specs: SpecSet,
   { current }: { readonly current?: string | null } = {},
 ): Promise<string> {
-  const picture = pictureOf(specs);
+  const picture = graphPictureOf(specs);
   const { nodes, edges } = picture;
   if (nodes.length > MAX_DRAWN.nodes || edges.length > MAX_DRAWN.edges) {
     throw new GraphTooLargeError(
@@ -37,10 +37,10 @@ export async function renderSvg(
   const ordered = inReadingOrder(picture);
   const boxes = ordered.nodes.map((node) => ({ id: node.id, ...nodeSize(node) }));
   const arrows = ordered.edges.map((edge) => ({ from: edge.from, to: edge.to, label: labelSize(edge) }));
-  return draw(ordered, await layOut(boxes, arrows), current);
+  return draw(ordered, await layOutGraph(boxes, arrows), current);
 }
 
-function inReadingOrder(picture: Picture): Picture {
+function inReadingOrder(picture: GraphPicture): GraphPicture {
   const order = readingOrder(picture);
   const place = (id: string) => order.indexOf(id);
   return {
@@ -49,7 +49,7 @@ function inReadingOrder(picture: Picture): Picture {
   };
 }
 
-function draw(picture: Picture, layout: GraphLayout, current: string | null | undefined): string {
+function draw(picture: GraphPicture, layout: GraphLayout, current: string | null | undefined): string {
   const edges = picture.edges.map((edge, index) => {
     const { points = [], label = { x: 0, y: 0, width: 0, height: 0 } } = layout.edges[index] ?? {};
     return drawEdge(edge, points, label);
@@ -77,7 +77,7 @@ ${legend.svg}
 }
 
 /** Returns the description of the picture for screen readers. */
-function describePicture({ nodes, edges }: Picture, current: string | null | undefined): string {
+function describePicture({ nodes, edges }: GraphPicture, current: string | null | undefined): string {
   const hops = edges.map(({ from, to, exits }) => `${from} to ${to} by ${exits.map(({ name }) => name).join(', ')}`);
   const place = current === undefined ? '' : ` The session is ${current === null ? 'outside' : `in ${current}`}.`;
   return `Peripherals: ${nodes.map(({ id }) => id).join(', ')}. Hops: ${hops.join('; ')}.${place}`;

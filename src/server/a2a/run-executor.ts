@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Message, Part, Task, TaskStatus } from '@a2a-js/sdk';
 import type { AgentExecutor, ExecutionEventBus, RequestContext, ServerCallContext } from '@a2a-js/sdk/server';
 import type { AgencyNode } from '../../agency/agency-node.ts';
-import { type RunCode, RunFailure, type RunReply, replyOf } from '../../agency/run-reply.ts';
+import { type RunCode, RunFailure, type RunReply, runReplyOf } from '../../agency/run-reply.ts';
 import { RunRequest } from '../../agency/run-request.ts';
 import { fieldsOf, isObject, type Json } from '../../base/json.ts';
 import { type A2aSdk, ROUTE_AGENT } from './load-a2a-sdk.ts';
@@ -48,7 +48,7 @@ export class RunExecutor implements AgentExecutor {
       const working = status(TaskState.TASK_STATE_WORKING);
       bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: working, metadata: undefined }));
       const agent = context.state.get(ROUTE_AGENT) as string | undefined;
-      const reply = await replyOf(agent ?? '', async () => this.#requestOf(userMessage, agent)).then((read) =>
+      const reply = await runReplyOf(agent ?? '', async () => this.#requestOf(userMessage, agent)).then((read) =>
         read.ok ? this.#agency.run(read.response as RunRequest, { key, budgetMs: null, via: [] }) : read,
       );
       const done = withReply(this.#sdk, { ...task, status: working, history: [] }, reply);

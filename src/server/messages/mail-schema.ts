@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_TEXT, SPEECH_ACTS } from '../../messages/speech-acts.ts';
+import { MAX_MESSAGE_CHARS, SPEECH_ACTS } from '../../messages/speech-acts.ts';
 import type { SpeechAct } from '../../ports/message-store.ts';
 
 export const MAX_MESSAGES = 32;
@@ -31,7 +31,7 @@ export const MailSchema = z.strictObject({
         from: z.string().regex(/^(?:session|person):[^@\s]{1,200}@$/, 'is not an address of the sending node'),
         author: z.string().min(1).max(200),
         to: z.string().regex(/^(?:session|agent|person):[^@\s]{1,200}$/, 'is not an address of this node'),
-        text: z.string().min(1).max(MAX_TEXT),
+        text: z.string().min(1).max(MAX_MESSAGE_CHARS),
         ref: AnyId.nullable(),
         leftMs: RemainingMs.nullable().describe('How long the sender of a whistle still waits.'),
       }),

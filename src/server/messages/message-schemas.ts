@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_TEXT, SPEECH_ACTS } from '../../messages/speech-acts.ts';
+import { MAX_MESSAGE_CHARS, SPEECH_ACTS } from '../../messages/speech-acts.ts';
 import type { SpeechAct } from '../../ports/message-store.ts';
 import { EntrySchema, Instant, Limit, NameSchema, RefusedSchema } from '../schemas.ts';
 
@@ -33,7 +33,7 @@ export const PersonName = z
   .default('operator')
   .describe('The person who reads or sends.');
 
-const Words = z.string().min(1).max(MAX_TEXT);
+const Words = z.string().min(1).max(MAX_MESSAGE_CHARS);
 const Address = NameSchema.describe('session:<id>, agent:<id> (its newest open session) or person:<name>.');
 const Ref = NameSchema.describe('The id of the message that this one answers or is about.');
 const Seconds = z.number().min(0).max(3600).describe('How long to wait.');

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
-import { checkPost, describeCircle, sendBell } from '../../messages/send-message.ts';
+import { checkMessage, describeWaitCircle, sendBell } from '../../messages/send-message.ts';
 import type { BlockedSender, MailPosition, Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { MAX_CIRCLE, MAX_MESSAGES, MAX_WAIT_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
@@ -93,7 +93,7 @@ export class NodeMail {
     }
     for (const { message: id, text, circle } of refusals) {
       const sent = await sentTo(boxes, node, id);
-      const why = circle ? describeCircle(circleInWords(circle, node)) : text;
+      const why = circle ? describeWaitCircle(circleInWords(circle, node)) : text;
       if (sent?.message.state === 'sent')
         await sent.messages.send(refusalOf(sent.message, node, `Not delivered: ${why}.`));
     }
@@ -128,7 +128,7 @@ export class NodeMail {
     const open: { readonly messages: MessageStore; readonly draft: MessageDraft }[] = [];
     let problem = 'its node has no session yet';
     for (const { messages, repository } of boxes) {
-      const checked = await checkPost(repository.store, messages, post);
+      const checked = await checkMessage(repository.store, messages, post);
       if (checked.ok) open.push({ messages, draft: checked.draft });
       else problem = checked.message;
     }
@@ -139,7 +139,7 @@ export class NodeMail {
       const circle = await messages.wait({ id, waiter: from, target: draft.to, until: Date.now() + leftMs });
       if (circle) {
         const shown = circleForNode(circle, node).slice(0, MAX_CIRCLE);
-        return { text: describeCircle(shown.map((name) => name || 'another machine').join(' → ')), circle: shown };
+        return { text: describeWaitCircle(shown.map((name) => name || 'another machine').join(' → ')), circle: shown };
       }
     }
     await sendBell(messages, draft);
@@ -224,7 +224,7 @@ async function endCircles(boxes: readonly NodeInbox[], node: string): Promise<vo
     const sent = circle && (await findDelivered(boxes, wait.id));
     if (!sent) continue;
     rows = others;
-    await sent.messages.send(refusalOf(sent.message, node, `Ended: ${describeCircle(circle.join(' → '))}.`));
+    await sent.messages.send(refusalOf(sent.message, node, `Ended: ${describeWaitCircle(circle.join(' → '))}.`));
     await sent.messages.endWait(wait.id);
   }
 }

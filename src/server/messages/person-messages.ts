@@ -1,4 +1,4 @@
-import { checkPost, type PostedMessage, type PostRefusal } from '../../messages/send-message.ts';
+import { checkMessage, type MessageProblem, type UncheckedMessage } from '../../messages/send-message.ts';
 import type { Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
@@ -8,7 +8,7 @@ export const inboxesOf = ({ store, key }: RepositoryEvidence): MessageStore => {
   throw new ApiError('store-failed', `the store of repository ${key} has no inboxes`, 'Use the SQLite store.');
 };
 
-export const sendError = ({ argument, message, remedy }: PostRefusal): ApiError =>
+export const sendError = ({ argument, message, remedy }: MessageProblem): ApiError =>
   new ApiError('invalid-request', message, remedy, `body.${argument}`);
 
 /** A message and its inboxes. @throws ApiError `unknown-message` */
@@ -45,14 +45,14 @@ export async function withReceipts(messages: MessageStore, message: Message) {
  */
 export async function draftIn(
   repositories: readonly RepositoryEvidence[],
-  post: Omit<PostedMessage, 'to'> & { readonly to?: unknown },
+  post: Omit<UncheckedMessage, 'to'> & { readonly to?: unknown },
 ): Promise<{ readonly messages: MessageStore; readonly draft: MessageDraft }> {
   const found: { messages: MessageStore; draft: MessageDraft }[] = [];
-  let refusal: PostRefusal | null = null;
+  let refusal: MessageProblem | null = null;
   for (const repository of repositories) {
     const messages = inboxesOf(repository);
     const to = post.to ?? (await senderOf(messages, post.ref));
-    const checked = await checkPost(repository.store, messages, { ...post, to });
+    const checked = await checkMessage(repository.store, messages, { ...post, to });
     if (checked.ok) found.push({ messages, draft: checked.draft });
     else refusal ??= checked;
   }

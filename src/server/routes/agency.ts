@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { RUN_STATUS, type RunCode } from '../../agency/run-reply.ts';
+import { RUN_HTTP_STATUS, type RunCode } from '../../agency/run-reply.ts';
 import { RunRequest } from '../../agency/run-request.ts';
 import { RUN_HEADERS } from '../../agency/send-run.ts';
 import { parseJson } from '../../base/json.ts';
@@ -20,7 +20,7 @@ const Reply = z.union([
   z.strictObject({
     ok: z.literal(false),
     error: z.object({
-      code: z.enum(Object.keys(RUN_STATUS) as [RunCode, ...RunCode[]]),
+      code: z.enum(Object.keys(RUN_HTTP_STATUS) as [RunCode, ...RunCode[]]),
       message: z.string(),
       remedy: z.string(),
     }),
@@ -70,7 +70,7 @@ const run = defineRoute('POST /agency/run', {
     await checkCaller(services, who, body, key);
     const reply = await services.agency.run(body, { key, budgetMs, via }, addContext(services));
     return Response.json(reply, {
-      status: reply.ok ? 200 : RUN_STATUS[reply.error.code],
+      status: reply.ok ? 200 : RUN_HTTP_STATUS[reply.error.code],
       headers: { [RUN_HEADERS.key]: key },
     });
   },

@@ -1,5 +1,5 @@
-import { type AuditState, scopeNow } from '../../audit/rules/audit-state.ts';
-import { sameJson } from '../../audit/rules/compare-json.ts';
+import { type AuditState, visitScope } from '../../audit/rules/audit-state.ts';
+import { isSameJson } from '../../audit/rules/compare-json.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
@@ -46,7 +46,7 @@ function envelopeProblem({ envelope }: ToolCall, { state }: CannedCall): string 
   const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = envelope;
   const actual = { root, peripheral, scope, readableFiles, unsafeNoSandbox };
   const now = state();
-  const expectedScope = scopeNow(now);
+  const expectedScope = visitScope(now);
   const expected = {
     root: now.root,
     peripheral: now.visit?.peripheral ?? null,
@@ -54,7 +54,7 @@ function envelopeProblem({ envelope }: ToolCall, { state }: CannedCall): string 
     readableFiles: expectedScope.read === 'session-log' ? [...now.files] : null,
     unsafeNoSandbox: false,
   };
-  return sameJson(actual, expected)
+  return isSameJson(actual, expected)
     ? null
     : `the envelope of the call is ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`;
 }

@@ -1,6 +1,6 @@
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { auditedFruit } from '../../audit/rules/audited-observations.ts';
-import { sameJson } from '../../audit/rules/compare-json.ts';
+import { isSameJson } from '../../audit/rules/compare-json.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
 import type { Json } from '../../spec/types.ts';
 
@@ -19,7 +19,7 @@ const equalObjects = new WeakMap<object, object>();
 function isEqual(expected: Json | undefined, actual: Json | undefined): boolean {
   const records = typeof expected === 'object' && typeof actual === 'object' && expected && actual;
   if (records && equalObjects.get(expected) === actual) return true;
-  if (!sameJson(expected, actual)) return false;
+  if (!isSameJson(expected, actual)) return false;
   if (records) equalObjects.set(expected, actual);
   return true;
 }

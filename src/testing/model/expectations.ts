@@ -1,6 +1,6 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
-import { firstProblem } from '../../audit/rules/problems.ts';
+import { firstRuleProblem } from '../../audit/rules/problems.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Denial } from '../../gate/denial.ts';
@@ -34,7 +34,7 @@ export class Expectations {
 
   /** The refusal that the spec requires for a move; an expired approval and a refusal by a tool come last. */
   refusal({ asked, report, approvalMinutes }: Move, state: AuditState): ExpectedRefusal {
-    const problem = firstProblem(state, asked, this.#now());
+    const problem = firstRuleProblem(state, asked, this.#now());
     if (problem) return problem;
     if (approvalMinutes === 0 && this.#needsApproval(asked, state))
       return { code: 'approval-invalid', constraint: 'an approval that has not expired' };
@@ -50,7 +50,8 @@ export class Expectations {
   /** The difference between a dry run and the required answer; null if they agree. The clock counts as in the move. */
   async dryRunProblem(session: Session, { asked, wait }: Move, state: AuditState): Promise<StateDifference | null> {
     if (asked.kind === 'step') {
-      const expected = firstProblem(state, { ...asked, approves: false }, this.#now())?.code ?? 'it would be allowed';
+      const expected =
+        firstRuleProblem(state, { ...asked, approves: false }, this.#now())?.code ?? 'it would be allowed';
       const actual = session.why(asked);
       if ((actual?.code ?? 'it would be allowed') === expected) return null;
       return {
@@ -92,7 +93,7 @@ export class Expectations {
 
   #needsApproval(request: AuditRequest, state: AuditState): boolean {
     if (!('approves' in request)) return false;
-    return firstProblem(state, { ...request, approves: false }, this.#now())?.code === 'approval-required';
+    return firstRuleProblem(state, { ...request, approves: false }, this.#now())?.code === 'approval-required';
   }
 
   /** True if a backend under test runs a tool; its answers and refusals are then not predicted. */

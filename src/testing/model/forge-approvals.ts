@@ -1,4 +1,4 @@
-import { type AuditedPin, type AuditState, testsOf } from '../../audit/rules/audit-state.ts';
+import { type AuditedPin, type AuditState, testFactsOf } from '../../audit/rules/audit-state.ts';
 import { auditedFruit } from '../../audit/rules/audited-observations.ts';
 import type { Approval } from '../../gate/approvals/approval.ts';
 import { decide } from '../../gate/decide.ts';
@@ -71,7 +71,7 @@ function contextOf({ specs, config }: AuditedPin, state: AuditState): GateContex
       steps,
       denials,
       naturalClose: state.successes > 0 && !state.pending,
-      tests: testsOf(state),
+      tests: testFactsOf(state),
       checks: [...state.checks],
       patterns: state.patterns,
       backpack: state.backpack,

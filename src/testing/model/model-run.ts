@@ -1,5 +1,5 @@
-import { apply } from '../../audit/rules/apply.ts';
-import { type AuditedPin, type AuditState, beginState, copyState } from '../../audit/rules/audit-state.ts';
+import { applyToAuditState } from '../../audit/rules/apply.ts';
+import { type AuditedPin, type AuditState, copyAuditState, initialAuditState } from '../../audit/rules/audit-state.ts';
 import { verifySession } from '../../audit/verify/verify-session.ts';
 import { plural } from '../../base/text.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
@@ -70,7 +70,7 @@ export class ModelRun {
     this.#options = options;
     this.#expectations = new Expectations(options);
     this.#process = new MortalProcess(options.store);
-    this.#state = beginState(options.pinned);
+    this.#state = initialAuditState(options.pinned);
   }
 
   get state(): AuditState {
@@ -231,11 +231,11 @@ export class ModelRun {
     const { store } = this.#options;
     const id = this.session.id;
     // Copied, because the results of earlier moves refer to their own states.
-    const state = copyState(this.#state);
+    const state = copyAuditState(this.#state);
     for await (const { entry } of store.entries(id, { from: this.#seq + 1 })) {
       this.#seq = entry.seq;
       this.#last = entry;
-      apply(state, entry, bodyOf(entry.body), Date.parse(entry.at));
+      applyToAuditState(state, entry, bodyOf(entry.body), Date.parse(entry.at));
     }
     this.#state = state;
   }

@@ -1,7 +1,7 @@
-import { type AuditedPin, type AuditState, testsOf } from '../../audit/rules/audit-state.ts';
+import { type AuditedPin, type AuditState, testFactsOf } from '../../audit/rules/audit-state.ts';
 import { observedValue } from '../../audit/rules/audited-observations.ts';
 import type { TestRuns } from '../../audit/rules/test-runs.ts';
-import { fruitNow } from '../../audit/rules/visit-problems.ts';
+import { visitFruit } from '../../audit/rules/visit-problems.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import { celRulesText, RULE_SEPARATOR } from './cel-rules-text.ts';
 
@@ -41,7 +41,7 @@ export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => str
   const readsBackpack = [...counted].some((name) => name.startsWith('backpack.'));
   return (state) => {
     const { visit, mode, closed, visits, fruits, backpack, patterns } = state;
-    const tests = testsOf(state);
+    const tests = testFactsOf(state);
     const spec = visit && specs.peripherals[visit.peripheral];
     const implied = spec?.exits.some(({ implies }) => implies !== null);
     const observed = visit?.observations;
@@ -58,7 +58,7 @@ export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => str
       tests.failed > 0,
       verdicts,
       [...state.checks].sort(),
-      spec && observed ? impliedFields(spec).map((field) => fruitNow(state, {})[field] ?? null) : [],
+      spec && observed ? impliedFields(spec).map((field) => visitFruit(state, {})[field] ?? null) : [],
       patterns,
       sources.map(([peripheral, field]) => (fruits[peripheral]?.[field] ?? null) !== null),
       inherited.map((field) => (backpack[field] ?? null) !== null),
@@ -70,7 +70,7 @@ export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => str
       counts('tests.count') ? cap(tests.count) : 0,
       countedVisits.map((id) => cap(visits[id] ?? 0)),
       readsFruit && spec
-        ? Object.entries(fruitNow(state, {})).filter(([field]) => counts(`fruit.${field.replaceAll('-', '_')}`))
+        ? Object.entries(visitFruit(state, {})).filter(([field]) => counts(`fruit.${field.replaceAll('-', '_')}`))
         : 0,
       readsBackpack
         ? Object.entries(backpack).filter(([field]) => counts(`backpack.${field.replaceAll('-', '_')}`))

@@ -1,5 +1,5 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
-import { type AuditedPin, type AuditState, scopeNow } from '../../audit/rules/audit-state.ts';
+import { type AuditedPin, type AuditState, visitScope } from '../../audit/rules/audit-state.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { callGates } from '../../spec/call-gates.ts';
@@ -154,7 +154,7 @@ function stepMove(
   tool: ToolSpec,
   report: ToolReport,
 ): Move | null {
-  const reach = { scope: scopeNow(state), config: pinned.config, files: [...state.files] };
+  const reach = { scope: visitScope(state), config: pinned.config, files: [...state.files] };
   const args = sampleArguments(tool, reach);
   const needsApproval = callGates(tool, state.visit?.spec).some(({ kind }) => kind === 'approval');
   const request = {
@@ -190,7 +190,7 @@ const MAX_REPORTS = 6;
  * The steps of canned tools in a peripheral: observe, run tests that pass or fail, change a file, ship, use a pattern.
  */
 function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec): Move[] {
-  const scope = scopeNow(state);
+  const scope = visitScope(state);
   const tools = from.tools.flatMap((id) => getOwn(pinned.specs.tools, id) ?? []);
   const moves: (Move | null)[] = [];
   const take = (name: string, tool: ToolSpec | undefined, report: ToolReport) => {

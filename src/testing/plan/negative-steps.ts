@@ -1,4 +1,4 @@
-import { type AuditedPin, type AuditState, scopeNow } from '../../audit/rules/audit-state.ts';
+import { type AuditedPin, type AuditState, visitScope } from '../../audit/rules/audit-state.ts';
 import { isObject } from '../../base/json.ts';
 import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import type { Move } from './moves.ts';
@@ -45,7 +45,7 @@ export function negativeSteps(pinned: AuditedPin, state: AuditState, sample?: nu
 /** Calls of a tool of the envelope that a rule may refuse. `seen`: the roles of arguments that were tried in full. */
 function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
   const { config } = pinned;
-  const scope = scopeNow(state);
+  const scope = visitScope(state);
   const args = sampleArguments(tool, { scope, config, files: [...state.files] });
   const most = { ...(args ?? sampleArguments(tool, { scope: ANY_SCOPE, config, files: [] })) };
   const many = Array.from({ length: tool.parameters.length + 1 }, () => 'x');

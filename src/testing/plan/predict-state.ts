@@ -1,11 +1,11 @@
-import { apply } from '../../audit/rules/apply.ts';
+import { applyToAuditState } from '../../audit/rules/apply.ts';
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
-import { type AuditedPin, type AuditState, copyState } from '../../audit/rules/audit-state.ts';
+import { type AuditedPin, type AuditState, copyAuditState } from '../../audit/rules/audit-state.ts';
 import { reviewsSession } from '../../audit/rules/audited-observations.ts';
 import type { Fields } from '../../audit/rules/compare-json.ts';
-import { contextFor, withoutState } from '../../audit/rules/entry-problems.ts';
-import { firstProblem } from '../../audit/rules/problems.ts';
-import { fruitNow } from '../../audit/rules/visit-problems.ts';
+import { contextOnEntry, withoutSessionState } from '../../audit/rules/entry-problems.ts';
+import { firstRuleProblem } from '../../audit/rules/problems.ts';
+import { visitFruit } from '../../audit/rules/visit-problems.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
@@ -19,7 +19,7 @@ import { DEFAULT_REPORT, type Move } from './moves.ts';
  * fruits that no rule reads, because each further move copies them. Pure.
  */
 export function predictState(pinned: AuditedPin, state: AuditState, { asked, report, refused }: Move): AuditState {
-  const next = copyState(state);
+  const next = copyAuditState(state);
   if (refused) applyBody(next, REFUSAL);
   else takeMove(pinned, next, asked, report ?? DEFAULT_REPORT);
   const { visits, fruits } = readBy(pinned.specs);
@@ -48,19 +48,23 @@ const REFUSAL: Body = { event: 'denial', request: {}, code: 'unknown-tool', mess
 /** Applies an entry with this body, at the time of the last entry. */
 function applyBody(state: AuditState, body: Body): void {
   const head = { sessionId: state.sessionId || 'planned', peripheral: null, tags: [] };
-  apply(state, head, body, state.lastAt);
+  applyToAuditState(state, head, body, state.lastAt);
 }
 
 function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, report: ToolReport): void {
   const enter = (peripheral: string, fields: Fields = {}): void => {
-    const { context } = contextFor(pinned.specs.peripherals[peripheral]!, state, withoutState(pinned, fields));
+    const { context } = contextOnEntry(
+      pinned.specs.peripherals[peripheral]!,
+      state,
+      withoutSessionState(pinned, fields),
+    );
     applyBody(state, { event: 'start', peripheral, by: 'agent', context, deadline: null, facts: null });
   };
   const leave = (stated: Fields = {}): void => {
     const spec = state.visit?.spec;
     if (!spec) return;
     if (reviewsSession(spec)) applyBody(state, { event: 'par', par: {} });
-    const fruit = fruitNow(state, stated);
+    const fruit = visitFruit(state, stated);
     applyBody(state, { event: 'stop', peripheral: spec.id, reason: 'because', by: 'agent', fruit, exit: null });
   };
   switch (request.kind) {
@@ -124,4 +128,4 @@ function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, 
 }
 
 /** True if the spec allows a move in a state. */
-export const isLawful = (state: AuditState, { asked }: Move): boolean => firstProblem(state, asked) === null;
+export const isLawful = (state: AuditState, { asked }: Move): boolean => firstRuleProblem(state, asked) === null;

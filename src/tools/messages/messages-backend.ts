@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { checkPost, type PostRefusal, sendBell, sendWhistle } from '../../messages/send-message.ts';
+import { checkMessage, type MessageProblem, sendBell, sendWhistle } from '../../messages/send-message.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolRefusal } from '../../ports/tool-backend.ts';
@@ -32,7 +32,15 @@ async function send(store: EvidenceStore, call: ToolCall): Promise<ToolOutcome> 
   const kind = call.tool.id === 'whistle' ? 'whistle' : 'bell';
   const { to, text, act, ref, seconds } = call.args;
   const id = call.messageId ?? `m-${randomUUID()}`;
-  const checked = await checkPost(store, messages, { kind, id, from: `session:${call.sessionId}`, to, text, act, ref });
+  const checked = await checkMessage(store, messages, {
+    kind,
+    id,
+    from: `session:${call.sessionId}`,
+    to,
+    text,
+    act,
+    ref,
+  });
   if (!checked.ok) return toolRefusal(checked);
   if (kind === 'bell') return ok(receiptOf(await sendBell(messages, checked.draft)));
   const wait = typeof seconds === 'number' ? seconds : DEFAULT_SECONDS;
@@ -49,4 +57,5 @@ const receiptOf = ({ id, to, seq, act, sentAt }: Message) => ({ message: id, to,
 
 const ok = (result: Json): ToolOutcome => ({ status: 'ok', result });
 
-const toolRefusal = ({ argument, message, remedy }: PostRefusal): ToolRefusal => invalidCall(argument, message, remedy);
+const toolRefusal = ({ argument, message, remedy }: MessageProblem): ToolRefusal =>
+  invalidCall(argument, message, remedy);

@@ -1,6 +1,6 @@
-import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, OLD_ACTIONS } from '../actions.ts';
+import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, OLD_HOUSE_ACTIONS } from '../actions.ts';
 import type { Wording } from '../house.ts';
-import { type Expression, writeExpression } from './pddl-expression.ts';
+import { type PddlExpression, writePddlExpression } from './pddl-expression.ts';
 
 /** The predicates of the domain, with the types of their arguments. */
 const PREDICATES = `
@@ -39,7 +39,7 @@ export function writeDomain(wording: Wording): string {
     ...predicates,
     '  )',
     '  (:functions (total-cost) - number)',
-    ...(wording === 'old' ? OLD_ACTIONS : HOUSE_ACTIONS).map(actionText),
+    ...(wording === 'old' ? OLD_HOUSE_ACTIONS : HOUSE_ACTIONS).map(actionText),
     ')',
     '',
   ].join('\n');
@@ -47,14 +47,14 @@ export function writeDomain(wording: Wording): string {
 
 function actionText({ name, when, effect }: HouseAction): string {
   const used = new Set(['?a']);
-  const collect = (part: Expression): void => {
+  const collect = (part: PddlExpression): void => {
     if (typeof part === 'string') {
       if (part.startsWith('?')) used.add(part);
     } else part.forEach(collect);
   };
   [...when, ...effect].forEach(collect);
   const effects = effect.flatMap((one) => {
-    const [head, atom] = one as readonly Expression[];
+    const [head, atom] = one as readonly PddlExpression[];
     return head === 'toggle'
       ? [
           ['when', atom!, ['not', atom!]],
@@ -65,7 +65,7 @@ function actionText({ name, when, effect }: HouseAction): string {
   // The planner would drop an action without an effect.
   const all = effects.length ? effects : [['checked', '?a']];
   const parameters = [...used].map((variable) => `${variable} - ${TYPES[variable]}`).join(' ');
-  return `  (:action ${name}\n    :parameters (${parameters})\n    :precondition ${writeExpression(['and', ...when])}\n    :effect ${writeExpression(['and', ...all, ['increase', ['total-cost'], '1']])})`;
+  return `  (:action ${name}\n    :parameters (${parameters})\n    :precondition ${writePddlExpression(['and', ...when])}\n    :effect ${writePddlExpression(['and', ...all, ['increase', ['total-cost'], '1']])})`;
 }
 
 const listed = (article: string, item: string, query: string) => `[{${article}${item} | ${query}}]`;
@@ -120,7 +120,7 @@ export function writeGrammar(wording: Wording, goal: string): string {
     { condition: 'holdsany(a:agent)', rhs: `You are carrying: ${inside('o', 'holds(a:agent, o:object)')}.` },
     { rhs: 'You are not carrying anything.' },
   ];
-  const answers = (wording === 'old' ? OLD_ACTIONS : HOUSE_ACTIONS).map(({ name, answer }) => {
+  const answers = (wording === 'old' ? OLD_HOUSE_ACTIONS : HOUSE_ACTIONS).map(({ name, answer }) => {
     const rhs = answer
       .replace('{help}', HELP_TEXT)
       .replace(/\{(look|inventory)\}/, '#$1#')
@@ -141,7 +141,7 @@ export function writeGrammar(wording: Wording, goal: string): string {
     object,
     ...Object.fromEntries(answers),
   };
-  const actions = (wording === 'old' ? OLD_ACTIONS : HOUSE_ACTIONS).map(
+  const actions = (wording === 'old' ? OLD_HOUSE_ACTIONS : HOUSE_ACTIONS).map(
     ({ name, command }) =>
       `action ${name} {\n    template :: "${command}";\n    feedback :: "#${name}.feedback#";\n}\n`,
   );

@@ -1,5 +1,5 @@
 /** A PDDL expression: a symbol in lower case (PDDL ignores case), or a list. */
-export type Expression = string | readonly Expression[];
+export type PddlExpression = string | readonly PddlExpression[];
 
 /** Thrown if a text is not a PDDL expression. `line` counts from 1. */
 export class PddlError extends Error {
@@ -15,9 +15,9 @@ export class PddlError extends Error {
 const MAX_DEPTH = 200;
 
 /** Reads all expressions of a text; `;` starts a comment. @throws PddlError */
-export function readExpressions(text: string): readonly Expression[] {
-  const top: Expression[] = [];
-  const open: { list: Expression[]; line: number }[] = [];
+export function readPddlExpressions(text: string): readonly PddlExpression[] {
+  const top: PddlExpression[] = [];
+  const open: { list: PddlExpression[]; line: number }[] = [];
   let line = 1;
   for (const [token] of text.matchAll(/\n|;[^\n]*|[()]|[^\s();]+/g)) {
     if (token === '\n') line++;
@@ -36,11 +36,11 @@ export function readExpressions(text: string): readonly Expression[] {
   return top;
 }
 
-export const writeExpression = (expression: Expression): string =>
-  typeof expression === 'string' ? expression : `(${expression.map(writeExpression).join(' ')})`;
+export const writePddlExpression = (expression: PddlExpression): string =>
+  typeof expression === 'string' ? expression : `(${expression.map(writePddlExpression).join(' ')})`;
 
 /** A list `a b - type c - other` as pairs. As in Fast Downward, a comma is a part of the name before it. */
-export function readTyped(list: readonly Expression[]): readonly (readonly [name: string, type: string])[] {
+export function readTypedList(list: readonly PddlExpression[]): readonly (readonly [name: string, type: string])[] {
   const pairs: [string, string][] = [];
   let names: string[] = [];
   for (let i = 0; i < list.length; i++) {

@@ -1,7 +1,13 @@
-import { AGENT, FLUENTS, type House, TASK_TYPES, type Task, type Wording } from '../house.ts';
-import { fillLine, GOAL_LINES } from '../tasks.ts';
+import { AGENT_NAME, FLUENT_PREDICATES, type House, TASK_TYPES, type Task, type Wording } from '../house.ts';
+import { fillTaskLine, GOAL_LINES } from '../tasks.ts';
 import type { WorldFact } from '../world-facts.ts';
-import { type Expression, PddlError, readExpressions, readTyped, writeExpression } from './pddl-expression.ts';
+import {
+  PddlError,
+  type PddlExpression,
+  readPddlExpressions,
+  readTypedList,
+  writePddlExpression,
+} from './pddl-expression.ts';
 
 /** The predicates of the ALFRED domain, with the spelling of its files. */
 const PREDICATES: ReadonlyMap<string, string> = new Map(
@@ -14,7 +20,7 @@ const PREDICATES: ReadonlyMap<string, string> = new Map(
 );
 
 /** Parts of a house that come from other files than the problem. */
-export interface ProblemOptions {
+export interface PddlProblemOptions {
   readonly id: string;
   readonly wording?: Wording;
   /** The goal line, if the grammar contains it. */
@@ -28,15 +34,15 @@ export interface ProblemOptions {
  * Reads a PDDL problem of the ALFRED domain as a house.
  * @throws PddlError if the text is not such a problem; the message names the wrong part
  */
-export function houseFromPddl(text: string, options: ProblemOptions): House {
-  const define = readExpressions(text).find((part) => typeof part !== 'string' && part[0] === 'define');
+export function houseFromPddl(text: string, options: PddlProblemOptions): House {
+  const define = readPddlExpressions(text).find((part) => typeof part !== 'string' && part[0] === 'define');
   if (!define) throw new PddlError('there is no (define (problem …))', 1);
   const sections = new Map(
-    (define as readonly Expression[])
+    (define as readonly PddlExpression[])
       .slice(1)
       .map((part) => [typeof part === 'string' ? part : (part[0] as string), part] as const),
   );
-  const section = (name: string): readonly Expression[] => {
+  const section = (name: string): readonly PddlExpression[] => {
     const found = sections.get(name);
     if (found === undefined || typeof found === 'string') throw new PddlError(`the problem has no (${name} …)`, 1);
     return found.slice(1);
@@ -44,44 +50,44 @@ export function houseFromPddl(text: string, options: ProblemOptions): House {
   const [domain] = section(':domain');
   if (domain !== 'alfred') throw new PddlError(`the domain is ${JSON.stringify(domain)}, not "alfred"`, 1);
   const named: { [type: string]: string[] } = {};
-  for (const [name, type] of readTyped(section(':objects'))) {
+  for (const [name, type] of readTypedList(section(':objects'))) {
     named[type] ??= [];
     named[type].push(name);
   }
-  if (!named['agent']?.includes(AGENT)) throw new PddlError(`:objects has no "${AGENT} - agent"`, 1);
+  if (!named['agent']?.includes(AGENT_NAME)) throw new PddlError(`:objects has no "${AGENT_NAME} - agent"`, 1);
   const facts = section(':init').flatMap(factOf);
   const [formula] = section(':goal');
   if (formula === undefined || typeof formula === 'string') throw new PddlError('(:goal …) is not a formula', 1);
   const start = facts.filter(([predicate]) => predicate === 'atlocation');
-  if (start.length !== 1) throw new PddlError(`:init has ${start.length} facts (atLocation ${AGENT} …), not 1`, 1);
+  if (start.length !== 1) throw new PddlError(`:init has ${start.length} facts (atLocation ${AGENT_NAME} …), not 1`, 1);
   const task = taskOf(formula, options);
   return {
     id: options.id,
     wording: options.wording ?? 'current',
     task,
     named,
-    statics: facts.filter(([predicate]) => !FLUENTS.has(predicate)),
-    fluents: facts.filter(([predicate]) => FLUENTS.has(predicate)),
-    formula: writeExpression(formula),
+    statics: facts.filter(([predicate]) => !FLUENT_PREDICATES.has(predicate)),
+    fluents: facts.filter(([predicate]) => FLUENT_PREDICATES.has(predicate)),
+    formula: writePddlExpression(formula),
   };
 }
 
-function factOf(part: Expression): readonly WorldFact[] {
+function factOf(part: PddlExpression): readonly WorldFact[] {
   if (typeof part === 'string') throw new PddlError(`:init has the word "${part}" in place of a fact`, 1);
-  const [predicate, ...names] = part as readonly Expression[];
+  const [predicate, ...names] = part as readonly PddlExpression[];
   // Costs and distances, which no command and no goal uses.
   if (predicate === '=') return [];
   if (typeof predicate !== 'string' || names.some((name) => typeof name !== 'string'))
-    throw new PddlError(`:init has ${writeExpression(part)}, which is not a fact`, 1);
+    throw new PddlError(`:init has ${writePddlExpression(part)}, which is not a fact`, 1);
   if (!PREDICATES.has(predicate))
-    throw new PddlError(`:init has ${writeExpression(part)}; the ALFRED domain has no predicate "${predicate}"`, 1);
-  if (names.length > 2) throw new PddlError(`:init has ${writeExpression(part)}, with more than 2 names`, 1);
+    throw new PddlError(`:init has ${writePddlExpression(part)}; the ALFRED domain has no predicate "${predicate}"`, 1);
+  if (names.length > 2) throw new PddlError(`:init has ${writePddlExpression(part)}, with more than 2 names`, 1);
   return [[predicate, ...(names as string[])] as unknown as WorldFact];
 }
 
 /** The task: from its files if they name it, otherwise from the classes and states in the goal. */
-function taskOf(goal: Expression, { task = {}, goal: line, description }: ProblemOptions): Task {
-  const text = writeExpression(goal);
+function taskOf(goal: PddlExpression, { task = {}, goal: line, description }: PddlProblemOptions): Task {
+  const text = writePddlExpression(goal);
   const classes = (predicate: string) => [
     ...new Set([...text.matchAll(new RegExp(`\\(${predicate} \\?\\w+ (\\w+)type\\)`, 'g'))].map(([, name]) => name!)),
   ];
@@ -106,7 +112,7 @@ function taskOf(goal: Expression, { task = {}, goal: line, description }: Proble
     receptacle: task.receptacle ?? classes('receptacletype')[0] ?? '',
     lamp: task.lamp ?? (lit ? first : ''),
   };
-  const goalLine = line ?? fillLine(GOAL_LINES[type][0]!, found);
+  const goalLine = line ?? fillTaskLine(GOAL_LINES[type][0]!, found);
   return { ...found, goal: goalLine, description: description ?? goalLine };
 }
 

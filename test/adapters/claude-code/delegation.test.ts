@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AgentTool } from '../../../src/adapters/core/agent-session.ts';
-import { SubAgents } from '../../../src/audit/delegation/sub-agents.ts';
+import { SubAgentAudit } from '../../../src/audit/delegation/sub-agents.ts';
 import type { SessionVerdict } from '../../../src/audit/verify/verify-session.ts';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { carryOutAgentOp } from '../../../src/daemon/agent-ops.ts';
@@ -242,7 +242,7 @@ describe('the audit of a sub-agent', () => {
   it('leaves a gap if the other session is not available', async () => {
     const { sessionId } = await world.record('a1');
     const entry = (await world.session(async (session) => session.evidence(), 'a1'))[0]!;
-    const audit = new SubAgents(await world.session(async ({ specs, config }) => ({ specs, config }), 'a1'));
+    const audit = new SubAgentAudit(await world.session(async ({ specs, config }) => ({ specs, config }), 'a1'));
     audit.add(entry);
     const { violations, gaps } = await audit.judge(async () => null);
     expect(violations).toEqual([]);

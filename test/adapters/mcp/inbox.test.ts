@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
-import { checkPost, sendBell } from '../../../src/messages/send-message.ts';
+import { checkMessage, sendBell } from '../../../src/messages/send-message.ts';
 import { openSession } from '../../../src/open-session.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
 import { call, connected, ERAS, type Era, hostOf } from './client.ts';
@@ -38,7 +38,7 @@ async function pair(era: Era, waitSeconds = 45) {
       to: 'agent:ann',
       ...more,
     };
-    const checked = await checkPost(store, messages, post);
+    const checked = await checkMessage(store, messages, post);
     if (!checked.ok) throw new Error(checked.message);
     return sendBell(messages, checked.draft);
   };

@@ -10,7 +10,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import type { McpHost } from '../../../src/adapters/mcp/mcp-host.ts';
 import { serveOverHttp } from '../../../src/adapters/mcp/serve-http.ts';
-import { checkPost, sendBell } from '../../../src/messages/send-message.ts';
+import { checkMessage, sendBell } from '../../../src/messages/send-message.ts';
 import { openSession } from '../../../src/open-session.ts';
 import type { Message } from '../../../src/ports/message-store.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
@@ -52,7 +52,7 @@ async function pair(era: Era) {
   });
   const send = async (to: string, more: { act?: string; ref?: string; text: string }) => {
     const post = { kind: 'bell' as const, id: `m-${Math.random()}`, from: `session:${bob.id}`, to, ...more };
-    const checked = await checkPost(store, messages, post);
+    const checked = await checkMessage(store, messages, post);
     if (!checked.ok) throw new Error(checked.message);
     return sendBell(messages, checked.draft);
   };

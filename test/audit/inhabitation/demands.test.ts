@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import { recordTranscript } from '../../../src/adapters/core/transcript/record-transcript.ts';
-import { mentions } from '../../../src/audit/inhabitation/context-injection.ts';
+import { mentionsName } from '../../../src/audit/inhabitation/context-injection.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/judge-inhabitation.ts';
 import type { Situation, TranscriptItem } from '../../../src/evidence/transcript.ts';
 import { fixtureSpecs, must, stage } from '../../session/sessions.ts';
@@ -296,5 +296,5 @@ describe('the mention of a name in a text', () => {
     ['edit', 'You are in edit-mode', false],
     ['edit', 'editor', false],
     ['a.b', 'axb', false],
-  ])('is found: %s in %j: %s', (name, text, holds) => expect(mentions(text, name)).toBe(holds));
+  ])('is found: %s in %j: %s', (name, text, holds) => expect(mentionsName(text, name)).toBe(holds));
 });

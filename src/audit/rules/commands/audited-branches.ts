@@ -3,11 +3,11 @@ import type { GitConfig } from '../../../spec/types.ts';
 /** True if the branch is a configured one. The configuration may have patterns with `*` and `**`. */
 export function isConfiguredBranch(branch: string, { branch: stated }: Pick<GitConfig, 'branch'>): boolean {
   const all = typeof stated === 'string' ? [stated] : stated;
-  return !branch.split('/').includes('') && all.some((pattern) => fitsPattern(pattern, branch));
+  return !branch.split('/').includes('') && all.some((pattern) => fitsBranchPattern(pattern, branch));
 }
 
 /** True if a name fits a pattern: `*` matches any characters but `/`, and `**` any number of names. */
-export const fitsPattern = (pattern: string, name: string): boolean =>
+export const fitsBranchPattern = (pattern: string, name: string): boolean =>
   matchesSegments(pattern.split('/'), name.split('/'));
 
 function matchesSegments([part, ...parts]: readonly string[], names: readonly string[]): boolean {

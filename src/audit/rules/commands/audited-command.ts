@@ -2,20 +2,26 @@ import { getOwn } from '../../../spec/names.ts';
 import { ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../../spec/policy/command-tools.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../../spec/types.ts';
-import { gitArgumentsReason, gitReason, invalidReason, outOfScopeReason, type RefusalReason } from './audited-git.ts';
-import { argumentWords } from './audited-words.ts';
+import {
+  gitArgumentsRefusal,
+  gitRefusal,
+  invalidRefusal,
+  outOfScopeRefusal,
+  type RefusalReason,
+} from './audited-git.ts';
+import { commandWordsOf } from './audited-words.ts';
 
 const ARGS_PLACEHOLDER = '{args}';
 
 /** The configured test command that the words form; `narrowed` if arguments were added. */
-export function configuredTest(
+export function configuredTestCommand(
   words: readonly string[],
   tests: ProjectConfig['test'],
 ): { readonly narrowed: boolean } | null {
   for (const { run } of tests) {
     const at = run.indexOf(ARGS_PLACEHOLDER);
     const plain = run.filter((word) => word !== ARGS_PLACEHOLDER);
-    if (isCommand(words, plain) || isCommand(words, wholeTest(run))) return { narrowed: false };
+    if (isCommand(words, plain) || isCommand(words, wholeTestCommand(run))) return { narrowed: false };
     if (at < 0 || words.length < plain.length) continue;
     const tail = plain.slice(at);
     const begins = plain.slice(0, at).every((word, i) => word === words[i]);
@@ -26,7 +32,7 @@ export function configuredTest(
 }
 
 /** The words of a configured test command without arguments, and without a `--` that only separates them. */
-export const wholeTest = (run: readonly string[]): readonly string[] =>
+export const wholeTestCommand = (run: readonly string[]): readonly string[] =>
   run.filter((word, index) => word !== ARGS_PLACEHOLDER && !(word === '--' && run[index + 1] === ARGS_PLACEHOLDER));
 
 const isCommand = (words: readonly string[], command: readonly string[]): boolean =>
@@ -45,7 +51,7 @@ export interface AuditedCommand {
 }
 
 /** The reason why the scope and the configured commands forbid a call's command; null if they allow it. */
-export function commandReason(call: AuditedCommand): RefusalReason | null {
+export function commandRefusal(call: AuditedCommand): RefusalReason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;
   const all = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands).map(({ name }) => name);
@@ -53,9 +59,9 @@ export function commandReason(call: AuditedCommand): RefusalReason | null {
   if (tool.upstream) return present.length === 0 ? null : upstreamReason(call);
   const listed = getOwn(COMMAND_TOOLS, tool.id);
   if (!listed && present.length === 0) return null;
-  if (command === 'none') return outOfScopeReason('this scope runs no commands');
+  if (command === 'none') return outOfScopeRefusal('this scope runs no commands');
   if (!listed) return ownReason(call, present, all.length > 1);
-  if (!listed.runsIn.includes(command)) return outOfScopeReason(`it runs only where the scope ${listed.needs}`);
+  if (!listed.runsIn.includes(command)) return outOfScopeRefusal(`it runs only where the scope ${listed.needs}`);
   // The argument that the tool itself reads, even if the spec declares others.
   const value = args[listed.argument];
   switch (listed.runs) {
@@ -68,7 +74,7 @@ export function commandReason(call: AuditedCommand): RefusalReason | null {
     case 'deployments':
       return deployReason(value, config);
     case 'git':
-      return gitArgumentsReason(value, args['args'], { ...call, command });
+      return gitArgumentsRefusal(value, args['args'], { ...call, command });
     default:
       return listed.runs satisfies never;
   }
@@ -83,11 +89,11 @@ function ownReason(call: AuditedCommand, names: readonly string[], hasProgram: b
   const { command } = scope;
   if (command === 'read-only' || command === 'contained')
     return names.map((name) => lineReason(args[name])).find((reason) => reason !== null) ?? null;
-  const read = names.map((name) => argumentWords(args[name]));
-  if (read.includes(null)) return invalidReason('it is not one plain command');
+  const read = names.map((name) => commandWordsOf(args[name]));
+  if (read.includes(null)) return invalidRefusal('it is not one plain command');
   const words = [...(hasProgram ? tool.id.split('-').slice(-1) : []), ...read.flatMap((each) => each ?? [])];
   if (command === 'test') return testReason(words, config);
-  return words[0] === 'git' ? gitReason(words.slice(1), { ...call, command }) : deployReason(words, config);
+  return words[0] === 'git' ? gitRefusal(words.slice(1), { ...call, command }) : deployReason(words, config);
 }
 
 /** A command of an upstream tool is allowed only if the upstream's server contains the effects of its commands. */
@@ -95,7 +101,7 @@ function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand
   const server = config.upstream?.[tool.upstream?.server ?? ''];
   const isContained = (server?.contained ?? false) || unsafeNoSandbox;
   const mayRun = scope.command === 'contained' || scope.command === 'read-only';
-  return mayRun && isContained ? null : outOfScopeReason('nothing contains what the server runs');
+  return mayRun && isContained ? null : outOfScopeRefusal('nothing contains what the server runs');
 }
 
 /** The maximum length of an argument that the kernel accepts, in bytes. */
@@ -107,32 +113,32 @@ function lineReason(value: Json | undefined): RefusalReason | null {
     (part) =>
       typeof part === 'string' && !part.includes('\0') && part.isWellFormed() && Buffer.byteLength(part) <= MAX_BYTES,
   );
-  return fits && parts.some((part) => String(part).trim() !== '') ? null : invalidReason('it is not a command line');
+  return fits && parts.some((part) => String(part).trim() !== '') ? null : invalidRefusal('it is not a command line');
 }
 
 function testReason(command: Json | undefined, { test }: ProjectConfig): RefusalReason | null {
-  if (test.length === 0) return invalidReason('no test command is configured');
+  if (test.length === 0) return invalidRefusal('no test command is configured');
   if (command === undefined) return null;
-  const words = argumentWords(command);
-  if (words === null) return invalidReason('it is not one plain command');
-  return configuredTest(words, test) ? null : outOfScopeReason('it is not one of the configured test commands');
+  const words = commandWordsOf(command);
+  if (words === null) return invalidRefusal('it is not one plain command');
+  return configuredTestCommand(words, test) ? null : outOfScopeRefusal('it is not one of the configured test commands');
 }
 
 function installReason(command: Json | undefined, { install = [] }: ProjectConfig): RefusalReason | null {
   if (command === undefined)
-    return install.length === 1 ? null : outOfScopeReason('it is not one of the configured install commands');
-  if (install.length === 0) return outOfScopeReason('no install command is configured');
-  const words = argumentWords(command);
-  if (words === null) return invalidReason('it is not one plain command');
+    return install.length === 1 ? null : outOfScopeRefusal('it is not one of the configured install commands');
+  if (install.length === 0) return outOfScopeRefusal('no install command is configured');
+  const words = commandWordsOf(command);
+  if (words === null) return invalidRefusal('it is not one plain command');
   return install.some(({ run }) => isCommand(words, run))
     ? null
-    : outOfScopeReason('it is not one of the configured install commands');
+    : outOfScopeRefusal('it is not one of the configured install commands');
 }
 
 function deployReason(command: Json | undefined, { deploy }: ProjectConfig): RefusalReason | null {
   const [name, ...more] = Array.isArray(command) ? command : [command];
   if (more.length === 0 && typeof name === 'string' && Object.hasOwn(deploy, name)) return null;
-  const words = argumentWords(command);
+  const words = commandWordsOf(command);
   const isConfigured = words !== null && Object.values(deploy).some(({ run }) => isCommand(words, run));
-  return isConfigured ? null : outOfScopeReason('it is not one of the configured deploy commands');
+  return isConfigured ? null : outOfScopeRefusal('it is not one of the configured deploy commands');
 }

@@ -4,7 +4,7 @@ import type { Json, ProjectConfig, ScopeRule } from '../../../spec/types.ts';
 import { auditedPath } from '../audited-path.ts';
 import { isMaskedPath } from '../protected-paths.ts';
 import { isConfiguredBranch } from './audited-branches.ts';
-import { auditedWords } from './audited-words.ts';
+import { plainCommandWords } from './audited-words.ts';
 
 /** The reason why a command or an address is refused, with the code of the denial. */
 export interface RefusalReason {
@@ -12,8 +12,8 @@ export interface RefusalReason {
   readonly why: string;
 }
 
-export const invalidReason = (why: string): RefusalReason => ({ code: 'invalid-action', why });
-export const outOfScopeReason = (why: string): RefusalReason => ({ code: 'out-of-scope', why });
+export const invalidRefusal = (why: string): RefusalReason => ({ code: 'invalid-action', why });
+export const outOfScopeRefusal = (why: string): RefusalReason => ({ code: 'out-of-scope', why });
 
 export interface GitLimits {
   readonly command: ScopeRule['command'];
@@ -32,40 +32,40 @@ interface GitCall {
 }
 
 /** Judges `{ sub, args }`; either may hold several words. */
-export function gitArgumentsReason(
+export function gitArgumentsRefusal(
   sub: Json | undefined,
   args: Json | undefined,
   limits: GitLimits,
 ): RefusalReason | null {
-  const head = typeof sub === 'string' ? auditedWords(sub) : null;
+  const head = typeof sub === 'string' ? plainCommandWords(sub) : null;
   const tail = wordsAfter(args);
-  if (head === null || tail === null) return invalidReason('it is not one plain git command');
+  if (head === null || tail === null) return invalidRefusal('it is not one plain git command');
   const words = [...head, ...tail];
-  return gitReason(words[0] === 'git' ? words.slice(1) : words, limits);
+  return gitRefusal(words[0] === 'git' ? words.slice(1) : words, limits);
 }
 
 function wordsAfter(args: Json | undefined): readonly string[] | null {
   if (args === undefined || args === '') return [];
-  if (typeof args === 'string') return auditedWords(args);
+  if (typeof args === 'string') return plainCommandWords(args);
   return Array.isArray(args) && args.every((word) => typeof word === 'string') ? args : null;
 }
 
 /** The reason why a scope does not grant the words of a git command, judged by their text; null if it does. */
-export function gitReason(words: readonly string[], limits: GitLimits): RefusalReason | null {
+export function gitRefusal(words: readonly string[], limits: GitLimits): RefusalReason | null {
   const call = readCall(words);
-  if (call === null) return invalidReason(`git ${words.join(' ')} is not among the commands and options for agents`);
+  if (call === null) return invalidRefusal(`git ${words.join(' ')} is not among the commands and options for agents`);
   const { sub, operands, paths } = call;
   const changes = ['add', 'restore', 'switch', 'checkout', 'commit', 'push'].includes(sub);
   if ((changes || (sub === 'branch' && operands.length > 0)) && limits.command !== 'deploy')
-    return outOfScopeReason(`git ${sub} ships, and the scope does not`);
+    return outOfScopeRefusal(`git ${sub} ships, and the scope does not`);
   const all = [...operands, ...paths];
   if (sub === 'commit')
-    return all.length === 0 ? messageReason(call, limits) : invalidReason('git commit takes no paths');
+    return all.length === 0 ? messageReason(call, limits) : invalidRefusal('git commit takes no paths');
   if (sub === 'push') return pushReason(all, limits);
   if (BRANCH_COMMANDS.includes(sub)) return branchReason(call, limits);
-  if (sub === 'rev-parse') return all.every(isRevision) ? null : invalidReason('it names no commit');
+  if (sub === 'rev-parse') return all.every(isRevision) ? null : invalidRefusal('it names no commit');
   if (sub === 'add' && all.length === 0 && !call.options.has('all') && !call.options.has('update'))
-    return invalidReason('git add needs paths');
+    return invalidRefusal('git add needs paths');
   return pathsReason(['add', 'restore', 'status'].includes(sub) ? all : paths, limits);
 }
 
@@ -125,7 +125,7 @@ function isRevision(word: string): boolean {
 /** If the context contains a commit message, the commit must use it; otherwise the message is free. */
 function messageReason({ options }: GitCall, { message: required }: GitLimits): RefusalReason | null {
   const message = options.get('message');
-  if (message === undefined) return required === null ? invalidReason('git commit needs a message') : null;
+  if (message === undefined) return required === null ? invalidRefusal('git commit needs a message') : null;
   const lines = (text: string) => text.split('\n').map((line) => line.replace(/[ \t\r]+$/, ''));
   // Normalises a message as git does: it joins paragraphs and drops blank lines at both ends.
   const plain = (text: string) =>
@@ -135,17 +135,19 @@ function messageReason({ options }: GitCall, { message: required }: GitLimits): 
       .replace(/^\n+/, '')
       .replace(/\n+$/, '');
   if (required === null || plain(message.join('\n\n')) === plain(required)) return null;
-  return invalidReason(`the commit message is not ${required}`);
+  return invalidRefusal(`the commit message is not ${required}`);
 }
 
 function pushReason(words: readonly string[], { config: { git } }: GitLimits): RefusalReason | null {
-  if (git === null) return outOfScopeReason('no remote is configured to push to');
-  if (words.length > 2) return invalidReason('a push takes a remote and a branch');
+  if (git === null) return outOfScopeRefusal('no remote is configured to push to');
+  if (words.length > 2) return invalidRefusal('a push takes a remote and a branch');
   const [remote = git.remote, branch = 'HEAD'] = words;
   // A push without a branch is judged at its result, which names the branch.
   const may = remote === git.remote && (branch === 'HEAD' || isConfiguredBranch(branch, git));
   if (may && isRevision(remote) && isRevision(branch)) return null;
-  return outOfScopeReason(`it pushes ${branch} to ${remote}, not ${[git.branch].flat().join(' or ')} to ${git.remote}`);
+  return outOfScopeRefusal(
+    `it pushes ${branch} to ${remote}, not ${[git.branch].flat().join(' or ')} to ${git.remote}`,
+  );
 }
 
 /** A branch that is created or switched to must be a configured one. */
@@ -153,21 +155,21 @@ function branchReason(
   { sub, options, operands, paths }: GitCall,
   { config: { git } }: GitLimits,
 ): RefusalReason | null {
-  if (paths.length > 0) return invalidReason(`git ${sub} takes no paths`);
+  if (paths.length > 0) return invalidRefusal(`git ${sub} takes no paths`);
   const stated = (options.get('create') ?? options.get('b'))?.[0];
   const words = stated === undefined || sub === 'branch' ? operands : [stated, ...operands];
   const [branch] = words;
-  if (branch === undefined) return sub === 'branch' ? null : invalidReason(`git ${sub} takes a branch`);
-  if (words.length > 2) return invalidReason(`git ${sub} takes one branch`);
+  if (branch === undefined) return sub === 'branch' ? null : invalidRefusal(`git ${sub} takes a branch`);
+  if (words.length > 2) return invalidRefusal(`git ${sub} takes one branch`);
   const may = git !== null && isConfiguredBranch(branch, git) && isRevision(branch) && !branch.startsWith('refs/');
-  return may ? null : outOfScopeReason(`${branch} is not a configured branch`);
+  return may ? null : outOfScopeRefusal(`${branch} is not a configured branch`);
 }
 
 function pathsReason(words: readonly string[], { root, config: { mask } }: GitLimits): RefusalReason | null {
   for (const word of words) {
     const place = auditedPath(root, word);
-    if (!place.inside) return place.isPath ? outOfScopeReason(place.why) : invalidReason(place.why);
-    if (isMaskedPath(place.path, mask)) return outOfScopeReason(`${word} is masked`);
+    if (!place.inside) return place.isPath ? outOfScopeRefusal(place.why) : invalidRefusal(place.why);
+    if (isMaskedPath(place.path, mask)) return outOfScopeRefusal(`${word} is masked`);
   }
   return null;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { dialIn } from '../../../agency/dial-in.ts';
-import { fanOut } from '../../../agency/fan-out.ts';
+import { runWithAllAgents } from '../../../agency/fan-out.ts';
 import type { RunRequest } from '../../../agency/run-request.ts';
 import { parseJson } from '../../../base/json.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
@@ -140,7 +140,7 @@ async function runOne(io: Io, agent: string, peripheral: string, options: RunOpt
 async function runAll(io: Io, agents: string, peripheral: string, options: RunOptions): Promise<void> {
   const key = options.key ?? randomUUID();
   const all = await withNode(io, options, (send, signal) =>
-    fanOut(agents.split(',').filter(Boolean), (agent) =>
+    runWithAllAgents(agents.split(',').filter(Boolean), (agent) =>
       send(
         requestOf(agent, peripheral, options),
         { key: `${key}.${agent}`, budgetMs: budgetOf(options), via: [] },

@@ -1,5 +1,5 @@
-import { type Proposal, proposeChanges, type RefusedIn } from '../../../audit/infer/propose-changes.ts';
-import { type Proof, proveProperties } from '../../../audit/properties/prove-properties.ts';
+import { proposeChanges, type RefusalsByTool, type SpecProposal } from '../../../audit/infer/propose-changes.ts';
+import { type PropertyProof, proveProperties } from '../../../audit/properties/prove-properties.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import type { Par } from '../../../evidence/patterns/par.ts';
 import type { EvidenceStore, SessionSummary } from '../../../ports/evidence-store.ts';
@@ -19,7 +19,7 @@ export async function printProposals(
     sessions,
     least,
     refusedIn,
-  }: { store: EvidenceStore; sessions: readonly SessionSummary[]; least: number; refusedIn: RefusedIn },
+  }: { store: EvidenceStore; sessions: readonly SessionSummary[]; least: number; refusedIn: RefusalsByTool },
 ): Promise<void> {
   const { specs } = await openProject(root, io.env);
   const proposal = proposeChanges(specs, pars, least, refusedIn);
@@ -43,9 +43,9 @@ export async function printProposals(
 
 function show(
   io: Io,
-  { changes, open }: Proposal,
-  proofs: readonly Proof[],
-  broken: readonly Proof[],
+  { changes, open }: SpecProposal,
+  proofs: readonly PropertyProof[],
+  broken: readonly PropertyProof[],
   replayed: readonly Replay[],
 ): void {
   print(io, heading(io, 'Proposed changes'));

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { examineSpecs, type Proof } from '../../../audit/properties/prove-properties.ts';
+import { examineSpecs, type PropertyProof } from '../../../audit/properties/prove-properties.ts';
 import { isWithin } from '../../../base/paths.ts';
 import { escapeInvisible, plural, shellWord } from '../../../base/text.ts';
 import { defaultBackends } from '../../../default-backends.ts';
@@ -169,7 +169,7 @@ const counts = ({ peripherals, tools, edges }: SpecSet) => ({
   edges: edges.length,
 });
 
-function printProofs(io: Io, proofs: readonly Proof[], broken: readonly Proof[]): void {
+function printProofs(io: Io, proofs: readonly PropertyProof[], broken: readonly PropertyProof[]): void {
   const held = proofs.filter(({ holds }) => holds).length;
   if (held > 0 && broken.length === 0)
     print(io, `${paint(io, 'green', 'proved')}  ${held} properties of every session`);

@@ -8,12 +8,15 @@ const messageIn = (input: string, text: string): string | undefined =>
 type Act<T> = (input: string) => T | null | Promise<T | null>;
 
 /**
- * A model that plays acts one after the other. If an act returns null, the model makes the call `look` and tries again.
+ * A model that plays acts one after the other. Each act gets all that reached the model so far, because messages may
+ * arrive with the result of an earlier call. If an act returns null, the model makes the call `look` and tries again.
  */
 export function player<T>(look: T, acts: readonly Act<T>[]) {
   const left = [...acts];
+  let seen = '';
   return Array.from({ length: LOOKS }, () => async (results: string, messages: string) => {
-    const next = await left[0]?.(`${results}\n${messages}`);
+    seen += `${results}\n${messages}\n`;
+    const next = await left[0]?.(seen);
     if (next === null) return look;
     left.shift();
     return next ?? ({ text: 'done' } as T);

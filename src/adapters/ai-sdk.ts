@@ -13,10 +13,10 @@ import {
   wrapLanguageModel,
 } from 'ai';
 import { parseJson } from '../base/json.ts';
-import { approvedRequest, hashIn, refusedCalls } from './ai-sdk/approval-messages.ts';
+import { findApprovedRequest, refusedCalls, requestHashIn } from './ai-sdk/approval-messages.ts';
+import { adviseRepeatInOwnTurn } from './core/advise-repeat.ts';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
 import { approvalQuestion } from './core/approval-question.ts';
-import { repeatInOwnTurn } from './core/repeat-in-own-turn.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local-agent-session.ts';
@@ -83,10 +83,10 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
   ): Promise<AgentAnswer> => {
     const { abortSignal, messages, toolCallId } = options;
     const call = { name, input, ...(abortSignal ? { signal: abortSignal } : {}) };
-    const request = approvedRequest(messages, toolCallId);
+    const request = findApprovedRequest(messages, toolCallId);
     if (!request)
-      return withoutRequest.delete(toolCallId) ? repeatInOwnTurn(await callSession(call)) : callSession(call);
-    const hash = hashIn(request.reason) ?? (await session.wants(call))?.hash;
+      return withoutRequest.delete(toolCallId) ? adviseRepeatInOwnTurn(await callSession(call)) : callSession(call);
+    const hash = requestHashIn(request.reason) ?? (await session.wants(call))?.hash;
     return callSession(hash === undefined ? call : { ...call, approved: { hash, by } });
   };
 

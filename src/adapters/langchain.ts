@@ -1,9 +1,9 @@
 import { type AgentMiddleware, AIMessage, createMiddleware, ToolMessage, tool } from 'langchain';
 import { z } from 'zod';
 import type { ApprovalRequest } from '../ports/approver.ts';
+import { adviseRepeatInOwnTurn } from './core/advise-repeat.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
 import { approvalQuestion } from './core/approval-question.ts';
-import { repeatInOwnTurn } from './core/repeat-in-own-turn.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local-agent-session.ts';
@@ -84,7 +84,10 @@ export async function langChain(
       const call: AgentCall = { name, input: args, ...(runtime.signal ? { signal: runtime.signal } : {}) };
       const approval = state.hopgateWanted[id];
       if (!approval)
-        return toolMessage(toolCall, interrupt ? repeatInOwnTurn(await session.call(call)) : await session.call(call));
+        return toolMessage(
+          toolCall,
+          interrupt ? adviseRepeatInOwnTurn(await session.call(call)) : await session.call(call),
+        );
       const decision = runtime.interrupt?.(approvalInterrupt(toolCall, approval));
       return toolMessage(
         toolCall,

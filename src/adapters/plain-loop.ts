@@ -5,7 +5,7 @@ import {
   type ChatMessage,
   type ChatShape,
   type ChatTool,
-  type ReadCall,
+  type ModelCall,
   readChatCall,
 } from './core/calls/chat-shapes.ts';
 import { type DetectedExit, detectExitAmong, openExits } from './core/language/detect-exit.ts';
@@ -71,7 +71,7 @@ export interface PlainLoop {
  */
 export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal }: PlainLoopOptions = {}): PlainLoop {
   const { tool, results } = CHAT_SHAPES[shape];
-  const carryOutOne = async ({ name, input }: ReadCall): Promise<AgentAnswer> => {
+  const carryOutOne = async ({ name, input }: ModelCall): Promise<AgentAnswer> => {
     const call: AgentCall = { name, input, ...(signal ? { signal } : {}) };
     const request = ask ? await session.wants(call) : null;
     if (!ask || !request) return session.call(call);
@@ -79,7 +79,7 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
     const by = consent === true ? 'operator' : consent;
     return session.call({ ...call, approved: by ? { hash: request.hash, by } : null });
   };
-  const carryOut = async (calls: readonly ReadCall[]): Promise<readonly AgentAnswer[]> => {
+  const carryOut = async (calls: readonly ModelCall[]): Promise<readonly AgentAnswer[]> => {
     const answers: AgentAnswer[] = [];
     for (const call of calls) answers.push(await carryOutOne(call));
     return answers;

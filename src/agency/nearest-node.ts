@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fieldsOf, parseJson, textOf } from '../base/json.ts';
-import { holderRuns, processHolder } from '../base/process-holder.ts';
+import { isHolderRunning, processHolder } from '../base/process-holder.ts';
 import { type Env, stateHome } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 import type { AgencyNode } from './agency-node.ts';
@@ -28,7 +28,7 @@ export function announceNode(env: Env, url: string): () => void {
 /** The address of the server of this user; null if none runs. */
 function announcedNode(env: Env): string | null {
   const { url, holder } = fieldsOf(parseJson(textIn(addressFile(env))));
-  return holderRuns(textOf(holder) ?? '') ? textOf(url) : null;
+  return isHolderRunning(textOf(holder) ?? '') ? textOf(url) : null;
 }
 
 const textIn = (file: string): string => valueOr(() => readFileSync(file, 'utf8'), '');

@@ -1,4 +1,4 @@
-import { holderRuns, processHolder } from '../base/process-holder.ts';
+import { isHolderRunning, processHolder } from '../base/process-holder.ts';
 import { nodeSqlite, switchToWal } from '../stores/sqlite/node-sqlite.ts';
 import { RunFailure, type RunReply } from './run-reply.ts';
 
@@ -68,7 +68,7 @@ export function openRunJournal(file: string): RunJournal {
 function stateOf(row: Row | undefined): Exclude<RunStart, { is: 'new' }> {
   if (row === undefined) return { is: 'interrupted' };
   if (row.reply !== null) return { is: 'done', reply: JSON.parse(row.reply) as RunReply };
-  return row.holder !== null && row.holder !== OWN_HOLDER && holderRuns(row.holder)
+  return row.holder !== null && row.holder !== OWN_HOLDER && isHolderRunning(row.holder)
     ? { is: 'elsewhere' }
     : { is: 'interrupted' };
 }

@@ -24,10 +24,11 @@ import { valueOr } from './value-or.ts';
 const MAX_BYTES = 16 << 20;
 
 /** The text of a regular file; empty if it cannot be read or is larger than a settings file can be. */
-export const readIfAny = (path: string): string => valueOr(() => readRegularFile(path, MAX_BYTES).toString('utf8'), '');
+export const readTextIfAny = (path: string): string =>
+  valueOr(() => readRegularFile(path, MAX_BYTES).toString('utf8'), '');
 
 /** True if the path exists. Unlike `existsSync`, it throws if a folder of the path may not be searched. */
-export const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+export const pathExists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /** The state of a file, a folder or a link itself; undefined if nothing has this path. */
 export const lstatIfAny = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });

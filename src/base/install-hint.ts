@@ -1,4 +1,4 @@
-import { readIfAny } from './files.ts';
+import { readTextIfAny } from './files.ts';
 
 const INSTALLERS: { readonly [distribution: string]: string } = {
   debian: 'apt-get install',
@@ -28,4 +28,4 @@ export function installHint(name: string, osRelease = readOsRelease(), platform:
   return `(\`${INSTALLERS[distribution]} ${name}\`, as root)`;
 }
 
-const readOsRelease = (): string => readIfAny('/etc/os-release') || readIfAny('/usr/lib/os-release');
+const readOsRelease = (): string => readTextIfAny('/etc/os-release') || readTextIfAny('/usr/lib/os-release');

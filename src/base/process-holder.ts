@@ -46,7 +46,7 @@ export function processHolder(id: string): string {
  * True only if the holder's process has certainly ended: same boot, same pid namespace, and no such process. False in
  * doubt: the lease then ends only when it expires.
  */
-export function isGone(holder: string): boolean {
+export function isHolderGone(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
   if (boot === undefined || !host || boot !== host.boot || namespace !== host.namespace) return false;
   return startTimeOf(pid) !== start;
@@ -55,7 +55,7 @@ export function isGone(holder: string): boolean {
 /**
  * True if the holder's process runs in this boot and pid namespace. Outside of Linux the holder is only a process id.
  */
-export function holderRuns(holder: string): boolean {
+export function isHolderRunning(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
   if (boot === undefined || !host) return isAlive(Number(holder));
   return boot === host.boot && namespace === host.namespace && startTimeOf(pid) === start;
@@ -69,4 +69,4 @@ interface Lease {
 
 /** True if the lease is valid and its holder's process has not certainly ended. */
 export const hasLiveWriter = ({ lease }: { readonly lease: Lease | null }): boolean =>
-  lease !== null && lease.until > Date.now() && !isGone(lease.holder);
+  lease !== null && lease.until > Date.now() && !isHolderGone(lease.holder);

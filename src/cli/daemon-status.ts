@@ -1,4 +1,4 @@
-import { askDaemon, NoDaemon } from '../daemon/hook/ask-daemon.ts';
+import { askDaemon, NoDaemonError } from '../daemon/hook/ask-daemon.ts';
 import type { Io } from './io.ts';
 
 /** The answer of the running daemon to `/status`. */
@@ -25,6 +25,6 @@ export const askStop = async ({ env }: Io): Promise<boolean> =>
   (await askDaemon('/stop', { env, body: '' }).catch(nullWithoutDaemon)) !== null;
 
 function nullWithoutDaemon(error: unknown): null {
-  if (error instanceof NoDaemon) return null;
+  if (error instanceof NoDaemonError) return null;
   throw error;
 }

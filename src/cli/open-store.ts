@@ -1,4 +1,4 @@
-import { isThere } from '../base/files.ts';
+import { pathExists } from '../base/files.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { evidenceFile } from '../project/state-dir.ts';
@@ -19,7 +19,7 @@ export async function withStore<T>(
   access: 'read' | 'write' = 'read',
 ): Promise<T> {
   const file = evidenceFile(root, env);
-  if (!isThere(file)) return none;
+  if (!pathExists(file)) return none;
   if (access === 'write') return withNewStore(root, env, use);
   return useAndClose(openEvidenceFile(file, 'read'), use);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentAnswer, AgentCall, AgentTool } from '../adapters/core/agent-session.ts';
 import { subAgentTools } from '../adapters/core/agent-tools.ts';
-import { agentSession, describeDenialFor } from '../adapters/core/local-agent-session.ts';
+import { agentSession, denialAnswer } from '../adapters/core/local-agent-session.ts';
 import {
   deliveredMessage,
   reportsSituation,
@@ -104,7 +104,7 @@ async function carryOutCall(
       async (at) => {
         if (above) await at.admit({ ...own, above });
         const answer = above
-          ? { ...describeDenialFor(at, above), toolsChanged: false }
+          ? { ...denialAnswer(at, above), toolsChanged: false }
           : await host.inTrace(call.trace, () => agentSession(at).call({ ...call, signal }));
         transcript.add(toolAnswer(id, answer, reportsSituation(call.name, answer) ? situationOf(at) : null));
         return answer;

@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { isThere } from '../base/files.ts';
+import { pathExists } from '../base/files.ts';
 import { fieldsOf } from '../base/json.ts';
 import { hasLiveWriter } from '../base/process-holder.ts';
 import { errorText } from '../base/text.ts';
@@ -89,14 +89,14 @@ function chooseSession(all: readonly SessionSummary[], query: StatusQuery, env: 
 /** True if a root has evidence. Creates nothing. False for a folder that contains the state folder. */
 export function hasEvidence(root: string, env: Env): boolean {
   try {
-    return isThere(evidenceFile(root, env));
+    return pathExists(evidenceFile(root, env));
   } catch (error) {
     if (error instanceof ProjectError && error.code === 'state-dir-inside-root') return false;
     throw error;
   }
 }
 
-export interface LineRequest {
+export interface StatusLineRequest {
   /** A folder of the repository; empty for the folder that the environment, the input or `cwd` names. */
   readonly folder: string;
   /** The JSON that Claude Code writes to the program; empty for other programs. */
@@ -111,7 +111,7 @@ export interface LineRequest {
  * @param read returns the status of a session
  */
 export async function answerStatusLine(
-  { folder, input, env, cwd }: LineRequest,
+  { folder, input, env, cwd }: StatusLineRequest,
   read: (query: StatusQuery) => Promise<LineStatus | null>,
 ): Promise<{ readonly exit: number; readonly stdout: string; readonly stderr: string }> {
   try {

@@ -7,12 +7,12 @@ import { canonicalJson } from '../evidence/canonical.ts';
 import { ensureStateDir, stateDir } from '../project/state-dir.ts';
 import type { Json } from '../spec/types.ts';
 import { ensurePrivateDir } from './daemon-folder.ts';
-import type { ProcessMark } from './hook/client-process.ts';
-import { readRecord, takeRecord, writeRecord, writeTicket } from './private-json-file.ts';
+import type { ProcessIdentity } from './hook/client-process.ts';
+import { readPrivateJson, takePrivateJson, writeNewPrivateJson, writePrivateJson } from './private-json-file.ts';
 
 export interface StoredConversation extends ConversationRecord {
   /** The client program's process; null if the system does not report it. */
-  readonly client: ProcessMark | null;
+  readonly client: ProcessIdentity | null;
 }
 
 /** Facts about a session that only hooks need, so that its evidence does not contain them. */
@@ -26,9 +26,9 @@ export interface SessionOwner {
   /** Destinations and modes that the operator approved in advance, or `all`. */
   readonly approve: readonly string[];
   /** The client program that uses the session; null if it is not known. */
-  readonly client: ProcessMark | null;
+  readonly client: ProcessIdentity | null;
   /** The process `hopgate claude` or `hopgate codex` that uses the session, or used it last. */
-  readonly program?: ProcessMark | null;
+  readonly program?: ProcessIdentity | null;
 }
 
 /** Maximum time between the hook of a call and the call itself, in milliseconds. */
@@ -60,24 +60,24 @@ export class ConversationFiles {
   }
 
   read(conversation: Conversation): StoredConversation | null {
-    return readRecord(this.#recordFile(keyOf(conversation)));
+    return readPrivateJson(this.#recordFile(keyOf(conversation)));
   }
 
   write(record: StoredConversation): void {
-    writeRecord(this.#recordFile(keyOf(record.conversation)), record);
+    writePrivateJson(this.#recordFile(keyOf(record.conversation)), record);
   }
 
   /** All records, the most recently used first. */
   all(): readonly StoredConversation[] {
     const records = this.#filesNamed('conversation-').flatMap(
-      (name) => readRecord<StoredConversation>(join(this.#folder, name)) ?? [],
+      (name) => readPrivateJson<StoredConversation>(join(this.#folder, name)) ?? [],
     );
     const last = ({ events }: StoredConversation): number => Date.parse(events.at(-1)?.at ?? '') || 0;
     return records.sort((a, b) => last(b) - last(a));
   }
 
   owner(sessionId: string): SessionOwner | null {
-    return readRecord(join(this.#folder, `session-${nameHash(sessionId)}.json`));
+    return readPrivateJson(join(this.#folder, `session-${nameHash(sessionId)}.json`));
   }
 
   /** True if the operator approved moves to this destination, or calls of this tool, in advance. */
@@ -87,29 +87,31 @@ export class ConversationFiles {
   }
 
   setOwner(owner: SessionOwner): void {
-    writeRecord(join(this.#folder, `session-${nameHash(owner.sessionId)}.json`), owner);
+    writePrivateJson(join(this.#folder, `session-${nameHash(owner.sessionId)}.json`), owner);
   }
 
   owners(): readonly SessionOwner[] {
-    return this.#filesNamed('session-').flatMap((name) => readRecord<SessionOwner>(join(this.#folder, name)) ?? []);
+    return this.#filesNamed('session-').flatMap(
+      (name) => readPrivateJson<SessionOwner>(join(this.#folder, name)) ?? [],
+    );
   }
 
   storeForCall({ conversation }: ConversationRecord, key: string, value: Json): void {
-    writeTicket(this.#ticketFile(conversation, key), { value });
+    writeNewPrivateJson(this.#ticketFile(conversation, key), { value });
   }
 
   takeForCall({ conversation }: ConversationRecord, key: string): Json {
-    return takeRecord<{ value: Json }>(this.#ticketFile(conversation, key))?.value ?? null;
+    return takePrivateJson<{ value: Json }>(this.#ticketFile(conversation, key))?.value ?? null;
   }
 
   /** Records that the next such call on this session's connection belongs to another session. */
   expectCall(sessionId: string, call: Json, forSession: string): void {
-    writeRecord(this.#expectedFile(sessionId, call), { session: forSession, at: Date.now() });
+    writePrivateJson(this.#expectedFile(sessionId, call), { session: forSession, at: Date.now() });
   }
 
   /** Returns and removes the session that {@link expectCall} recorded for a call; null if there is none. */
   takeExpected(sessionId: string, call: Json): string | null {
-    const expected = takeRecord<{ session: string; at: number }>(this.#expectedFile(sessionId, call));
+    const expected = takePrivateJson<{ session: string; at: number }>(this.#expectedFile(sessionId, call));
     return expected && Date.now() - expected.at < EXPECTED_MS ? expected.session : null;
   }
 
@@ -133,7 +135,7 @@ export class ConversationFiles {
   }
 }
 
-export function withEvent(
+export function addEvent(
   record: StoredConversation,
   event: ConversationRecord['events'][number],
   notes?: ConversationRecord['notes'],

@@ -6,9 +6,9 @@ import { carryOutAgentOp } from './agent-ops.ts';
 import { answerStatusLine } from './answer-status-line.ts';
 import type { Caller } from './conversations/session-host-options.ts';
 import { decodeHeader } from './header-text.ts';
-import { encodeFrame, encodePart } from './hook/answer-frame.ts';
-import { answerHook, type HANDLERS } from './hook/answer-hook.ts';
-import { type OnPart, type RunAnswer, runTicket } from './run-ticket.ts';
+import { encodeFrame, encodeOutputPart } from './hook/answer-frame.ts';
+import { answerHook, type HOOK_HANDLERS } from './hook/answer-hook.ts';
+import { type OnOutput, type RunOutput, runTicket } from './run-ticket.ts';
 import type { SessionHost } from './session-host.ts';
 
 /** Maximum size of a request, in bytes. */
@@ -16,7 +16,7 @@ const MAX_REQUEST = 32 << 20;
 /** How long a request may take to arrive, in milliseconds. */
 const ARRIVAL_MS = 5_000;
 
-export interface ServerParts {
+export interface DaemonServerOptions {
   readonly host: SessionHost;
   readonly token: string;
   /** True if the daemon's installation was replaced or removed. The next request then makes the daemon finish. */
@@ -26,18 +26,18 @@ export interface ServerParts {
   readonly onFinish: () => void;
   /** Additional fields for `status`. */
   readonly about: () => { readonly [name: string]: unknown };
-  readonly handlers?: typeof HANDLERS;
+  readonly handlers?: typeof HOOK_HANDLERS;
 }
 
 /** The daemon's server: HTTP over a unix socket, for this user's own processes. */
 export class DaemonServer {
   readonly http: Server;
-  readonly #parts: ServerParts;
+  readonly #parts: DaemonServerOptions;
   #runningRequests = 0;
   #lastUsed = Date.now();
   #finishing = false;
 
-  constructor(parts: ServerParts) {
+  constructor(parts: DaemonServerOptions) {
     this.#parts = parts;
     this.http = createServer({ requestTimeout: ARRIVAL_MS, headersTimeout: ARRIVAL_MS, keepAliveTimeout: 60_000 });
     this.http.on('request', (request, response) => void this.#serve(request, response));
@@ -158,10 +158,10 @@ const sendFramed = (response: ServerResponse, answer: Parameters<typeof encodeFr
   send(response, 200, 'application/octet-stream', encodeFrame(answer));
 
 /** The output of a background command is sent in parts, before the frame. */
-async function sendRun(response: ServerResponse, run: (onPart: OnPart) => Promise<RunAnswer>): Promise<void> {
+async function sendRun(response: ServerResponse, run: (onPart: OnOutput) => Promise<RunOutput>): Promise<void> {
   const answer = await run((text) => {
     if (!response.headersSent) response.writeHead(200, { 'content-type': 'application/octet-stream' });
-    response.write(encodePart(text));
+    response.write(encodeOutputPart(text));
   });
   if (response.headersSent) response.end(encodeFrame(answer));
   else sendFramed(response, answer);

@@ -4,7 +4,7 @@ import { writeAtomically } from '../base/files.ts';
 import { valueOr } from '../base/value-or.ts';
 
 /** Writes JSON to a file atomically. Only this user can read it. */
-export function writeRecord(file: string, value: unknown): void {
+export function writePrivateJson(file: string, value: unknown): void {
   writeAtomically(file, JSON.stringify(value));
 }
 
@@ -12,16 +12,16 @@ export function writeRecord(file: string, value: unknown): void {
  * Writes JSON to a new file, not atomically. Only for a file that no process reads before this returns, and whose
  * reader treats a truncated file as missing.
  */
-export function writeTicket(file: string, value: unknown): void {
+export function writeNewPrivateJson(file: string, value: unknown): void {
   writeFileSync(file, JSON.stringify(value), { mode: 0o600 });
 }
 
 /** The JSON of a file; null if the file does not exist. */
-export const readRecord = <T>(file: string): T | null =>
+export const readPrivateJson = <T>(file: string): T | null =>
   valueOr(() => JSON.parse(readFileSync(file, 'utf8')) as T, null, ['ENOENT']);
 
 /** Reads and removes a file. Of several callers, one gets the value; null if the file is missing or truncated. */
-export function takeRecord<T>(file: string): T | null {
+export function takePrivateJson<T>(file: string): T | null {
   const mine = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
   if (valueOr(() => renameSync(file, mine), null, ['ENOENT']) === null) return null;
   try {

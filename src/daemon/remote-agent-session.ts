@@ -2,8 +2,8 @@ import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapter
 import type { Env } from '../base/user-folders.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentOp, AgentOpAnswer } from './agent-ops.ts';
-import { askDaemon, NoDaemon } from './hook/ask-daemon.ts';
-import { daemonWanted, ensureDaemon } from './start-daemon.ts';
+import { askDaemon, NoDaemonError } from './hook/ask-daemon.ts';
+import { ensureDaemon, isDaemonWanted } from './start-daemon.ts';
 
 export interface RemoteOptions {
   /** Absolute real path of the repository. */
@@ -51,7 +51,7 @@ export async function remoteAgentSession(options: RemoteOptions): Promise<AgentS
       try {
         return (await perform({ ...at, op: 'call', call }, signal)) as AgentAnswer;
       } catch (error) {
-        if (error instanceof NoDaemon && error.hasStarted) return INTERRUPTED_ANSWER;
+        if (error instanceof NoDaemonError && error.hasStarted) return INTERRUPTED_ANSWER;
         throw error;
       }
     },
@@ -77,7 +77,7 @@ export async function actAsOperator(act: OperatorAct, env: Env): Promise<unknown
 
 /** Performs requests by the daemon; with `HOPGATE_DAEMON=off`, in this process, which then loads all of the code. */
 const performer = (options: RemoteOptions): Promise<Performer> | Performer =>
-  daemonWanted(options.env) ? overDaemon(options) : inProcess(options);
+  isDaemonWanted(options.env) ? overDaemon(options) : inProcess(options);
 
 function overDaemon({ env, pid = process.pid }: RemoteOptions): Performer {
   const perform: Perform = async (op, signal) => {
@@ -87,7 +87,9 @@ function overDaemon({ env, pid = process.pid }: RemoteOptions): Performer {
         return outcomeOf(JSON.parse(bytes.toString()) as AgentOpAnswer);
       } catch (error) {
         const again =
-          error instanceof NoDaemon && (!error.hasStarted || !['call', 'note', 'hop'].includes(op.op)) && attempt < 3;
+          error instanceof NoDaemonError &&
+          (!error.hasStarted || !['call', 'note', 'hop'].includes(op.op)) &&
+          attempt < 3;
         if (!again) throw error;
         await ensureDaemon(env);
       }

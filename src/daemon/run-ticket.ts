@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { denialLines } from '../adapters/core/describe-refusal.ts';
 import { sandboxAdvice } from '../adapters/core/sandbox-advice.ts';
-import { idsOf, type ToolResultFields, toolResult } from '../adapters/core/transcript/transcript-items.ts';
+import { knownEntryIds, type ToolResultFields, toolResult } from '../adapters/core/transcript/transcript-items.ts';
 import { fieldsOf, isObject } from '../base/json.ts';
 import { errorText } from '../base/text.ts';
 import type { BackgroundCommand } from '../ports/tool-backend.ts';
@@ -12,7 +12,7 @@ import type { Json } from '../spec/types.ts';
 import type { SessionHost } from './session-host.ts';
 
 /** The output and exit status of the command line that replaced the agent's command. */
-export interface RunAnswer {
+export interface RunOutput {
   readonly exit: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -28,7 +28,7 @@ const MAX_DROPPED = 20;
 const WAIT_MS = 10 * 60_000;
 
 /** Receives the output of a background command while it runs. */
-export type OnPart = (text: string) => void;
+export type OnOutput = (text: string) => void;
 
 /**
  * Runs the call of a ticket in its session. Never throws. For a background command, it resolves when the command has
@@ -39,8 +39,8 @@ export async function runTicket(
   host: SessionHost,
   ticket: string,
   signal: AbortSignal,
-  onPart: OnPart = () => {},
-): Promise<RunAnswer> {
+  onPart: OnOutput = () => {},
+): Promise<RunOutput> {
   try {
     const run = host.runs.take(ticket);
     if (!run)
@@ -78,7 +78,7 @@ async function runInBackground(
   isResident: boolean,
   use: Use,
   call: { readonly tool: string; readonly args: unknown },
-  { signal, onPart }: { readonly signal: AbortSignal; readonly onPart: OnPart },
+  { signal, onPart }: { readonly signal: AbortSignal; readonly onPart: OnOutput },
 ): Promise<TicketAnswer> {
   if (!isResident) throw new Error('a command in the background needs the daemon: run "hopgate daemon start"');
   let ended: Promise<void> = Promise.resolve();
@@ -116,7 +116,7 @@ async function waitForAbort(signal: AbortSignal): Promise<void> {
 
 /** The printed answer, and the result for the transcript. */
 interface TicketAnswer {
-  readonly answer: RunAnswer;
+  readonly answer: RunOutput;
   readonly recorded: ToolResultFields;
 }
 
@@ -127,7 +127,10 @@ function ticketAnswer(result: StepResult): TicketAnswer {
   const answer = error
     ? withError(streams, `${error.code}: ${error.message}`)
     : (streams ?? { exit: 0, stdout: `${JSON.stringify(result.result)}\n`, stderr: '' });
-  return { answer, recorded: { status, text: answer.stdout + answer.stderr, evidence: idsOf(result.evidence) } };
+  return {
+    answer,
+    recorded: { status, text: answer.stdout + answer.stderr, evidence: knownEntryIds(result.evidence) },
+  };
 }
 
 /** Appends advice to the error output if the sandbox caused the command's failure. */
@@ -145,22 +148,27 @@ function refusedBy(result: Refused | { readonly ok: true }): TicketAnswer {
   const answer = failure(REFUSED, denialLines('', result.denial).join('\n'));
   return {
     answer,
-    recorded: { status: 'refused', code: result.denial.code, text: answer.stderr, evidence: idsOf(result.evidence) },
+    recorded: {
+      status: 'refused',
+      code: result.denial.code,
+      text: answer.stderr,
+      evidence: knownEntryIds(result.evidence),
+    },
   };
 }
 
-const failure = (exit: number, why: string): RunAnswer => ({ exit, stdout: '', stderr: `hopgate: ${why}\n` });
+const failure = (exit: number, why: string): RunOutput => ({ exit, stdout: '', stderr: `hopgate: ${why}\n` });
 
 const VISIT_ENDED = failure(137, 'the command was stopped, because the visit that it ran in has ended');
 
-const withError = (answer: RunAnswer | null, why: string): RunAnswer => ({
+const withError = (answer: RunOutput | null, why: string): RunOutput => ({
   exit: answer && answer.exit !== 0 ? answer.exit : NOT_RUN,
   stdout: answer?.stdout ?? '',
   stderr: `${answer?.stderr ?? ''}hopgate: ${why}\n`,
 });
 
 /** A command's own streams and status, from the result of a tool that runs commands. */
-function asCommand(result: Json): RunAnswer | null {
+function asCommand(result: Json): RunOutput | null {
   if (!isObject(result)) return null;
   const { exit, signal, stdout, stderr } = result;
   if (typeof exit !== 'number' && exit !== null) return null;

@@ -10,7 +10,7 @@ import type { HostOptions } from './conversations/session-host-options.ts';
 import { daemonFolder, ensurePrivateDir } from './daemon-folder.ts';
 import { DaemonServer } from './daemon-server.ts';
 import { tryLock } from './file-lock.ts';
-import type { HANDLERS } from './hook/answer-hook.ts';
+import type { HOOK_HANDLERS } from './hook/answer-hook.ts';
 import { askDaemon } from './hook/ask-daemon.ts';
 import { installLauncher } from './hook/launcher.ts';
 import { entryFile, installedBuild } from './package-files.ts';
@@ -23,13 +23,13 @@ export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | '
   readonly idleMinutes?: number;
   /** How long to wait for the exit of an older daemon, in milliseconds. */
   readonly waitMs?: number;
-  readonly handlers?: typeof HANDLERS;
+  readonly handlers?: typeof HOOK_HANDLERS;
   /** Starts the HTTP server for the same sessions. The daemon then never ends because it is idle. */
-  readonly openHttp?: (host: SessionHost, log: (line: string) => void) => Promise<Endpoint>;
+  readonly openHttp?: (host: SessionHost, log: (line: string) => void) => Promise<HttpEndpoint>;
 }
 
 /** The HTTP server of the daemon's sessions. */
-export interface Endpoint {
+export interface HttpEndpoint {
   /** The address for people: `http://127.0.0.1:4780`. */
   readonly address: string;
   /** Ends the server and its running calls. */

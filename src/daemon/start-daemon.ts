@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { splitWords } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
-import { askDaemon, NoDaemon } from './hook/ask-daemon.ts';
+import { askDaemon, NoDaemonError } from './hook/ask-daemon.ts';
 import { compileCache, entryFile } from './package-files.ts';
 
 /** The variables that the daemon inherits from its starter. A client program's secrets are not among them. */
@@ -21,7 +21,7 @@ export const daemonEnv = (env: Env): { readonly [name: string]: string } =>
   );
 
 /** `HOPGATE_DAEMON=off`: every process answers without a daemon. */
-export const daemonWanted = (env: Env): boolean => env['HOPGATE_DAEMON'] !== 'off';
+export const isDaemonWanted = (env: Env): boolean => env['HOPGATE_DAEMON'] !== 'off';
 
 /** Flags of Node. Without the limit, V8 keeps more than 100 MB for new objects. The C client passes the same flags. */
 const NODE_FLAGS = ['--max-semi-space-size=4'];
@@ -47,7 +47,7 @@ export async function ensureDaemon(env: Env, waitMs = 10_000): Promise<void> {
       await askDaemon('/status', { env });
       return;
     } catch (error) {
-      if (!(error instanceof NoDaemon)) throw error;
+      if (!(error instanceof NoDaemonError)) throw error;
       if (Date.now() >= deadline)
         throw new Error('the daemon did not start; see "hopgate daemon status"', { cause: error });
     }

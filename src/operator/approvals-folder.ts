@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { withOpenFile, writeAtomically, writeOnce } from '../base/files.ts';
-import { isGone } from '../base/process-holder.ts';
+import { isHolderGone } from '../base/process-holder.ts';
 import { type PendingRequest, parsePending, REQUEST_LIFETIME } from './pending-request.ts';
 import { isHash, parseAnswer, type SignedAnswer } from './signed-answer.ts';
 
@@ -57,7 +57,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
   const answerFile = (hash: string): string => join(answersFolder, `${checkHash(hash)}.json`);
   const pendingOf = (hash: string): PendingRequest | null => {
     const found = parsePending(readJson(pendingFile(hash)));
-    return found?.request.hash === hash && !isGone(found.holder ?? '') ? found : null;
+    return found?.request.hash === hash && !isHolderGone(found.holder ?? '') ? found : null;
   };
   const answer = (hash: string): SignedAnswer | null => parseAnswer(readJson(answerFile(hash)));
   const hashes = (path: string): readonly string[] =>

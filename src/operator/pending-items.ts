@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { basename, join } from 'node:path';
-import { isThere } from '../base/files.ts';
+import { pathExists } from '../base/files.ts';
 import { type OperatorItem, pendingRequests } from './answer-request.ts';
 
 /** A pending request, and the state folder that holds it. */
@@ -10,7 +10,7 @@ export interface PendingItem extends OperatorItem {
 
 /** The requests of one state folder, the oldest first. */
 export function pendingItems(dir: string): readonly PendingItem[] {
-  if (!isThere(join(dir, 'approvals'))) return [];
+  if (!pathExists(join(dir, 'approvals'))) return [];
   return (
     pendingRequests(dir)
       // A state folder's name is derived from its root. A request that names another root is skipped, because it would

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isThere, readIfAny } from '../base/files.ts';
+import { pathExists, readTextIfAny } from '../base/files.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
 
 /** The file that revokes a grant. Its presence revokes, whatever it contains: no process can undo it by damaging it. */
@@ -18,7 +18,7 @@ export function revokeGrant(stateDir: string, grant: string, by: string): void {
 /** The person who revoked a grant; null if nobody did. */
 export function revokedBy(stateDir: string, grant: string): string | null {
   const file = fileOf(stateDir, grant);
-  if (!isThere(file)) return null;
-  const { by } = fieldsOf(parseJson(readIfAny(file)));
+  if (!pathExists(file)) return null;
+  const { by } = fieldsOf(parseJson(readTextIfAny(file)));
   return typeof by === 'string' ? by : 'operator';
 }

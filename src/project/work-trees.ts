@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { namesIn, readIfAny, realpathIfAny } from '../base/files.ts';
+import { namesIn, readTextIfAny, realpathIfAny } from '../base/files.ts';
 import { gitRootOf } from './repository-root.ts';
 
 /**
@@ -11,25 +11,25 @@ import { gitRootOf } from './repository-root.ts';
  */
 export function otherWorkTrees(root: string): readonly string[] {
   const top = gitRootOf(root);
-  const common = top === null ? null : commonDirOf(top);
+  const common = top === null ? null : commonGitDirOf(top);
   if (top === null || common === null) return [];
   const main = basename(common) === '.git' ? [dirname(common)] : [];
   const entries = join(common, 'worktrees');
-  const linked = namesIn(entries).map((name) => dirname(readIfAny(join(entries, name, 'gitdir')).trim()));
+  const linked = namesIn(entries).map((name) => dirname(readTextIfAny(join(entries, name, 'gitdir')).trim()));
   return [...main, ...linked]
-    .filter((other) => other !== top && commonDirOf(other) === common)
+    .filter((other) => other !== top && commonGitDirOf(other) === common)
     .map((other) => join(other, relative(top, root)));
 }
 
 /** The folder that the work trees of a repository share; null if the work tree is not one that the repository names. */
-export function commonDirOf(top: string): string | null {
+export function commonGitDirOf(top: string): string | null {
   const dotGit = join(top, '.git');
   const stat = lstatSync(dotGit, { throwIfNoEntry: false });
   if (stat?.isDirectory()) return lstatSync(join(dotGit, 'commondir'), { throwIfNoEntry: false }) ? null : dotGit;
-  const named = stat?.isFile() ? /^gitdir: (.+)$/.exec(readIfAny(dotGit).trim())?.[1] : undefined;
+  const named = stat?.isFile() ? /^gitdir: (.+)$/.exec(readTextIfAny(dotGit).trim())?.[1] : undefined;
   const entry = named === undefined ? null : realpathIfAny(resolve(top, named));
   if (entry === null) return null;
-  const common = realpathIfAny(resolve(entry, readIfAny(join(entry, 'commondir')).trim()));
-  const back = realpathIfAny(resolve(entry, readIfAny(join(entry, 'gitdir')).trim()));
+  const common = realpathIfAny(resolve(entry, readTextIfAny(join(entry, 'commondir')).trim()));
+  const back = realpathIfAny(resolve(entry, readTextIfAny(join(entry, 'gitdir')).trim()));
   return common !== null && dirname(entry) === join(common, 'worktrees') && back === dotGit ? common : null;
 }

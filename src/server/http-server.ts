@@ -9,7 +9,7 @@ import { WebSocketServer } from 'ws';
 import manifest from '../../package.json' with { type: 'json' };
 import { announceNode } from '../agency/nearest-node.ts';
 import type { Env } from '../base/user-folders.ts';
-import type { Endpoint } from '../daemon/serve-daemon.ts';
+import type { HttpEndpoint } from '../daemon/serve-daemon.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
 import { createApp, MAX_BODY } from './create-app.ts';
 import type { HttpRoute } from './http-route.ts';
@@ -45,7 +45,7 @@ export interface HttpServerOptions {
   readonly checkAnswers?: boolean;
 }
 
-export interface HttpServer extends Endpoint {
+export interface HttpServer extends HttpEndpoint {
   /** Makes a one-use code that logs a browser in. It is valid for a minute. */
   issueCode(): string;
   /** The address for other nodes of the agency; null if there is none. */

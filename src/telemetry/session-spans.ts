@@ -10,8 +10,8 @@ import {
 } from '@opentelemetry/api';
 import { fieldsOf, type Json, textOf } from '../base/json.ts';
 import { mapValues } from '../base/map-values.ts';
+import { replaceMethod } from '../base/replace-method.ts';
 import { shorten } from '../base/text.ts';
-import { withMethod } from '../base/with-method.ts';
 import { type Body, bodyOf, type OutcomeRecord } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
@@ -50,7 +50,7 @@ export class SessionSpans {
   /** Wraps backends, so that the span of a call begins when its backend begins. */
   timed(backends: readonly ToolBackend[]): readonly ToolBackend[] {
     return backends.map((backend) =>
-      withMethod(backend, 'run', (call) => {
+      replaceMethod(backend, 'run', (call) => {
         this.#began = Date.now();
         return backend.run(call);
       }),

@@ -1,4 +1,4 @@
-import { withMethod } from '../base/with-method.ts';
+import { replaceMethod } from '../base/replace-method.ts';
 import type { ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
 import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import { type Anchors, defaultAnchors } from './workspace/anchors.ts';
@@ -12,7 +12,7 @@ import { isStop } from './workspace/tool-stop.ts';
  */
 export function judgePaths(backend: ToolBackend): ToolBackend {
   const anchors = defaultAnchors();
-  return withMethod(backend, 'run', async (call) => {
+  return replaceMethod(backend, 'run', async (call) => {
     const refused = refusePath(call, anchors);
     return refused ? { outcome: refused, effects: [] } : backend.run(call);
   });

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { isGone, processHolder } from '../../src/base/process-holder.ts';
+import { isHolderGone, processHolder } from '../../src/base/process-holder.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 
 const linux = process.platform === 'linux';
@@ -17,16 +17,16 @@ async function otherProcess() {
 
 test('a killed process is recognised as gone, and a running one as present', { skip: !linux }, async () => {
   const { child, holder } = await otherProcess();
-  expect(isGone(holder)).toBe(false);
+  expect(isHolderGone(holder)).toBe(false);
   child.kill('SIGKILL');
   await once(child, 'close');
-  expect(isGone(holder)).toBe(true);
+  expect(isHolderGone(holder)).toBe(true);
 });
 
 test('an unknown process is never considered gone', () => {
-  expect(isGone('writer-1')).toBe(false);
-  expect(isGone(processHolder('me'))).toBe(false);
-  expect(isGone('w-1@00000000-0000-0000-0000-000000000000.1.1.1')).toBe(false);
+  expect(isHolderGone('writer-1')).toBe(false);
+  expect(isHolderGone(processHolder('me'))).toBe(false);
+  expect(isHolderGone('w-1@00000000-0000-0000-0000-000000000000.1.1.1')).toBe(false);
 });
 
 test('a session whose writer was killed can be written immediately', { skip: !linux }, async () => {

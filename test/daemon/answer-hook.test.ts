@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HookAnswer, HookContext } from '../../src/adapters/core/hook-context.ts';
 import { decodeFrame, encodeFrame } from '../../src/daemon/hook/answer-frame.ts';
-import { answerHook, HANDLERS } from '../../src/daemon/hook/answer-hook.ts';
+import { answerHook, HOOK_HANDLERS } from '../../src/daemon/hook/answer-hook.ts';
 
 const host = {} as HookContext;
 const answering = (handle: () => unknown) => ({ claude: async () => async () => handle() as Promise<HookAnswer> });
@@ -82,7 +82,7 @@ describe('the answer to a hook', () => {
   });
 
   it('is a refusal if the real handlers get an unreadable event', async () => {
-    for (const client of Object.keys(HANDLERS))
+    for (const client of Object.keys(HOOK_HANDLERS))
       for (const raw of ['null', '[]', '1', '"x"', '{}', '{"hook_event_name":"PreToolUse"}', '{"session_id":1}'])
         expect(await answerHook(client, raw, {}, host), `${client} ${raw}`).toMatchObject({ exit: 2, stdout: '' });
   });

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'tsdown';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { askDaemon, NoDaemon } from '../../src/daemon/hook/ask-daemon.ts';
+import { askDaemon, NoDaemonError } from '../../src/daemon/hook/ask-daemon.ts';
 import { openSession } from '../../src/open-session.ts';
 import configs from '../../tsdown.config.ts';
 import { postToolUse, preToolUse, runProgram } from './processes.ts';
@@ -86,6 +86,6 @@ it('the daemon of an installation serves a client of another one, until its own 
   const { atime, mtime } = statSync(main);
   writeFileSync(main, readFileSync(main, 'utf8').replace('#!/usr/bin/env node', '#!/usr/bin/env  nod'));
   utimesSync(main, atime, mtime);
-  await expect(status()).rejects.toThrow(NoDaemon);
+  await expect(status()).rejects.toThrow(NoDaemonError);
   await ended;
 });

@@ -229,7 +229,7 @@ describe('the daemon', () => {
     });
     await new Promise<void>((resolve) => later.listen(socketOf(world.env), resolve));
     world.later(() => new Promise<void>((resolve) => later.close(() => resolve())));
-    await expect(ask(world, '/status')).rejects.toMatchObject({ name: 'NoDaemon', hasStarted: false });
+    await expect(ask(world, '/status')).rejects.toMatchObject({ name: 'NoDaemonError', hasStarted: false });
     await expect(ask(world, '/status')).rejects.toThrow('answered 403');
   });
 

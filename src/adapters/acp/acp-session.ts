@@ -14,7 +14,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import type { AgentSession } from '../core/agent-session.ts';
 import { GatedRequests } from './gated-requests.ts';
-import { acpPlace, innerOptions, MODE_OPTION, PERIPHERAL_OPTION } from './place-options.ts';
+import { acpPlace, innerAgentOptions, MODE_OPTION, PERIPHERAL_OPTION } from './place-options.ts';
 
 /** A session of hopgate, served over MCP to the inner agent. */
 export interface OpenedSession {
@@ -30,7 +30,7 @@ export interface OpenedSession {
 const [BEGIN, END] = ['<hopgate-situation>', '</hopgate-situation>'];
 
 /** Removes the situation from a text; a title may contain only a part of it. */
-export const withoutSituation = (text: string): string =>
+export const removeSituation = (text: string): string =>
   text.replace(new RegExp(`\\s*${BEGIN}[^]*?(?:${END}\\s*|$)`, 'g'), '');
 
 interface Parts {
@@ -67,7 +67,7 @@ export class AcpSession {
   }
 
   async start(options: NewSessionResponse['configOptions']): Promise<NewSessionResponse> {
-    this.#innerOptions = innerOptions(options);
+    this.#innerOptions = innerAgentOptions(options);
     const { modes, configOptions } = await this.#place();
     return { sessionId: this.#session.id, configOptions, ...(modes ? { modes } : {}) };
   }
@@ -105,7 +105,7 @@ export class AcpSession {
         ...params,
         sessionId: this.innerId,
       });
-      this.#innerOptions = innerOptions(answer.configOptions);
+      this.#innerOptions = innerAgentOptions(answer.configOptions);
     } else
       throw RequestError.invalidParams({ configId }, `there is no option ${configId}; session/new lists the options`);
     await this.#sendPlace();
@@ -120,18 +120,18 @@ export class AcpSession {
     if (update.sessionUpdate === 'current_mode_update') return;
     if (update.sessionUpdate === 'user_message_chunk') return this.#forwardPrompt(update);
     if (update.sessionUpdate === 'config_option_update') {
-      this.#innerOptions = innerOptions(update.configOptions);
+      this.#innerOptions = innerAgentOptions(update.configOptions);
       return this.#sendPlace();
     }
     const titled = update.sessionUpdate === 'session_info_update' && update.title;
-    await this.#notify(titled ? { ...update, title: withoutSituation(titled) } : update);
+    await this.#notify(titled ? { ...update, title: removeSituation(titled) } : update);
   }
 
   /** Shows the person an earlier prompt of theirs, without the situation that hopgate had added to it. */
   async #forwardPrompt(update: Extract<SessionUpdate, { sessionUpdate: 'user_message_chunk' }>): Promise<void> {
     const { content } = update;
     if (content.type !== 'text') return this.#notify(update);
-    const text = withoutSituation(content.text);
+    const text = removeSituation(content.text);
     if (text !== '') await this.#notify({ ...update, content: { ...content, text } });
   }
 

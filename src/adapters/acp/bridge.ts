@@ -17,8 +17,8 @@ import {
 } from '@agentclientprotocol/sdk';
 import { isWithin } from '../../base/paths.ts';
 import { errorText } from '../../base/text.ts';
-import { AcpSession, type OpenedSession, withoutSituation } from './acp-session.ts';
-import { answerPermission, isOwnCall } from './gated-requests.ts';
+import { AcpSession, type OpenedSession, removeSituation } from './acp-session.ts';
+import { answerPermission, isHopgateCall } from './gated-requests.ts';
 
 /** A conversation of the inner agent, stored under the id of its session. */
 export interface AcpConversation {
@@ -117,7 +117,7 @@ class Bridge {
       .onNotification('session/update', ({ params }) => this.#update(params))
       .onRequest('session/request_permission', async ({ params }) => {
         const { server } = this.#options;
-        if (!isOwnCall(params, server)) await this.#sessionOfInner(params.sessionId).showRefused(params.toolCall);
+        if (!isHopgateCall(params, server)) await this.#sessionOfInner(params.sessionId).showRefused(params.toolCall);
         return answerPermission(params, server);
       })
       .onRequest('fs/read_text_file', ({ params }) => this.#sessionOfInner(params.sessionId).gated.read(params))
@@ -219,9 +219,7 @@ class Bridge {
     const listed = this.#innerCan.list
       ? await this.#inner.agent.request('session/list', cwd ? { cwd } : {}).catch(() => ({ sessions: [] }))
       : { sessions: [] };
-    const titles = new Map(
-      listed.sessions.map(({ sessionId, title }) => [sessionId, title && withoutSituation(title)]),
-    );
+    const titles = new Map(listed.sessions.map(({ sessionId, title }) => [sessionId, title && removeSituation(title)]));
     return {
       sessions: stored.map(({ session, inner, cwd, updatedAt, name }) => ({
         sessionId: session,

@@ -127,13 +127,15 @@ export class GatedRequests {
  * @param server the name of hopgate's MCP server, a name that no repository can guess
  */
 export function answerPermission(request: RequestPermissionRequest, server: string): RequestPermissionResponse {
-  const preferredKinds = isOwnCall(request, server) ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];
+  const preferredKinds = isHopgateCall(request, server)
+    ? ['allow_once', 'allow_always']
+    : ['reject_once', 'reject_always'];
   const option = preferredKinds.map((kind) => request.options.find((each) => each.kind === kind)).find(Boolean);
   return { outcome: option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' } };
 }
 
 /** True if the call that a permission request is about is one of hopgate's own tools. */
-export const isOwnCall = (request: RequestPermissionRequest, server: string): boolean =>
+export const isHopgateCall = (request: RequestPermissionRequest, server: string): boolean =>
   namesOf(request.toolCall).some((name) => isToolOf(server, name));
 
 function namesOf({ name, title, _meta }: RequestPermissionRequest['toolCall']): readonly string[] {

@@ -66,7 +66,7 @@ const select = (
  * The inner agent's options that the user may set: the model and the thinking effort. Its permission modes are left
  * out, because hopgate answers its permission requests.
  */
-export const innerOptions = (options: readonly SessionConfigOption[] | null | undefined): SessionConfigOption[] =>
+export const innerAgentOptions = (options: readonly SessionConfigOption[] | null | undefined): SessionConfigOption[] =>
   (options ?? []).filter(
     ({ id, category }) =>
       id !== PERIPHERAL_OPTION &&

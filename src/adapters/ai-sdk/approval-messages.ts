@@ -18,7 +18,7 @@ function requestsAnswered(messages: readonly ModelMessage[], approved: boolean) 
 }
 
 /** Finds the request that a person has just approved for this call. */
-export const approvedRequest = (
+export const findApprovedRequest = (
   messages: readonly ModelMessage[],
   id: string,
 ): { readonly reason?: string } | undefined =>
@@ -31,5 +31,5 @@ export function refusedCalls(messages: readonly ModelMessage[]) {
 }
 
 /** Reads the hash of the request that the person saw, the last line of the approval's reason. */
-export const hashIn = (reason: string | undefined): string | undefined =>
+export const requestHashIn = (reason: string | undefined): string | undefined =>
   /\nsha256 ([0-9a-f]{64})$/.exec(reason ?? '')?.[1];

@@ -33,7 +33,7 @@ export function readClaudeEvent(raw: unknown): ClaudeHookEvent | null {
 }
 
 /** The event as an event about a call; null if it names no call. */
-export function toolEvent(event: ClaudeHookEvent): ClaudeToolEvent | null {
+export function asToolEvent(event: ClaudeHookEvent): ClaudeToolEvent | null {
   const tool = textOf(event.fields['tool_name']);
   const { toolUseId } = event;
   if (tool === null || toolUseId === null) return null;

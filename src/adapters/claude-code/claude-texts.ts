@@ -27,7 +27,7 @@ export const refuseClientTool = (
   `hopgate: ${tool} does not run directly here.\nWhat to do: call ${ourName(ours.tool)} with ${JSON.stringify(ours.args)}.`;
 
 /** The refusal of a hopgate tool for which Claude Code has an equivalent tool of its own. */
-export const refuseOursForNative = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
+export const refuseForNativeTool = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
   `hopgate: ${tool} is ${native.tool} here, so that the user's own rules apply to it.\nWhat to do: call ${native.tool} with ${JSON.stringify(native.input)}.`;
 
 /** @param why completes "the tool …"; null if the tool is unknown */
@@ -56,5 +56,5 @@ export const explainBackground = (ourName: ClaudeToolName): string =>
   `hopgate: this command runs in the background, in its own sandbox and network. It keeps no change of the tree, and it is stopped when this visit ends, at the next hop at the latest. To read its output, call ${ourName(BACKGROUND_TOOL)} with {"job":"…"}, without job for the list; its output file cannot be read here.`;
 
 /** The text for the model if its command does not run in the background, although it requested that. */
-export const RAN_IN_FOREGROUND =
+export const RAN_IN_FOREGROUND_NOTE =
   'hopgate: this command runs in the foreground, although run_in_background was requested: tests, git and deploy commands are recorded with their results. Its remaining processes are killed when it ends.';

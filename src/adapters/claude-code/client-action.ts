@@ -1,11 +1,11 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { type OwnServer, ourTool } from '../core/calls/mcp-name.ts';
-import { routeOf } from '../core/calls/shell-route.ts';
+import { hopgateToolOf, type OwnServer } from '../core/calls/mcp-name.ts';
+import { shellRouteOf } from '../core/calls/shell-route.ts';
 import { type ClientAction, toolCallToAction } from '../core/calls/tool-call-to-action.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
-import { isOneFile, readsSavedResult } from './saved-result.ts';
+import { hasOneLink, readsSavedResult } from './saved-result.ts';
 
 /** Translates a call of Claude Code into an action of the session, in its current state. */
 export function toClientAction(
@@ -16,7 +16,7 @@ export function toClientAction(
   const why = isLookAlike(tool, fields, ourServer) ? LOOKS_ALIKE : whyOutside(tool, input);
   if (why !== null) return { kind: 'unmapped', why };
   const transcript = textOf(fields['transcript_path']);
-  if (transcript !== null && readsSavedResult(transcript, tool, input) && isOneFile(String(input['file_path'])))
+  if (transcript !== null && readsSavedResult(transcript, tool, input) && hasOneLink(String(input['file_path'])))
     return { kind: 'inner' };
   const { specs, config, root } = session;
   const cwd = textOf(fields['cwd']);
@@ -26,7 +26,7 @@ export function toClientAction(
       specs,
       config,
       root,
-      ...routeOf(session),
+      ...shellRouteOf(session),
       own: ourServer,
       ...(cwd === null ? {} : { cwd }),
     },
@@ -39,7 +39,9 @@ export function toClientAction(
  */
 function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields'], ourServer: OwnServer): boolean {
   const { name, source } = fieldsOf(from);
-  return ourTool(tool, ourServer) !== null && from !== undefined && (name !== ourServer.server || source !== 'plugin');
+  return (
+    hopgateToolOf(tool, ourServer) !== null && from !== undefined && (name !== ourServer.server || source !== 'plugin')
+  );
 }
 
 const LOOKS_ALIKE = "is of another MCP server that has the name of hopgate's";

@@ -2,7 +2,7 @@ import { textOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import { promptSection } from '../core/prompt-section.ts';
 import { deliveredMessage, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
-import { acknowledgeShown, showAgain, turnMessages } from '../core/turn-messages.ts';
+import { acknowledgeShown, newMessagesText, showMessagesAgain } from '../core/turn-messages.ts';
 import { explainClaudeTools } from './claude-texts.ts';
 import { claudeToolName } from './claude-tool-name.ts';
 import { type HookCall, recordHookEvent } from './hook-call.ts';
@@ -16,13 +16,13 @@ import { type HookReply, NO_REPLY } from './hook-reply.ts';
 export async function addSituation(at: HookCall): Promise<HookReply> {
   const { event, record, host } = at;
   const { section, situation, key, messages } = await host.withSession(record, async (session) => {
-    if (event.name === 'SessionStart') showAgain(session);
+    if (event.name === 'SessionStart') showMessagesAgain(session);
     else if (event.name === 'UserPromptSubmit') await acknowledgeShown(session);
     return {
       section: promptSection(session),
       situation: situationOf(session),
       key: placeKey(session),
-      messages: await turnMessages(session),
+      messages: await newMessagesText(session),
     };
   });
   const prompt = textOf(event.fields['prompt']);

@@ -5,14 +5,14 @@ import type { Env } from '../../base/user-folders.ts';
 import { repositoryOf } from '../../project/repository-root.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
 import { operatorNews } from '../core/operator-news.ts';
-import { idsOf, toolCall, toolFault, toolResult, userMessage } from '../core/transcript/transcript-items.ts';
-import { turnMessages } from '../core/turn-messages.ts';
-import { type ClaudeHookEvent, readClaudeEvent, toolEvent } from './claude-event.ts';
+import { knownEntryIds, toolCall, toolFault, toolResult, userMessage } from '../core/transcript/transcript-items.ts';
+import { newMessagesText } from '../core/turn-messages.ts';
+import { asToolEvent, type ClaudeHookEvent, readClaudeEvent } from './claude-event.ts';
+import { handlePostToolUse } from './handle-post-tool-use.ts';
+import { handlePreToolUse } from './handle-pre-tool-use.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
 import { type HookReply, NO_REPLY, refuseCall, renderReply } from './hook-reply.ts';
-import { addWarning, mayHaveEnded, missingHooksBefore } from './missing-hooks.ts';
-import { postToolUse } from './post-tool-use.ts';
-import { preToolUse } from './pre-tool-use.ts';
+import { addWarning, callsThatMayHaveEnded, missingHooksBefore } from './missing-hooks.ts';
 import type { StoredCall } from './stored-call.ts';
 
 /**
@@ -46,7 +46,7 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
       onDelivered: async () => (await import('./describe-situation.ts')).recordShownPlace(at, shown),
     };
   } catch (error) {
-    const call = event.name === 'PreToolUse' ? toolEvent(event) : null;
+    const call = event.name === 'PreToolUse' ? asToolEvent(event) : null;
     if (record && call) {
       const { toolUseId: id, tool, input } = call;
       host.recordTranscript(record, toolCall({ id, tool, input, channel: tool }), toolFault(id, error));
@@ -65,9 +65,11 @@ async function handleEvent(at: HookCall): Promise<HookReply> {
     case 'PreToolUse':
     case 'PostToolUse':
     case 'PostToolUseFailure': {
-      const call = toolEvent(event);
+      const call = asToolEvent(event);
       if (!call) throw new Error(`the ${event.name} event names no tool`);
-      return event.name === 'PreToolUse' ? preToolUse({ ...at, event: call }) : postToolUse({ ...at, event: call });
+      return event.name === 'PreToolUse'
+        ? handlePreToolUse({ ...at, event: call })
+        : handlePostToolUse({ ...at, event: call });
     }
     case 'SessionStart':
       await recordHookEvent(at, event.name, {
@@ -79,8 +81,8 @@ async function handleEvent(at: HookCall): Promise<HookReply> {
     case 'UserPromptSubmit': {
       const problem = await at.host.instructionProblem(at.record, 'claude-code');
       if (problem) return { kind: 'deny', why: `hopgate: ${problem.message}.\nWhat to do: ${problem.remedy}` };
-      const { turnBegins } = await import('../core/unreviewed-work.ts');
-      const turn = await at.host.withSession(at.record, turnBegins);
+      const { turnBeginNote } = await import('../core/unreviewed-work.ts');
+      const turn = await at.host.withSession(at.record, turnBeginNote);
       const record = await recordHookEvent(at, event.name, { ...at.record.notes, ...turn });
       return (await import('./describe-situation.ts')).addSituation({ ...at, record });
     }
@@ -88,13 +90,13 @@ async function handleEvent(at: HookCall): Promise<HookReply> {
       await recordHookEvent(at, event.name);
       return (await import('./describe-situation.ts')).addSituation(at);
     case 'Stop':
-      return (await import('./stop.ts')).stop(at);
+      return (await import('./handle-stop.ts')).handleStop(at);
     case 'SubagentStop':
-      return (await import('./session-end.ts')).subagentStop(at);
+      return (await import('./handle-end.ts')).handleSubagentStop(at);
     case 'SessionEnd':
-      return (await import('./session-end.ts')).sessionEnd(at);
+      return (await import('./handle-end.ts')).handleSessionEnd(at);
     case 'ConfigChange':
-      return (await import('./config-change.ts')).configChange(at);
+      return (await import('./handle-config-change.ts')).handleConfigChange(at);
     default:
       await recordHookEvent(at, event.name);
       return NO_REPLY;
@@ -122,7 +124,7 @@ const [TRANSCRIPT_WAIT_MS, TRANSCRIPT_POLL_MS] = [600, 30];
 async function concludeUnfinishedCalls(at: HookCall): Promise<ConversationRecord> {
   const { event } = at;
   const path = textOf(event.fields['transcript_path']);
-  const openIds = mayHaveEnded(event, at.record).flatMap(({ toolUseId }) => toolUseId ?? []);
+  const openIds = callsThatMayHaveEnded(event, at.record).flatMap(({ toolUseId }) => toolUseId ?? []);
   if (openIds.length === 0 || path === null) return at.record;
   const { endedCalls, subAgentTranscript } = await import('./claude-transcript.ts');
   const file = event.agentId === null ? path : subAgentTranscript(path, event.conversation, event.agentId);
@@ -164,7 +166,7 @@ async function concludeUnfinishedCall({ host, record }: HookCall, toolUseId: str
   host.recordTranscript(
     record,
     concluded
-      ? toolResult(toolUseId, { status: 'failed', text: message, evidence: idsOf(concluded.evidence) })
+      ? toolResult(toolUseId, { status: 'failed', text: message, evidence: knownEntryIds(concluded.evidence) })
       : toolResult(toolUseId, { status: 'refused', text: message }), // by the user, not by the gate
   );
 }
@@ -199,7 +201,7 @@ const EVENTS_WITH_TEXT = ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'Sess
 /** Adds new messages to the refusal of a call, because no PostToolUse event follows a refused call. */
 async function withMessages({ event, record, host }: HookCall, reply: HookReply): Promise<HookReply> {
   if (event.name !== 'PreToolUse' || reply.kind !== 'deny') return reply;
-  const messages = await host.withSession(record, turnMessages);
+  const messages = await host.withSession(record, newMessagesText);
   return messages === null ? reply : { ...reply, why: `${reply.why}\n${messages}` };
 }
 

@@ -43,7 +43,10 @@ function overdueCalls(event: ClaudeHookEvent, record: ConversationRecord): reado
 }
 
 /** The calls of `overdueCalls`. At a prompt, also those that the user may have interrupted before they typed it. */
-export const mayHaveEnded = (event: ClaudeHookEvent, record: ConversationRecord): readonly HookEventRecord[] =>
+export const callsThatMayHaveEnded = (
+  event: ClaudeHookEvent,
+  record: ConversationRecord,
+): readonly HookEventRecord[] =>
   event.name === 'UserPromptSubmit' ? openCalls(record, () => true) : overdueCalls(event, record);
 
 const isAnnounced = ({ notes, events }: ConversationRecord): boolean =>

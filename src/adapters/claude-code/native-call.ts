@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { commandOf } from '../core/calls/shell-route.ts';
+import { shellCommandOf } from '../core/calls/shell-route.ts';
 import type { HopgateToolCall } from '../core/calls/tool-call-to-action.ts';
 
 export interface ClientCall {
@@ -24,7 +24,7 @@ export function nativeCall({ specs, config, root }: Session, { tool, args }: Hop
       return { tool: 'Edit', input: all === undefined ? input : { ...input, replace_all: all } };
     }
     default: {
-      const command = commandOf({ tool, args }, specs, config);
+      const command = shellCommandOf({ tool, args }, specs, config);
       return command === null ? null : { tool: 'Bash', input: { command } };
     }
   }

@@ -22,7 +22,7 @@ export function readsSavedResult(
 }
 
 /** True if a path is a regular file with no other name, so that it is the file that Claude Code wrote there. */
-export function isOneFile(path: string): boolean {
+export function hasOneLink(path: string): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   return stat?.isFile() === true && stat.nlink === 1;
 }

@@ -23,5 +23,5 @@ export const takeCall = async ({ host, record, event }: HookCall<ClaudeToolEvent
  * True if the client ran the call with other input than hopgate allowed. Another hook may have changed the input after
  * hopgate's decision.
  */
-export const wasChanged = ({ input }: StoredCall, ran: ClaudeToolEvent['input']): boolean =>
+export const wasInputChanged = ({ input }: StoredCall, ran: ClaudeToolEvent['input']): boolean =>
   Object.keys(ran).length > 0 && Object.keys(input).some((key) => !isDeepStrictEqual(input[key], ran[key]));

@@ -1,5 +1,5 @@
 import type { Available, Denial } from '../../gate/denial.ts';
-import { namedServer } from '../core/calls/mcp-name.ts';
+import { userNamedServer } from '../core/calls/mcp-name.ts';
 import type { HopgateToolCall } from '../core/calls/tool-call-to-action.ts';
 import { denialLines } from '../core/describe-refusal.ts';
 import type { UnreviewedWork } from '../core/unreviewed-work.ts';
@@ -9,7 +9,7 @@ export type CodexToolName = (tool: string) => string;
 export const codexToolName =
   ({ server }: { readonly server: string }): CodexToolName =>
   (tool) =>
-    `${namedServer(server).prefix}${tool.replaceAll('-', '_')}`;
+    `${userNamedServer(server).prefix}${tool.replaceAll('-', '_')}`;
 
 const list = (tools: readonly string[], ourName: CodexToolName): string => tools.map(ourName).join(', ') || 'none';
 
@@ -22,11 +22,11 @@ export function describeCodexRefusal(denial: Denial, first: object | null, ourNa
 }
 
 /** The refusal of a call that only hopgate's tools carry out here; it names the equivalent calls. */
-export const refuseForOurs = (calls: readonly HopgateToolCall[], ourName: CodexToolName): string =>
+export const refuseForHopgateTools = (calls: readonly HopgateToolCall[], ourName: CodexToolName): string =>
   `Codex does not run this directly here: hopgate runs it in the sandbox and records the result.\nWhat to do: call ${spellCalls(calls, ourName)}.`;
 
 /** Refuses a patch of several files, or one that moves or deletes: only a change of one file can be recorded. */
-export const refuseSeveralChanges = (calls: readonly HopgateToolCall[], ourName: CodexToolName): string =>
+export const refuseMultiFilePatch = (calls: readonly HopgateToolCall[], ourName: CodexToolName): string =>
   `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spellCalls(calls, ourName)}` : ''}.`;
 
 /** Arguments longer than this many characters are not repeated to the model. */
@@ -41,7 +41,7 @@ function spellCalls(calls: readonly HopgateToolCall[], ourName: CodexToolName): 
     .join(', then ');
 }
 
-export const refuseWrite = (calls: readonly HopgateToolCall[], ourName: CodexToolName): string =>
+export const refusePatchInReadOnlyRun = (calls: readonly HopgateToolCall[], ourName: CodexToolName): string =>
   `Codex's own sandbox is read-only in this run, so apply_patch cannot work.\nWhat to do: call ${spellCalls(calls, ourName)} instead; it is open here.`;
 
 export const refuseUnknownTool = (

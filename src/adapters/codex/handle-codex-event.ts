@@ -4,12 +4,12 @@ import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-c
 import { operatorNews } from '../core/operator-news.ts';
 import { promptSection } from '../core/prompt-section.ts';
 import { assistantMessage, deliveredMessage, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
-import { acknowledgeShown, showAgain, turnMessages } from '../core/turn-messages.ts';
-import { turnBegins, unreviewedWork } from '../core/unreviewed-work.ts';
-import { afterTool } from './after-tool.ts';
-import { beforeTool } from './before-tool.ts';
+import { acknowledgeShown, newMessagesText, showMessagesAgain } from '../core/turn-messages.ts';
+import { turnBeginNote, unreviewedWork } from '../core/unreviewed-work.ts';
 import { type CodexHookEvent, conversationOf, readCodexEvent } from './codex-event.ts';
 import { askToReview, codexToolName, explainCodexTools } from './codex-texts.ts';
+import { concludeCodexCall } from './conclude-codex-call.ts';
+import { decideCodexCall } from './decide-codex-call.ts';
 
 const NO_OUTPUT: HookAnswer = { exit: 0, stdout: '', stderr: '' };
 
@@ -45,17 +45,19 @@ async function handleEvent(event: CodexHookEvent, host: HookContext, env: Env): 
     case 'UserPromptSubmit': {
       const problem = await host.instructionProblem(record, 'codex');
       if (problem) return refuse(`hopgate: ${problem.message}. ${problem.remedy}`);
-      const turn = await host.withSession(record, turnBegins);
+      const turn = await host.withSession(record, turnBeginNote);
       return describeSituation(event, host, await recordHookEventOf(host, record, event, turn), { again: false });
     }
     case 'PreToolUse': {
-      const reason = await beforeTool(event, host, record, env);
-      return reason === null ? NO_OUTPUT : refuse(`${joinTexts(reason, await host.withSession(record, turnMessages))}`);
+      const reason = await decideCodexCall(event, host, record, env);
+      return reason === null
+        ? NO_OUTPUT
+        : refuse(`${joinTexts(reason, await host.withSession(record, newMessagesText))}`);
     }
     case 'PostToolUse':
       return contextAnswer(
         event,
-        joinTexts(await afterTool(event, host, record), await host.withSession(record, turnMessages)),
+        joinTexts(await concludeCodexCall(event, host, record), await host.withSession(record, newMessagesText)),
       );
     case 'Stop': {
       await host.withSession(record, (session) => acknowledgeShown(session));
@@ -111,12 +113,12 @@ async function describeSituation(
   { again }: { readonly again: boolean },
 ): Promise<HookAnswer> {
   const { text, situation, messages } = await host.withSession(record, async (session) => {
-    if (event.hook_event_name === 'SessionStart') showAgain(session);
+    if (event.hook_event_name === 'SessionStart') showMessagesAgain(session);
     else if (event.hook_event_name === 'UserPromptSubmit') await acknowledgeShown(session);
     return {
       text: `${promptSection(session, { name: codexToolName(host) })}\n\n${explainCodexTools(host.server)}`,
       situation: situationOf(session),
-      messages: await turnMessages(session),
+      messages: await newMessagesText(session),
     };
   });
   if (event.hook_event_name === 'UserPromptSubmit' && event.prompt)

@@ -2,7 +2,7 @@ import type { Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import type { Item } from './transcript/transcript-items.ts';
+import type { RecordedItem } from './transcript/transcript-items.ts';
 
 /** A conversation in a client program with hooks, as the client names it. A sub-agent has its own conversation. */
 export interface Conversation {
@@ -82,7 +82,7 @@ export interface HookContext {
   /** Cancels a command of `commandFor`, also as a part of a longer command; false if it has run. */
   revokeCommand(command: string): Promise<boolean>;
   /** Adds events to the transcript of the conversation's session. Appends lines to a file, and never throws. */
-  recordTranscript(record: ConversationRecord, ...items: readonly Item[]): void;
+  recordTranscript(record: ConversationRecord, ...items: readonly RecordedItem[]): void;
   /**
    * Announces that a sub-agent is about to call one of hopgate's own tools over its parent's connection. The next such
    * call belongs to this conversation and uses its session.

@@ -15,8 +15,8 @@ import { describeAvailable, describeRefusal } from './describe-refusal.ts';
 import { promptSection } from './prompt-section.ts';
 import { renderResult } from './render-result.ts';
 import { sandboxAdvice } from './sandbox-advice.ts';
-import { firstHop, situation } from './situation.ts';
-import { acknowledgeShown, messagesText, newMessages, shownMessages, turnMessages } from './turn-messages.ts';
+import { firstHopOfWay, situation } from './situation.ts';
+import { acknowledgeShown, messagesText, newMessages, newMessagesText, shownMessageIds } from './turn-messages.ts';
 
 /** Wraps a session of this process for adapters. */
 export function agentSession(session: Session): AgentSession {
@@ -24,7 +24,7 @@ export function agentSession(session: Session): AgentSession {
   const call = async (call: AgentCall): Promise<AgentAnswer> => {
     const before = toolNames(session);
     // The agent has read the messages that were shown before this call began, so they are acknowledged below.
-    const seen = shownMessages(session);
+    const seen = shownMessageIds(session);
     running += 1;
     const answer = await carryOut(session, call).finally(() => {
       running -= 1;
@@ -59,7 +59,7 @@ export function agentSession(session: Session): AgentSession {
     },
     status: async () => ({ ...session.state, available: session.available() }),
     prompt: async ({ messages: withMessages = true } = {}) => {
-      const messages = withMessages ? await turnMessages(session) : null;
+      const messages = withMessages ? await newMessagesText(session) : null;
       return messages === null ? promptSection(session) : `${promptSection(session)}\n${messages}`;
     },
     close: () => session.detach(),
@@ -83,15 +83,15 @@ async function carryOut(
     const modes = requestedModesOfHop(fields, session).length === 0 ? [] : await modesBeforeHop(fields, session, hop);
     for (const { from: _, ...mode } of modes) {
       const changed = await session.setMode(mode, answering);
-      if (!changed.ok) return describeDenialFor(session, changed.denial);
+      if (!changed.ok) return denialAnswer(session, changed.denial);
     }
     const moved = session.state.peripheral === null ? await session.start(to) : await session.hop(hop, answering);
-    if (!moved.ok) return describeDenialFor(session, moved.denial);
+    if (!moved.ok) return denialAnswer(session, moved.denial);
     return arrivalAnswer(session, { to, context: moved.context as Json });
   }
   if (name === 'mode') {
     const changed = await session.setMode(requestedMode(fields), answering);
-    if (!changed.ok) return describeDenialFor(session, changed.denial);
+    if (!changed.ok) return denialAnswer(session, changed.denial);
     return arrivalAnswer(session, { mode: changed.mode });
   }
   if (name === 'status') {
@@ -100,12 +100,12 @@ async function carryOut(
   }
   if (name === 'why') {
     const denial = session.why({ tool: fields['tool'] as string, args: fields['args'] ?? {} });
-    if (denial) return { ...describeDenialFor(session, denial), status: 'ok' };
+    if (denial) return { ...denialAnswer(session, denial), status: 'ok' };
     return { status: 'ok', text: 'The call would be allowed.', data: { allowed: true }, denial: null };
   }
   const watch = { ...(signal ? { signal } : {}), ...(preset.messageId ? { messageId: preset.messageId } : {}) };
   const result = await session.step({ tool: name, args: input ?? {}, ...watch }, answering);
-  if (!result.ok) return describeDenialFor(session, result.denial);
+  if (!result.ok) return denialAnswer(session, result.denial);
   const data = result.result;
   const advice = adviceOn(session, data, result.error);
   if (result.outcome === 'ok') return { status: 'ok', text: renderResult(data) + advice, data, denial: null };
@@ -152,9 +152,9 @@ const answeringWith = (answer: NonNullable<AgentCall['approved']> | null): Appro
 
 const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');
 
-export const describeDenialFor = (session: Session, denial: Denial): AnswerBeforeTools => ({
+export const denialAnswer = (session: Session, denial: Denial): AnswerBeforeTools => ({
   status: 'refused',
-  text: describeRefusal(denial, firstHop(session, denial)),
+  text: describeRefusal(denial, firstHopOfWay(session, denial)),
   data: asJson(denial),
   denial,
 });

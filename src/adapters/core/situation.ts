@@ -203,7 +203,7 @@ function hopCall(
 }
 
 /** The arguments of the first `hop` on the path that a refusal suggests; null if it suggests none. */
-export function firstHop(session: Session, { way }: Pick<Denial, 'way'>): Fields | null {
+export function firstHopOfWay(session: Session, { way }: Pick<Denial, 'way'>): Fields | null {
   const [first] = way ?? [];
   if (!first) return null;
   return hopCall(first, first.exit === null ? [] : situation(session).toState, modeAt(session, first.to));

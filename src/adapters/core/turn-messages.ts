@@ -9,7 +9,7 @@ import type { Session } from '../../session/session.ts';
 const shownIds = new Map<string, Set<string>>();
 
 /** {@link newMessages} as text; null if there are none. */
-export async function turnMessages(session: Session): Promise<string | null> {
+export async function newMessagesText(session: Session): Promise<string | null> {
   const messages = await newMessages(session);
   return messages.length === 0 ? null : messagesText(messages);
 }
@@ -29,19 +29,19 @@ export async function newMessages(session: Session): Promise<readonly Message[]>
 }
 
 /** The ids of the messages that were shown and are not acknowledged. */
-export const shownMessages = (session: Session): readonly string[] => [...(shownIds.get(session.id) ?? [])];
+export const shownMessageIds = (session: Session): readonly string[] => [...(shownIds.get(session.id) ?? [])];
 
 /** Acknowledges messages that the agent has read: its last request to its model contained them. */
 export async function acknowledgeShown(
   session: Session,
-  ids: readonly string[] = shownMessages(session),
+  ids: readonly string[] = shownMessageIds(session),
 ): Promise<void> {
   if (ids.length === 0) return;
   await session.acknowledge(ids);
-  const remaining = shownMessages(session).filter((id) => !ids.includes(id));
+  const remaining = shownMessageIds(session).filter((id) => !ids.includes(id));
   if (remaining.length > 0) shownIds.set(session.id, new Set(remaining));
   else shownIds.delete(session.id);
 }
 
 /** Shows unacknowledged messages again, because the restarted program of the agent may have lost them. */
-export const showAgain = (session: Session): boolean => shownIds.delete(session.id);
+export const showMessagesAgain = (session: Session): boolean => shownIds.delete(session.id);

@@ -19,7 +19,7 @@ export interface UnreviewedWork {
 const TURN = 'turnBegan';
 
 /** The note to record when a prompt of the user begins a turn. Work before the turn is not counted. */
-export const turnBegins = async (session: Session): Promise<ConversationRecord['notes']> => ({
+export const turnBeginNote = async (session: Session): Promise<ConversationRecord['notes']> => ({
   [TURN]: (await session.evidence()).length,
 });
 

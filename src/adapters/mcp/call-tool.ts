@@ -11,13 +11,13 @@ import type {
 import { fieldsOf, isObject } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
 import { AGENCY_TOOL } from '../../spec/policy/closed-lists.ts';
+import { lacksOnlyApproval } from '../core/advise-repeat.ts';
 import type { AgentAnswer, AgentCall } from '../core/agent-session.ts';
 import { commandQuestion } from '../core/approval-question.ts';
-import { isUnapproved } from '../core/repeat-in-own-turn.ts';
+import { UNTICKED_AGAIN_REASON } from './approval-questions.ts';
 import { callResult } from './call-result.ts';
 import { connectedClient } from './connected-client.ts';
-import type { McpHost, Peer } from './mcp-host.ts';
-import { UNTICKED_AGAIN } from './questions.ts';
+import type { McpHost, ServedClient } from './mcp-host.ts';
 import type { EndedTask } from './tasks/mcp-tasks.ts';
 import { refuseTask, requestedTaskForm, TASK_TOOL, taskResult } from './tasks/task-protocol.ts';
 
@@ -34,7 +34,7 @@ const WHISTLE_POLL_MS = 10;
 export async function callTool(
   host: McpHost,
   server: Server,
-  peer: Peer,
+  peer: ServedClient,
   request: CallToolRequest,
   ctx: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
@@ -93,7 +93,7 @@ export async function callTool(
     }
     const answer = await inTrace(params._meta ?? {}, () => session.call({ ...call, ...approval }));
     // A hop with a mode change may need two approvals; the person is asked for one after the other.
-    const next = approval.approved && isUnapproved(answer) ? await approvalFor(host, server, call, ctx) : {};
+    const next = approval.approved && lacksOnlyApproval(answer) ? await approvalFor(host, server, call, ctx) : {};
     if ('question' in next) return next.question;
     return finish(answer);
   });
@@ -151,7 +151,7 @@ async function applyUserRules(
   if (answer === 'yes') return null;
   if (answer === 'no' || answer === 'dismissed') return { refused: 'The person who was asked refused this command.' };
   if (answer === 'unticked-again')
-    return { refused: `The person who was asked did not allow this command: ${UNTICKED_AGAIN}.` };
+    return { refused: `The person who was asked did not allow this command: ${UNTICKED_AGAIN_REASON}.` };
   return {
     question: questions.askYes(call, commandQuestion(command, why, answer === 'unticked'), '', answer === 'unticked'),
   };
@@ -168,7 +168,7 @@ async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: 
   if (answer === 'dismissed') return {};
   if (answer === 'no' || answer === 'unticked-again') {
     await options.answered?.(hash);
-    return { approved: answer === 'no' ? null : { because: UNTICKED_AGAIN } };
+    return { approved: answer === 'no' ? null : { because: UNTICKED_AGAIN_REASON } };
   }
   const isSame = hash === request.hash;
   const grant = answer === 'yes' && isSame && limits !== undefined ? options.grantIn?.(limits, request) : undefined;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { refuseRequest } from './guard-request.ts';
-import { type McpHost, Peer } from './mcp-host.ts';
+import { type McpHost, ServedClient } from './mcp-host.ts';
 import { mcpServer } from './mcp-server.ts';
 
 /** Maximum number of clients at once. Above it, the connection that was idle for longest is closed. */
@@ -39,7 +39,7 @@ export class LegacyConnections {
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id) => void this.#open.set(id, transport),
     });
-    const server = await mcpServer(this.#host, new Peer({ connected: true }));
+    const server = await mcpServer(this.#host, new ServedClient({ connected: true }));
     const forget = server.onclose;
     server.onclose = () => {
       forget?.();

@@ -1,11 +1,11 @@
 import type { SpecSet } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
 import { CHANGING_RESOURCES, INBOX_URI } from './answer-resources.ts';
+import { ApprovalQuestions } from './approval-questions.ts';
 import { LongAnswers } from './long-answers.ts';
 import type { McpOptions } from './mcp-options.ts';
-import { Questions } from './questions.ts';
-import { Relisting } from './relisting.ts';
 import { type McpTask, McpTasks } from './tasks/mcp-tasks.ts';
+import { ToolListTracker } from './tool-list-tracker.ts';
 import { type ToolNames, upstreamNames } from './upstream-names.ts';
 
 /** Polling interval for changes by other processes, in milliseconds. */
@@ -22,8 +22,8 @@ export interface ListObserver {
 }
 
 /** The client of a server: one connection, or all clients with stateless requests (modern HTTP). */
-export class Peer {
-  readonly relisting = new Relisting();
+export class ServedClient {
+  readonly relisting = new ToolListTracker();
   readonly connected: boolean;
 
   constructor({ connected }: { readonly connected: boolean }) {
@@ -34,7 +34,7 @@ export class Peer {
 /** One session, served over MCP. It holds the state that outlives a call: the SDK makes one server per request. */
 export class McpHost {
   readonly options: McpOptions;
-  readonly questions = new Questions();
+  readonly questions = new ApprovalQuestions();
   readonly longAnswers: LongAnswers;
   readonly tasks: McpTasks;
   readonly #observers = new Set<ListObserver>();

@@ -3,7 +3,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { answerPrompts } from './answer-prompts.ts';
 import { answerResources } from './answer-resources.ts';
 import { callTool } from './call-tool.ts';
-import type { McpHost, Peer } from './mcp-host.ts';
+import type { McpHost, ServedClient } from './mcp-host.ts';
 import { mcpTool } from './mcp-tool.ts';
 import { answerTasks, ServerWithTasks, TASK_CAPABILITIES } from './tasks/task-protocol.ts';
 
@@ -12,7 +12,7 @@ import { answerTasks, ServerWithTasks, TASK_CAPABILITIES } from './tasks/task-pr
  *
  * @param greets true if the client may ask for the server's introduction, which then includes the agent's situation
  */
-export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promise<Server> {
+export async function mcpServer(host: McpHost, peer: ServedClient, greets = true): Promise<Server> {
   const { options } = host;
   const { version = manifest.version } = options;
   const server = new ServerWithTasks(

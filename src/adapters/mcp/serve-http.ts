@@ -6,7 +6,7 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest, localhostAllowedHostnames } from '@modelcontextprotocol/server';
 import { type GuardOptions, guardRequest, refuseRequest } from './guard-request.ts';
 import { LegacyConnections } from './legacy-connections.ts';
-import { type McpHost, Peer } from './mcp-host.ts';
+import { type McpHost, ServedClient } from './mcp-host.ts';
 import { mcpServer } from './mcp-server.ts';
 
 export const MCP_PATH = '/mcp';
@@ -40,7 +40,7 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
   };
   const onerror = (error: Error): void => host.report(error);
   const legacy = new LegacyConnections(host);
-  const peer = new Peer({ connected: false });
+  const peer = new ServedClient({ connected: false });
   const modern = createMcpHandler(({ requestInfo }) => mcpServer(host, peer, isGreeting(requestInfo)), {
     legacy: 'reject',
     onerror,

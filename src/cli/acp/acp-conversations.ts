@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AcpConversation, AcpConversations } from '../../adapters/acp/bridge.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
-import { readRecord, writeRecord } from '../../daemon/private-json-file.ts';
+import { readPrivateJson, writePrivateJson } from '../../daemon/private-json-file.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
 import { withStore } from '../open-store.ts';
@@ -19,13 +19,13 @@ export function acpConversations(io: Io, root: string, command: readonly string[
   const ownCommand = JSON.stringify(command);
   return {
     keep(conversation) {
-      writeRecord(join(ensurePrivateDir(folder), `${conversation.session}.json`), { ...conversation, command });
+      writePrivateJson(join(ensurePrivateDir(folder), `${conversation.session}.json`), { ...conversation, command });
     },
     async list() {
       const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : [];
       const stored = new Map(
         files
-          .map((name) => readRecord<ConversationFile>(join(folder, name)))
+          .map((name) => readPrivateJson<ConversationFile>(join(folder, name)))
           .filter((stored) => stored !== null && JSON.stringify(stored.command) === ownCommand)
           .map((stored) => [stored!.session, stored!]),
       );

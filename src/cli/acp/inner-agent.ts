@@ -5,7 +5,7 @@ import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { stateHome } from '../../base/user-folders.ts';
 import { gitRootOf } from '../../project/repository-root.ts';
-import { commonDirOf } from '../../project/work-trees.ts';
+import { commonGitDirOf } from '../../project/work-trees.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import { CliError, type Io } from '../io.ts';
 
@@ -69,7 +69,7 @@ function innerEnv(env: Io['env']): NodeJS.ProcessEnv {
 /** The arguments that mount empty folders over the repository, its git folder and hopgate's state. */
 function emptyMounts(io: Io, root: string): readonly string[] {
   const top = gitRootOf(root);
-  const common = top === null ? null : commonDirOf(top);
+  const common = top === null ? null : commonGitDirOf(top);
   const outside = [common, stateHome(io.env)].filter(
     (path) => path !== null && existsSync(path) && !isWithin(root, path),
   );

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isThere } from '../../base/files.ts';
+import { pathExists } from '../../base/files.ts';
 import { stateHome } from '../../base/user-folders.ts';
 import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
 import { stateDir } from '../../project/state-dir.ts';
@@ -11,7 +11,7 @@ import { rootOf } from '../shared-options.ts';
 /** The pending requests of all repositories, the oldest first. */
 export function pendingEverywhere(io: Io): readonly PendingItem[] {
   const home = stateHome(io.env);
-  if (!isThere(home)) return [];
+  if (!pathExists(home)) return [];
   return readdirSync(home, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .flatMap(({ name }) => pendingItems(join(home, name)))

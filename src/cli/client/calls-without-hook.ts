@@ -4,7 +4,7 @@ import { codexToolName } from '../../adapters/codex/codex-texts.ts';
 import { readRanCalls } from '../../adapters/codex/ran-calls.ts';
 import type { RanCall } from '../../adapters/core/client-log.ts';
 import { transcriptPath } from '../../adapters/core/transcript/transcript-file.ts';
-import { type Item, toolCall } from '../../adapters/core/transcript/transcript-items.ts';
+import { type RecordedItem, toolCall } from '../../adapters/core/transcript/transcript-items.ts';
 import { fieldsOf } from '../../base/json.ts';
 import { plural } from '../../base/text.ts';
 import { valueOr } from '../../base/value-or.ts';
@@ -27,7 +27,7 @@ export function callsWithoutHook(
   env: Io['env'],
   sessionId: string,
   recorded: Transcript,
-): readonly Item[] {
+): readonly RecordedItem[] {
   const allRecords = ConversationFiles.existing(root, env)?.all() ?? [];
   const records = allRecords.filter((record) => record.sessionId === sessionId);
   const recordedIds = new Set(
@@ -83,7 +83,7 @@ export const recordedTranscript = (root: string, env: Io['env'], sessionId: stri
   });
 
 /** A warning that names the tools of calls without a hook; null if there are none. */
-export function callsWithoutHookWarning(client: string, calls: readonly Item[]): string | null {
+export function callsWithoutHookWarning(client: string, calls: readonly RecordedItem[]): string | null {
   const tools = new Set(calls.map((item) => (item.kind === 'call' ? item.tool : item.kind)));
   return calls.length === 0
     ? null

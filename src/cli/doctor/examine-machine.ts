@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
-import { isThere } from '../../base/files.ts';
+import { pathExists } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
 import { findProgram } from '../../base/process.ts';
 import { explainSystemError } from '../../base/system-error.ts';
@@ -149,7 +149,7 @@ function diagnoseStateFolder(root: string, io: Io, free: DoctorContext['free']):
 export function diagnoseEvidence(root: string, io: Io): readonly Diagnosis[] {
   try {
     const file = evidenceFile(root, io.env);
-    if (!isThere(file)) return [];
+    if (!pathExists(file)) return [];
     const { db, close } = openReadOnly(file, 5000);
     const found = String(db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
     close();

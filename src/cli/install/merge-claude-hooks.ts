@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isGuard } from '../../adapters/claude-code/plugin/claude-hook-config.ts';
+import { isGuardCommand } from '../../adapters/claude-code/plugin/claude-hook-config.ts';
 import { isObject } from '../../base/json.ts';
 import { objectIn, withKey } from './json-settings.ts';
 
@@ -35,4 +35,4 @@ function withoutOurs(hooks: { readonly [event: string]: unknown }): { readonly [
 }
 
 const isOurs = (group: unknown): boolean =>
-  isObject(group) && listOf(group['hooks']).some((hook) => isObject(hook) && isGuard(hook['command']));
+  isObject(group) && listOf(group['hooks']).some((hook) => isObject(hook) && isGuardCommand(hook['command']));

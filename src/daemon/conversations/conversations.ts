@@ -1,14 +1,15 @@
 import type { Conversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
 import { sessionOpened } from '../../adapters/core/transcript/transcript-items.ts';
 import type { Env } from '../../base/user-folders.ts';
-import {
-  type ConversationFiles,
-  type SessionOwner,
-  type StoredConversation,
-  withEvent,
-} from '../conversation-files.ts';
+import { addEvent, type ConversationFiles, type SessionOwner, type StoredConversation } from '../conversation-files.ts';
 import { withFileLock } from '../file-lock.ts';
-import { ancestry, clientProcess, isRunning, type ProcessMark, sameProcess } from '../hook/client-process.ts';
+import {
+  clientProcess,
+  isRunning,
+  isSameProcess,
+  type ProcessIdentity,
+  processAncestry,
+} from '../hook/client-process.ts';
 import type { Transcripts } from '../session-transcripts.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
 import type { Caller } from './session-host-options.ts';
@@ -40,7 +41,7 @@ export class Conversations {
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const meanwhile = files.read(conversation);
       if (meanwhile && !namesOtherSession(meanwhile, caller.env)) return meanwhile;
-      const ancestors = caller.pid === null ? [] : ancestry(caller.pid);
+      const ancestors = caller.pid === null ? [] : processAncestry(caller.pid);
       const client = clientProcess(ancestors);
       const owner = parent
         ? await this.#owned.openSubAgent(files, conversation, parent)
@@ -65,7 +66,7 @@ export class Conversations {
   /** Updates the record of a conversation that the user continues in another process of the client program. */
   async #resumed(files: ConversationFiles, known: StoredConversation, { pid }: Caller): Promise<ConversationRecord> {
     if (pid === null || known.parent !== null || (known.client && isRunning(known.client))) return known;
-    const client = clientProcess(ancestry(pid));
+    const client = clientProcess(processAncestry(pid));
     if (client === null) return known;
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const record = { ...(files.read(known.conversation) ?? known), client };
@@ -85,7 +86,7 @@ export class Conversations {
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const now = files.read(record.conversation);
       if (!now) throw new Error(`the record of conversation ${record.conversation.id} was removed`);
-      const next = withEvent(now, event, notes);
+      const next = addEvent(now, event, notes);
       files.write(next);
       return next;
     });
@@ -98,11 +99,11 @@ export class Conversations {
   async attach(root: string, agent: string, caller: Caller): Promise<string> {
     const files = this.#owned.files(root);
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
-      const ancestors = caller.pid === null ? [] : ancestry(caller.pid);
+      const ancestors = caller.pid === null ? [] : processAncestry(caller.pid);
       const named = caller.env['HOPGATE_SESSION'];
       if (named) return (await this.#owned.recordClient(files, root, named, clientProcess(ancestors))).sessionId;
       const found = await this.#sessionOfClient(files, root, (client) =>
-        ancestors.slice(1).some((process) => sameProcess(process, client)),
+        ancestors.slice(1).some((process) => isSameProcess(process, client)),
       );
       return found ?? (await this.#owned.openMain(files, root, agent, clientProcess(ancestors), caller)).sessionId;
     });
@@ -112,12 +113,12 @@ export class Conversations {
   async #mainOwner(
     files: ConversationFiles,
     { root, client: name }: Conversation,
-    client: ProcessMark | null,
+    client: ProcessIdentity | null,
     env: Env,
   ) {
     const named = env['HOPGATE_SESSION'];
     if (named) return this.#owned.recordClient(files, root, named, client);
-    const found = client && (await this.#sessionOfClient(files, root, (other) => sameProcess(other, client)));
+    const found = client && (await this.#sessionOfClient(files, root, (other) => isSameProcess(other, client)));
     return found ? this.#owned.owner(files, root, found) : this.#owned.openMain(files, root, name, client, { env });
   }
 
@@ -125,7 +126,7 @@ export class Conversations {
   async #sessionOfClient(
     files: ConversationFiles,
     root: string,
-    isOurs: (client: ProcessMark | null) => boolean,
+    isOurs: (client: ProcessIdentity | null) => boolean,
   ): Promise<string | null> {
     const isOfClient = ({ parent, client }: StoredConversation | SessionOwner) => parent === null && isOurs(client);
     const known = new Set(

@@ -8,7 +8,7 @@ import type { Json, SpecSet } from '../../spec/types.ts';
 import { ConversationFiles, type SessionOwner } from '../conversation-files.ts';
 import { daemonApprover } from '../daemon-approver.ts';
 import { withFileLock } from '../file-lock.ts';
-import { environmentOf, isRunning, type ProcessMark, sameProcess, thisProcess } from '../hook/client-process.ts';
+import { environmentOf, isRunning, isSameProcess, type ProcessIdentity, thisProcess } from '../hook/client-process.ts';
 import { type OpeningOptions, type OpenSessions, SessionBusy } from '../open-sessions.ts';
 import type { Caller, HostOptions } from './session-host-options.ts';
 
@@ -79,7 +79,7 @@ export class OwnedSessions {
     files: ConversationFiles,
     root: string,
     agent: string,
-    client: ProcessMark | null,
+    client: ProcessIdentity | null,
     { env, observe = false }: Pick<Caller, 'env' | 'observe'>,
   ): Promise<SessionOwner> {
     const opening = { root, agent, observe, approver: daemonApprover(files, root, this.#options.env) };
@@ -91,7 +91,7 @@ export class OwnedSessions {
   async #open(
     files: ConversationFiles,
     opening: Omit<OpeningOptions, 'env'>,
-    client: ProcessMark | null,
+    client: ProcessIdentity | null,
     begin: (session: Session) => Promise<void>,
     limits: Pick<SessionOwner, 'within'> = {},
   ): Promise<SessionOwner> {
@@ -150,7 +150,7 @@ export class OwnedSessions {
   }
 
   /** Records the client program of a session that another program opened, unless it has a running one. */
-  async recordClient(files: ConversationFiles, root: string, sessionId: string, client: ProcessMark | null) {
+  async recordClient(files: ConversationFiles, root: string, sessionId: string, client: ProcessIdentity | null) {
     const known = await this.owner(files, root, sessionId);
     const isThere = [known.program, known.client].some((process) => process && isRunning(process));
     if (client === null || isThere) return known;
@@ -169,7 +169,7 @@ export class OwnedSessions {
     await withFileLock(files.lock, this.deadline(), async () => {
       const owner = await this.owner(files, root, sessionId);
       const [other, program] = [owner.program ?? null, thisProcess()];
-      if (other !== null && !sameProcess(other, program) && isRunning(other))
+      if (other !== null && !isSameProcess(other, program) && isRunning(other))
         throw new SessionBusy(`process ${other.pid} already works in session ${sessionId}`);
       files.setOwner({ ...owner, approve, program });
     });
@@ -180,7 +180,7 @@ export class OwnedSessions {
     const files = this.files(root);
     await withFileLock(files.lock, this.deadline(), async () => {
       const owner = files.owner(sessionId);
-      if (owner && sameProcess(owner.program ?? null, thisProcess())) files.setOwner({ ...owner, program: null });
+      if (owner && isSameProcess(owner.program ?? null, thisProcess())) files.setOwner({ ...owner, program: null });
     });
   }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ContainedCall, Conversation } from '../../adapters/core/hook-context.ts';
 import { stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
-import { takeRecord, writeRecord } from '../private-json-file.ts';
+import { takePrivateJson, writePrivateJson } from '../private-json-file.ts';
 import type { HostOptions } from './session-host-options.ts';
 
 /** An allowed call that a command line runs later, once. */
@@ -23,7 +23,7 @@ export class StoredRuns {
   /** Stores a call and returns the command line that runs it. */
   commandFor(run: StoredRun): string {
     const ticket = randomBytes(16).toString('hex');
-    writeRecord(this.#file(ticket), run);
+    writePrivateJson(this.#file(ticket), run);
     return `${this.#options.runCommand ?? 'hopgate hook run'} ${ticket}`;
   }
 
@@ -34,7 +34,7 @@ export class StoredRuns {
 
   /** Takes a call by its ticket; null if there is none, or it was taken before. */
   take(ticket: string): StoredRun | null {
-    return /^[0-9a-f]{32}$/.test(ticket) ? takeRecord(this.#file(ticket)) : null;
+    return /^[0-9a-f]{32}$/.test(ticket) ? takePrivateJson(this.#file(ticket)) : null;
   }
 
   #file(ticket: string): string {

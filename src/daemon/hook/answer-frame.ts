@@ -11,13 +11,13 @@ export function encodeFrame({ exit, stdout, stderr }: { exit: number; stdout: st
 }
 
 /** Output that is sent before the frame, while the process runs. */
-export function encodePart(text: string): Buffer {
+export function encodeOutputPart(text: string): Buffer {
   const bytes = Buffer.from(text);
   return Buffer.concat([Buffer.from(`part ${bytes.length}\n`), bytes]);
 }
 
 /** Passes each complete part at the beginning to `onPart`, and returns the remaining bytes. */
-export function takeParts(bytes: Buffer, onPart: (bytes: Buffer) => void): Buffer {
+export function takeOutputParts(bytes: Buffer, onPart: (bytes: Buffer) => void): Buffer {
   for (let rest = bytes; ; ) {
     const [head, length] = /^part (\d+)\n/.exec(rest.subarray(0, 24).toString('latin1')) ?? [];
     const end = head === undefined ? Number.POSITIVE_INFINITY : head.length + Number(length);

@@ -6,7 +6,7 @@ import type { Env } from '../../base/user-folders.ts';
 type Handle = (event: unknown, context: HookContext, env: Env) => Promise<HookAnswer>;
 
 /** The supported client programs and their hook handlers. */
-export const HANDLERS: { readonly [client: string]: () => Promise<Handle> } = {
+export const HOOK_HANDLERS: { readonly [client: string]: () => Promise<Handle> } = {
   'claude-code': async () => (await import('../../adapters/claude-code/handle-claude-event.ts')).handleClaudeEvent,
   codex: async () => (await import('../../adapters/codex/handle-codex-event.ts')).handleCodexEvent,
 } satisfies { readonly [client in Exclude<Provider, 'mcp'>]: () => Promise<Handle> };
@@ -31,8 +31,8 @@ export async function answerHook(
   context: HookContext,
   {
     deadlineMs = 7_500,
-    handlers = HANDLERS,
-  }: { readonly deadlineMs?: number; readonly handlers?: typeof HANDLERS } = {},
+    handlers = HOOK_HANDLERS,
+  }: { readonly deadlineMs?: number; readonly handlers?: typeof HOOK_HANDLERS } = {},
 ): Promise<HookAnswer> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<HookAnswer>((resolve) => {
@@ -55,7 +55,7 @@ async function handleEvent(
   rawStdin: string,
   env: Env,
   context: HookContext,
-  handlers: typeof HANDLERS,
+  handlers: typeof HOOK_HANDLERS,
 ): Promise<HookAnswer> {
   try {
     const load = Object.hasOwn(handlers, client) ? handlers[client] : undefined;

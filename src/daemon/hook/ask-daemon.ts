@@ -6,11 +6,11 @@ import { buffer } from 'node:stream/consumers';
 import type { Env } from '../../base/user-folders.ts';
 import { daemonFolder } from '../daemon-folder.ts';
 import { encodeHeader } from '../header-text.ts';
-import { takeParts } from './answer-frame.ts';
+import { takeOutputParts } from './answer-frame.ts';
 
 /** Thrown if no daemon answered: none runs, or it ends. `hasStarted`: true if it may have started the work. */
-export class NoDaemon extends Error {
-  override readonly name = 'NoDaemon';
+export class NoDaemonError extends Error {
+  override readonly name = 'NoDaemonError';
   readonly hasStarted: boolean;
   constructor(message: string, hasStarted: boolean) {
     super(message);
@@ -34,14 +34,14 @@ export const tokenFileOf = (env: Env): string => join(daemonFolder(env), 'token'
 /**
  * Sends a request to this user's daemon.
  *
- * @throws NoDaemon if none answers
+ * @throws NoDaemonError if none answers
  */
 export async function askDaemon(
   path: string,
   { env, pid = process.pid, signal, body, onPart }: DaemonRequest,
 ): Promise<Buffer> {
   const token = readToken(env);
-  if (token === null) throw new NoDaemon('no daemon is running', false);
+  if (token === null) throw new NoDaemonError('no daemon is running', false);
   const request = httpRequest({
     // No HTTP agent: it would compile Node's pattern for IPv6 addresses, which takes three milliseconds.
     createConnection: () => createConnection(socketOf(env)),
@@ -70,11 +70,11 @@ export async function askDaemon(
     bytes = await (onPart ? withoutParts(response, onPart) : buffer(response));
   } catch {
     if (signal?.aborted) throw signal.reason;
-    throw new NoDaemon(connected ? 'the daemon stopped' : 'the daemon does not answer', connected);
+    throw new NoDaemonError(connected ? 'the daemon stopped' : 'the daemon does not answer', connected);
   }
   if (status === 200) return bytes;
-  if (status === 503) throw new NoDaemon('the daemon is finishing', false);
-  if (status === 403 && readToken(env) !== token) throw new NoDaemon('another daemon has started', false);
+  if (status === 503) throw new NoDaemonError('the daemon is finishing', false);
+  if (status === 403 && readToken(env) !== token) throw new NoDaemonError('another daemon has started', false);
   throw new Error(`the daemon answered ${status}: ${bytes.toString()}`);
 }
 
@@ -88,7 +88,8 @@ function readToken(env: Env): string | null {
 
 async function withoutParts(response: IncomingMessage, onPart: (bytes: Buffer) => void): Promise<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of response as AsyncIterable<Buffer>) rest = takeParts(Buffer.concat([rest, chunk]), onPart);
+  for await (const chunk of response as AsyncIterable<Buffer>)
+    rest = takeOutputParts(Buffer.concat([rest, chunk]), onPart);
   return rest;
 }
 

@@ -4,7 +4,7 @@ import { startTimeOf } from '../../base/process-holder.ts';
 import type { Env } from '../../base/user-folders.ts';
 
 /** A process, identified by its pid and its start time, because pids are reused. */
-export interface ProcessMark {
+export interface ProcessIdentity {
   readonly pid: number;
   /** Clock ticks since boot. */
   readonly start: string;
@@ -15,7 +15,7 @@ const SHELLS = new Set(['sh', 'dash', 'bash', 'zsh', 'ksh', 'fish', 'busybox', '
 /** Package runners, which give an MCP server an environment that is not the client's: `npx hopgate mcp`. */
 const RUNNERS = /^(?:npm|npx|pnpm|pnpx|yarn|bunx?|uvx?)(?:-cli)?(?:\.c?js)?$/;
 
-interface Stat extends ProcessMark {
+interface Stat extends ProcessIdentity {
   readonly parent: number;
   readonly isWrapper: boolean;
 }
@@ -50,7 +50,7 @@ function programOf(pid: number): string {
 }
 
 /** A process, followed by its ancestors; empty if the kernel does not report them (not Linux). */
-export function ancestry(pid: number): readonly (ProcessMark & { readonly isWrapper: boolean })[] {
+export function processAncestry(pid: number): readonly (ProcessIdentity & { readonly isWrapper: boolean })[] {
   const line: Stat[] = [];
   for (let next = pid; next > 1 && line.length < 64; ) {
     const stat = statOf(next);
@@ -62,7 +62,7 @@ export function ancestry(pid: number): readonly (ProcessMark & { readonly isWrap
 }
 
 /** The client program of a hook or an MCP server: the nearest ancestor except shells and package runners. */
-export function clientProcess(line: ReturnType<typeof ancestry>): ProcessMark | null {
+export function clientProcess(line: ReturnType<typeof processAncestry>): ProcessIdentity | null {
   const client = line.slice(1).find(({ isWrapper }) => !isWrapper);
   return client ? { pid: client.pid, start: client.start } : null;
 }
@@ -71,7 +71,7 @@ export function clientProcess(line: ReturnType<typeof ancestry>): ProcessMark | 
  * The environment with which a process was started, from the kernel. Nothing that the process does later changes it,
  * such as reading a repository's settings. null if the process has exited or belongs to another user.
  */
-export function environmentOf(process: ProcessMark): Env | null {
+export function environmentOf(process: ProcessIdentity): Env | null {
   try {
     const text = readFileSync(`/proc/${process.pid}/environ`, 'utf8');
     if (!isRunning(process)) return null;
@@ -84,13 +84,13 @@ export function environmentOf(process: ProcessMark): Env | null {
   }
 }
 
-export const sameProcess = (a: ProcessMark | null, b: ProcessMark | null): boolean =>
+export const isSameProcess = (a: ProcessIdentity | null, b: ProcessIdentity | null): boolean =>
   a !== null && b !== null && a.pid === b.pid && a.start === b.start;
 
-export const isRunning = ({ pid, start }: ProcessMark): boolean => startTimeOf(pid) === start;
+export const isRunning = ({ pid, start }: ProcessIdentity): boolean => startTimeOf(pid) === start;
 
 /** This process; null if the kernel does not report its start time. */
-export function thisProcess(): ProcessMark | null {
+export function thisProcess(): ProcessIdentity | null {
   const { pid } = process;
   const start = startTimeOf(pid);
   return start === null ? null : { pid, start };

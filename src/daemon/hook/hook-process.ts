@@ -123,12 +123,12 @@ async function askFor(path: string, env: Env, input: Buffer): Promise<DecodedFra
 
 /** Asks the daemon; null if none is running. */
 async function askRunning(path: string, env: Env, input: Buffer): Promise<DecodedFrame | null> {
-  const { askDaemon, NoDaemon } = await import('./ask-daemon.ts');
+  const { askDaemon, NoDaemonError } = await import('./ask-daemon.ts');
   try {
     const onPart = (bytes: Buffer) => writeAll(1, bytes);
     return decodeFrame(await askDaemon(path, { env, body: input.toString('utf8'), onPart }));
   } catch (error) {
-    if (!(error instanceof NoDaemon)) throw error;
+    if (!(error instanceof NoDaemonError)) throw error;
     if (error.hasStarted && path.startsWith('/run/'))
       throw new Error('the daemon stopped during the command, and its result is unknown', {
         cause: error,

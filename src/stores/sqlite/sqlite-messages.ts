@@ -1,4 +1,4 @@
-import { isGone, processHolder } from '../../base/process-holder.ts';
+import { isHolderGone, processHolder } from '../../base/process-holder.ts';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import type { BlockedSender, MailPosition, Message, MessageStore, Receipt } from '../../ports/message-store.ts';
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
@@ -128,7 +128,7 @@ export function sqliteMessages(
   const openWaits = (now: number): readonly BlockedSender[] =>
     sql.waits
       .all(now)
-      .flatMap(({ holder, ...wait }) => (isGone(String(holder)) ? [] : [wait as unknown as BlockedSender]));
+      .flatMap(({ holder, ...wait }) => (isHolderGone(String(holder)) ? [] : [wait as unknown as BlockedSender]));
   return {
     send: (draft) =>
       write((now) => {

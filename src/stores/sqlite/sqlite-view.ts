@@ -1,4 +1,4 @@
-import { isGone } from '../../base/process-holder.ts';
+import { isHolderGone } from '../../base/process-holder.ts';
 import type { StoreView } from '../rules/append-rules.ts';
 import type { entryTable } from './sqlite-entries.ts';
 import { STORE_NAME } from './sqlite-error.ts';
@@ -16,7 +16,7 @@ export function writeView(
 ): StoreView {
   return {
     name: STORE_NAME,
-    isGone,
+    isGone: isHolderGone,
     leaseOf: (sessionId) => cache.lease(sessionId, leases.get),
     headOf: (sessionId) => cache.head(sessionId, entries.last),
     find: entries.find,

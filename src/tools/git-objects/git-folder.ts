@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { readIfAny } from '../../base/files.ts';
+import { readTextIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findRepository, gitFileTarget, statedWorkTree } from '../git/repository.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
@@ -70,7 +70,7 @@ function prefixesOf(root: string, gitDir: string, named: readonly string[]): str
 /** Paths of linked work trees in the root. */
 function linkedWorkTrees(root: string, commonDir: string): string[] {
   return subfolders(join(commonDir, 'worktrees'))
-    .map((place) => dirname(resolve(place, readIfAny(join(place, 'gitdir')).trim())))
+    .map((place) => dirname(resolve(place, readTextIfAny(join(place, 'gitdir')).trim())))
     .filter((folder) => folder !== root && isWithin(root, folder))
     .map((folder) => `${relative(root, folder)}/`);
 }

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { readIfAny, realpathIfAny } from '../../base/files.ts';
+import { readTextIfAny, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
 
@@ -60,7 +60,7 @@ export function realWithin(folders: readonly string[], path: string): string | n
 export function alternatesOf(objects: string): string[] {
   const found = new Set<string>();
   const walk = (folder: string): void => {
-    for (const line of readIfAny(join(folder, 'info/alternates')).split('\n')) {
+    for (const line of readTextIfAny(join(folder, 'info/alternates')).split('\n')) {
       const real = line === '' || line.startsWith('#') ? null : realpathIfAny(resolve(folder, line));
       if (real === null || found.has(real)) continue;
       found.add(real);

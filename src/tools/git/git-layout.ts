@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { lstatIfAny, readIfAny } from '../../base/files.ts';
+import { lstatIfAny, readTextIfAny } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { formatOnly } from '../sandbox/mounts/filter-git-config.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
@@ -54,7 +54,7 @@ function plainConfig(folder: string): Mount[] {
   const files = ['config', 'config.worktree'].map((name) => join(folder, name));
   return files
     .filter((path) => lstatIfAny(path)?.isFile())
-    .map((path) => ({ kind: 'text-file', target: path, text: formatOnly(readIfAny(path)) }));
+    .map((path) => ({ kind: 'text-file', target: path, text: formatOnly(readTextIfAny(path)) }));
 }
 
 const readOnly = (path: string): Mount => ({ kind: 'read-only', source: path, target: path });

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { lstatIfAny, readIfAny, realpathIfAny } from '../../base/files.ts';
+import { lstatIfAny, readTextIfAny, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { failed, type ToolStop } from '../workspace/tool-stop.ts';
 
@@ -48,19 +48,19 @@ const notARepository = (message: string): ToolStop => failed('not-a-repository',
 
 /** The name of the branch of HEAD; null if HEAD is detached. */
 export const currentBranch = ({ gitDir }: Pick<Repository, 'gitDir'>): string | null =>
-  /^ref: refs\/heads\/(.+)\n?$/.exec(readIfAny(join(gitDir, 'HEAD')))?.[1] ?? null;
+  /^ref: refs\/heads\/(.+)\n?$/.exec(readTextIfAny(join(gitDir, 'HEAD')))?.[1] ?? null;
 
 /** The folder that a `.git` file names; null if it names none that exists. */
 export function gitFileTarget(path: string): string | null {
-  const named = /^gitdir: (.+)$/.exec(readIfAny(path).trim())?.[1];
+  const named = /^gitdir: (.+)$/.exec(readTextIfAny(path).trim())?.[1];
   return named === undefined ? null : realFolder(resolve(path, '..', named));
 }
 
 /** The folder with the objects of a work tree's repository; null if the repository does not name this work tree. */
 function commonDirOf(root: string, gitDir: string): string | null {
   if (lstatIfAny(join(gitDir, 'commondir'))) {
-    const commonDir = realFolder(resolve(gitDir, readIfAny(join(gitDir, 'commondir')).trim()));
-    const back = resolve(gitDir, readIfAny(join(gitDir, 'gitdir')).trim());
+    const commonDir = realFolder(resolve(gitDir, readTextIfAny(join(gitDir, 'commondir')).trim()));
+    const back = resolve(gitDir, readTextIfAny(join(gitDir, 'gitdir')).trim());
     // The entry of a linked work tree lies in its repository, so only a writer of the repository can have created the
     // reference back.
     const isEntry = commonDir !== null && dirname(gitDir) === join(commonDir, 'worktrees');
@@ -73,7 +73,7 @@ function commonDirOf(root: string, gitDir: string): string | null {
 
 /** The work tree named by a repository's own configuration (core.worktree); null if it names none. */
 export function statedWorkTree(gitDir: string): string | null {
-  const texts = ['config', 'config.worktree'].map((name) => readIfAny(join(gitDir, name)));
+  const texts = ['config', 'config.worktree'].map((name) => readTextIfAny(join(gitDir, name)));
   const stated = texts.flatMap((text) => [...text.matchAll(/^\s*worktree\s*=\s*"?(.*?)"?\s*$/gim)]).at(-1)?.[1];
   return stated === undefined ? null : resolve(gitDir, stated);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesIn, readIfAny, realpathIfAny } from '../../base/files.ts';
+import { namesIn, readTextIfAny, realpathIfAny } from '../../base/files.ts';
 import { type Env, homeFolder } from '../../base/user-folders.ts';
 
 export interface VirtualEnv {
@@ -31,7 +31,7 @@ function pipenvFolder(root: string, env: Env): string | null {
   const all = env['WORKON_HOME'] || join(homeFolder(env), '.local/share/virtualenvs');
   const mine = namesIn(all)
     .map((name) => join(all, name))
-    .filter((folder) => isVirtualEnv(folder) && readIfAny(join(folder, '.project')).trim() === root);
+    .filter((folder) => isVirtualEnv(folder) && readTextIfAny(join(folder, '.project')).trim() === root);
   return newestFolder(mine);
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/json.ts';
-import { textUpTo } from '../../base/response-text.ts';
+import { readTextUpTo } from '../../base/read-text-up-to.ts';
 import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../../ports/world-environment.ts';
 
 const MAX_BYTES = 1 << 20;
@@ -95,7 +95,11 @@ export class AlfworldClient implements WorldEnvironment {
 }
 
 const textOf = (answer: Response): Promise<string> =>
-  textUpTo(MAX_BYTES, answer, () => new WorldError('invalid-answer', `the answer has more than ${MAX_BYTES} bytes`));
+  readTextUpTo(
+    MAX_BYTES,
+    answer,
+    () => new WorldError('invalid-answer', `the answer has more than ${MAX_BYTES} bytes`),
+  );
 
 /** The error code for a sentence of the server, which sends no codes. */
 function codeOf(sentence: string, path: string) {

@@ -8,7 +8,7 @@ import type {
   HookAnswer,
   HookContext,
 } from '../../../src/adapters/core/hook-context.ts';
-import type { Item } from '../../../src/adapters/core/transcript/transcript-items.ts';
+import type { RecordedItem } from '../../../src/adapters/core/transcript/transcript-items.ts';
 import type { NativeWatch, ToolBackend } from '../../../src/ports/tool-backend.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
@@ -43,7 +43,7 @@ export interface World {
   readonly session: Session;
   readonly host: HookContext;
   /** The records of the transcripts, in order. */
-  readonly transcript: (Item & { readonly agent: string })[];
+  readonly transcript: (RecordedItem & { readonly agent: string })[];
   /** The records, by agent; `main` for the main agent. */
   readonly records: ReadonlyMap<string, ConversationRecord>;
   /** Sends one event, with the fields that every event has. */

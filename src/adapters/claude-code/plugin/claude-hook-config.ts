@@ -79,7 +79,8 @@ printf '%s' "$reply"
 export const GUARD_FILE = '.claude/skills/hopgate/hooks/here.sh';
 
 /** True if a hook's command is one of {@link guardHooks}. */
-export const isGuard = (command: unknown): boolean => typeof command === 'string' && command.includes(GUARD_FILE);
+export const isGuardCommand = (command: unknown): boolean =>
+  typeof command === 'string' && command.includes(GUARD_FILE);
 
 /**
  * Hooks for a repository's own settings, in addition to the plugin in `.claude/skills`. If Claude Code starts in a

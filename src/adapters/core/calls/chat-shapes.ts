@@ -13,7 +13,7 @@ export type ChatTool = { readonly [key: string]: Json };
 export type ChatMessage = { readonly [key: string]: Json };
 
 /** A model's call, independent of the API. */
-export interface ReadCall {
+export interface ModelCall {
   readonly id: string;
   readonly name: string;
   /** The arguments, unchecked. A text that is not JSON stays a text, and the gate refuses it. */
@@ -95,7 +95,7 @@ export const CHAT_SHAPES: { readonly [shape in ChatShape]: Shape } = {
 };
 
 /** Reads a call in any of the shapes. Any other value becomes a call of the tool "", which the gate refuses. */
-export function readChatCall(call: unknown): ReadCall {
+export function readChatCall(call: unknown): ModelCall {
   const outer = fieldsOf(call);
   const fields = 'functionCall' in outer ? fieldsOf(outer['functionCall']) : outer; // Gemini wraps a call into a part
   const inner = fieldsOf(fields['function']);

@@ -15,10 +15,10 @@ export const claudePluginServer = (name: string): OwnServer => ({
 });
 
 /** hopgate's server under this name in Codex, and in programs where the user names the servers. */
-export const namedServer = (name: string): OwnServer => ({ server: name, prefix: `mcp__${name}__` });
+export const userNamedServer = (name: string): OwnServer => ({ server: name, prefix: `mcp__${name}__` });
 
 /** The id of the hopgate tool with this MCP name; null if the name belongs to another server, or to no server. */
-export const ourTool = (name: string, { prefix }: OwnServer): string | null =>
+export const hopgateToolOf = (name: string, { prefix }: OwnServer): string | null =>
   name.startsWith(prefix) ? name.slice(prefix.length) : null;
 
 /**

@@ -46,7 +46,7 @@ export interface ShellRoute {
 }
 
 /** The session's peripheral, mode and tools, for {@link routeCommand}. An observe-only session has every tool. */
-export const routeOf = (session: Session): Pick<ShellRoute, 'peripheral' | 'mode' | 'tools'> => ({
+export const shellRouteOf = (session: Session): Pick<ShellRoute, 'peripheral' | 'mode' | 'tools'> => ({
   peripheral: session.state.peripheral,
   mode: session.observeOnly ? null : session.state.mode,
   ...(session.observeOnly ? { tools: session.available().tools } : {}),
@@ -85,7 +85,7 @@ export function routeCommand(
 }
 
 /** The shell form of a call to a tool that takes commands; null for other tools. */
-export function commandOf(
+export function shellCommandOf(
   { tool: id, args }: { readonly tool: string; readonly args: { readonly [name: string]: Json } },
   { tools }: SpecSet,
   { deploy }: ProjectConfig,

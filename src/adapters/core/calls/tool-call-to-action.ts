@@ -6,7 +6,7 @@ import { getOwn } from '../../../spec/names.ts';
 import type { Json } from '../../../spec/types.ts';
 import { type ClientTool, clientTool, type Provider } from './client-tools.ts';
 import { argumentsOf, type ModeArguments, type ModelArguments, requestedHop, requestedMode } from './control-calls.ts';
-import { isMcpName, namedServer, type OwnServer, ourTool, upstreamTool } from './mcp-name.ts';
+import { hopgateToolOf, isMcpName, type OwnServer, upstreamTool, userNamedServer } from './mcp-name.ts';
 import { type PatchFile, parsePatch } from './patch.ts';
 import { routeCommand, type ShellRoute } from './shell-route.ts';
 
@@ -65,7 +65,7 @@ export function toolCallToAction(
   context: ActionContext,
 ): ClientAction {
   const name = typeof call.name === 'string' ? call.name : '';
-  const tool = ourTool(name, context.own ?? namedServer('hopgate'));
+  const tool = hopgateToolOf(name, context.own ?? userNamedServer('hopgate'));
   if (tool !== null) return ownAction(tool, call.input, context);
   if (isMcpName(name)) return mcpAction(name, call.input, context);
   const builtIn = clientTool(call.provider, name);

@@ -2,7 +2,7 @@ import { shorten } from '../../../base/text.ts';
 import type { Available } from '../../../gate/denial.ts';
 import type { SpecSet } from '../../../spec/types.ts';
 import { agentSentences, type Sentence } from './agent-sentences.ts';
-import { exitPatterns, hopPatterns, readyPattern, SPEAKS_OF_ALL } from './exit-phrases.ts';
+import { EXITS_REQUIRING_ALL, exitPatterns, hopPatterns, readyPattern } from './exit-phrases.ts';
 
 /** The exit that an agent's words seem to name. Only a hint: a session moves only by a hop that the gate allows. */
 export interface DetectedExit {
@@ -71,7 +71,7 @@ function exitNamedIn(exits: readonly OpenExit[], { text, question }: Sentence): 
   if (question) return null;
   const hits = [...namedHops(exits, text), ...findStatements(exits, text)].filter(
     ({ exit, isHop: named, at, length }) =>
-      isMeant(text, at, at + length) && (named || !SPEAKS_OF_ALL.has(exit) || !isPartial(text, at, at + length)),
+      isMeant(text, at, at + length) && (named || !EXITS_REQUIRING_ALL.has(exit) || !isPartial(text, at, at + length)),
   );
   const strongest = hits.filter(({ isHop: named }) => named === hits.some((hit) => hit.isHop));
   // "ready to commit" is more specific than "ready": of two matches at one place, the longer one counts.

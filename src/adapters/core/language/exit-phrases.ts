@@ -64,7 +64,7 @@ const PHRASES: { readonly [exit: string]: readonly string[] } = {
 };
 
 /** Exits that require all of something; a statement about a part does not name them. */
-export const SPEAKS_OF_ALL: ReadonlySet<string> = new Set(['pass', 'tests-pass']);
+export const EXITS_REQUIRING_ALL: ReadonlySet<string> = new Set(['pass', 'tests-pass']);
 
 const escapePattern = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 

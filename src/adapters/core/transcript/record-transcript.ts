@@ -6,7 +6,7 @@ import {
   reportsSituation,
   sessionOpened,
   sessionReleased,
-  situationIn,
+  situationOfStatus,
   toolAnswer,
   toolCall,
   toolFault,
@@ -49,7 +49,7 @@ export function recordTranscript(
   let calls = 0;
   let lastOffered = '';
 
-  const situation = async () => situationIn(await session.status());
+  const situation = async () => situationOfStatus(await session.status());
   const call = async (call: AgentCall): Promise<AgentAnswer> => {
     const id = `${idPrefix}${calls++}`;
     const { name: tool, input } = call;

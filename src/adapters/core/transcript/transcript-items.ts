@@ -6,29 +6,29 @@ import type { Session } from '../../../session/session.ts';
 import type { Json } from '../../../spec/types.ts';
 import type { AgentAnswer, AgentSession } from '../agent-session.ts';
 
-export type Item = TranscriptEvent & Attribution;
+export type RecordedItem = TranscriptEvent & Attribution;
 
 /** The longest text in the transcript, in characters; the evidence has the full text. */
 const MAX_TEXT = 2000;
 const cutText = (text: string): string => shorten(text, MAX_TEXT);
 
-export const sessionOpened = (sessionId: string, channel = 'session'): Item => ({
+export const sessionOpened = (sessionId: string, channel = 'session'): RecordedItem => ({
   kind: 'opened',
   sessionId,
   source: 'hopgate',
   channel,
 });
 
-export const sessionReleased = (): Item => ({ kind: 'let-go', source: 'hopgate', channel: 'session' });
+export const sessionReleased = (): RecordedItem => ({ kind: 'let-go', source: 'hopgate', channel: 'session' });
 
-export const toolsOffered = (tools: readonly string[]): Item => ({
+export const toolsOffered = (tools: readonly string[]): RecordedItem => ({
   kind: 'offered',
   tools,
   source: 'hopgate',
   channel: 'tools',
 });
 
-export const deliveredMessage = (text: string, situation: Situation, channel = 'prompt'): Item => ({
+export const deliveredMessage = (text: string, situation: Situation, channel = 'prompt'): RecordedItem => ({
   kind: 'delivered',
   text,
   situation,
@@ -36,9 +36,14 @@ export const deliveredMessage = (text: string, situation: Situation, channel = '
   channel,
 });
 
-export const assistantMessage = (text: string): Item => ({ kind: 'said', text, source: 'agent', channel: 'text' });
+export const assistantMessage = (text: string): RecordedItem => ({
+  kind: 'said',
+  text,
+  source: 'agent',
+  channel: 'text',
+});
 
-export const userMessage = (source: string, text: string, channel = 'text'): Item => ({
+export const userMessage = (source: string, text: string, channel = 'text'): RecordedItem => ({
   kind: 'heard',
   text,
   source,
@@ -54,7 +59,7 @@ export interface ToolCallFields {
 }
 
 /** @param outside true if the call bypassed hopgate */
-export const toolCall = ({ id, tool, input, channel = 'call' }: ToolCallFields, outside = false): Item => ({
+export const toolCall = ({ id, tool, input, channel = 'call' }: ToolCallFields, outside = false): RecordedItem => ({
   kind: 'call',
   callId: id,
   tool,
@@ -65,7 +70,7 @@ export const toolCall = ({ id, tool, input, channel = 'call' }: ToolCallFields, 
 });
 
 /** A call of a client tool that has no effect on the world. */
-export const innerCall = ({ id, tool, input, channel = 'call' }: ToolCallFields): Item => ({
+export const innerCall = ({ id, tool, input, channel = 'call' }: ToolCallFields): RecordedItem => ({
   kind: 'inner',
   callId: id,
   tool,
@@ -88,7 +93,7 @@ export interface ToolResultFields {
 export const toolResult = (
   callId: string,
   { status, code = null, text, situation = null, evidence = null }: ToolResultFields,
-): Item => ({
+): RecordedItem => ({
   kind: 'result',
   callId,
   status,
@@ -109,17 +114,17 @@ export const toolAnswer = (
   { status, denial, text }: AgentAnswer,
   situation: Situation | null,
   evidence: readonly string[] | null = null,
-): Item => toolResult(callId, { status, code: denial?.code ?? null, text, situation, evidence });
+): RecordedItem => toolResult(callId, { status, code: denial?.code ?? null, text, situation, evidence });
 
-export const toolFault = (callId: string, error: unknown, evidence: readonly string[] | null = null): Item =>
+export const toolFault = (callId: string, error: unknown, evidence: readonly string[] | null = null): RecordedItem =>
   toolResult(callId, { status: 'error', text: errorText(error), evidence });
 
 /** The ids of a call's entries; null if some of them are recorded later, so that they are not known yet. */
-export const idsOf = (evidence: readonly { readonly id: string }[]): readonly string[] | null =>
+export const knownEntryIds = (evidence: readonly { readonly id: string }[]): readonly string[] | null =>
   evidence.length === 0 ? null : evidence.map(({ id }) => id);
 
 /** The agent's situation as data. */
-export function situationIn({
+export function situationOfStatus({
   peripheral,
   mode,
   backpack,
@@ -130,7 +135,7 @@ export function situationIn({
 }
 
 export const situationOf = (session: Session): Situation =>
-  situationIn({ ...session.state, available: session.available() });
+  situationOfStatus({ ...session.state, available: session.available() });
 
 /** The model's arguments in the form of the evidence, with long texts cut. */
 const plainArguments = (value: unknown): Json => shortenJson(toJson(value ?? null));

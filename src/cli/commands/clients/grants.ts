@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { isThere } from '../../../base/files.ts';
+import { pathExists } from '../../../base/files.ts';
 import { excerpt } from '../../../base/text.ts';
 import { stateHome } from '../../../base/user-folders.ts';
 import { approvalTitle } from '../../../gate/approvals/approval-rows.ts';
@@ -85,7 +85,7 @@ async function listedGrants(io: Io, options: Options): Promise<readonly ListedGr
   const all: ListedGrant[] = [];
   for (const dir of foldersOf(io, options)) {
     const file = evidenceFileIn(dir);
-    if (!isThere(file)) continue;
+    if (!pathExists(file)) continue;
     for (const item of await useAndClose(openEvidenceFile(file, 'read'), grantsIn)) {
       const by = revokedBy(dir, item.grant.id);
       const over = grantEnd(item.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
@@ -98,7 +98,7 @@ async function listedGrants(io: Io, options: Options): Promise<readonly ListedGr
 function foldersOf(io: Io, options: Options): readonly string[] {
   if (!options.allRoots) return [stateDir(rootOf(io, options), io.env)];
   const home = stateHome(io.env);
-  return isThere(home) ? readdirSync(home).map((name) => join(home, name)) : [];
+  return pathExists(home) ? readdirSync(home).map((name) => join(home, name)) : [];
 }
 
 /** The `--json` form of a grant. Times are ISO 8601. */

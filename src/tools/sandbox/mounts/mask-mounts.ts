@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path';
-import { readIfAny } from '../../../base/files.ts';
+import { readTextIfAny } from '../../../base/files.ts';
 import { isWithin } from '../../../base/paths.ts';
 import { gitFileTarget } from '../../git/repository.ts';
 import { assumeUnchanged } from '../../git-objects/git-index.ts';
@@ -72,7 +72,7 @@ function maskedIndexes(root: string, scan: TreeScan): { readonly path: string; r
  * git needs these.
  */
 const coverText = (path: string): string =>
-  /\/config(?:\.worktree)?$/.test(path) ? withoutCredentials(readIfAny(path)) : '';
+  /\/config(?:\.worktree)?$/.test(path) ? withoutCredentials(readTextIfAny(path)) : '';
 
 function coverMount(target: string): Mount {
   const text = coverText(target);

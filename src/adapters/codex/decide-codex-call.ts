@@ -3,8 +3,8 @@ import type { Env } from '../../base/user-folders.ts';
 import type { Refused } from '../../session/call-results.ts';
 import type { NativeCall } from '../../session/native/native-ticket.ts';
 import type { Session } from '../../session/session.ts';
-import { namedServer } from '../core/calls/mcp-name.ts';
-import { routeOf } from '../core/calls/shell-route.ts';
+import { userNamedServer } from '../core/calls/mcp-name.ts';
+import { shellRouteOf } from '../core/calls/shell-route.ts';
 import {
   type ActionStep,
   type ClientAction,
@@ -12,22 +12,28 @@ import {
   toolCallToAction,
 } from '../core/calls/tool-call-to-action.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
-import { firstHop } from '../core/situation.ts';
-import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
+import { firstHopOfWay } from '../core/situation.ts';
+import {
+  innerCall,
+  knownEntryIds,
+  type RecordedItem,
+  toolCall,
+  toolResult,
+} from '../core/transcript/transcript-items.ts';
 import type { CodexToolEvent } from './codex-event.ts';
 import {
   codexToolName,
   describeCodexRefusal,
   refuseCodexSubAgent,
-  refuseForOurs,
-  refuseSeveralChanges,
+  refuseForHopgateTools,
+  refuseMultiFilePatch,
+  refusePatchInReadOnlyRun,
   refuseUnknownTool,
-  refuseWrite,
 } from './codex-texts.ts';
-import { codexTool } from './codex-tool.ts';
+import { readCodexTool } from './read-codex-tool.ts';
 
 /** The refusal's text for the model; null if the call may run. */
-export type HookVerdict = string | null;
+export type RefusalText = string | null;
 
 interface ToolEventContext {
   readonly event: CodexToolEvent;
@@ -40,12 +46,12 @@ interface ToolEventContext {
 export const ticketKey = (toolUseId: string): string => `native ${toolUseId}`;
 
 /** Decides a tool call of Codex. Every tool that is not known to be harmless goes to the gate. */
-export async function beforeTool(
+export async function decideCodexCall(
   event: CodexToolEvent,
   host: HookContext,
   record: ConversationRecord,
   env: Env,
-): Promise<HookVerdict> {
+): Promise<RefusalText> {
   const at = { event, host, record, env };
   const { tool_use_id: id, tool_name: tool, tool_input: input } = event;
   const action = await host.withSession(record, async (session) => actionOf(event, session, host));
@@ -75,10 +81,13 @@ function actionOf(
   host: HookContext,
 ): ClientAction {
   const { specs, config, root } = session;
-  const { name, inner } = codexTool(tool_name, Object.keys(specs.tools), codexToolName(host));
-  const own = namedServer(host.server);
+  const { name, inner } = readCodexTool(tool_name, Object.keys(specs.tools), codexToolName(host));
+  const own = userNamedServer(host.server);
   if (inner) return { kind: 'inner' };
-  return toolCallToAction({ provider: 'codex', name, input }, { specs, config, root, cwd, ...routeOf(session), own });
+  return toolCallToAction(
+    { provider: 'codex', name, input },
+    { specs, config, root, cwd, ...shellRouteOf(session), own },
+  );
 }
 
 const isSubAgent = ({ record }: ToolEventContext): boolean => record.conversation.agentId !== null;
@@ -104,19 +113,19 @@ async function recordRefusal(
   const { tool_use_id: id } = at.event;
   const first = isSubAgent(at)
     ? null
-    : await at.host.withSession(at.record, async (session) => firstHop(session, denial));
+    : await at.host.withSession(at.record, async (session) => firstHopOfWay(session, denial));
   const text = otherText ?? describeCodexRefusal(denial, first, codexToolName(at.host));
-  const refusal = toolResult(id, { status: 'refused', code: denial.code, text, evidence: idsOf(evidence) });
+  const refusal = toolResult(id, { status: 'refused', code: denial.code, text, evidence: knownEntryIds(evidence) });
   at.host.recordTranscript(at.record, calledAs(at, call), refusal);
   return text;
 }
 
 /** Codex's call in hopgate's terms: tool and arguments under their names in the spec. */
-const calledAs = ({ event }: ToolEventContext, { tool, args }: HopgateToolCall): Item =>
+const calledAs = ({ event }: ToolEventContext, { tool, args }: HopgateToolCall): RecordedItem =>
   toolCall({ id: event.tool_use_id, tool, input: args, channel: event.tool_name });
 
 /** Refuses a tool that no scope limits. The attempt is recorded as a call of an unknown tool. */
-async function refuseUnmapped(at: ToolEventContext, why: string | null): Promise<HookVerdict> {
+async function refuseUnmapped(at: ToolEventContext, why: string | null): Promise<RefusalText> {
   const { tool_use_id: id, tool_name: tool, tool_input: input } = at.event;
   if (await at.host.withSession(at.record, (session) => session.pass({ tool }))) {
     at.host.recordTranscript(at.record, toolCall({ id, tool, input, channel: tool }));
@@ -135,7 +144,7 @@ async function refuseUnmapped(at: ToolEventContext, why: string | null): Promise
   );
 }
 
-async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): Promise<HookVerdict> {
+async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): Promise<RefusalText> {
   const [first, ...more] = steps;
   if (!first) return null;
   // The MCP server decides and records the main agent's calls.
@@ -154,8 +163,8 @@ async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): 
   return refuse(
     at,
     first.how === 'contained' && more.length === 0
-      ? refuseForOurs(ours, codexToolName(at.host))
-      : refuseSeveralChanges(ours, codexToolName(at.host)),
+      ? refuseForHopgateTools(ours, codexToolName(at.host))
+      : refuseMultiFilePatch(ours, codexToolName(at.host)),
   );
 }
 
@@ -179,10 +188,10 @@ async function refusalNow(session: Session, call: NativeCall): Promise<Refused |
 }
 
 /** Handles a call that Codex itself runs: decides it, records its intent, and stores the ticket for its result. */
-async function letRun(at: ToolEventContext, { tool, args, byOurs }: ActionStep): Promise<HookVerdict> {
+async function letRun(at: ToolEventContext, { tool, args, byOurs }: ActionStep): Promise<RefusalText> {
   const { event, host, record, env } = at;
   if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only')
-    return refuse(at, refuseWrite(byOurs ?? [{ tool, args }], codexToolName(host)));
+    return refuse(at, refusePatchInReadOnlyRun(byOurs ?? [{ tool, args }], codexToolName(host)));
   const admitted = await host.withSession(record, (session) => session.admit({ tool, args }));
   if (!admitted.ok) return recordRefusal(at, { tool, args }, admitted);
   await host.storeForCall(record, ticketKey(event.tool_use_id), asJson(admitted.ticket));

@@ -1,20 +1,20 @@
 import type { NativeOutcome } from '../../session/native/native-ticket.ts';
 import { describeFindings } from '../core/describe-findings.ts';
-import { idsOf, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
-import { turnMessages } from '../core/turn-messages.ts';
+import { knownEntryIds, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
+import { newMessagesText } from '../core/turn-messages.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
 import { claudeToolName } from './claude-tool-name.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 import { addWarning } from './missing-hooks.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
-import { takeCall, wasChanged } from './stored-call.ts';
+import { takeCall, wasInputChanged } from './stored-call.ts';
 
 /** PostToolUse and PostToolUseFailure: records the result of a native call, and reports its findings to the model. */
-export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookReply> {
+export async function handlePostToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookReply> {
   const { host, record, event } = at;
   const call = await takeCall(at);
-  const changed = call !== null && wasChanged(call, event.input);
+  const changed = call !== null && wasInputChanged(call, event.input);
   let findings: string | null = null;
   if (call?.ticket) {
     const { ticket } = call;
@@ -23,7 +23,7 @@ export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookRe
     findings = describeFindings(concluded);
     host.recordTranscript(
       record,
-      toolResult(event.toolUseId, { ...reportOf(outcome), evidence: idsOf(concluded.evidence) }),
+      toolResult(event.toolUseId, { ...reportOf(outcome), evidence: knownEntryIds(concluded.evidence) }),
     );
   }
   const hookEvent = event.name === 'PostToolUseFailure' ? HOOK_EVENT.failed : HOOK_EVENT.done;
@@ -31,7 +31,7 @@ export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookRe
     const record = await recordHookEvent(at, hookEvent);
     if (event.name === 'PostToolUse' && SITUATION_TOOLS.some((tool) => event.tool === claudeToolName(host)(tool)))
       await (await import('./describe-situation.ts')).recordDescribedSituation({ ...at, record });
-    const messages = await host.withSession(record, turnMessages);
+    const messages = await host.withSession(record, newMessagesText);
     const text = [findings, messages].filter((each) => each !== null).join('\n');
     return text === '' ? NO_REPLY : { kind: 'context', event: event.name, text };
   }

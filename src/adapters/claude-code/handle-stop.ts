@@ -8,13 +8,13 @@ import { type HookCall, recordAgentMessages, recordHookEvent } from './hook-call
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /** Stop: asks an agent that leaves work unreviewed, once per conversation, to review it. */
-export async function stop(at: HookCall): Promise<HookReply> {
+export async function handleStop(at: HookCall): Promise<HookReply> {
   const { host, record, event } = at;
   const notes = recordAgentMessages(at);
   await host.withSession(record, (session) => acknowledgeShown(session));
   const mayAsk = event.fields['stop_hook_active'] !== true && record.notes['asked'] !== true;
   const why = mayAsk
-    ? await host.withSession(record, (session) => reasonToGoOn(session, record.notes, claudeToolName(host)))
+    ? await host.withSession(record, (session) => reasonNotToStop(session, record.notes, claudeToolName(host)))
     : null;
   await recordHookEvent(at, event.name, why === null ? notes : { ...notes, asked: true });
   if (why === null) return NO_REPLY;
@@ -23,7 +23,7 @@ export async function stop(at: HookCall): Promise<HookReply> {
 }
 
 /** The reason not to stop yet; null if no work is left unreviewed. */
-export async function reasonToGoOn(
+export async function reasonNotToStop(
   session: Session,
   turn: ConversationRecord['notes'],
   ourName: ClaudeToolName,

@@ -1,9 +1,9 @@
-import { idsOf, sessionReleased, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
+import { knownEntryIds, sessionReleased, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import { type HookCall, recordAgentMessages, recordHookEvent } from './hook-call.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /** SubagentStop: closes the sub-agent's session. */
-export async function subagentStop(at: HookCall): Promise<HookReply> {
+export async function handleSubagentStop(at: HookCall): Promise<HookReply> {
   const { host, record, event } = at;
   await recordHookEvent(at, event.name, recordAgentMessages(at));
   if (record.parent === null) return NO_REPLY;
@@ -15,7 +15,7 @@ export async function subagentStop(at: HookCall): Promise<HookReply> {
       const stopped = await session.stop('the sub-agent is done');
       const id = `stop ${event.agentId}`;
       const result = stopped.ok
-        ? toolResult(id, { status: 'ok', text: `left ${peripheral}`, evidence: idsOf(stopped.evidence) })
+        ? toolResult(id, { status: 'ok', text: `left ${peripheral}`, evidence: knownEntryIds(stopped.evidence) })
         : toolResult(id, { status: 'refused', code: stopped.denial.code, text: stopped.denial.message });
       host.recordTranscript(record, toolCall({ id, tool: 'stop', input: {}, channel: event.name }), result);
     }
@@ -26,7 +26,7 @@ export async function subagentStop(at: HookCall): Promise<HookReply> {
 }
 
 /** SessionEnd: the conversation is over; its session can be resumed. */
-export async function sessionEnd(at: HookCall): Promise<HookReply> {
+export async function handleSessionEnd(at: HookCall): Promise<HookReply> {
   await recordHookEvent(at, at.event.name);
   at.host.recordTranscript(at.record, sessionReleased());
   return NO_REPLY;

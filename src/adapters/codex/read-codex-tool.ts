@@ -21,7 +21,7 @@ export interface CodexTool {
  *
  * @param tools the tool ids of the spec set
  */
-export function codexTool(toolName: string, tools: readonly string[], ourName: CodexToolName): CodexTool {
+export function readCodexTool(toolName: string, tools: readonly string[], ourName: CodexToolName): CodexTool {
   const ours = tools.find((id) => toolName === ourName(id));
   if (ours !== undefined) return { name: `${ourName('')}${ours}`, inner: false };
   if (toolName.startsWith('mcp__')) return { name: toolName, inner: false };

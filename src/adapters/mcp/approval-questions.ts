@@ -23,7 +23,7 @@ const MAX_OPEN = 100;
 export type QuestionAnswer = 'yes' | 'no' | 'unticked' | 'unticked-again' | 'dismissed' | 'unasked';
 
 /** The reason why a form that was accepted twice without a yes counts as a no. */
-export const UNTICKED_AGAIN = 'they accepted the form twice without setting Approve';
+export const UNTICKED_AGAIN_REASON = 'they accepted the form twice without setting Approve';
 
 interface TakenAnswer {
   readonly answer: QuestionAnswer;
@@ -54,7 +54,7 @@ interface AskedQuestion {
  * with the answer. Each question is stored here under an unguessable id, so that an answer counts once, for this call
  * and for the bytes that were shown.
  */
-export class Questions {
+export class ApprovalQuestions {
   readonly #open = new Map<string, AskedQuestion>();
   readonly #now: () => number;
 

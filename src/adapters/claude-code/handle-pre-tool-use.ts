@@ -5,16 +5,22 @@ import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import { claudePluginServer } from '../core/calls/mcp-name.ts';
 import type { ActionStep, HopgateToolCall as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
-import { firstHop } from '../core/situation.ts';
-import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
+import { firstHopOfWay } from '../core/situation.ts';
+import {
+  innerCall,
+  knownEntryIds,
+  type RecordedItem,
+  toolCall,
+  toolResult,
+} from '../core/transcript/transcript-items.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
 import {
   describeClaudeRefusal,
   explainBackground,
-  RAN_IN_FOREGROUND,
+  RAN_IN_FOREGROUND_NOTE,
   refuseClaudeSubAgent,
   refuseClientTool,
-  refuseOursForNative,
+  refuseForNativeTool,
   refuseOutsideTool,
   refuseSkill,
 } from './claude-texts.ts';
@@ -30,7 +36,7 @@ import { storeCall } from './stored-call.ts';
 const MAX_COMMAND = 600;
 
 /** PreToolUse: decides every call of every tool. */
-export async function preToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookReply> {
+export async function handlePreToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookReply> {
   const action = await at.host.withSession(at.record, async (session) =>
     toClientAction(at.event, session, claudePluginServer(at.host.server)),
   );
@@ -48,13 +54,16 @@ interface Decided {
   /** True if the client itself runs the call and the call changes something. */
   readonly isMutating: boolean;
   /** The items for the transcript. hopgate's MCP server records the calls that it runs. */
-  readonly items: readonly Item[];
+  readonly items: readonly RecordedItem[];
 }
 
 /** Keeps Claude Code from asking about a call that hopgate runs: hopgate itself asks a person if necessary. */
 const WITHOUT_QUESTION = { decision: 'allow' } as const;
 
-const allow = (items: readonly Item[], instead: Omit<Extract<HookReply, { kind: 'allow' }>, 'kind'> = {}): Decided => ({
+const allow = (
+  items: readonly RecordedItem[],
+  instead: Omit<Extract<HookReply, { kind: 'allow' }>, 'kind'> = {},
+): Decided => ({
   reply: { kind: 'allow', ...instead },
   isMutating: false,
   items,
@@ -72,19 +81,19 @@ async function decideRefused(
   call: Call,
   { denial, evidence }: Refused,
 ): Promise<Decided> {
-  const first = await at.host.withSession(at.record, async (session) => firstHop(session, denial));
+  const first = await at.host.withSession(at.record, async (session) => firstHopOfWay(session, denial));
   const why = describeClaudeRefusal(denial, { isSubAgent: isSubAgent(at), first }, claudeToolName(at.host));
   const refusal = toolResult(at.event.toolUseId, {
     status: 'refused',
     code: denial.code,
     text: why,
-    evidence: idsOf(evidence),
+    evidence: knownEntryIds(evidence),
   });
   return { reply: { kind: 'deny', why }, isMutating: false, items: [calledAs(at, call), refusal] };
 }
 
 /** The client's call in hopgate's terms: tool and arguments under their names in the spec. */
-const calledAs = ({ event }: HookCall<ClaudeToolEvent>, { tool, args }: Call): Item =>
+const calledAs = ({ event }: HookCall<ClaudeToolEvent>, { tool, args }: Call): RecordedItem =>
   toolCall({ id: event.toolUseId, tool, input: args, channel: event.tool });
 
 async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction): Promise<Decided> {
@@ -187,7 +196,7 @@ async function decideShell(at: HookCall<ClaudeToolEvent>, call: Call): Promise<D
   const notice = background
     ? { text: explainBackground(claudeToolName(host)) }
     : wantsBackground
-      ? { text: RAN_IN_FOREGROUND }
+      ? { text: RAN_IN_FOREGROUND_NOTE }
       : {};
   return allow([calledAs(at, { tool, args })], { input, ...notice });
 }
@@ -228,7 +237,7 @@ async function decideOurTool(at: HookCall<ClaudeToolEvent>, { tool, args }: Call
   }));
   const denied = native || isSubAgent(at) ? await dryRun(at, { tool, args }) : null;
   if (denied) return decideRefused(at, { tool, args }, denied);
-  if (native) return refuse(at, refuseOursForNative(event.tool, native));
+  if (native) return refuse(at, refuseForNativeTool(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
   const ruledBy = USER_RULES[tool];
   if (ruledBy && hasUserRules(ruledBy, record.conversation.root, at.env))

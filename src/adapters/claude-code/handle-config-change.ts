@@ -3,7 +3,7 @@ import { type HookCall, recordHookEvent } from './hook-call.ts';
 import type { HookReply } from './hook-reply.ts';
 
 /** Refuses changes of Claude Code's settings until the next conversation: they could disable the hooks. */
-export async function configChange(at: HookCall): Promise<HookReply> {
+export async function handleConfigChange(at: HookCall): Promise<HookReply> {
   await recordHookEvent(at, at.event.name);
   const file = textOf(at.event.fields['file_path']) ?? 'a settings file';
   return {

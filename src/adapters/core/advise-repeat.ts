@@ -4,12 +4,12 @@ import type { AgentAnswer } from './agent-session.ts';
  * Adds to an answer that the call must be repeated in a turn of its own, if it lacks only an approval. Frameworks
  * collect all approvals of a turn before its first call runs; at that time, this call lacked something else too.
  */
-export function repeatInOwnTurn(answer: AgentAnswer): AgentAnswer {
-  return isUnapproved(answer) ? { ...answer, text: `${answer.text}\n${IN_ITS_OWN_TURN}` } : answer;
+export function adviseRepeatInOwnTurn(answer: AgentAnswer): AgentAnswer {
+  return lacksOnlyApproval(answer) ? { ...answer, text: `${answer.text}\n${IN_ITS_OWN_TURN}` } : answer;
 }
 
 /** True if the call lacks only an approval, and the operator has not been asked for it. */
-export const isUnapproved = ({ denial }: AgentAnswer): boolean =>
+export const lacksOnlyApproval = ({ denial }: AgentAnswer): boolean =>
   denial?.code === 'approval-required' && !denial.about.pending && !denial.about.declined;
 
 const IN_ITS_OWN_TURN =

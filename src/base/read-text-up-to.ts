@@ -1,5 +1,5 @@
 /** The body of an HTTP answer as text; throws the given error once it has more bytes than `most`. */
-export async function textUpTo(most: number, { body }: Response, tooLarge: () => Error): Promise<string> {
+export async function readTextUpTo(most: number, { body }: Response, tooLarge: () => Error): Promise<string> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const part of body ?? []) {

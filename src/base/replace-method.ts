@@ -1,5 +1,5 @@
 /** An object whose method is another function. All other methods keep their own `this`, so private fields work. */
-export function withMethod<T extends object, Name extends keyof T>(object: T, method: Name, run: T[Name]): T {
+export function replaceMethod<T extends object, Name extends keyof T>(object: T, method: Name, run: T[Name]): T {
   return new Proxy(object, {
     get(of, name) {
       if (name === method) return run;

@@ -2,7 +2,7 @@
  * Tracks when a client lists the tools. If a client is notified of a change and answered at once, its next request to
  * the model contains the old list. If it lists the tools before the answer, the request contains the new list.
  */
-export class Relisting {
+export class ToolListTracker {
   #count = 0;
   #misses = 0;
   #relists = false;

@@ -1,9 +1,9 @@
 import type { NativeOutcome, NativeTicket } from '../../session/native/native-ticket.ts';
 import { describeFindings } from '../core/describe-findings.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
-import { idsOf, toolResult } from '../core/transcript/transcript-items.ts';
-import { ticketKey } from './before-tool.ts';
+import { knownEntryIds, toolResult } from '../core/transcript/transcript-items.ts';
 import type { CodexHookEvent } from './codex-event.ts';
+import { ticketKey } from './decide-codex-call.ts';
 
 type AfterTool = Extract<CodexHookEvent, { hook_event_name: 'PostToolUse' }>;
 
@@ -11,7 +11,7 @@ type AfterTool = Extract<CodexHookEvent, { hook_event_name: 'PostToolUse' }>;
 const MAX_TEXT = 2000;
 
 /** Records the result of an allowed call. Returns the text for the model about its findings; null if there are none. */
-export async function afterTool(
+export async function concludeCodexCall(
   { tool_use_id, tool_response }: AfterTool,
   host: HookContext,
   record: ConversationRecord,
@@ -21,7 +21,7 @@ export async function afterTool(
   const outcome = outcomeOf(tool_response);
   const concluded = await host.withSession(record, (session) => session.conclude(ticket, outcome));
   const text = outcome.status === 'ok' ? JSON.stringify(outcome.result) : outcome.message;
-  const evidence = idsOf(concluded.evidence);
+  const evidence = knownEntryIds(concluded.evidence);
   host.recordTranscript(record, toolResult(tool_use_id, { status: outcome.status, text, evidence }));
   return describeFindings(concluded);
 }

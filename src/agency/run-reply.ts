@@ -1,6 +1,6 @@
 import type { Json } from '../base/json.ts';
 import { plural } from '../base/text.ts';
-import { SpecError } from '../spec/check/issues.ts';
+import { SpecError } from '../spec/check/spec-problem.ts';
 
 /** The code of each failed run, with its HTTP status. */
 export const RUN_HTTP_STATUS = {

@@ -1,7 +1,7 @@
 import { explainSystemError } from '../base/system-error.ts';
 import { errorText, visibleLines } from '../base/text.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
-import { formatIssues, SpecError } from '../spec/check/issues.ts';
+import { formatSpecProblems, SpecError } from '../spec/check/spec-problem.ts';
 import { CliError, type Io, paint, printJson } from './io.ts';
 
 /**
@@ -60,7 +60,7 @@ function describe(error: unknown): Description {
   if (error instanceof SpecError)
     return {
       code: 'invalid-spec',
-      message: formatIssues(error.issues),
+      message: formatSpecProblems(error.issues),
       remedy: 'Correct them, then run this again.',
       exitCode: 1,
     };

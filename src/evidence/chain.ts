@@ -49,7 +49,7 @@ function headOf(draft: EntryDraft, seq: number, bodyHash: string): Omit<Entry, '
 
 /**
  * Builds the entries that append `drafts` to the chain whose head is `after`. Pure.
- * @throws EntryError with every issue of the first invalid draft.
+ * @throws EntryError with every problem of the first invalid draft.
  */
 export function sealDrafts(after: ChainHead, drafts: readonly EntryDraft[]): StoredEntry[] {
   let { seq, hash: prev } = after;

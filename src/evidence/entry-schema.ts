@@ -4,18 +4,18 @@ import { CLAIM_TYPES, type EntryDraft, EVIDENCE_TYPES, SUBJECT_TYPES } from './e
 import { lazySchema } from './lazy-schema.ts';
 
 /** A problem of a draft and its path, such as `body.result[2]`. */
-export interface EntryIssue {
+export interface DraftProblem {
   readonly path: string;
   readonly message: string;
 }
 
-/** Thrown if a draft is not valid. Carries every issue; nothing was written. */
+/** Thrown if a draft is not valid. Carries every problem; nothing was written. */
 export class EntryError extends Error {
-  readonly issues: readonly EntryIssue[];
-  constructor(issues: readonly EntryIssue[]) {
-    super(issues.map(({ path, message }) => `${path === '' ? 'the draft' : path}: ${message}`).join('; '));
+  readonly problems: readonly DraftProblem[];
+  constructor(problems: readonly DraftProblem[]) {
+    super(problems.map(({ path, message }) => `${path === '' ? 'the draft' : path}: ${message}`).join('; '));
     this.name = 'EntryError';
-    this.issues = issues;
+    this.problems = problems;
   }
 }
 
@@ -46,7 +46,7 @@ const isPlain = (value: object): boolean => {
 };
 
 /** Yields each place where a value is not JSON: NaN, undefined, bigint, unpaired surrogates, instances, cycles. */
-function* jsonIssues(value: unknown, path: string, depth = 0): Generator<EntryIssue> {
+function* nonJsonProblems(value: unknown, path: string, depth = 0): Generator<DraftProblem> {
   if (value === null || typeof value === 'boolean') return;
   if (typeof value === 'string') {
     if (!value.isWellFormed())
@@ -58,14 +58,15 @@ function* jsonIssues(value: unknown, path: string, depth = 0): Generator<EntryIs
   } else if (depth >= MAX_BODY_DEPTH) {
     yield { path, message: `is nested deeper than ${MAX_BODY_DEPTH} levels (or a cycle); flatten it or store a blob` };
   } else if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) yield* jsonIssues(value[index], `${path}[${index}]`, depth + 1);
+    for (let index = 0; index < value.length; index++)
+      yield* nonJsonProblems(value[index], `${path}[${index}]`, depth + 1);
   } else if (!isPlain(value)) {
     yield { path, message: 'is not a plain object; write its members as JSON' };
   } else {
     for (const [key, member] of Object.entries(value)) {
       const at = /^[\w-]+$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
       if (!key.isWellFormed()) yield { path: at, message: 'the key has an unpaired surrogate' };
-      yield* jsonIssues(member, at, depth + 1);
+      yield* nonJsonProblems(member, at, depth + 1);
     }
   }
 }
@@ -160,27 +161,27 @@ function isHead(value: unknown): value is { readonly body: unknown } {
 }
 
 /** Returns all problems of a draft, at most 20; empty if it is valid. */
-export function entryIssues(value: unknown): readonly EntryIssue[] {
-  const issues: EntryIssue[] = [];
+export function draftProblems(value: unknown): readonly DraftProblem[] {
+  const problems: DraftProblem[] = [];
   for (const { path, message } of draftSchema().safeParse(value).error?.issues ?? [])
-    issues.push({ path: path.join('.'), message });
+    problems.push({ path: path.join('.'), message });
   if (isObject(value)) {
-    for (const issue of jsonIssues((value as { body?: unknown }).body, 'body')) {
-      issues.push(issue);
-      if (issues.length >= 20) break;
+    for (const problem of nonJsonProblems((value as { body?: unknown }).body, 'body')) {
+      problems.push(problem);
+      if (problems.length >= 20) break;
     }
   }
-  return issues.slice(0, 20);
+  return problems.slice(0, 20);
 }
 
 /**
  * A copy of a draft's body, with the keys of its objects in canonical order. The caller's later mutations cannot change
  * it.
  *
- * @throws EntryError with every issue if `value` is not a valid draft.
+ * @throws EntryError with every problem if `value` is not a valid draft.
  */
 export function bodyOfDraft(value: unknown): Json {
   const body = checkedBody(value);
-  if (body === undefined) throw new EntryError(entryIssues(value));
+  if (body === undefined) throw new EntryError(draftProblems(value));
   return body;
 }

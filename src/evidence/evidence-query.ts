@@ -70,13 +70,13 @@ export interface ResolvedQuery extends Omit<EvidenceQuery, 'since' | 'before' | 
   readonly after: QueryPosition | null;
 }
 
-/** Thrown for an invalid query; carries every issue with its path. */
+/** Thrown for an invalid query; carries every problem with its path. */
 export class QueryError extends Error {
-  readonly issues: readonly { readonly path: string; readonly message: string }[];
-  constructor(issues: QueryError['issues']) {
-    super(issues.map(({ path, message }) => `${path === '' ? 'the query' : path}: ${message}`).join('; '));
+  readonly problems: readonly { readonly path: string; readonly message: string }[];
+  constructor(problems: QueryError['problems']) {
+    super(problems.map(({ path, message }) => `${path === '' ? 'the query' : path}: ${message}`).join('; '));
     this.name = 'QueryError';
-    this.issues = issues;
+    this.problems = problems;
   }
 }
 
@@ -111,7 +111,7 @@ const millis = (text: string | undefined): number | null => (text === undefined 
 
 /**
  * Validates an untrusted query.
- * @throws QueryError with every issue; an unknown field is one.
+ * @throws QueryError with every problem; an unknown field is one.
  */
 export function resolveQuery(query: unknown): ResolvedQuery {
   const parsed = querySchema().safeParse(query);

@@ -3,7 +3,7 @@ import { SessionBusy } from '../daemon/open-sessions.ts';
 import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
 import { FoldError } from '../session/state/apply-entry.ts';
-import { formatIssues, SpecError } from '../spec/check/issues.ts';
+import { formatSpecProblems, SpecError } from '../spec/check/spec-problem.ts';
 
 /**
  * The HTTP status of each error code. A denial by the gate is not an error: its response has status 200 and `ok:
@@ -96,7 +96,7 @@ export function apiErrorOf(error: unknown): ApiError | null {
   if (error instanceof ProjectError)
     return new ApiError(error.code === 'no-root' ? 'no-root' : 'project-error', error.message, operatorRemedy(error));
   if (error instanceof SpecError)
-    return new ApiError('invalid-spec', formatIssues(error.issues), 'Correct them, then send it again.');
+    return new ApiError('invalid-spec', formatSpecProblems(error.issues), 'Correct them, then send it again.');
   const system = explainSystemError(error);
   return system && new ApiError('store-failed', system.message, system.remedy);
 }

@@ -1,4 +1,4 @@
-import type { SpecWarning } from '../spec/check/issues.ts';
+import type { SpecWarning } from '../spec/check/spec-problem.ts';
 import { getOwn, suggest } from '../spec/names.ts';
 import { COMMAND_TOOLS } from '../spec/policy/command-tools.ts';
 import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet, ToolParameter, ToolSpec } from '../spec/types.ts';

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderPrompt } from '../../src/agency/run-request.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
-import type { SpecError } from '../../src/spec/check/issues.ts';
+import type { SpecError } from '../../src/spec/check/spec-problem.ts';
 import { agencyWith, INPUTS, run } from './agency-nodes.ts';
 
 const par = () => loadAgency(agencyWith('{}')).peripherals['par-participant']!;
-const issuesOf = (peripherals: string, agents = '{}'): readonly string[] => {
+const problemsOf = (peripherals: string, agents = '{}'): readonly string[] => {
   try {
     loadAgency(agencyWith(agents, peripherals));
     return [];
@@ -45,17 +45,17 @@ describe('an agency folder', () => {
       'peripherals.p.response.schema: is not a JSON Schema: "$async" is not supported',
     ],
     ['tols: {}', 'peripherals.p.tols: unknown key "tols"'],
-  ])('with %s is refused with the path', (line, issue) => {
+  ])('with %s is refused with the path', (line, problem) => {
     const key = line.split(':')[0]!;
     const text = yaml('')
       .split('\n')
       .filter((each) => !each.trim().startsWith(`${key}:`))
       .join('\n');
-    expect(issuesOf(`${text}  ${line}\n`)).toContain(issue);
+    expect(problemsOf(`${text}  ${line}\n`)).toContain(problem);
   });
 
   it('names each problem of an agent', () =>
-    expect(issuesOf(yaml(''), 'x: { location: local }\ny: { location: remote }\nz: { location: dial-in }')).toEqual([
+    expect(problemsOf(yaml(''), 'x: { location: local }\ny: { location: remote }\nz: { location: dial-in }')).toEqual([
       'agents.x: "driver" is missing',
       'agents.y: "url" is missing',
       'agents.z: "node" is missing',

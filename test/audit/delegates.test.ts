@@ -34,7 +34,7 @@ function specsOf(delegates: string, properties = '', gates = ''): SpecSet {
     ],
     catalogue,
   );
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   return parsed.specs;
 }
 

@@ -100,7 +100,7 @@ describe('hopgate activity', () => {
       );
       const forms = (out: string): unknown => {
         const read = readForms(flags.includes('--edn') ? out : JSON.stringify(Object.values(JSON.parse(out))[0]));
-        return read.ok ? read.forms : read.issues;
+        return read.ok ? read.forms : read.problems;
       };
       expect(forms(listed.out)).toEqual(forms(exported.out));
       expect(forms(listed.out)).toHaveLength(4);

@@ -28,7 +28,7 @@ it('hopgate upstream prints entries for tools.yaml that load, and its list repor
     { file: 'tools.yaml', text: out },
     { file: 'peripherals/work.yaml', text: work('files-read-text-file', 'files-write-file') },
   ]);
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const { tools } = parsed.specs;
   expect(Object.keys(tools)).toHaveLength(14);
   expect(tools['files-read-text-file']).toMatchObject({

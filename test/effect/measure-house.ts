@@ -64,7 +64,7 @@ const SCOPES = `scopes:
 async function houseSpecs(files: (typeof SPECS)[string] = AS_THEY_ARE): Promise<SpecSet> {
   const texts = Object.entries({ ...files, 'scopes.yaml': SCOPES }).map(([file, text]) => ({ file, text }));
   const parsed = parseSpecSet(texts, await loadCatalogue());
-  if (!parsed.ok) throw new Error(parsed.issues.map(({ path, message }) => `${path}: ${message}`).join('\n'));
+  if (!parsed.ok) throw new Error(parsed.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));
   return parsed.specs;
 }
 

@@ -14,7 +14,7 @@ const form = (more: object = {}) => ({
 const read = (more: object = {}) => readEntryForm(form(more), GIVEN);
 const issues = (more: object) => {
   const result = read(more);
-  return result.ok ? [] : result.issues.map(({ path, message }) => `${path}: ${message}`);
+  return result.ok ? [] : result.problems.map(({ path, message }) => `${path}: ${message}`);
 };
 
 describe('the original JSON form of an entry', () => {
@@ -202,7 +202,7 @@ describe('the activity log', () => {
 describe('an import plan', () => {
   const plan = (forms: readonly object[]) => {
     const planned = planImport(JSON.stringify(forms), { sessionId: 's-1', source: 'log' });
-    if (!planned.ok) throw new Error(JSON.stringify(planned.issues));
+    if (!planned.ok) throw new Error(JSON.stringify(planned.problems));
     return planned;
   };
   const at = (id: string, time: string, more: object = {}) => form({ 'evidence/id': id, 'evidence/at': time, ...more });
@@ -244,7 +244,7 @@ describe('an import plan', () => {
       sessionId: 's-1',
       source: 'log',
     });
-    expect(bad.ok ? [] : bad.issues.map(({ path }) => path)).toEqual(['[1].at', '[1].tags.1', '[2].evidence/at']);
+    expect(bad.ok ? [] : bad.problems.map(({ path }) => path)).toEqual(['[1].at', '[1].tags.1', '[2].evidence/at']);
   });
 
   it('reads sets in a fixed order, and tagged forms only if they are texts', () => {
@@ -252,7 +252,7 @@ describe('an import plan', () => {
     const head = '{:evidence/type :correction :evidence/author "a" :evidence/at "2026-01-29T12:00:00Z"';
     const tags = (text: string) => {
       const result = planned(text);
-      return result.ok ? result.drafts[1]?.tags : result.issues.map(({ path, message }) => `${path}: ${message}`);
+      return result.ok ? result.drafts[1]?.tags : result.problems.map(({ path, message }) => `${path}: ${message}`);
     };
     expect(tags(`${head} :evidence/tags #{:c :a :b}}`)).toEqual(['a', 'b', 'c']);
     expect(tags(`${head} :evidence/tags (:b #uuid "u")}`)).toEqual(['b', 'u']);
@@ -260,7 +260,7 @@ describe('an import plan', () => {
     expect(tags(`{:a 1}\n{:b #x 1}`)).toEqual([expect.stringMatching(/^line 2, column 5: /)]);
     expect(tags('{:a 1} {:b #x 1}')).toEqual([expect.stringMatching(/^line 1, column 12: /)]);
     expect(tags('{:a 1} {:b')).toEqual([expect.stringMatching(/^line 1, column 8: /)]);
-    expect(planned('[]')).toEqual({ ok: false, issues: [{ path: '', message: 'there is nothing to read' }] });
-    expect(planned('[null, {"event/type":"x"}, [1]]')).toMatchObject({ issues: [{ path: '[0]' }, { path: '[2]' }] });
+    expect(planned('[]')).toEqual({ ok: false, problems: [{ path: '', message: 'there is nothing to read' }] });
+    expect(planned('[null, {"event/type":"x"}, [1]]')).toMatchObject({ problems: [{ path: '[0]' }, { path: '[2]' }] });
   });
 });

@@ -17,12 +17,12 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 const json = fc.jsonValue({ stringUnit: 'binary' }).map((value) => plain(value) as Json);
 const imported = (text: string) => {
   const plan = planImport(text, { sessionId: 's-1', source: 'log.edn' });
-  if (!plan.ok) throw new Error(JSON.stringify(plan.issues));
+  if (!plan.ok) throw new Error(JSON.stringify(plan.problems));
   return plan;
 };
 const refused = (text: string) => {
   const plan = planImport(text, { sessionId: 's-1', source: 'log.edn' });
-  return plan.ok ? [] : plan.issues.map(({ path, message }) => `${path}: ${message}`);
+  return plan.ok ? [] : plan.problems.map(({ path, message }) => `${path}: ${message}`);
 };
 
 describe('EDN', () => {

@@ -21,9 +21,9 @@ const problems = (query: unknown): readonly string[] => {
     if (!(error instanceof QueryError)) throw error;
     expect([error.name, error.message]).toEqual([
       'QueryError',
-      error.issues.map(({ path, message }) => `${path || 'the query'}: ${message}`).join('; '),
+      error.problems.map(({ path, message }) => `${path || 'the query'}: ${message}`).join('; '),
     ]);
-    return error.issues.map(({ path }) => path);
+    return error.problems.map(({ path }) => path);
   }
 };
 

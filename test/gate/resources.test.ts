@@ -152,7 +152,7 @@ it('mistakes in patterns of resources and in rules of calls are named', () => {
   const problems = (from: string, to: string) => {
     const sources = Object.entries(FILES).map(([file, text]) => ({ file, text: text.replace(from, to) }));
     const parsed = parseSpecSet(sources);
-    return parsed.ok ? [] : parsed.issues.map(({ path, message }) => `${path}: ${message}`);
+    return parsed.ok ? [] : parsed.problems.map(({ path, message }) => `${path}: ${message}`);
   };
   expect(problems('', '')).toEqual([]);
   expect(problems('[db:staging/*]', '["!db:staging/x"]').join()).toContain('only excludes');

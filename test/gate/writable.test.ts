@@ -39,5 +39,5 @@ it.each([
   [`["${'{a,b}'.repeat(9)}"]`, 'has more than 64 alternatives'],
 ])('the configuration scopes: {edit: %s} is refused', (paths, problem) => {
   const parsed = parseProjectConfig(`scopes: {edit: ${paths}}`);
-  expect(parsed.ok ? [] : parsed.issues.map(({ message }) => message).join()).toContain(problem);
+  expect(parsed.ok ? [] : parsed.problems.map(({ message }) => message).join()).toContain(problem);
 });

@@ -116,6 +116,8 @@ describe('the modes of a gate', () => {
       { file: 'gate.yaml', text: gate.replace(from, to) },
       { file: 'peripherals/look.yaml', text: look },
     ]);
-    expect(parsed.ok ? [] : parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join()).toContain(message);
+    expect(parsed.ok ? [] : parsed.problems.map(({ path, message: text }) => `${path}: ${text}`).join()).toContain(
+      message,
+    );
   });
 });

@@ -216,7 +216,7 @@ it('every mistake in the reported fields of a tool is named', () => {
   const problems = (tools: string, game = SPECS['peripherals/game.yaml']) => {
     const sources = { ...SPECS, 'tools.yaml': tools, 'peripherals/game.yaml': game };
     const parsed = parseSpecSet(Object.entries(sources).map(([file, text]) => ({ file, text })));
-    return parsed.ok ? [] : parsed.issues.map(({ path, message }) => `${path}: ${message}`);
+    return parsed.ok ? [] : parsed.problems.map(({ path, message }) => `${path}: ${message}`);
   };
   expect(problems(TOOLS)).toEqual([]);
   expect(problems(TOOLS.replace('won: boolean', 'result: boolean'))).toContain(

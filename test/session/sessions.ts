@@ -145,7 +145,7 @@ export function temporaryTree(files: { readonly [path: string]: string } = {}): 
 /** A spec set from its files by name; gate, tools and scopes are given or absent. */
 export function specsOf(files: { readonly [file: string]: string }): SpecSet {
   const parsed = parseSpecSet(Object.entries(files).map(([file, text]) => ({ file, text })));
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues, null, 2));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems, null, 2));
   return parsed.specs;
 }
 

@@ -121,14 +121,14 @@ it.each([
 ])('the rule %s is reported when the specs are read', (rule, problem) => {
   const tools = TOOLS.replace(/when: args\.amount.*/, `when: ${rule}`).replace(/.*fruit\.order.*\n/, '');
   const parsed = parseSpecSet(Object.entries(files(tools)).map(([file, text]) => ({ file, text })));
-  expect(parsed.ok ? '' : JSON.stringify(parsed.issues)).toContain(problem.replaceAll('"', '\\"'));
-  expect(parsed.ok ? '' : parsed.issues[0]!.path).toContain('tools.refund.gates.0.when');
+  expect(parsed.ok ? '' : JSON.stringify(parsed.problems)).toContain(problem.replaceAll('"', '\\"'));
+  expect(parsed.ok ? '' : parsed.problems[0]!.path).toContain('tools.refund.gates.0.when');
 });
 
 it('an approval is refused for a tool that does not act, whose call leaves no intent', () => {
   const tools = TOOLS.replace('effect: act', 'effect: observe');
   const parsed = parseSpecSet(Object.entries(files(tools)).map(([file, text]) => ({ file, text })));
-  expect(parsed.ok ? '' : JSON.stringify(parsed.issues)).toContain('set effect: act');
+  expect(parsed.ok ? '' : JSON.stringify(parsed.problems)).toContain('set effect: act');
 });
 
 it.each<[unknown, object?]>([

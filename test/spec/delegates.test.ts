@@ -31,7 +31,9 @@ describe('delegates of a peripheral', () => {
 
   it('must be existing peripherals, each listed once', async () => {
     const parsed = await parse('[lok, look, { to: look }, { to: work, within: child }]');
-    expect(parsed.ok ? [] : parsed.issues.map(({ path, message, suggestion }) => [path, message, suggestion])).toEqual([
+    expect(
+      parsed.ok ? [] : parsed.problems.map(({ path, message, suggestion }) => [path, message, suggestion]),
+    ).toEqual([
       ['peripherals.lead.delegates.3.within', 'unknown value "child"', 'known: own, parent'],
       ['peripherals.lead.delegates.0', 'unknown peripheral "lok"', 'did you mean "look"?'],
       ['peripherals.lead.delegates.2', '"look" is listed twice', 'keep one of them'],

@@ -44,7 +44,7 @@ function load(authored: Drafts): SpecSet {
     return { file: `peripherals/${id}.yaml`, text };
   });
   const parsed = parseSpecSet([SCOPES, ...sources]);
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   return parsed.specs;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SpecError } from '../../src/spec/check/issues.ts';
+import { SpecError } from '../../src/spec/check/spec-problem.ts';
 import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
@@ -140,10 +140,10 @@ it('an EDN file may contain one peripheral', () => {
   expect(edn('{:id :a :tools #{:read} :scope :conversation :entry :default :exit #{}}')).toMatchObject({ ok: true });
 });
 
-it('unbalanced EDN is reported as a spec issue with line and column', () => {
+it('unbalanced EDN is reported as a spec problem with line and column', () => {
   expect(edn('{:a\n {:tools #{:read}\n')).toMatchObject({
     ok: false,
-    issues: [{ file: 'all.edn', path: 'peripherals', line: 2, message: 'column 2: "{" is never closed' }],
+    problems: [{ file: 'all.edn', path: 'peripherals', line: 2, message: 'column 2: "{" is never closed' }],
   });
 });
 
@@ -154,7 +154,7 @@ it('a semantic problem in EDN is reported with its path and line', () => {
      :exit #{:hop-c}
      :context {:x :inhreit}}
  :b {:id :z :tools [] :scope conversation :entry :from-any :exit [] :colour \\r}}`);
-  expect(parsed.ok ? [] : parsed.issues.map(({ path, line, suggestion }) => [path, line, suggestion])).toEqual([
+  expect(parsed.ok ? [] : parsed.problems.map(({ path, line, suggestion }) => [path, line, suggestion])).toEqual([
     ['peripherals', 6, null],
     ['peripherals', 6, null],
     ['peripherals.b.id', 6, 'write :id :b, or leave it out'],
@@ -167,7 +167,7 @@ it('a semantic problem in EDN is reported with its path and line', () => {
 
 it('a key given in two forms is refused', () => {
   const parsed = edn('{:a {:id :a :peripheral/id :a :tools [] :scope :conversation :entry :default :exit []}}');
-  expect(parsed).toMatchObject({ ok: false, issues: [{ message: 'column 13: :id is given twice' }] });
+  expect(parsed).toMatchObject({ ok: false, problems: [{ message: 'column 13: :id is given twice' }] });
 });
 
 it('a SpecError has the whole report as its message', async () => {

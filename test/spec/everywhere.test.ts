@@ -34,7 +34,7 @@ it('the tools under everywhere are in each peripheral of their set once, and in 
 it('an unknown tool and a tool that does more than coordinate are refused under everywhere', async () => {
   expect(await setWith('everywhere: [write, bel]\n')).toMatchObject({
     ok: false,
-    issues: [
+    problems: [
       { path: 'everywhere.0', message: '"write" does more than coordinate' },
       { path: 'everywhere.1', message: 'unknown tool "bel"', suggestion: expect.stringContaining('bell') },
     ],

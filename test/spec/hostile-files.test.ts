@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { SpecError, type SpecIssue } from '../../src/spec/check/issues.ts';
+import { SpecError, type SpecProblem } from '../../src/spec/check/spec-problem.ts';
 import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseScenario } from '../../src/spec/resolve/parse-scenario.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
@@ -14,7 +14,7 @@ const shipped = [
   ...readdirSync('specs/peripherals').map((name) => `specs/peripherals/${name}`),
 ].map((file) => ({ file, text: readFileSync(file, 'utf8') }));
 
-it('a damaged file loads, or every issue has a file and a message', () => {
+it('a damaged file loads, or every problem has a file and a message', () => {
   const damage = fc.record({
     which: fc.nat(shipped.length - 1),
     at: fc.nat(),
@@ -33,7 +33,7 @@ it('a damaged file loads, or every issue has a file and a message', () => {
       });
       const parsed = parseSpecSet(sources);
       if (parsed.ok) expect(parsed.specs.hash).toHaveLength(64);
-      else for (const issue of parsed.issues) expect([issue.file, issue.message]).not.toContain('');
+      else for (const problem of parsed.problems) expect([problem.file, problem.message]).not.toContain('');
     }),
     { numRuns: 80 },
   );
@@ -50,12 +50,12 @@ it.each([
   ['no content', ''],
   ['a list as the whole content', '[a, b]'],
   ['__proto__ as a key', 'id: a\n__proto__: { purpose: x }\n'],
-])('a spec file with %s is refused with an issue', (_, text) => {
+])('a spec file with %s is refused with a problem', (_, text) => {
   const parsed = parseSpecSet([{ file: 'peripherals/a.yaml', text }], catalogue);
   expect(parsed.ok).toBe(false);
 });
 
-it('a folder instead of a file is reported as an issue', async () => {
+it('a folder instead of a file is reported as a problem', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hopgate-specs-'));
   try {
     mkdirSync(join(folder, 'gate.yaml'));
@@ -84,8 +84,8 @@ it.each([
   ['of 5,000 lists, which overflow its stack', 5000],
 ])('a spec file with a nesting %s is reported in words', (_, levels) => {
   const text = `title: x\nsteps: ${'['.repeat(levels)}${']'.repeat(levels)}\n`;
-  const { issues } = parseScenario({ file: 's.yaml', text }) as { readonly issues: readonly SpecIssue[] };
-  expect(issues.map(({ message }) => message)).toEqual(['nested deeper than 200 levels']);
+  const { problems } = parseScenario({ file: 's.yaml', text }) as { readonly problems: readonly SpecProblem[] };
+  expect(problems.map(({ message }) => message)).toEqual(['nested deeper than 200 levels']);
 });
 
 it('an alias inside of its own anchor does not run for ever', () => {
@@ -97,5 +97,5 @@ it('a YAML file with a syntax error is reported with its first error only', () =
   const text =
     'title: x\nsteps:\n  - mode: { to: diagnose, reason: the median of [1, 2] }\n  - start: explore\n  - step: { tool: read }\n';
   const parsed = parseScenario({ file: 's.yaml', text });
-  expect(parsed).toMatchObject({ ok: false, issues: [{ file: 's.yaml', line: 3 }] });
+  expect(parsed).toMatchObject({ ok: false, problems: [{ file: 's.yaml', line: 3 }] });
 });

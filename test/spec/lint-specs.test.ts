@@ -6,7 +6,7 @@ import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 const catalogue = await loadCatalogue();
 function lint(text: string) {
   const parsed = parseSpecSet([{ file: 'all.edn', text }], catalogue);
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   return lintSpecs(parsed.specs).map(({ code, path, message }) => `${code} ${path}: ${message}`);
 }
 
@@ -46,7 +46,7 @@ it('the edges of a chain are derived and checked by reads that grow with its len
     return `:p${at} {:tools [] :scope :conversation :entry [${at === 0 ? ':default' : `:from-p${at - 1}`}] :exit ${exit}}`;
   });
   const parsed = parseSpecSet([{ file: 'all.edn', text: `{${places.join('\n')}}` }], catalogue);
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const { specs } = parsed;
   let reads = 0;
   const counted = <T extends object>(value: T, field: keyof T): T =>

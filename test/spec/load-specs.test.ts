@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SpecError } from '../../src/spec/check/issues.ts';
+import { SpecError } from '../../src/spec/check/spec-problem.ts';
 import { defaultSpecsFolder, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 

@@ -43,14 +43,14 @@ const SOUND: { readonly [file: string]: string } = {
 };
 const catalogue = await loadCatalogue();
 
-function issuesOf(files: { readonly [file: string]: string }) {
+function problemsOf(files: { readonly [file: string]: string }) {
   const sources = Object.entries({ ...SOUND, ...files }).map(([file, text]) => ({ file, text }));
   const parsed = parseSpecSet(sources, catalogue);
-  return parsed.ok ? [] : parsed.issues;
+  return parsed.ok ? [] : parsed.problems;
 }
 
-it('the spec set before the mistakes has no issue', () => {
-  expect(issuesOf({})).toEqual([]);
+it('the spec set before the mistakes has no problem', () => {
+  expect(problemsOf({})).toEqual([]);
 });
 
 /** file, text to replace, replacement, path, line, message, suggestion */
@@ -214,7 +214,7 @@ it.each(MISTAKES)(
   (file, from, to, path, line, message, suggestion) => {
     const text = SOUND[file]!.replace(from, () => to);
     expect(text).not.toBe(SOUND[file]);
-    expect(issuesOf({ [file]: text })).toEqual([
+    expect(problemsOf({ [file]: text })).toEqual([
       expect.objectContaining({
         file,
         path,
@@ -227,7 +227,7 @@ it.each(MISTAKES)(
 );
 
 it('every mistake of each file is reported together, without consequences of another', () => {
-  const found = issuesOf({
+  const found = problemsOf({
     [look]: LOOK.replace('tools: [', 'tolls: [').replace('found: { observed', 'found: { obsreved'),
     [fix]: FIX.replace('src/', '../src').replace('edit]', 'edti]'),
     'gate.yaml': GATE.replace('reset: discuss', 'reset: discus'),
@@ -260,13 +260,13 @@ it.each([
     [fix],
   ],
 ] as const)('only the problem itself is reported: %s', (_, file, text, files) => {
-  const found = issuesOf({ [file]: text });
-  expect([...new Set(found.map((issue) => issue.file))]).toEqual(files);
+  const found = problemsOf({ [file]: text });
+  expect([...new Set(found.map((problem) => problem.file))]).toEqual(files);
   expect(found.filter(({ path }) => path.includes('hop-') || path.includes('gates'))).toEqual([]);
 });
 
 it('peripherals may name tools and scopes whose definitions are invalid', () => {
-  const found = issuesOf({
+  const found = problemsOf({
     'tools.yaml': 'tools: { dig: 3 }',
     'scopes.yaml': 'scopes: { pit: 3 }',
     [look]: LOOK.replace('grep', 'dig').replace('full-codebase', 'pit'),
@@ -275,7 +275,7 @@ it('peripherals may name tools and scopes whose definitions are invalid', () => 
 });
 
 it('a condition with a source’s name, and a scope with the inline form’s name, are refused', () => {
-  const found = issuesOf({
+  const found = problemsOf({
     'conditions.yaml': 'conditions: { from-look: "true" }',
     'scopes.yaml': 'scopes: { paths: { read: none, write: [], command: none, url: none } }',
   });
@@ -283,25 +283,25 @@ it('a condition with a source’s name, and a scope with the inline form’s nam
 });
 
 it.each(['outside', 'closed', 'any'])('%s is refused as the id of a peripheral', (id) => {
-  const [issue] = issuesOf({ [`peripherals/${id}.yaml`]: LOOK.replace('id: look', `id: ${id}`) });
-  expect(issue).toMatchObject({ path: `peripherals.${id}.id`, message: `"${id}" is reserved` });
+  const [problem] = problemsOf({ [`peripherals/${id}.yaml`]: LOOK.replace('id: look', `id: ${id}`) });
+  expect(problem).toMatchObject({ path: `peripherals.${id}.id`, message: `"${id}" is reserved` });
 });
 
 it('an id in two files is refused with the second file’s name', () => {
-  const found = issuesOf({ 'more/look.yaml': LOOK });
+  const found = problemsOf({ 'more/look.yaml': LOOK });
   expect(found).toEqual([
     expect.objectContaining({ file: 'more/look.yaml', path: 'peripherals.look.id', suggestion: 'rename one of them' }),
   ]);
 });
 
 it('a name that every object inherits is no peripheral', () => {
-  const [issue] = issuesOf({ [fix]: FIX.replace('done: look', 'done: constructor') });
-  expect(issue).toMatchObject({ path: 'peripherals.fix.exit.done', message: 'unknown peripheral "constructor"' });
+  const [problem] = problemsOf({ [fix]: FIX.replace('done: look', 'done: constructor') });
+  expect(problem).toMatchObject({ path: 'peripherals.fix.exit.done', message: 'unknown peripheral "constructor"' });
 });
 
 it('a set without peripherals is refused', () => {
   const parsed = parseSpecSet([{ file: 'gate.yaml', text: GATE }], catalogue);
-  expect(parsed).toMatchObject({ ok: false, issues: [{ path: 'peripherals', message: /no peripherals/ }] });
+  expect(parsed).toMatchObject({ ok: false, problems: [{ path: 'peripherals', message: /no peripherals/ }] });
 });
 
 it('a required parameter after an optional one, and an invalid JSON Schema, are refused', () => {
@@ -309,9 +309,9 @@ it('a required parameter after an optional one, and an invalid JSON Schema, are 
     `tools: { dig: { purpose: Digs., effect: act, parameters: [${parameters}], limits: { seconds: 1, output-bytes: 1 } } }`;
   const parameter =
     '{ name: a, role: text, description: A., optional: true }, { name: b, role: text, description: B. }';
-  expect(issuesOf({ 'tools.yaml': tool(parameter) })).toMatchObject([
+  expect(problemsOf({ 'tools.yaml': tool(parameter) })).toMatchObject([
     { path: 'tools.dig.parameters.1', suggestion: 'put optional ones last' },
   ]);
   const wrong = '{ name: a, role: text, description: A., schema: { type: strnig } }';
-  expect(issuesOf({ 'tools.yaml': tool(wrong) })).toMatchObject([{ path: 'tools.dig.parameters.0.schema' }]);
+  expect(problemsOf({ 'tools.yaml': tool(wrong) })).toMatchObject([{ path: 'tools.dig.parameters.0.schema' }]);
 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { maskMatcher } from '../../src/gate/scope/masks.ts';
-import { SpecError } from '../../src/spec/check/issues.ts';
+import { SpecError } from '../../src/spec/check/spec-problem.ts';
 import {
   DEFAULT_PROJECT_CONFIG,
   loadProjectConfig,
@@ -118,7 +118,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
   ])('reports %j at %s', (text, path, message, suggestion) => {
     expect(parseProjectConfig(text)).toEqual({
       ok: false,
-      issues: [{ file: 'hopgate.yaml', path, line: 1, message, suggestion }],
+      problems: [{ file: 'hopgate.yaml', path, line: 1, message, suggestion }],
     });
   });
 
@@ -149,7 +149,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
   ])('reports git: { %s } at %s', (more, path, message) => {
     expect(parseProjectConfig(`git: { remote: origin, branch: main, ${more} }`)).toMatchObject({
       ok: false,
-      issues: [{ path, message }],
+      problems: [{ path, message }],
     });
   });
 
@@ -169,7 +169,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
 describe('the masks of hopgate.yaml', () => {
   const masksOf = (text: string) => {
     const parsed = parseProjectConfig(text);
-    return parsed.ok ? parsed.config.mask : parsed.issues.map(({ path, message }) => `${path} ${message}`);
+    return parsed.ok ? parsed.config.mask : parsed.problems.map(({ path, message }) => `${path} ${message}`);
   };
 
   it('replace the default list, extend it, or make exceptions to it', () => {

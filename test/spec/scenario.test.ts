@@ -66,7 +66,7 @@ describe('parseScenario', () => {
     ['{ close: false }', 'steps.0.close', expect.any(String), null],
   ])('reports %s at %s', (step, path, message, suggestion) => {
     const parsed = parse(`title: T\nsteps:\n  - ${step}\n`);
-    expect(parsed.ok ? [] : parsed.issues).toContainEqual({ file: 's.yaml', path, line: 3, message, suggestion });
+    expect(parsed.ok ? [] : parsed.problems).toContainEqual({ file: 's.yaml', path, line: 3, message, suggestion });
   });
 });
 

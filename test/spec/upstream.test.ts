@@ -50,14 +50,14 @@ describe('a tool that is bound to an upstream server', () => {
       'tools.far.parameters.1.as',
     ],
   ])('reports %j at %s', (more, path) => {
-    expect(parsed(more)).toMatchObject({ ok: false, issues: [{ path }] });
+    expect(parsed(more)).toMatchObject({ ok: false, problems: [{ path }] });
   });
 
   it('prints in the authored form as it was read', () => {
     const spec = parsed(
       `    upstream: { server: a, tool: x, schema-hash: ${'0a'.repeat(32)}, folders: names }\n    parameters: [{ name: a, as: b, role: text, description: A. }]\n`,
     );
-    if (!spec.ok) throw new Error(JSON.stringify(spec.issues));
+    if (!spec.ok) throw new Error(JSON.stringify(spec.problems));
     const files = printSpecs(spec.specs);
     const again = parseSpecSet(
       [...files].map(([file, text]) => ({ file, text })),
@@ -121,8 +121,8 @@ describe('upstream in hopgate.yaml', () => {
   ])('reports %s', (server, path, message) => {
     const result = parseProjectConfig(`upstream: { a: ${server} }\n`);
     if (result.ok) throw new Error('it was accepted');
-    expect(result.issues.map((issue) => issue.path)).toContain(path);
-    expect(result.issues.find((issue) => issue.path === path)!.message).toContain(message);
+    expect(result.problems.map((problem) => problem.path)).toContain(path);
+    expect(result.problems.find((problem) => problem.path === path)!.message).toContain(message);
   });
 
   it('accepts a secret by its name or from the environment', () => {

@@ -213,7 +213,7 @@ describe('the check of a spec set’s own properties', () => {
       ),
       await loadCatalogue(),
     );
-    expect(parsed.ok ? [] : parsed.issues.map(({ path, suggestion }) => `${path} ${suggestion}`)).toEqual([
+    expect(parsed.ok ? [] : parsed.problems.map(({ path, suggestion }) => `${path} ${suggestion}`)).toEqual([
       'properties.1.befor did you mean "before"?',
       'properties.0.never.hop did you mean "ship"?',
       'properties.0.never.without.0 did you mean "test.pass"?',
@@ -266,7 +266,7 @@ function runs(graph: Graph, length: number): string[][] {
   return all;
 }
 
-it('an empty property, or one with an unknown name, is an issue', async () => {
+it('an empty property, or one with an unknown name, is a problem', async () => {
   const files = { ...SHOP, ...place('ship', `${SHIP}entry: [from-test]\n`) };
   const text = `properties:
   - {}
@@ -280,18 +280,18 @@ it('an empty property, or one with an unknown name, is an issue', async () => {
 `;
   const sources = [{ file: 'properties.yaml', text }, ...Object.entries(files).map(([file, text]) => ({ file, text }))];
   const parsed = parseSpecSet(sources, await loadCatalogue());
-  expect(parsed.ok ? [] : parsed.issues.map(({ line, path, message }) => `${line} ${path}: ${message}`).sort()).toEqual(
-    [
-      '2 properties.0: is empty',
-      '3 properties.1.never.without: an empty list makes this property true in every spec set',
-      '4 properties.2.never.mode: this spec set has no gate.yaml, so no modes',
-      '5 properties.3.before.first: there is no peripheral or mode "diagnose"',
-      '6 properties.4.never.without.0: "diagnose" is not a known requirement',
-      '7 properties.5.exclusive: needs two names',
-      '8 properties.6.exclusive.1: there is no peripheral "bash-tset"',
-      '9 properties.7.always.eventualy: unknown key "eventualy"',
-    ],
-  );
+  expect(
+    parsed.ok ? [] : parsed.problems.map(({ line, path, message }) => `${line} ${path}: ${message}`).sort(),
+  ).toEqual([
+    '2 properties.0: is empty',
+    '3 properties.1.never.without: an empty list makes this property true in every spec set',
+    '4 properties.2.never.mode: this spec set has no gate.yaml, so no modes',
+    '5 properties.3.before.first: there is no peripheral or mode "diagnose"',
+    '6 properties.4.never.without.0: "diagnose" is not a known requirement',
+    '7 properties.5.exclusive: needs two names',
+    '8 properties.6.exclusive.1: there is no peripheral "bash-tset"',
+    '9 properties.7.always.eventualy: unknown key "eventualy"',
+  ]);
 });
 
 it('the proof agrees with an exhaustive search on small random graphs', () => {

@@ -12,7 +12,7 @@ export function specsOf(files: { readonly [file: string]: string }, fallback = c
     Object.entries(files).map(([file, text]) => ({ file, text })),
     fallback,
   );
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues, null, 2));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems, null, 2));
   return parsed.specs;
 }
 

@@ -9,7 +9,7 @@ const catalogue = await loadCatalogue();
 
 function parsed(...sources: SpecSource[]): SpecSet {
   const result = parseSpecSet(sources, catalogue);
-  if (!result.ok) throw new Error(JSON.stringify(result.issues));
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
   return result.specs;
 }
 

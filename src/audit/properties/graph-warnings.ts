@@ -1,4 +1,4 @@
-import type { SpecWarning } from '../../spec/check/issues.ts';
+import type { SpecWarning } from '../../spec/check/spec-problem.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
 import { needsOperator } from '../infer/way-back.ts';
 import { delegationEdges } from './abstract-session.ts';

@@ -1,4 +1,4 @@
-import type { SpecWarning } from '../../spec/check/issues.ts';
+import type { SpecWarning } from '../../spec/check/spec-problem.ts';
 import type { Property, PropertyAtom, PropertyPlace, SpecSet } from '../../spec/types.ts';
 import { reviewsSession } from '../rules/audited-observations.ts';
 import { type AbstractMove, type AbstractState, canChange, canShip } from './abstract-session.ts';

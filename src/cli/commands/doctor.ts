@@ -39,15 +39,15 @@ async function doctor(io: Io, options: Options): Promise<void> {
   const root = rootOf(io, options);
   const examined = await watchWork(io, 'checking this machine', () => examineMachine(root, io));
   const tests = options.tests ? await compareTestRuns(io, options, examined) : [];
-  const findings = [...examined, ...tests];
+  const diagnoses = [...examined, ...tests];
   const attempts = options.probe ? await watchWork(io, 'trying to leave the sandbox', probe) : null;
   const allStopped = !options.probe || attempts?.every(({ stopped }) => stopped) === true;
   const ok =
-    allStopped && findings.every(({ status }) => status !== 'broken') && tests.every(({ status }) => status === 'ok');
+    allStopped && diagnoses.every(({ status }) => status !== 'broken') && tests.every(({ status }) => status === 'ok');
   io.exitCode = ok ? 0 : 1;
-  if (io.json) printJson(io, { ok, root, findings, ...(options.probe ? { attempts } : {}) });
+  if (io.json) printJson(io, { ok, root, findings: diagnoses, ...(options.probe ? { attempts } : {}) });
   else {
-    print(io, findings.map((finding) => describe(io, finding)).join('\n'));
+    print(io, diagnoses.map((diagnosis) => describe(io, diagnosis)).join('\n'));
     if (options.probe)
       print(io, `\n${attempts === null ? 'There is no sandbox to probe.' : describeAttempts(io, attempts)}`);
   }

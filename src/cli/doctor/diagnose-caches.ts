@@ -14,19 +14,19 @@ export function diagnoseCaches(root: string, config: ProjectConfig, io: Io): rea
   const read = (config.cache ?? []).filter((each) => each.read).map(({ folder }) => folder.replace(/\/+$/, ''));
   const isRead = (folder: string) => read.some((each) => folder === each || folder.startsWith(`${each}/`));
   const modules = proposedCaches(tree, home).flatMap((each) => (typeof each === 'string' ? [] : each.read));
-  const findings = modules
+  const diagnoses = modules
     .filter((folder) => !isRead(folder))
     .map((folder) => missing(folder, `Add { read: ${folder} } to cache: in hopgate.yaml, if tests need it.`));
   const isGradle = tree.list('').some((name) => /^build\.gradle(?:\.kts)?$/.test(name));
   return isGradle && existsSync(join(home, '.gradle'))
     ? [
-        ...findings,
+        ...diagnoses,
         missing(
           '~/.gradle',
           'Gradle locks files in it, so it cannot be shared; let the build use modules in the repository.',
         ),
       ]
-    : findings;
+    : diagnoses;
 }
 
 const missing = (folder: string, fix: string): Diagnosis => ({

@@ -44,10 +44,10 @@ export async function diagnosePrograms(
     const packageManager = packageManagerOf(root);
     writeFileSync(join(empty, 'package.json'), JSON.stringify(packageManager === null ? {} : { packageManager }));
     const programs = programsOf(root, config, io.env as NodeJS.ProcessEnv);
-    const findings: Diagnosis[] = [];
+    const diagnoses: Diagnosis[] = [];
     for (const name of names)
-      findings.push(await compare(name, { root, config, io, run, sandbox, programs, empty, packageManager }));
-    return findings;
+      diagnoses.push(await compare(name, { root, config, io, run, sandbox, programs, empty, packageManager }));
+    return diagnoses;
   } catch (error) {
     return [badLayout(error)];
   } finally {

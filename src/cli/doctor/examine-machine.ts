@@ -9,7 +9,7 @@ import { plural } from '../../base/text.ts';
 import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE } from '../../project/repository-root.ts';
 import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
-import { SpecError } from '../../spec/check/issues.ts';
+import { SpecError } from '../../spec/check/spec-problem.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { openReadOnly } from '../../stores/sqlite/sqlite-schema.ts';

@@ -125,7 +125,7 @@ const ANSWER_MS = 60_000;
 
 async function specsFor(config: string): Promise<SpecSet> {
   const parsed = parseSpecSet(storySpecs(config), await loadCatalogue());
-  if (!parsed.ok) throw new Error(parsed.issues.map(({ path, message }) => `${path}: ${message}`).join('\n'));
+  if (!parsed.ok) throw new Error(parsed.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));
   return parsed.specs;
 }
 

@@ -2,7 +2,7 @@ import { type Fields, isObject, type Json } from '../../base/json.ts';
 import { mapValues } from '../../base/map-values.ts';
 import { splitWords } from '../../base/text.ts';
 import type { EntryDraft } from '../entry.ts';
-import { entryIssues } from '../entry-schema.ts';
+import { draftProblems } from '../entry-schema.ts';
 import { type EdnValue, keywordOr, printEdn } from './print-edn.ts';
 
 /** MUSN's keys and hopgate's, in the order in which they are printed. */
@@ -58,7 +58,7 @@ export function printEntryForm(form: Fields): string {
 /** The draft that a form describes, or its problems with their paths. */
 export type ReadForm =
   | { readonly ok: true; readonly draft: EntryDraft; readonly ephemeral: boolean; readonly dropped: readonly string[] }
-  | { readonly ok: false; readonly issues: readonly { readonly path: string; readonly message: string }[] };
+  | { readonly ok: false; readonly problems: readonly { readonly path: string; readonly message: string }[] };
 
 export const isEntryForm = (value: Fields): boolean => Object.keys(value).some((key) => key.startsWith('evidence/'));
 
@@ -71,16 +71,16 @@ const FORM_OF = Object.fromEntries(Object.entries(KEYS).map(([key, field]) => [f
  */
 export function readEntryForm(form: Fields, defaults: { readonly id: string; readonly sessionId: string }): ReadForm {
   const fields: { [field: string]: unknown } = {};
-  const issues: { path: string; message: string }[] = [];
+  const problems: { path: string; message: string }[] = [];
   const dropped: string[] = [];
   for (const [key, value] of Object.entries(form)) {
     if (Object.hasOwn(KEYS, key)) fields[KEYS[key as keyof typeof KEYS]] = value;
     else if (key.startsWith('evidence/') && key !== EPHEMERAL)
-      issues.push({ path: key, message: 'is not a field of an entry' });
+      problems.push({ path: key, message: 'is not a field of an entry' });
     else if (key !== EPHEMERAL) dropped.push(key);
   }
   const ephemeral = form[EPHEMERAL] ?? false;
-  if (typeof ephemeral !== 'boolean') issues.push({ path: EPHEMERAL, message: 'must be true or false' });
+  if (typeof ephemeral !== 'boolean') problems.push({ path: EPHEMERAL, message: 'must be true or false' });
   const draft = {
     id: defaults.id,
     claim: 'observation',
@@ -94,9 +94,9 @@ export function readEntryForm(form: Fields, defaults: { readonly id: string; rea
     author: authorOf(fields['author']),
     subject: subjectOf(fields['subject'], defaults.sessionId),
   };
-  issues.push(...entryIssues(draft).map(({ path, message }) => ({ path: formPath(path), message })));
-  return issues.length > 0
-    ? { ok: false, issues }
+  problems.push(...draftProblems(draft).map(({ path, message }) => ({ path: formPath(path), message })));
+  return problems.length > 0
+    ? { ok: false, problems }
     : { ok: true, draft: draft as unknown as EntryDraft, ephemeral: ephemeral === true, dropped };
 }
 

@@ -2,10 +2,10 @@ import canonicalize from 'canonicalize';
 import type { Json } from '../../spec/types.ts';
 import { sha256 } from '../chain.ts';
 import type { EntryDraft } from '../entry.ts';
-import { entryIssues } from '../entry-schema.ts';
+import { draftProblems } from '../entry-schema.ts';
 import { isActivity, readActivity } from './activity.ts';
 import { isEntryForm, readEntryForm } from './entry-form.ts';
-import { type FormIssue, readForms } from './read-forms.ts';
+import { type FormProblem, readForms } from './read-forms.ts';
 
 export interface ImportPlan {
   /** The root entry, which names the origin, then the entries: oldest first, each after the one it replies to. */
@@ -17,26 +17,26 @@ export interface ImportPlan {
 
 /**
  * Reads the log of another program (entries or activity events, JSON or EDN) for one session. The same text gives the
- * same plan, so importing twice adds nothing. Issues carry their path: `[3].evidence/type`.
+ * same plan, so importing twice adds nothing. Problems carry their path: `[3].evidence/type`.
  */
 export function planImport(
   text: string,
   { sessionId, source }: { readonly sessionId: string; readonly source: string },
-): ({ readonly ok: true } & ImportPlan) | { readonly ok: false; readonly issues: readonly FormIssue[] } {
+): ({ readonly ok: true } & ImportPlan) | { readonly ok: false; readonly problems: readonly FormProblem[] } {
   const read = readForms(text);
   if (!read.ok) return read;
-  const issues: FormIssue[] = [];
+  const problems: FormProblem[] = [];
   const durable: EntryDraft[] = [];
   const ephemeral: EntryDraft[] = [];
   const dropped = new Set<string>();
   const seen = new Map<string, number>();
   for (const [index, form] of read.forms.entries()) {
-    const add = (more: readonly FormIssue[]) =>
-      issues.push(
+    const add = (more: readonly FormProblem[]) =>
+      problems.push(
         ...more.map(({ path, message }) => ({ path: `[${index}]${path === '' ? '' : `.${path}`}`, message })),
       );
     const result = readOne(form, { id: idOf(form, seen), sessionId });
-    if (!result.ok) add(result.issues);
+    if (!result.ok) add(result.problems);
     else if (result.draft.sessionId !== sessionId) {
       add([{ path: '', message: `belongs to session ${result.draft.sessionId}; import it as that session` }]);
     } else {
@@ -44,7 +44,7 @@ export function planImport(
       (result.ephemeral ? ephemeral : durable).push(result.draft);
     }
   }
-  if (issues.length > 0) return { ok: false, issues };
+  if (problems.length > 0) return { ok: false, problems };
   const ordered = parentsFirst(durable);
   const first = [...ordered, ...ephemeral].reduce((a, b) => (b.at < a.at ? b : a));
   const root = rootOf(text, first, read.forms.length, { sessionId, source });
@@ -60,11 +60,11 @@ function readOne(
   if (isEntryForm(form)) return readEntryForm(form, defaults);
   if (!isActivity(form)) {
     const message = 'is neither an entry ("evidence/type", …) nor an event ("event/type", …)';
-    return { ok: false, issues: [{ path: '', message }] };
+    return { ok: false, problems: [{ path: '', message }] };
   }
   const draft = readActivity(form, defaults);
-  const issues = entryIssues(draft);
-  return issues.length > 0 ? { ok: false, issues } : { ok: true, draft, ephemeral: false, dropped: [] };
+  const problems = draftProblems(draft);
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, draft, ephemeral: false, dropped: [] };
 }
 
 /** Derives an id from an event's content and, for an event that occurs again in a log, its occurrence. */

@@ -3,14 +3,14 @@ import { type EdnNode, type EdnProblem, identityOf } from '../../spec/edn/edn-no
 import { ednToPlain } from '../../spec/edn/edn-to-plain.ts';
 import { readEdn } from '../../spec/edn/read-edn.ts';
 
-export interface FormIssue {
+export interface FormProblem {
   readonly path: string;
   readonly message: string;
 }
 
 export type ReadForms =
   | { readonly ok: true; readonly forms: readonly { readonly [key: string]: Json }[] }
-  | { readonly ok: false; readonly issues: readonly FormIssue[] };
+  | { readonly ok: false; readonly problems: readonly FormProblem[] };
 
 /** Reads the forms of an export: JSON (a value, a list, or one per line) or EDN (a form, a collection, a sequence). */
 export function readForms(text: string): ReadForms {
@@ -18,11 +18,11 @@ export function readForms(text: string): ReadForms {
   const read = json === null ? readEdnForms(text) : { ok: true as const, values: json };
   if (!read.ok) return read;
   const values = read.values.length === 1 && Array.isArray(read.values[0]) ? read.values[0] : read.values;
-  const issues = values.flatMap((value, index) =>
+  const problems = values.flatMap((value, index) =>
     !isObject(value) ? [{ path: `[${index}]`, message: 'must be an entry or an event, a map' }] : [],
   );
-  if (values.length === 0) return { ok: false, issues: [{ path: '', message: 'there is nothing to read' }] };
-  return issues.length > 0 ? { ok: false, issues } : { ok: true, forms: values as { [key: string]: Json }[] };
+  if (values.length === 0) return { ok: false, problems: [{ path: '', message: 'there is nothing to read' }] };
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, forms: values as { [key: string]: Json }[] };
 }
 
 function readJson(text: string): Json[] | null {
@@ -33,7 +33,7 @@ function readJson(text: string): Json[] | null {
   return values.includes(undefined) ? null : (values as Json[]);
 }
 
-function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false; issues: FormIssue[] } {
+function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false; problems: FormProblem[] } {
   const single = readEdn(text);
   // The brackets join several forms to one; the line break ends a trailing comment.
   const many = single.ok ? single : readEdn(`[${text}\n]`);
@@ -41,18 +41,19 @@ function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false;
     const isOne = !single.ok && !single.problems.some(({ message }) => message.startsWith('a second form'));
     return {
       ok: false,
-      issues: isOne
-        ? single.problems.map((problem) => issueOf(problem))
-        : many.problems.map((problem) => issueOf(problem, 1)),
+      problems: isOne
+        ? single.problems.map((problem) => formProblemOf(problem))
+        : many.problems.map((problem) => formProblemOf(problem, 1)),
     };
   }
   const { value, problems } = ednToPlain(withoutTags(many.node));
-  if (problems.length > 0) return { ok: false, issues: problems.map((problem) => issueOf(problem, single.ok ? 0 : 1)) };
+  if (problems.length > 0)
+    return { ok: false, problems: problems.map((problem) => formProblemOf(problem, single.ok ? 0 : 1)) };
   return { ok: true, values: single.ok ? [value as Json] : (value as Json[]) };
 }
 
 /** `shift`: number of characters that were inserted before the text. */
-const issueOf = ({ line, column, message }: EdnProblem, shift = 0): FormIssue => ({
+const formProblemOf = ({ line, column, message }: EdnProblem, shift = 0): FormProblem => ({
   path: `line ${line}, column ${line === 1 ? column - shift : column}`,
   message,
 });

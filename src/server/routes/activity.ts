@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EntryDraft } from '../../evidence/entry.ts';
-import { entryIssues } from '../../evidence/entry-schema.ts';
+import { draftProblems } from '../../evidence/entry-schema.ts';
 import { isActivity, readActivity, toActivity } from '../../evidence/musn/activity.ts';
 import { isEntryForm, readEntryForm } from '../../evidence/musn/entry-form.ts';
 import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
@@ -57,9 +57,14 @@ const append = defineRoute('POST /v1/sessions/{session}/activity', {
     const draft: EntryDraft = { ...read, author };
     if (draft.sessionId !== session)
       throw new ApiError('invalid-request', `the entry is of session ${draft.sessionId}`, 'Send it there.', 'body');
-    const issue = entryIssues(draft)[0];
-    if (issue)
-      throw new ApiError('invalid-request', `${issue.path}: ${issue.message}`, 'Correct it.', `body.${issue.path}`);
+    const problem = draftProblems(draft)[0];
+    if (problem)
+      throw new ApiError(
+        'invalid-request',
+        `${problem.path}: ${problem.message}`,
+        'Correct it.',
+        `body.${problem.path}`,
+      );
     if (own) await store.appendEphemeral(session, [draft]);
     else {
       const lease = await store.acquire(session, `http-${process.pid}-${draft.id}`, 10_000);
@@ -77,7 +82,7 @@ function readForm(form: Parameters<typeof readActivity>[0], defaults: { id: stri
   if (!isEntryForm(form)) return readActivity(form, defaults);
   const read = readEntryForm(form, defaults);
   if (read.ok) return read.draft;
-  const { path, message } = read.issues[0]!;
+  const { path, message } = read.problems[0]!;
   throw new ApiError('invalid-request', `${path}: ${message}`, 'Correct it.', `body.${path}`);
 }
 

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { ReportIssue, SpecIssue } from '../check/issues.ts';
-import { SpecError } from '../check/issues.ts';
+import type { ReportSpecProblem, SpecProblem } from '../check/spec-problem.ts';
+import { SpecError } from '../check/spec-problem.ts';
 import { type EdnForm, ednForms } from '../edn/edn-peripherals.ts';
 import { readYaml } from '../load/read-yaml.ts';
-import { issueReporter, type SourceDocument } from '../load/source-document.ts';
+import { type SourceDocument, specProblemReporter } from '../load/source-document.ts';
 import { suggest } from '../names.ts';
 import { type PartialParse, parsePartial } from '../schema/parse-partial.ts';
 import type { Json } from '../types.ts';
@@ -20,48 +20,48 @@ import { isReservedHeading, placeholdersIn } from './placeholders.ts';
  * @throws SpecError with every problem of both files
  */
 export function loadAgency(folder: string): AgencySpec {
-  const issues: SpecIssue[] = [];
+  const problems: SpecProblem[] = [];
   const peripherals: { [id: string]: AgencyPeripheral } = {};
-  for (const { id, document, report } of formsOf(folder, 'peripherals', issues)) {
+  for (const { id, document, report } of formsOf(folder, 'peripherals', problems)) {
     const file = parsePartial(AgencyPeripheralFile, withId(document.value, id), report);
     const made = file && peripheralOf(file, report);
     if (made && Object.hasOwn(peripherals, made.id)) report(['id'], `"${made.id}" is given twice`, 'keep one of them');
     if (made) peripherals[made.id] = made;
   }
   const agents: { [id: string]: AgencyAgent } = {};
-  for (const { id, document, report } of formsOf(folder, 'agents', issues)) {
+  for (const { id, document, report } of formsOf(folder, 'agents', problems)) {
     const file = parsePartial(AgencyAgentFile, document.value, report);
     if (!/^[a-z][a-z0-9-]*$/.test(id ?? '')) report([], `"${id}" is not a name`, 'use a-z, 0-9 and -');
     const made = file && agentOf(id ?? '', file, (path) => resolve(folder, path), report);
     if (made) agents[made.id] = made;
   }
-  if (issues.length > 0) throw new SpecError(issues);
+  if (problems.length > 0) throw new SpecError(problems);
   return { peripherals, agents };
 }
 
 interface Form {
   readonly id: string | null;
   readonly document: SourceDocument;
-  readonly report: ReportIssue;
+  readonly report: ReportSpecProblem;
 }
 
 /** The entries of one of the two files; `id` is the key of an entry, null if the file has no keys. */
-function formsOf(folder: string, name: 'peripherals' | 'agents', issues: SpecIssue[]): readonly Form[] {
+function formsOf(folder: string, name: 'peripherals' | 'agents', problems: SpecProblem[]): readonly Form[] {
   const edn = join(folder, `${name}.edn`);
   const yaml = join(folder, `${name}.yaml`);
   const form = ({ id, document }: EdnForm): Form => ({
     id,
     document,
-    report: issueReporter(document, [name, id ?? idIn(document.value) ?? '?'], issues),
+    report: specProblemReporter(document, [name, id ?? idIn(document.value) ?? '?'], problems),
   });
   if (existsSync(edn)) {
     const read = ednForms({ file: edn, text: readFileSync(edn, 'utf8') }, name);
-    issues.push(...read.issues);
+    problems.push(...read.problems);
     return read.forms.map(form);
   }
   if (!existsSync(yaml)) return [];
-  const { document, issues: found } = readYaml({ file: yaml, text: readFileSync(yaml, 'utf8') });
-  issues.push(...found.map((issue) => ({ ...issue, path: name })));
+  const { document, problems: found } = readYaml({ file: yaml, text: readFileSync(yaml, 'utf8') });
+  problems.push(...found.map((problem) => ({ ...problem, path: name })));
   if (found.length > 0 || document.value === null || document.value === undefined) return [];
   const entries = Object.entries(document.value as { [key: string]: unknown });
   return entries.map(([id, value]) =>
@@ -75,7 +75,7 @@ const idIn = (value: unknown): string | null =>
 const withId = (value: unknown, id: string | null): unknown =>
   id === null || typeof value !== 'object' || value === null ? value : { id, ...value };
 
-function peripheralOf(file: PartialParse<AgencyPeripheralFile>, report: ReportIssue): AgencyPeripheral | null {
+function peripheralOf(file: PartialParse<AgencyPeripheralFile>, report: ReportSpecProblem): AgencyPeripheral | null {
   const { id, entry, inputs = [], response, tools = {}, context = [], retries = 0 } = file;
   const template = file['prompt-template'];
   if (id === undefined || entry === undefined || template === undefined || response?.type === undefined) return null;
@@ -110,7 +110,7 @@ function peripheralOf(file: PartialParse<AgencyPeripheralFile>, report: ReportIs
   };
 }
 
-function checkSchema(schema: unknown, report: ReportIssue): void {
+function checkSchema(schema: unknown, report: ReportSpecProblem): void {
   if (schema === undefined) return report(['response'], '"schema" is missing', 'a JSON Schema of the answer');
   try {
     answerCheck(schema as { readonly [keyword: string]: Json });
@@ -132,7 +132,7 @@ function agentOf(
   id: string,
   file: PartialParse<AgencyAgentFile>,
   pathOf: (path: string) => string,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): AgencyAgent | null {
   const { location, url = null, node } = file;
   const tokenFile = file['token-file'] === undefined ? null : pathOf(file['token-file']);

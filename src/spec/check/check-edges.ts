@@ -4,11 +4,11 @@ import { getOwn } from '../names.ts';
 import { hopTarget } from '../resolve/derive-edges.ts';
 import type { Edge, FruitType, PeripheralSpec, ToolSpec } from '../types.ts';
 import type { DefinedNames } from './defined-names.ts';
-import type { ReportIssue } from './issues.ts';
+import type { ReportSpecProblem } from './spec-problem.ts';
 
 type Peripherals = { readonly [id: string]: PeripheralSpec };
-/** Collects the issues of each peripheral's file, by the peripheral's id. */
-type Reports = { readonly [id: string]: ReportIssue };
+/** Collects the problems of each peripheral's file, by the peripheral's id. */
+type Reports = { readonly [id: string]: ReportSpecProblem };
 
 /**
  * Reports exits that open nothing, and gates on destinations that no exit opens.
@@ -56,24 +56,24 @@ export function checkRules(
     for (const { name, opens } of peripheral.exits) {
       opens.forEach(({ when }, index) => {
         if (when === null) return;
-        const issue = checkCel(when, { fruit: fruitTypes([peripheral]), peripherals: ids });
+        const problem = checkCel(when, { fruit: fruitTypes([peripheral]), peripherals: ids });
         const path = opens.length === 1 ? ['exit', name, 'when'] : ['exit', name, index, 'when'];
-        if (issue) report(path, issue.message, issue.suggestion);
+        if (problem) report(path, problem.message, problem.suggestion);
       });
     }
     for (const [tool, gates] of Object.entries(peripheral.calls ?? {})) {
       const args = argsOf(getOwn(tools, tool)?.parameters ?? []);
       gates.forEach((gate, index) => {
         if (gate.kind !== 'when') return;
-        const issue = checkCel(gate.cel, { fruit: fruitTypes([peripheral]), peripherals: ids, args });
-        if (issue) report(['calls', tool, index, 'when'], issue.message, issue.suggestion);
+        const problem = checkCel(gate.cel, { fruit: fruitTypes([peripheral]), peripherals: ids, args });
+        if (problem) report(['calls', tool, index, 'when'], problem.message, problem.suggestion);
       });
     }
     for (const [to, rules] of Object.entries(peripheral.gates)) {
       const fruit = fruitTypes([peripheral, ...peripheralsWithExitTo(peripherals, to)]);
       rules.forEach((rule, index) => {
-        const issue = rule.kind === 'when' ? checkCel(rule.cel, { fruit, peripherals: ids }) : null;
-        if (issue) report(['gates', to, index, 'when'], issue.message, issue.suggestion);
+        const problem = rule.kind === 'when' ? checkCel(rule.cel, { fruit, peripherals: ids }) : null;
+        if (problem) report(['gates', to, index, 'when'], problem.message, problem.suggestion);
       });
     }
   }
@@ -84,12 +84,12 @@ export function checkConditions(
   conditions: { readonly [name: string]: string },
   peripherals: Peripherals,
   defined: DefinedNames,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): void {
   const scope = { fruit: fruitTypesOf(defined)(Object.values(peripherals)), peripherals: [...defined.peripherals] };
   for (const [name, cel] of Object.entries(conditions)) {
-    const issue = checkCel(cel, scope);
-    if (issue) report(['conditions', name], issue.message, issue.suggestion);
+    const problem = checkCel(cel, scope);
+    if (problem) report(['conditions', name], problem.message, problem.suggestion);
   }
 }
 
@@ -98,15 +98,15 @@ export function checkToolRules(
   tools: { readonly [id: string]: ToolSpec },
   peripherals: Peripherals,
   defined: DefinedNames,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): void {
   const fruit = fruitTypesOf(defined)(Object.values(peripherals));
   for (const { id, gates = [], parameters } of Object.values(tools)) {
     const args = argsOf(parameters);
     gates.forEach((gate, index) => {
-      const issue =
+      const problem =
         gate.kind === 'when' ? checkCel(gate.cel, { fruit, peripherals: [...defined.peripherals], args }) : null;
-      if (issue) report(['tools', id, 'gates', index, 'when'], issue.message, issue.suggestion);
+      if (problem) report(['tools', id, 'gates', index, 'when'], problem.message, problem.suggestion);
     });
   }
 }

@@ -2,13 +2,13 @@ import { getOwn } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { ToolsFile } from '../schema/tools-file.ts';
 import type { SpecSet } from '../types.ts';
-import type { ReportIssue } from './issues.ts';
+import type { ReportSpecProblem } from './spec-problem.ts';
 
 /** Checks that a field that several tools report has one type, and is either observed or state. */
 export function checkReported(
   file: PartialParse<ToolsFile> | undefined,
   tools: SpecSet['tools'],
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): void {
   for (const [id, { observes = {}, state = {} }] of Object.entries(tools)) {
     if (!getOwn(file?.tools ?? {}, id)) continue;

@@ -1,7 +1,7 @@
 import { suggest } from '../names.ts';
 import type { Scenario } from '../schema/scenario-file.ts';
 import type { SpecSet } from '../types.ts';
-import type { SpecIssue } from './issues.ts';
+import type { SpecProblem } from './spec-problem.ts';
 
 /**
  * Reports the names in a scenario that its spec set lacks, and the codes that no denial has. In a step that expects a
@@ -14,12 +14,12 @@ export function checkScenario(
   { specs: other, steps }: Scenario,
   specs: SpecSet,
   codes: readonly string[],
-): readonly SpecIssue[] {
+): readonly SpecProblem[] {
   if (other !== null) return [];
   const { peripherals, tools } = specs;
-  return steps.flatMap(({ action, expect, line }, index): SpecIssue[] => {
+  return steps.flatMap(({ action, expect, line }, index): SpecProblem[] => {
     const at = { file, path: `steps.${index}`, ...(line === null ? {} : { line }) };
-    const among = (what: string, name: string, names: readonly string[]): SpecIssue[] =>
+    const among = (what: string, name: string, names: readonly string[]): SpecProblem[] =>
       names.includes(name)
         ? []
         : [{ ...at, message: `there is no ${what} "${name}"`, suggestion: suggest(name, names) }];

@@ -2,7 +2,7 @@ import { edgesFrom } from '../edges-from.ts';
 import { getOwn } from '../names.ts';
 import { delegationEdge, hopTarget } from '../resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../types.ts';
-import type { SpecWarning } from './issues.ts';
+import type { SpecWarning } from './spec-problem.ts';
 
 /** Returns warnings for the author of a spec set that loads. Pure. */
 export function lintSpecs(specs: SpecSet): SpecWarning[] {

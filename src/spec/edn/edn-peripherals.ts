@@ -1,4 +1,4 @@
-import type { SpecIssue } from '../check/issues.ts';
+import type { SpecProblem } from '../check/spec-problem.ts';
 import type { SourceDocument, SpecSource } from '../load/source-document.ts';
 import { EDN_FRUIT, EDN_PURPOSE } from './edn-fruit.ts';
 import type { EdnNode, EdnProblem } from './edn-node.ts';
@@ -12,15 +12,18 @@ export interface EdnForm {
 }
 
 /** Reads the maps of an EDN file: the values of a map, the members of a collection, or a single map with an `:id`. */
-export function ednForms({ file, text }: SpecSource, path: string): { forms: readonly EdnForm[]; issues: SpecIssue[] } {
-  const issues: SpecIssue[] = [];
+export function ednForms(
+  { file, text }: SpecSource,
+  path: string,
+): { forms: readonly EdnForm[]; problems: SpecProblem[] } {
+  const problems: SpecProblem[] = [];
   const report = ({ line, column, message }: EdnProblem): void => {
-    issues.push({ file, path, line, message: `column ${column}: ${message}`, suggestion: null });
+    problems.push({ file, path, line, message: `column ${column}: ${message}`, suggestion: null });
   };
   const read = readEdn(text);
   if (!read.ok) {
     read.problems.forEach(report);
-    return { forms: [], issues };
+    return { forms: [], problems };
   }
   const forms = peripheralForms(read.node, report).map(({ id, node }) => {
     const { value, problems, lines } = ednToPlain(node, (key) => key.replace(/^peripheral\//, ''));
@@ -34,7 +37,7 @@ export function ednForms({ file, text }: SpecSource, path: string): { forms: rea
     };
     return { id, document: { file, value, lineOf } };
   });
-  return { forms, issues };
+  return { forms, problems };
 }
 
 /**
@@ -42,15 +45,15 @@ export function ednForms({ file, text }: SpecSource, path: string): { forms: rea
  * peripherals, or one peripheral; keys as `:peripheral/id` or `:id`. Returns each in the form of a
  * `peripherals/<id>.yaml`.
  */
-export function readEdnPeripherals(source: SpecSource): { documents: SourceDocument[]; issues: SpecIssue[] } {
-  const { forms, issues } = ednForms(source, 'peripherals');
+export function readEdnPeripherals(source: SpecSource): { documents: SourceDocument[]; problems: SpecProblem[] } {
+  const { forms, problems } = ednForms(source, 'peripherals');
   const documents = forms.map(({ id, document }) => {
     const form = document.value as { [key: string]: unknown };
     if (id !== null && form['id'] !== undefined && form['id'] !== id) {
       const message = `"${String(form['id'])}" is under the key :${id}`;
       const suggestion = `write :id :${id}, or leave it out`;
       const line = document.lineOf(['id']);
-      issues.push({
+      problems.push({
         file: source.file,
         path: `peripherals.${id}.id`,
         ...(line === undefined ? {} : { line }),
@@ -60,7 +63,7 @@ export function readEdnPeripherals(source: SpecSource): { documents: SourceDocum
     }
     return { ...document, value: completeForm(form, id) };
   });
-  return { documents, issues };
+  return { documents, problems };
 }
 
 interface PeripheralForm {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile, UnreadableFile } from '../../base/read-file.ts';
-import { SpecError } from '../check/issues.ts';
+import { SpecError } from '../check/spec-problem.ts';
 import { MAX_AUTHORED_BYTES } from '../policy/limits.ts';
 import { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../resolve/parse-project-config.ts';
 import type { ProjectConfig } from '../types.ts';
@@ -22,7 +22,7 @@ export async function loadProjectConfig(
   const bytes = readProjectFile(root);
   if (bytes === null) return { config: DEFAULT_PROJECT_CONFIG, found: false, hash: null };
   const parsed = parseProjectConfig(bytes.toString('utf8'), file);
-  if (!parsed.ok) throw new SpecError(parsed.issues);
+  if (!parsed.ok) throw new SpecError(parsed.problems);
   return { config: parsed.config, found: true, hash: createHash('sha256').update(bytes).digest('hex') };
 }
 

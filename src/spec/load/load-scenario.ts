@@ -1,5 +1,5 @@
 import { readRegularFile, UnreadableFile } from '../../base/read-file.ts';
-import { SpecError } from '../check/issues.ts';
+import { SpecError } from '../check/spec-problem.ts';
 import { MAX_AUTHORED_BYTES } from '../policy/limits.ts';
 import { parseScenario } from '../resolve/parse-scenario.ts';
 import type { Scenario } from '../schema/scenario-file.ts';
@@ -11,7 +11,7 @@ import type { Scenario } from '../schema/scenario-file.ts';
 export async function loadScenario(file: string): Promise<Scenario> {
   const text = readText(file);
   const parsed = parseScenario({ file, text });
-  if (!parsed.ok) throw new SpecError(parsed.issues);
+  if (!parsed.ok) throw new SpecError(parsed.problems);
   return parsed.scenario;
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { readRegularFile } from '../../base/read-file.ts';
 import { explainSystemError } from '../../base/system-error.ts';
 import { plural } from '../../base/text.ts';
-import { SpecError, type SpecIssue } from '../check/issues.ts';
+import { SpecError, type SpecProblem } from '../check/spec-problem.ts';
 import { nearestName, suggest } from '../names.ts';
 import { MAX_AUTHORED_BYTES, MAX_SPEC_FILES } from '../policy/limits.ts';
 import { parseSpecSet } from '../resolve/parse-spec-set.ts';
@@ -29,9 +29,9 @@ const OTHER_FILES = ['hopgate.yaml'];
  * specs.edges.filter(({ from }) => from === 'test').map(({ exit, to }) => `${exit} → ${to}`);
  */
 export async function loadSpecs(path: string): Promise<SpecSet> {
-  const { sources, issues } = await readSet(path === 'default' ? defaultSpecsFolder() : path);
-  const parsed = issues.length > 0 && sources.length === 0 ? null : parseSpecSet(sources, await loadCatalogue());
-  const all = [...issues, ...(parsed?.ok === false ? parsed.issues : [])];
+  const { sources, problems } = await readSet(path === 'default' ? defaultSpecsFolder() : path);
+  const parsed = problems.length > 0 && sources.length === 0 ? null : parseSpecSet(sources, await loadCatalogue());
+  const all = [...problems, ...(parsed?.ok === false ? parsed.problems : [])];
   if (!parsed?.ok || all.length > 0) throw new SpecError(all);
   return parsed.specs;
 }
@@ -55,26 +55,29 @@ export async function loadCatalogue(): Promise<SpecSource[]> {
 
 interface SetOnDisk {
   readonly sources: SpecSource[];
-  readonly issues: SpecIssue[];
+  readonly problems: SpecProblem[];
 }
 
 async function readSet(path: string): Promise<SetOnDisk> {
   const found = await stat(path).catch(() => null);
   if (found === null) {
     const suggestion = 'name a folder of spec files, an .edn or .yaml file, or default';
-    return { sources: [], issues: [{ file: path, path: '', message: 'there is no such file or folder', suggestion }] };
+    return {
+      sources: [],
+      problems: [{ file: path, path: '', message: 'there is no such file or folder', suggestion }],
+    };
   }
-  const issues: SpecIssue[] = [];
-  if (!found.isDirectory()) return { sources: readSources([path], issues), issues };
+  const problems: SpecProblem[] = [];
+  if (!found.isDirectory()) return { sources: readSources([path], problems), problems };
   const files: string[] = [];
   const entries = await readdir(path, { withFileTypes: true });
   const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   for (const name of entries.map((entry) => entry.name).sort()) {
     if (SET_FILES.includes(name) || name.endsWith('.edn')) files.push(join(path, name));
-    else if (folders.includes(name)) issues.push(...strayFolder(join(path, name), name));
+    else if (folders.includes(name)) problems.push(...strayFolder(join(path, name), name));
     else if (/\.ya?ml$/.test(name) && !OTHER_FILES.includes(name)) {
       const suggestion = `${suggest(name, SET_FILES)}; peripherals go into the folder peripherals`;
-      issues.push({ file: join(path, name), path: '', message: 'is not a file of a spec set', suggestion });
+      problems.push({ file: join(path, name), path: '', message: 'is not a file of a spec set', suggestion });
     }
   }
   for (const name of (await readdir(join(path, 'peripherals')).catch(() => [])).sort()) {
@@ -82,13 +85,13 @@ async function readSet(path: string): Promise<SetOnDisk> {
     if (name.endsWith('.yaml')) files.push(file);
     else if (SPEC_FILE.test(name)) {
       const suggestion = name.endsWith('.edn') ? 'move it to the folder above' : 'rename it to .yaml';
-      issues.push({ file, path: '', message: `ends in ${extname(name)}`, suggestion });
+      problems.push({ file, path: '', message: `ends in ${extname(name)}`, suggestion });
     } else if ((await readdir(file).catch(() => [])).some((inside) => SPEC_FILE.test(inside))) {
       const suggestion = 'move its files to the folder above';
-      issues.push({ file, path: '', message: 'is a folder, so nothing in it is read', suggestion });
+      problems.push({ file, path: '', message: 'is a folder, so nothing in it is read', suggestion });
     }
   }
-  return { sources: readSources(files, issues), issues };
+  return { sources: readSources(files, problems), problems };
 }
 
 /** Endings of peripherals' files. In the folder `peripherals` only `.yaml` is read; the others are reported. */
@@ -99,17 +102,17 @@ const FOLDERS = ['peripherals', 'scenarios', 'schemas', 'patterns'];
  * Reports a folder whose name is probably a typo of `peripherals` or another folder of spec sets, because its files are
  * not read.
  */
-function strayFolder(file: string, name: string): SpecIssue[] {
+function strayFolder(file: string, name: string): SpecProblem[] {
   const meant = FOLDERS.includes(name) ? null : nearestName(name, FOLDERS);
   if (meant === null) return [];
   const message = 'is not a folder of a spec set, so nothing in it is read';
   return [{ file, path: '', message, suggestion: `did you mean "${meant}"?` }];
 }
 
-function readSources(files: readonly string[], issues: SpecIssue[]): SpecSource[] {
+function readSources(files: readonly string[], problems: SpecProblem[]): SpecSource[] {
   const more = files[MAX_SPEC_FILES];
   if (more !== undefined)
-    issues.push({
+    problems.push({
       file: more,
       path: '',
       message: `exceeds the limit of ${plural(MAX_SPEC_FILES, 'file')}`,
@@ -119,7 +122,7 @@ function readSources(files: readonly string[], issues: SpecIssue[]): SpecSource[
     try {
       return [readSource(file)];
     } catch (error) {
-      issues.push({
+      problems.push({
         file,
         path: '',
         message: `cannot be read: ${explainSystemError(error)?.message ?? (error as Error).message}`,

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import type { ReportIssue, SpecIssue } from '../check/issues.ts';
+import type { ReportSpecProblem, SpecProblem } from '../check/spec-problem.ts';
 import { readEdnPeripherals } from '../edn/edn-peripherals.ts';
 import { ConditionsFile } from '../schema/conditions-file.ts';
 import { GateFile } from '../schema/gate-file.ts';
@@ -10,7 +10,7 @@ import { PropertiesFile } from '../schema/properties-file.ts';
 import { ScopesFile } from '../schema/scopes-file.ts';
 import { ToolsFile } from '../schema/tools-file.ts';
 import { readYaml } from './read-yaml.ts';
-import { issueReporter, type SourceDocument, type SpecSource } from './source-document.ts';
+import { type SourceDocument, type SpecSource, specProblemReporter } from './source-document.ts';
 
 type SpecFileKind = 'gate' | 'tools' | 'scopes' | 'conditions' | 'properties' | 'peripheral' | 'edn';
 
@@ -32,12 +32,12 @@ const baseName = (file: string): string => file.split(/[/\\]/).at(-1)!;
 interface Draft<T> {
   readonly file: PartialParse<T> | undefined;
   readonly raw: { readonly [key: string]: unknown };
-  readonly report: ReportIssue;
+  readonly report: ReportSpecProblem;
 }
 
 export interface PeripheralDraft extends Draft<PeripheralFile> {
   readonly id: string;
-  /** The name of its file, or its key in the map. If it differs from `id`, an issue is reported. */
+  /** The name of its file, or its key in the map. If it differs from `id`, a problem is reported. */
   readonly alias: string;
 }
 
@@ -51,8 +51,8 @@ export interface Drafts {
   readonly peripherals: readonly PeripheralDraft[];
 }
 
-/** Reads every source; problems go into `issues`, valid parts into the drafts. */
-export function readSources(sources: readonly SpecSource[], issues: SpecIssue[]): Drafts {
+/** Reads every source; problems go into `problems`, valid parts into the drafts. */
+export function readSources(sources: readonly SpecSource[], problems: SpecProblem[]): Drafts {
   const drafts = {
     gate: null as Draft<GateFile> | null,
     tools: [] as Draft<ToolsFile>[],
@@ -64,26 +64,26 @@ export function readSources(sources: readonly SpecSource[], issues: SpecIssue[])
   for (const source of sources) {
     const kind = kindOfFile(source.file);
     if (kind === 'edn') {
-      const { documents, issues: found } = readEdnPeripherals(source);
-      issues.push(...found);
-      drafts.peripherals.push(...documents.map((document) => peripheralDraft(document, null, issues)));
+      const { documents, problems: found } = readEdnPeripherals(source);
+      problems.push(...found);
+      drafts.peripherals.push(...documents.map((document) => peripheralDraft(document, null, problems)));
       continue;
     }
-    const { document, issues: found } = readYaml(source);
+    const { document, problems: found } = readYaml(source);
     if (found.length > 0) {
       const prefix = kind === 'peripheral' ? `peripherals.${stemOf(source.file)}` : (kind ?? '');
-      issues.push(...found.map((issue) => ({ ...issue, path: prefix })));
+      problems.push(...found.map((problem) => ({ ...problem, path: prefix })));
     }
-    if (kind === 'gate') drafts.gate = draft(GateFile, document, ['gate'], found.length > 0, issues);
-    else if (kind === 'tools') drafts.tools.push(draft(ToolsFile, document, [], found.length > 0, issues));
-    else if (kind === 'scopes') drafts.scopes.push(draft(ScopesFile, document, [], found.length > 0, issues));
-    else if (kind === 'conditions') drafts.conditions = draft(ConditionsFile, document, [], found.length > 0, issues);
-    else if (kind === 'properties') drafts.properties = draft(PropertiesFile, document, [], found.length > 0, issues);
+    if (kind === 'gate') drafts.gate = draft(GateFile, document, ['gate'], found.length > 0, problems);
+    else if (kind === 'tools') drafts.tools.push(draft(ToolsFile, document, [], found.length > 0, problems));
+    else if (kind === 'scopes') drafts.scopes.push(draft(ScopesFile, document, [], found.length > 0, problems));
+    else if (kind === 'conditions') drafts.conditions = draft(ConditionsFile, document, [], found.length > 0, problems);
+    else if (kind === 'properties') drafts.properties = draft(PropertiesFile, document, [], found.length > 0, problems);
     else if (found.length > 0) {
       const id = stemOf(source.file);
-      const report = issueReporter(document, ['peripherals', id], issues);
+      const report = specProblemReporter(document, ['peripherals', id], problems);
       drafts.peripherals.push({ id, alias: id, file: undefined, raw: {}, report });
-    } else drafts.peripherals.push(peripheralDraft(document, stemOf(source.file), issues));
+    } else drafts.peripherals.push(peripheralDraft(document, stemOf(source.file), problems));
   }
   return drafts;
 }
@@ -93,17 +93,17 @@ function draft<S extends z.ZodType>(
   document: SourceDocument,
   prefix: readonly string[],
   unreadable: boolean,
-  issues: SpecIssue[],
+  problems: SpecProblem[],
 ): Draft<z.output<S>> {
-  const report = issueReporter(document, prefix, issues);
+  const report = specProblemReporter(document, prefix, problems);
   const file = unreadable ? undefined : parsePartial(schema, document.value, report);
   return { file, raw: mapping(document.value), report };
 }
 
-function peripheralDraft(document: SourceDocument, stem: string | null, issues: SpecIssue[]): PeripheralDraft {
+function peripheralDraft(document: SourceDocument, stem: string | null, problems: SpecProblem[]): PeripheralDraft {
   const raw = mapping(document.value);
   const id = typeof raw['id'] === 'string' ? raw['id'] : (stem ?? '?');
-  const made = draft(PeripheralFile, document, ['peripherals', id], false, issues);
+  const made = draft(PeripheralFile, document, ['peripherals', id], false, problems);
   if (stem !== null && id !== stem) made.report(['id'], `"${id}" is in ${stem}.yaml`, `rename the file to ${id}.yaml`);
   return { ...made, id, alias: stem ?? id };
 }

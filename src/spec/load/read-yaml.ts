@@ -1,13 +1,13 @@
 import { isNode, LineCounter, parseDocument, type YAMLError } from 'yaml';
-import type { IssuePath, SpecIssue } from '../check/issues.ts';
+import type { SpecPath, SpecProblem } from '../check/spec-problem.ts';
 import { MAX_NESTING } from '../policy/limits.ts';
 import type { SourceDocument, SpecSource } from './source-document.ts';
 
-/** Reads one YAML file. Syntax errors, duplicate keys, several documents, alias bombs and unknown tags are issues. */
-export function readYaml({ file, text }: SpecSource): { document: SourceDocument; issues: SpecIssue[] } {
+/** Reads one YAML file. Syntax errors, duplicate keys, several documents, alias bombs and unknown tags are problems. */
+export function readYaml({ file, text }: SpecSource): { document: SourceDocument; problems: SpecProblem[] } {
   const lines = new LineCounter();
   const parsed = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false, strict: true });
-  const issues: SpecIssue[] = reportedProblems([...parsed.errors, ...parsed.warnings]).map((problem) => ({
+  const problems: SpecProblem[] = reportedProblems([...parsed.errors, ...parsed.warnings]).map((problem) => ({
     file,
     path: '',
     line: lines.linePos(problem.pos[0]).line,
@@ -17,7 +17,7 @@ export function readYaml({ file, text }: SpecSource): { document: SourceDocument
         : describeError(problem.message),
     suggestion: problem.code === 'DUPLICATE_KEY' ? 'keep one of them' : null,
   }));
-  const lineOf = (path: IssuePath): number | undefined => {
+  const lineOf = (path: SpecPath): number | undefined => {
     for (let length = path.length; length >= 0; length--) {
       const node = length === 0 ? parsed.contents : parsed.getIn(path.slice(0, length), true);
       if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
@@ -25,15 +25,15 @@ export function readYaml({ file, text }: SpecSource): { document: SourceDocument
     return undefined;
   };
   let value: unknown;
-  if (issues.length === 0) {
+  if (problems.length === 0) {
     try {
       value = parsed.toJS({ maxAliasCount: 100 });
       if (isDeeperThan(MAX_NESTING, value)) throw new RangeError(`nested deeper than ${MAX_NESTING} levels`);
     } catch (error) {
-      issues.push({ file, path: '', line: 1, message: (error as Error).message, suggestion: null });
+      problems.push({ file, path: '', line: 1, message: (error as Error).message, suggestion: null });
     }
   }
-  return { document: { file, value, lineOf }, issues };
+  return { document: { file, value, lineOf }, problems };
 }
 
 const isDeeperThan = (levels: number, value: unknown): boolean =>

@@ -1,4 +1,4 @@
-import type { IssuePath, ReportIssue, SpecIssue } from '../check/issues.ts';
+import type { ReportSpecProblem, SpecPath, SpecProblem } from '../check/spec-problem.ts';
 
 export interface SpecSource {
   /** The name for messages; its last segments decide the kind of the file. */
@@ -11,11 +11,15 @@ export interface SourceDocument {
   readonly file: string;
   readonly value: unknown;
   /** The line of the nearest place that exists in the text. */
-  readonly lineOf: (path: IssuePath) => number | undefined;
+  readonly lineOf: (path: SpecPath) => number | undefined;
 }
 
-/** Makes the {@link ReportIssue} of one document; `prefix` is the document's place in the spec set. */
-export function issueReporter(document: SourceDocument, prefix: IssuePath, into: SpecIssue[]): ReportIssue {
+/** Makes the {@link ReportSpecProblem} of one document; `prefix` is the document's place in the spec set. */
+export function specProblemReporter(
+  document: SourceDocument,
+  prefix: SpecPath,
+  into: SpecProblem[],
+): ReportSpecProblem {
   return (path, message, suggestion = null) => {
     const line = document.lineOf(path);
     const full = [...prefix, ...path].join('.');

@@ -1,9 +1,9 @@
 import { mapValues } from '../../base/map-values.ts';
 import { checkGit } from '../check/check-git.ts';
 import { checkUpstream } from '../check/check-upstream.ts';
-import type { SpecIssue } from '../check/issues.ts';
+import type { SpecProblem } from '../check/spec-problem.ts';
 import { readYaml } from '../load/read-yaml.ts';
-import { issueReporter } from '../load/source-document.ts';
+import { specProblemReporter } from '../load/source-document.ts';
 import { DEFAULT_MASKS } from '../policy/default-masks.ts';
 import { parsePartial } from '../schema/parse-partial.ts';
 import { ProjectFile } from '../schema/project-file.ts';
@@ -31,15 +31,15 @@ export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
 
 /** Reads the text of a `hopgate.yaml`. Pure. All problems are reported at once. */
 export function parseProjectConfig(text: string, file = 'hopgate.yaml'): ParsedSpecs<'config', ProjectConfig> {
-  const { document, issues: found } = readYaml({ file, text });
-  const issues: SpecIssue[] = found;
-  if (issues.length > 0) return { ok: false, issues };
-  const report = issueReporter(document, [], issues);
+  const { document, problems: found } = readYaml({ file, text });
+  const problems: SpecProblem[] = found;
+  if (problems.length > 0) return { ok: false, problems };
+  const report = specProblemReporter(document, [], problems);
   const authored = parsePartial(ProjectFile, document.value ?? {}, report);
   // An invalid key was already reported, so it must not be reported as missing.
-  if (!issues.some(({ path }) => path.startsWith('git.'))) checkGit(authored?.git ?? {}, report);
+  if (!problems.some(({ path }) => path.startsWith('git.'))) checkGit(authored?.git ?? {}, report);
   checkUpstream(authored?.upstream ?? {}, report);
-  if (issues.length > 0) return { ok: false, issues };
+  if (problems.length > 0) return { ok: false, problems };
   return { ok: true, config: resolveConfig(authored as ProjectFile) };
 }
 

@@ -1,16 +1,16 @@
-import type { SpecIssue } from '../check/issues.ts';
+import type { SpecProblem } from '../check/spec-problem.ts';
 import { readYaml } from '../load/read-yaml.ts';
-import { issueReporter, type SpecSource } from '../load/source-document.ts';
+import { type SpecSource, specProblemReporter } from '../load/source-document.ts';
 import { parsePartial } from '../schema/parse-partial.ts';
 import { SCENARIO_VERBS, type Scenario, type ScenarioAction, ScenarioFile } from '../schema/scenario-file.ts';
 import type { ParsedSpecs } from './parse-spec-set.ts';
 
 /** Reads a scenario. Pure. All problems are reported at once. */
 export function parseScenario(source: SpecSource): ParsedSpecs<'scenario', Scenario> {
-  const { document, issues: found } = readYaml(source);
-  const issues: SpecIssue[] = found;
-  if (issues.length > 0) return { ok: false, issues };
-  const report = issueReporter(document, [], issues);
+  const { document, problems: found } = readYaml(source);
+  const problems: SpecProblem[] = found;
+  if (problems.length > 0) return { ok: false, problems };
+  const report = specProblemReporter(document, [], problems);
   const { value } = document;
   const wrong = verbProblems(value);
   for (const { index, verbs } of wrong) {
@@ -18,9 +18,9 @@ export function parseScenario(source: SpecSource): ParsedSpecs<'scenario', Scena
       verbs.length === 0 ? 'the step has no verb' : `the step has ${verbs.length} verbs: ${verbs.join(', ')}`;
     report(['steps', index], message, `write exactly one of ${SCENARIO_VERBS.join(', ')}`);
   }
-  if (wrong.length > 0) return { ok: false, issues };
+  if (wrong.length > 0) return { ok: false, problems };
   const authored = parsePartial(ScenarioFile, value, report);
-  if (issues.length > 0) return { ok: false, issues };
+  if (problems.length > 0) return { ok: false, problems };
   const { title, agent = 'scripted', fixture = null, specs = null, steps } = authored as ScenarioFile;
   return {
     ok: true,

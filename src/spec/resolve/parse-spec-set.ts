@@ -1,7 +1,7 @@
 import { checkConditions, checkEdges, checkRules, checkToolRules } from '../check/check-edges.ts';
 import { checkReported } from '../check/check-reported.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
-import type { ReportIssue, SpecIssue } from '../check/issues.ts';
+import type { ReportSpecProblem, SpecProblem } from '../check/spec-problem.ts';
 import { hashSpecs } from '../hash-specs.ts';
 import { type Drafts, type PeripheralDraft, readSources } from '../load/read-sources.ts';
 import type { SpecSource } from '../load/source-document.ts';
@@ -18,7 +18,7 @@ import { resolvePeripheral } from './resolve-peripheral.ts';
 /** The result of reading authored files: a trusted value, or all their problems. */
 export type ParsedSpecs<Name extends string, Value> =
   | ({ readonly ok: true } & { readonly [key in Name]: Value })
-  | { readonly ok: false; readonly issues: readonly SpecIssue[] };
+  | { readonly ok: false; readonly problems: readonly SpecProblem[] };
 
 /**
  * Turns the texts of a spec set into the trusted value, or reports all problems of all files at once. Pure: reads
@@ -28,15 +28,15 @@ export type ParsedSpecs<Name extends string, Value> =
  * @param catalogue `tools.yaml` and `scopes.yaml` to fall back on, entry by entry; `loadSpecs` gives the shipped ones
  * @example
  * const parsed = parseSpecSet([{ file: 'peripherals/look.yaml', text }], await loadCatalogue());
- * if (!parsed.ok) console.error(formatIssues(parsed.issues));
+ * if (!parsed.ok) console.error(formatSpecProblems(parsed.problems));
  */
 export function parseSpecSet(
   sources: readonly SpecSource[],
   catalogue: readonly SpecSource[] = [],
 ): ParsedSpecs<'specs', SpecSet> {
-  const issues: SpecIssue[] = [];
-  const fallback = readSources(catalogue, issues);
-  const drafts = readSources(sources, issues);
+  const problems: SpecProblem[] = [];
+  const fallback = readSources(catalogue, problems);
+  const drafts = readSources(sources, problems);
   const authored = readCatalogue(drafts);
   const shipped = readCatalogue(fallback);
   const tools = { ...shipped.tools, ...authored.tools };
@@ -67,7 +67,7 @@ export function parseSpecSet(
   const modeGate = drafts.gate?.file ? resolveGate(drafts.gate.file, defined.peripherals, drafts.gate.report) : null;
 
   const everywhere = drafts.tools.flatMap(({ file, report }) => resolveEverywhere(file, defined, report));
-  const reports: { [id: string]: ReportIssue } = {};
+  const reports: { [id: string]: ReportSpecProblem } = {};
   const resolved: { [id: string]: PeripheralSpec } = {};
   for (const { id, file, report } of unique) {
     if (file === undefined) continue;
@@ -80,7 +80,7 @@ export function parseSpecSet(
   const edges = deriveEdges(peripherals);
   const isSound = (id: string, key: string): boolean => {
     const place = `peripherals.${id}.${key}`;
-    return !issues.some(({ path }) => path === place || path.startsWith(`${place}.`));
+    return !problems.some(({ path }) => path === place || path.startsWith(`${place}.`));
   };
   checkEdges(peripherals, edges, reports, isSound);
   checkRules(peripherals, defined, reports, tools);
@@ -101,9 +101,9 @@ export function parseSpecSet(
         drafts.properties.report,
       )
     : null;
-  if (unique.length === 0 && issues.length === 0) issues.push(noPeripherals(sources));
+  if (unique.length === 0 && problems.length === 0) problems.push(noPeripherals(sources));
 
-  if (issues.length > 0) return { ok: false, issues };
+  if (problems.length > 0) return { ok: false, problems };
   const specs = {
     modeGate,
     tools,
@@ -160,7 +160,7 @@ function uniquePeripherals(drafts: readonly PeripheralDraft[]): PeripheralDraft[
   return [...unique.values()];
 }
 
-function noPeripherals(sources: readonly SpecSource[]): SpecIssue {
+function noPeripherals(sources: readonly SpecSource[]): SpecProblem {
   const file = sources[0]?.file ?? '';
   const suggestion = 'add peripherals/<id>.yaml, or a file with peripherals in EDN';
   return { file, path: 'peripherals', message: 'the spec set has no peripherals', suggestion };

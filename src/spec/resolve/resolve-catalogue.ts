@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DefinedNames } from '../check/defined-names.ts';
-import type { IssuePath, ReportIssue } from '../check/issues.ts';
+import type { ReportSpecProblem, SpecPath } from '../check/spec-problem.ts';
 import { getOwn, suggest } from '../names.ts';
 import { RESERVED_STATE } from '../policy/closed-lists.ts';
 import { scopeRule } from '../policy/scope-rule.ts';
@@ -28,7 +28,7 @@ type UpstreamPart = NonNullable<ToolsFile['tools'][string]['upstream']>;
 export function resolveEverywhere(
   file: PartialParse<ToolsFile> | undefined,
   { tools, catalogue }: DefinedNames,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): string[] {
   return [...new Set(file?.everywhere)].filter((tool, index) => {
     const at = ['everywhere', index];
@@ -41,12 +41,12 @@ export function resolveEverywhere(
 
 export function resolveTools(
   file: PartialParse<ToolsFile> | undefined,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): { [id: string]: ToolSpec } {
   const tools: { [id: string]: ToolSpec } = {};
   for (const [id, tool] of Object.entries(file?.tools ?? {})) {
     if (tool === undefined) continue;
-    const at: IssuePath = ['tools', id];
+    const at: SpecPath = ['tools', id];
     const parameters = (tool.parameters ?? []).map((parameter, index): ToolParameter => {
       const schema = (parameter.schema ?? { type: 'string' }) as { [keyword: string]: Json };
       const problem = schemaProblem(schema);
@@ -88,14 +88,14 @@ export function resolveTools(
 
 type Fields = { readonly [field: string]: FruitType | readonly (string | undefined)[] | undefined };
 
-function observedBy(fields: Fields, at: IssuePath, report: ReportIssue): { [field: string]: FruitType } {
+function observedBy(fields: Fields, at: SpecPath, report: ReportSpecProblem): { [field: string]: FruitType } {
   for (const field of Object.keys(fields))
     if ((OBSERVATIONS as readonly string[]).includes(field))
       report([...at, field], `"${field}" is an observation of hopgate's own`, 'choose another name');
   return fields as { [field: string]: FruitType };
 }
 
-function stateOf(fields: Fields, at: IssuePath, report: ReportIssue): { [field: string]: FruitType } {
+function stateOf(fields: Fields, at: SpecPath, report: ReportSpecProblem): { [field: string]: FruitType } {
   for (const field of Object.keys(fields))
     if (RESERVED_STATE.includes(field))
       report([...at, field], `"${field}" is a field of hopgate's own`, 'choose another name');
@@ -106,8 +106,8 @@ function stateOf(fields: Fields, at: IssuePath, report: ReportIssue): { [field: 
 export function resolveCallGates(
   gates: readonly (PartialParse<CallGates[number]> | undefined)[],
   tool: Pick<ToolSpec, 'effect' | 'parameters'> | undefined,
-  at: IssuePath,
-  report: ReportIssue,
+  at: SpecPath,
+  report: ReportSpecProblem,
 ): ToolGate[] {
   return gates.flatMap((gate, index): ToolGate[] => {
     if (gate === undefined) return [];
@@ -126,7 +126,7 @@ const upstreamOf = (authored: PartialParse<UpstreamPart>): UpstreamTool => ({
   folders: authored.folders ?? 'contents',
 });
 
-function checkOrder(parameters: readonly ToolParameter[], at: IssuePath, report: ReportIssue): void {
+function checkOrder(parameters: readonly ToolParameter[], at: SpecPath, report: ReportSpecProblem): void {
   const names = parameters.map(({ name }) => name);
   let optional: string | null = null;
   parameters.forEach(({ name, required }, index) => {
@@ -139,7 +139,7 @@ function checkOrder(parameters: readonly ToolParameter[], at: IssuePath, report:
 }
 
 /** Reports two parameters that set the same argument of the upstream. */
-function checkUpstreamNames(parameters: readonly ToolParameter[], at: IssuePath, report: ReportIssue): void {
+function checkUpstreamNames(parameters: readonly ToolParameter[], at: SpecPath, report: ReportSpecProblem): void {
   const upstreamNames = parameters.map(({ name, as }) => as ?? name);
   upstreamNames.forEach((name, index) => {
     if (upstreamNames.indexOf(name) === index || parameters[index]!.as === undefined) return;
@@ -161,7 +161,7 @@ export const INLINE_SCOPE = 'paths';
 
 export function resolveScopes(
   file: PartialParse<ScopesFile> | undefined,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): { [name: string]: ScopeRule } {
   const scopes: { [name: string]: ScopeRule } = {};
   for (const [name, scope] of Object.entries(file?.scopes ?? {})) {
@@ -176,11 +176,11 @@ export function resolveScopes(
 export function resolveGate(
   file: PartialParse<GateFile>,
   peripherals: ReadonlySet<string>,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): ModeGateSpec {
   const modes = Object.keys(file.modes ?? {});
   if (file.modes !== undefined && modes.length === 0) report(['modes'], 'names no modes', 'add the initial mode');
-  const checkMode = (path: IssuePath, mode: string | undefined) => {
+  const checkMode = (path: SpecPath, mode: string | undefined) => {
     if (mode !== undefined && file.modes !== undefined && modes.length > 0 && !modes.includes(mode))
       report(path, `unknown mode "${mode}"`, suggest(mode, modes));
   };

@@ -1,5 +1,5 @@
 import type { DefinedNames } from '../check/defined-names.ts';
-import type { ReportIssue } from '../check/issues.ts';
+import type { ReportSpecProblem } from '../check/spec-problem.ts';
 import { getOwn, nearestName, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
@@ -9,7 +9,7 @@ import type { ContextRule } from '../types.ts';
 export function resolveContext(
   context: PartialParse<PeripheralFile>['context'],
   defined: DefinedNames,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): { [field: string]: ContextRule } {
   const rules: { [field: string]: ContextRule } = {};
   for (const [field, value] of Object.entries(context ?? {})) {

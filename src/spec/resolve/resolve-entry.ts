@@ -1,5 +1,5 @@
 import type { DefinedNames } from '../check/defined-names.ts';
-import type { ReportIssue } from '../check/issues.ts';
+import type { ReportSpecProblem } from '../check/spec-problem.ts';
 import { suggest } from '../names.ts';
 import type { EntryRule, EntrySource } from '../types.ts';
 
@@ -9,7 +9,7 @@ const PLAIN_SOURCES = ['default', 'from-any', 'user-request', 'agent-request', '
 export function resolveEntry(
   entry: string | readonly string[] | undefined,
   defined: DefinedNames,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): EntryRule {
   const sources: EntrySource[] = [];
   const conditions: string[] = [];

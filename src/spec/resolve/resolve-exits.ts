@@ -1,5 +1,5 @@
 import type { DefinedNames } from '../check/defined-names.ts';
-import type { IssuePath, ReportIssue } from '../check/issues.ts';
+import type { ReportSpecProblem, SpecPath } from '../check/spec-problem.ts';
 import { suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
@@ -13,7 +13,7 @@ export function resolveExits(
   exit: AuthoredExits | undefined,
   fruit: { readonly [field: string]: FruitField },
   defined: DefinedNames,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): Exit[] {
   if (exit === undefined) return [];
   if (typeof exit === 'string' || Array.isArray(exit)) {
@@ -51,12 +51,12 @@ function opensOf(
   name: string,
   destinations: unknown,
   defined: DefinedNames,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): { to: string; when: string | null }[] {
   const opens: { to: string; when: string | null }[] = [];
   const list = Array.isArray(destinations) ? destinations : [destinations];
   list.forEach((destination: string | { to?: string; when?: string } | undefined, index) => {
-    const path: IssuePath = Array.isArray(destinations) ? ['exit', name, index] : ['exit', name];
+    const path: SpecPath = Array.isArray(destinations) ? ['exit', name, index] : ['exit', name];
     const to = typeof destination === 'string' ? destination : destination?.to;
     if (to === undefined) return;
     const at = typeof destination === 'string' ? path : [...path, 'to'];
@@ -75,8 +75,8 @@ function opensOf(
 function impliedValue(
   name: string,
   fruit: { readonly [field: string]: FruitField },
-  path: IssuePath,
-  report: ReportIssue,
+  path: SpecPath,
+  report: ReportSpecProblem,
 ): Exit['implies'] {
   const fields = Object.entries(fruit)
     .filter(([, field]) => field.kind === 'observed' && typeof field.type !== 'string' && field.type.includes(name))

@@ -1,5 +1,5 @@
 import type { DefinedNames } from '../check/defined-names.ts';
-import type { ReportIssue } from '../check/issues.ts';
+import type { ReportSpecProblem } from '../check/spec-problem.ts';
 import { getOwn, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
@@ -9,7 +9,7 @@ import { type FruitField, type FruitType, OBSERVATIONS } from '../types.ts';
 export function resolveFruit(
   fruit: PartialParse<PeripheralFile>['fruit'],
   defined: DefinedNames,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): { [field: string]: FruitField } {
   const fields: { [field: string]: FruitField } = {};
   for (const [field, value] of Object.entries(fruit ?? {})) {
@@ -38,7 +38,7 @@ export function resolveFruit(
 
 const typeName = (type: FruitType): string => (typeof type === 'string' ? type : `[${type.join(', ')}]`);
 
-function distinctValues(type: FruitType, path: readonly string[], report: ReportIssue): FruitType {
+function distinctValues(type: FruitType, path: readonly string[], report: ReportSpecProblem): FruitType {
   if (typeof type === 'string') return type;
   type.forEach((value, index) => {
     if (type.indexOf(value) !== index) report([...path, index], `"${value}" is listed twice`, 'keep one of them');

@@ -1,5 +1,5 @@
 import type { DefinedNames } from '../check/defined-names.ts';
-import type { ReportIssue } from '../check/issues.ts';
+import type { ReportSpecProblem } from '../check/spec-problem.ts';
 import { getOwn, RESERVED_PERIPHERALS, suggest } from '../names.ts';
 import { scopeRule } from '../policy/scope-rule.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
@@ -16,14 +16,14 @@ export function resolvePeripheral(
   id: string,
   file: PartialParse<PeripheralFile>,
   defined: DefinedNames,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): PeripheralSpec {
   if (RESERVED_PERIPHERALS.includes(id)) report(['id'], `"${id}" is reserved`, 'choose another id');
   const fruit = resolveFruit(file.fruit, defined, report);
   let misnamed = 0;
-  const entry = resolveEntry(file.entry, defined, (...issue) => {
+  const entry = resolveEntry(file.entry, defined, (...problem) => {
     misnamed += 1;
-    report(...issue);
+    report(...problem);
   });
   // Conditions alone admit nobody.
   if (misnamed === 0 && entry.sources.length === 0 && entry.conditions.length > 0)
@@ -47,7 +47,7 @@ export function resolvePeripheral(
   };
 }
 
-function resolveTools(tools: readonly string[], defined: DefinedNames, report: ReportIssue): string[] {
+function resolveTools(tools: readonly string[], defined: DefinedNames, report: ReportSpecProblem): string[] {
   return tools.filter((tool, index) => {
     if (tools.indexOf(tool) !== index) report(['tools', index], `"${tool}" is listed twice`, 'keep one of them');
     else if (!defined.tools.has(tool)) report(['tools', index], `unknown tool "${tool}"`, suggest(tool, defined.tools));
@@ -57,7 +57,11 @@ function resolveTools(tools: readonly string[], defined: DefinedNames, report: R
 
 const NOTHING: Scope = { name: 'none', rule: { read: 'none', write: [], command: 'none', url: 'none' } };
 
-function resolveScope(scope: PartialParse<PeripheralFile>['scope'], defined: DefinedNames, report: ReportIssue): Scope {
+function resolveScope(
+  scope: PartialParse<PeripheralFile>['scope'],
+  defined: DefinedNames,
+  report: ReportSpecProblem,
+): Scope {
   if (scope === undefined) return NOTHING;
   if (typeof scope !== 'string') {
     if (scope.paths === undefined && scope.resource === undefined)
@@ -76,7 +80,7 @@ function resolveCalls(
   calls: NonNullable<PartialParse<PeripheralFile>['calls']>,
   tools: readonly string[],
   defined: DefinedNames,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): { [tool: string]: ToolGate[] } {
   const resolved: { [tool: string]: ToolGate[] } = {};
   for (const [tool, gates] of Object.entries(calls)) {
@@ -89,7 +93,7 @@ function resolveCalls(
 function resolveDelegates(
   items: NonNullable<PartialParse<PeripheralFile>['delegates']>,
   defined: DefinedNames,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): Pick<PeripheralSpec, 'delegates' | 'agencies'> {
   const all = items.map((item) => {
     if (typeof item !== 'object') return { to: item, within: 'parent' as const, isAgency: false };
@@ -113,7 +117,7 @@ function resolveDelegates(
 function resolveGates(
   gates: PartialParse<PeripheralFile>['gates'],
   defined: DefinedNames,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): { [peripheral: string]: GateRule[] } {
   const resolved: { [peripheral: string]: GateRule[] } = {};
   for (const [to, rules] of Object.entries(gates ?? {})) {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import type { IssuePath, ReportIssue } from '../check/issues.ts';
+import type { ReportSpecProblem, SpecPath } from '../check/spec-problem.ts';
 import { nearestName, suggest } from '../names.ts';
 
 /** The type of a value whose invalid parts are left out. */
@@ -17,12 +17,12 @@ export type PartialParse<T> = T extends readonly (infer Item)[]
 export function parsePartial<S extends z.ZodType>(
   schema: S,
   value: unknown,
-  report: ReportIssue,
+  report: ReportSpecProblem,
 ): PartialParse<z.output<S>> | undefined {
   return parseParts(schema, value, [], report) as PartialParse<z.output<S>> | undefined;
 }
 
-function parseParts(schema: z.ZodType, value: unknown, path: IssuePath, report: ReportIssue): unknown {
+function parseParts(schema: z.ZodType, value: unknown, path: SpecPath, report: ReportSpecProblem): unknown {
   const { def } = schema as z.ZodType & { def: Definition };
   switch (def.type) {
     case 'optional':
@@ -69,7 +69,7 @@ type Mapping = { readonly [key: string]: unknown };
 
 const isMapping = (value: unknown): value is Mapping => isObject(value);
 
-function parseObject(def: Definition, value: Mapping, path: IssuePath, report: ReportIssue): Mapping {
+function parseObject(def: Definition, value: Mapping, path: SpecPath, report: ReportSpecProblem): Mapping {
   const shape = def.shape!;
   const valid: { [key: string]: unknown } = {};
   const unknown = Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
@@ -86,7 +86,7 @@ function parseObject(def: Definition, value: Mapping, path: IssuePath, report: R
   return valid;
 }
 
-function parseRecord(def: Definition, value: Mapping, path: IssuePath, report: ReportIssue): Mapping {
+function parseRecord(def: Definition, value: Mapping, path: SpecPath, report: ReportSpecProblem): Mapping {
   const valid: { [key: string]: unknown } = {};
   for (const [key, item] of Object.entries(value)) {
     const named = def.keyType!.safeParse(key);
@@ -97,7 +97,7 @@ function parseRecord(def: Definition, value: Mapping, path: IssuePath, report: R
   return valid;
 }
 
-function parseLeaf(schema: z.ZodType, value: unknown, path: IssuePath, report: ReportIssue): unknown {
+function parseLeaf(schema: z.ZodType, value: unknown, path: SpecPath, report: ReportSpecProblem): unknown {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   for (const issue of parsed.error.issues) {
@@ -117,7 +117,7 @@ function parseLeaf(schema: z.ZodType, value: unknown, path: IssuePath, report: R
   return undefined;
 }
 
-function refuse(expected: string, value: unknown, path: IssuePath, report: ReportIssue): undefined {
+function refuse(expected: string, value: unknown, path: SpecPath, report: ReportSpecProblem): undefined {
   report(path, `expected ${expected}, got ${show(value)}`);
 }
 

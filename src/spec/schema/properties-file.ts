@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DefinedNames } from '../check/defined-names.ts';
-import type { ReportIssue } from '../check/issues.ts';
+import type { ReportSpecProblem } from '../check/spec-problem.ts';
 import { suggest } from '../names.ts';
 import type { Property, PropertyAtom, PropertyPlace } from '../types.ts';
 import { Name } from './name-schema.ts';
@@ -52,7 +52,7 @@ const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 /** Resolves every name in the properties; each problem at its own place. */
-export function resolveProperties(file: Draft, defined: DefinedNames, report: ReportIssue): readonly Property[] {
+export function resolveProperties(file: Draft, defined: DefinedNames, report: ReportSpecProblem): readonly Property[] {
   return (file.properties ?? []).flatMap((raw, index): readonly Property[] => {
     const at = (...path: string[]) => ['properties', index, ...path];
     const keys = Object.entries(raw as { [kind: string]: unknown }).filter(([, value]) => value !== undefined);

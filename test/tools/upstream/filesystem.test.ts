@@ -101,7 +101,7 @@ beforeAll(async () => {
     ],
     await loadCatalogue(),
   );
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   specs = parsed.specs;
   const config: Partial<ProjectConfig> = {
     // The server gets more than the root, so that only hopgate keeps an agent from the files outside it.

@@ -101,8 +101,8 @@ async function importLog(io: Io, sessionId: string, file: string, options: Optio
   const root = rootOf(io, options);
   const plan = planImport(readText(io, file), { sessionId, source: file });
   if (!plan.ok) {
-    const lines = plan.issues.slice(0, 20).map(({ path, message }) => `${path === '' ? file : path}: ${message}`);
-    const more = plan.issues.length > 20 ? [`and ${plan.issues.length - 20} more`] : [];
+    const lines = plan.problems.slice(0, 20).map(({ path, message }) => `${path === '' ? file : path}: ${message}`);
+    const more = plan.problems.length > 20 ? [`and ${plan.problems.length - 20} more`] : [];
     throw new CliError(
       'invalid-import',
       [...lines, ...more].join('\n'),

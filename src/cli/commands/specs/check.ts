@@ -12,7 +12,7 @@ import { writePathReason } from '../../../gate/scope/write-paths.ts';
 import { specsFolder } from '../../../project/open-project.ts';
 import { CONFIG_FILE } from '../../../project/repository-root.ts';
 import { checkScenario } from '../../../spec/check/check-scenario.ts';
-import { SpecError, type SpecIssue, type SpecWarning } from '../../../spec/check/issues.ts';
+import { SpecError, type SpecProblem, type SpecWarning } from '../../../spec/check/spec-problem.ts';
 import { DEFAULT_PROJECT_CONFIG, loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadScenario } from '../../../spec/load/load-scenario.ts';
 import { defaultSpecsFolder, lintSpecs, loadSpecs } from '../../../spec/load/load-specs.ts';
@@ -44,13 +44,13 @@ export function register(command: Command, io: Io): void {
 async function check(io: Io, path: string | undefined, options: RootOption): Promise<void> {
   if (path !== undefined) refuseOtherFile(resolve(io.cwd, path));
   const root = rootOf(io, options);
-  const issues: SpecIssue[] = [];
-  const config = (await collect(issues, () => loadProjectConfig(root)))?.config ?? DEFAULT_PROJECT_CONFIG;
+  const problems: SpecProblem[] = [];
+  const config = (await collect(problems, () => loadProjectConfig(root)))?.config ?? DEFAULT_PROJECT_CONFIG;
   const folder = path === undefined ? specsFolder(root, config) : namedSpecs(io, path);
-  const specs = await collect(issues, () => loadSpecs(folder));
-  if (specs !== null && path === undefined) issues.push(...unknownScopes(root, config, specs));
-  if (specs !== null) issues.push(...(await scenarioIssues(folder, specs)));
-  if (specs === null || issues.length > 0) throw new SpecError(issues);
+  const specs = await collect(problems, () => loadSpecs(folder));
+  if (specs !== null && path === undefined) problems.push(...unknownScopes(root, config, specs));
+  if (specs !== null) problems.push(...(await scenarioProblems(folder, specs)));
+  if (specs === null || problems.length > 0) throw new SpecError(problems);
   const { upstream } = config;
   const warnings: SpecWarning[] = [
     ...lintSpecs(specs),
@@ -130,30 +130,30 @@ function refuseOtherFile(file: string): void {
     );
 }
 
-async function collect<T>(issues: SpecIssue[], load: () => Promise<T>): Promise<T | null> {
+async function collect<T>(problems: SpecProblem[], load: () => Promise<T>): Promise<T | null> {
   try {
     return await load();
   } catch (error) {
     if (!(error instanceof SpecError)) throw error;
-    issues.push(...error.issues);
+    problems.push(...error.issues);
     return null;
   }
 }
 
 /** The problems of the scenarios in a spec set's folder. */
-async function scenarioIssues(path: string, specs: SpecSet): Promise<readonly SpecIssue[]> {
+async function scenarioProblems(path: string, specs: SpecSet): Promise<readonly SpecProblem[]> {
   const folder = join(path === 'default' ? defaultSpecsFolder() : path, 'scenarios');
   const names = await readdir(folder).catch(() => []);
-  const issues: SpecIssue[] = [];
+  const problems: SpecProblem[] = [];
   for (const name of names.filter((each) => /\.ya?ml$/.test(each)).sort()) {
     const file = join(folder, name);
-    const scenario = await collect(issues, () => loadScenario(file));
-    if (scenario) issues.push(...checkScenario(file, scenario, specs, DENIAL_CODES));
+    const scenario = await collect(problems, () => loadScenario(file));
+    if (scenario) problems.push(...checkScenario(file, scenario, specs, DENIAL_CODES));
   }
-  return issues;
+  return problems;
 }
 
-const unknownScopes = (root: string, { scopes }: ProjectConfig, { peripherals }: SpecSet): readonly SpecIssue[] =>
+const unknownScopes = (root: string, { scopes }: ProjectConfig, { peripherals }: SpecSet): readonly SpecProblem[] =>
   Object.keys(scopes)
     .filter((id) => !Object.hasOwn(peripherals, id))
     .map((id) => ({

@@ -1,10 +1,10 @@
 import { plural } from '../../base/text.ts';
 
 /** One problem in an authored file. */
-export interface SpecIssue {
+export interface SpecProblem {
   /** The file name as the caller gave it. */
   readonly file: string;
-  /** Place in the spec set: `peripherals.edit.exit.pass`. */
+  /** Path in the spec set: `peripherals.edit.exit.pass`. */
   readonly path: string;
   /** The line in the file, from 1; absent if the problem is not at a line (a missing file). */
   readonly line?: number;
@@ -13,7 +13,7 @@ export interface SpecIssue {
   readonly suggestion: string | null;
 }
 
-/** A finding that does not stop a spec set from loading. */
+/** A setting without effect, or another doubtful one; the spec set still loads. */
 export interface SpecWarning {
   readonly code:
     | 'unbound-exit'
@@ -37,34 +37,34 @@ export interface SpecWarning {
   readonly suggestion: string | null;
 }
 
-export type IssuePath = readonly (string | number)[];
+export type SpecPath = readonly (string | number)[];
 
-/** Reports a problem at a place inside one document. */
-export type ReportIssue = (path: IssuePath, message: string, suggestion?: string | null) => void;
+/** Reports a problem at a path inside one document. */
+export type ReportSpecProblem = (path: SpecPath, message: string, suggestion?: string | null) => void;
 
-/** The issues as a text for people, one paragraph a file. */
-export function formatIssues(issues: readonly SpecIssue[]): string {
-  const files = [...new Set(issues.map((issue) => issue.file))];
-  const count = plural(issues.length, 'problem');
+/** The problems as a text for people, one paragraph a file. */
+export function formatSpecProblems(problems: readonly SpecProblem[]): string {
+  const files = [...new Set(problems.map((problem) => problem.file))];
+  const count = plural(problems.length, 'problem');
   const blocks = files.map((file) => {
-    const inFile = issues.filter((issue) => issue.file === file).sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
-    const lines = inFile.map(formatIssue);
+    const inFile = problems.filter((problem) => problem.file === file).sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+    const lines = inFile.map(formatSpecProblem);
     return `${file}\n${lines.join('\n')}`;
   });
   return `${count}${files.length > 1 ? ` in ${files.length} files` : ''}\n\n${blocks.join('\n\n')}`;
 }
 
-function formatIssue({ path, line, message, suggestion }: SpecIssue): string {
+function formatSpecProblem({ path, line, message, suggestion }: SpecProblem): string {
   const where = [line === undefined ? '' : `line ${line}`, path].filter(Boolean).join('  ');
   return `  ${where && `${where}: `}${message}${suggestion ? `\n      ${suggestion}` : ''}`;
 }
 
 /** Thrown if authored files are invalid. `issues`: all problems of all files; `message`: the same as text. */
 export class SpecError extends Error {
-  readonly issues: readonly SpecIssue[];
-  constructor(issues: readonly SpecIssue[]) {
-    super(formatIssues(issues));
+  readonly issues: readonly SpecProblem[];
+  constructor(problems: readonly SpecProblem[]) {
+    super(formatSpecProblems(problems));
     this.name = 'SpecError';
-    this.issues = issues;
+    this.issues = problems;
   }
 }

@@ -15,8 +15,9 @@ export type BoundArguments =
  * catalogue. Nothing is dropped: an unknown name or one argument too many is a problem.
  */
 export function bindArguments(tool: ToolSpec, args: unknown): BoundArguments {
-  const named = argumentsByName(tool, args ?? {});
-  if (!named.ok) return named;
+  const given = argumentsByName(tool, args ?? {});
+  if (!given.ok) return given;
+  const named = { ok: true, args: withDefaults(tool, given.args) } as const;
   for (const name of Object.keys(named.args)) {
     if (!tool.parameters.some((parameter) => parameter.name === name)) {
       const names = tool.parameters.map((parameter) => parameter.name).join(', ') || 'none';
@@ -63,6 +64,20 @@ function argumentsByName(tool: ToolSpec, args: unknown): BoundArguments {
     ([name, value]) => value !== undefined && (value !== null || takesNull(tool, name)),
   );
   return { ok: true, args: Object.fromEntries(present) };
+}
+
+/**
+ * Fills in the defaults of arguments that a scope limits, so that a default is judged like any value. For a role whose
+ * absence means the root, an empty list is an absent argument: many tools then take all files.
+ */
+function withDefaults({ parameters }: ToolSpec, args: Arguments): Arguments {
+  const filled: { [name: string]: Json } = { ...args };
+  for (const { name, role, schema } of parameters) {
+    const { isUnjudged, absentMeansRoot } = ROLE_FACTS[role];
+    if (absentMeansRoot && Array.isArray(args[name]) && args[name].length === 0) delete filled[name];
+    if (!isUnjudged && filled[name] === undefined && schema['default'] !== undefined) filled[name] = schema['default'];
+  }
+  return filled;
 }
 
 /** A null means that the argument is absent, unless the schema has null as a value (a tracker's "assignee: nobody"). */

@@ -45,6 +45,8 @@ const schema = pick<{ readonly [keyword: string]: Json }>(
   { type: 'string' },
   { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
   { type: 'array', items: { type: 'string' } },
+  { default: 'src/a.ts' },
+  { default: 'https://evil.com' },
 );
 
 /** Requirements of calls: rules over arguments, which may be absent or of another type, and approvals. */

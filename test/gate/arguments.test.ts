@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bindArguments } from '../../src/gate/bind-arguments.ts';
-import type { Json } from '../../src/spec/types.ts';
+import type { ArgumentRole, Json } from '../../src/spec/types.ts';
 import { fixtureSpecs } from './views.ts';
 
 const bind = (tool: string, given: unknown) => bindArguments(fixtureSpecs.tools[tool]!, given);
@@ -35,6 +35,24 @@ describe('the arguments of a call', () => {
     const tool = { ...fixtureSpecs.tools['read']!, parameters: [parameter as never] };
     expect(bindArguments(tool, { v: null })).toEqual(bound);
     expect(bindArguments(tool, [null])).toEqual({ ok: true, args: {} });
+  });
+
+  it.each<[ArgumentRole, unknown, Json | undefined, Json | undefined]>([
+    ['resource', undefined, 'db:live/users', 'db:live/users'],
+    ['url', null, 'file:///etc/passwd', 'file:///etc/passwd'],
+    ['url', 'https://a.org', 'file:///etc/passwd', 'https://a.org'],
+    ['path:read', [], '/etc', '/etc'],
+    ['path:read', [], undefined, undefined],
+    ['path:write', [], undefined, []],
+    ['text', undefined, 10, undefined],
+  ])('a %s given as %j with the default %j is judged and passed on as %j', (role, given, byDefault, bound) => {
+    const schema: { [keyword: string]: Json } = byDefault === undefined ? {} : { default: byDefault };
+    const tool = {
+      ...fixtureSpecs.tools['read']!,
+      parameters: [{ name: 'v', role, schema, required: false, description: '' }],
+    };
+    const args = bound === undefined ? {} : { v: bound };
+    expect(bindArguments(tool, { v: given })).toEqual({ ok: true, args });
   });
 
   it.each<[string, string, unknown, string | null, string]>([

@@ -62,7 +62,8 @@ export function stepProblems(
     const constraint = `${mode}: ${effects.join(', ')}`;
     found.push(ruleProblem('mode-forbids', 'mode-effect', constraint, `${id} is a tool to ${tool.effect}`, about));
   }
-  const named = argumentsByName(tool, args);
+  const given = argumentsByName(tool, args);
+  const named = given && withDefaults(tool, given);
   if (!named) {
     found.push(ruleProblem('invalid-action', 'argument', parametersOf(tool), `${showValue(args)} does not fit`, about));
     return found;
@@ -118,6 +119,18 @@ function argumentsByName({ parameters }: ToolSpec, args: Json): Fields | null {
     !Array.isArray(args) &&
     parameters.some((one) => one.name === name && ROLE_FACTS[one.role].takesNull && fitsSchema(one.schema, null));
   return Object.fromEntries(pairs.filter(([name, value]) => value !== null || isValue(name)));
+}
+
+/** An omitted argument that a scope limits has its default. An empty list of paths to read counts as omitted. */
+function withDefaults({ parameters }: ToolSpec, args: Fields): Fields {
+  const pairs = parameters.flatMap(({ name, role, schema }) => {
+    const { isUnjudged, absentMeansRoot } = ROLE_FACTS[role];
+    const empty = absentMeansRoot && JSON.stringify(args[name]) === '[]';
+    const value = args[name] === undefined || empty ? (isUnjudged ? undefined : schema['default']) : args[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const unknown = Object.entries(args).filter(([name]) => !parameters.some((one) => one.name === name));
+  return Object.fromEntries([...pairs, ...unknown]);
 }
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });

@@ -12,12 +12,16 @@ import { applyEntry } from '../session/state/apply-entry.ts';
 import { initialState, type SessionState } from '../session/state/session-state.ts';
 import { readStoredState } from '../session/state/stored-state.ts';
 import { viewOfState } from '../session/state/view-of-state.ts';
+import type { ToolSpec } from '../spec/types.ts';
 import type { AllEvidence } from './all-evidence.ts';
 
 /** Maximum number of sessions whose state is kept. */
 const MAX_SESSIONS = 200;
 
-/** Reads a session's state from its evidence. It takes no lease, so another process can write the session meanwhile. */
+/**
+ * Reads a session's state from its evidence. It takes no lease, so another process can write the session meanwhile. The
+ * evidence does not say which tools the writer's own backends serve: a tool without an upstream counts as served.
+ */
 export class SessionReader {
   readonly pin: Pin;
   readonly #tables: SpecTables;
@@ -28,7 +32,12 @@ export class SessionReader {
     this.pin = pin;
     this.#tables = compileTables(pin.specs);
     this.#state = state ?? initialState(this.#tables, sessionId);
-    this.#unserved = new Set(Object.keys(pin.specs.tools).filter((id) => !served.has(id)));
+    const isUnserved = ([id, { upstream }]: readonly [string, ToolSpec]): boolean => !!upstream && !served.has(id);
+    this.#unserved = new Set(
+      Object.entries(pin.specs.tools)
+        .filter(isUnserved)
+        .map(([id]) => id),
+    );
   }
 
   /** Folds the entries that became durable since the last call. */

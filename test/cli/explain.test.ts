@@ -1,4 +1,7 @@
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { loadSpecs, openSession } from '../../src/index.ts';
+import { scriptedBackend } from '../../src/testing/index.ts';
 import { commitAll, machine } from './run.ts';
 
 it('explain --session answers as the session would answer now, by its place, mode and evidence', async () => {
@@ -27,6 +30,24 @@ it('explain --session answers as the session would answer now, by its place, mod
   ]);
   const json = await run('explain', '-t', 'read', '--json', 'src/a.txt');
   expect(json).toMatchObject({ code: 2, all: expect.stringContaining('no peripheral is named') });
+});
+
+it('explain --session answers for a tool of the program that opened the session', async () => {
+  const { root, run } = machine({
+    'specs/tools.yaml':
+      'tools: { query: { purpose: Reads., effect: observe, parameters: [{ name: table, role: resource, description: It. }], limits: { seconds: 1, output-bytes: 100 } } }',
+    'specs/peripherals/ask.yaml': `id: ask\npurpose: Ask.\ntools: [query]\nscope: { resource: ['db:a/*'] }\nentry: default\nexit: []\n`,
+  });
+  commitAll(root);
+  const session = await openSession({
+    ...{ root, agent: 'dba', specs: await loadSpecs(join(root, 'specs')) },
+    backends: [scriptedBackend({ query: {} })],
+  });
+  await session.start('ask');
+  await session.detach();
+  const ask = (table: string) => run('explain', '--session', session.id, '-t', 'query', table);
+  expect(await ask('db:a/x')).toMatchObject({ code: 0, out: expect.stringContaining('allowed') });
+  expect(await ask('db:b/x')).toMatchObject({ code: 1, out: expect.stringContaining('out-of-scope') });
 });
 
 it('explain says that a repository has no sessions', async () => {

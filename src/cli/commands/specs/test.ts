@@ -125,7 +125,7 @@ function printCoverage(io: Io, rows: readonly CoverageRow[]): void {
     rows.flatMap(({ what, missing }) => (what === 'gates' ? [] : missing)),
   );
   list(
-    'Never the first refusal (another rule always refuses first):',
+    'Not seen as the first refusal of a hop (another rule may always refuse first):',
     rows.flatMap(({ what, missing }) => (what === 'gates' ? missing : [])),
   );
   list(

@@ -22,7 +22,7 @@ import {
 } from './session/create-session.ts';
 import type { Pin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
-import { suggest } from './spec/names.ts';
+import { suggestName } from './spec/names.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { timeOrderedId } from './stores/time-ordered-id.ts';
 import type { SessionSpans } from './telemetry/index.ts';
@@ -85,7 +85,8 @@ const OPTIONS =
 function assertOptionNames(options: OpenOptions): void {
   const names = OPTIONS.split(' ');
   const unknown = Object.keys(options).find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new TypeError(`openSession has no option "${unknown}"; ${suggest(unknown, names)}`);
+  if (unknown !== undefined)
+    throw new TypeError(`openSession has no option "${unknown}"; ${suggestName(unknown, names)}`);
 }
 
 export const randomIds: Ids = {

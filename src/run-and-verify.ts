@@ -1,5 +1,5 @@
 import { type AuditState, initialAuditState } from './audit/rules/audit-state.ts';
-import { firstRuleProblem } from './audit/rules/problems.ts';
+import { firstRuleProblem } from './audit/rules/rule-problems.ts';
 import type { AuditVerdict } from './audit/verify/audit-verdict.ts';
 import { SessionAudit } from './audit/verify/session-audit.ts';
 import type { Fields } from './base/json.ts';

@@ -1,7 +1,7 @@
 import { orAborted } from '../base/or-aborted.ts';
 import { errorText, excerpt } from '../base/text.ts';
 import type { AgencyPeripheral } from '../spec/agency/agency-types.ts';
-import { answerCheck } from '../spec/agency/answer-check.ts';
+import { compileAnswerCheck } from '../spec/agency/answer-check.ts';
 import type { Json } from '../spec/types.ts';
 import { type AgentDriver, AgentFailed, type AgentTask } from './agent-driver.ts';
 import { RunFailure } from './run-reply.ts';
@@ -91,6 +91,6 @@ function readResponse({ response }: AgencyPeripheral, text: string): ReadRespons
   } catch (error) {
     return { ok: false, problem: `the answer is not JSON: ${(error as Error).message}` };
   }
-  const problem = answerCheck(response.schema)(value);
+  const problem = compileAnswerCheck(response.schema)(value);
   return problem === null ? { ok: true, response: value } : { ok: false, problem };
 }

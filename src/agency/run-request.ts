@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type AgencyPeripheral, CONTEXT_BLOCKS } from '../spec/agency/agency-types.ts';
-import { fillTemplate, quotedHeadings, withUserRequest } from '../spec/agency/placeholders.ts';
-import { suggest } from '../spec/names.ts';
+import { fillTemplate, quotedHeadings, withUserRequest } from '../spec/agency/prompt-template.ts';
+import { suggestName } from '../spec/names.ts';
 import { RunFailure } from './run-reply.ts';
 
 const Id = z.string().min(1).max(200);
@@ -73,7 +73,7 @@ export function renderPrompt(spec: AgencyPeripheral, request: RunRequest): strin
     throw new RunFailure(
       'unknown-inputs',
       `${spec.id} has no input ${unknown.map((name) => JSON.stringify(name)).join(', ')}`,
-      unknown.length === 1 ? suggest(unknown[0]!, spec.inputs) : `The inputs: ${spec.inputs.join(', ')}.`,
+      unknown.length === 1 ? suggestName(unknown[0]!, spec.inputs) : `The inputs: ${spec.inputs.join(', ')}.`,
     );
   const filled = fillTemplate(spec.promptTemplate, (name) => {
     const value = stated[name]!;

@@ -1,6 +1,6 @@
 import { transitionRequirements } from '../gate/requirements/edge-requirements.ts';
 import type { Requirement } from '../gate/requirements/requirement.ts';
-import { effectsIn, modesOf } from '../spec/mode-way.ts';
+import { effectsOfMode, modesOf } from '../spec/mode-way.ts';
 import type { ModeGateSpec } from '../spec/types.ts';
 import { guardedTransition, stateTags } from './guarded-transition.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
@@ -21,7 +21,7 @@ export function compileModeGate(modeGate: ModeGateSpec): MachineJson {
     on.reset = guardedTransition(mode, modeGate.reset, [BY_OPERATOR]);
     if (modeGate.timeoutMinutes !== null)
       on.timeout = guardedTransition(mode, modeGate.reset, [{ kind: 'principal', is: 'clock' }]);
-    const effects = effectsIn(modeGate, mode);
+    const effects = effectsOfMode(modeGate, mode);
     states[mode] = { description: `allows: ${effects.join(', ') || 'nothing'}`, ...stateTags(effects), on };
   }
   return { id: 'mode-gate', initial: modeGate.initial, states };

@@ -1,5 +1,5 @@
 import { edgesFrom } from '../spec/edges-from.ts';
-import { effectsIn } from '../spec/mode-way.ts';
+import { effectsOfMode } from '../spec/mode-way.ts';
 import { getOwn } from '../spec/names.ts';
 import type { Edge, Mode, SpecSet } from '../spec/types.ts';
 import type { Available, WayLeg } from './denial.ts';
@@ -76,7 +76,7 @@ function inMode(specs: SpecSet, { mode }: SessionView, leg: WayLeg): WayLeg {
 
 const effectAllowed = (specs: SpecSet, mode: Mode | null, tool: string): boolean => {
   const effect = specs.tools[tool]?.effect;
-  return effect !== undefined && (!specs.modeGate || !mode || effectsIn(specs.modeGate, mode).includes(effect));
+  return effect !== undefined && (!specs.modeGate || !mode || effectsOfMode(specs.modeGate, mode).includes(effect));
 };
 
 export const isServed = ({ unserved }: SessionView, tool: string): boolean => !unserved?.has(tool);

@@ -1,7 +1,7 @@
 import { valueOfLazy } from '../base/lazy.ts';
 import { plural } from '../base/text.ts';
 import { callGates } from '../spec/call-gates.ts';
-import { effectsIn } from '../spec/mode-way.ts';
+import { effectsOfMode } from '../spec/mode-way.ts';
 import { getOwn, nearestName } from '../spec/names.ts';
 import { peripheralsWith } from '../spec/peripherals-with.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
@@ -86,7 +86,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
     return makeDenial(context, 'unknown-tool', { tool: String(id), suggestion });
   }
   const allows = (mode: Mode, effect: ToolEffect) =>
-    specs.modeGate ? effectsIn(specs.modeGate, mode).includes(effect) : true;
+    specs.modeGate ? effectsOfMode(specs.modeGate, mode).includes(effect) : true;
   const { mode } = view;
   const servedTools = () => spec.tools.filter((other) => isServed(view, other));
   if (!spec.tools.includes(tool.id))

@@ -1,6 +1,6 @@
 import { edgesFrom } from '../spec/edges-from.ts';
 import { getOwn, nearestName } from '../spec/names.ts';
-import { checkOf, PASS } from '../spec/reported-fields.ts';
+import { CHECK_PASSED, checkFieldOf } from '../spec/reported-fields.ts';
 import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
 import { needInWords } from './available-actions.ts';
 import type { Fruit } from './fruit.ts';
@@ -138,10 +138,10 @@ export function refuseCondition(context: GateContext, target: PeripheralSpec, re
 function remedyFor({ specs }: GateContext, requirement: Requirement): string {
   switch (requirement.kind) {
     case 'condition': {
-      const check = checkOf(specs, requirement.name);
+      const check = checkFieldOf(specs, requirement.name);
       if (check !== undefined) {
         const tools = Object.values(specs.tools).filter(({ observes = {} }) => Object.hasOwn(observes, check));
-        return `run ${tools.map(({ id }) => id).join(' or ')} after the last change, until it reports ${check}: ${PASS}`;
+        return `run ${tools.map(({ id }) => id).join(' or ')} after the last change, until it reports ${check}: ${CHECK_PASSED}`;
       }
       return requirement.name === 'tests-passed'
         ? 'run the configured tests in full with bash-test after the last change, until they pass'

@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import type { Entry } from '../evidence/entry.ts';
 import { entryDetail } from '../view/entry-detail.ts';
-import type { Frame, ViewGraph, ViewState } from '../view/view-state.ts';
+import type { ViewFrame, ViewGraph, ViewState } from '../view/view-state.ts';
 import { operatorActionsOver, sessionPath } from './operator-actions.ts';
 import { ServerApi, ServerRefusal } from './server-api.ts';
 import { SessionStore } from './session-store.ts';
@@ -19,7 +19,7 @@ const BEHIND_MS = 5_000;
 
 interface FramePage {
   readonly before: ViewState;
-  readonly frames: readonly Frame[];
+  readonly frames: readonly ViewFrame[];
   readonly next: number | null;
 }
 interface Snapshot {
@@ -195,7 +195,7 @@ class LiveSource implements Source {
     if (!store || store.first === 0 || this.#histories.has(id)) return;
     this.#histories.add(id);
     try {
-      const earlier: Frame[] = [];
+      const earlier: ViewFrame[] = [];
       // Without their history these frames have no states, so all frames are read again.
       const end = () => (store.partial.value ? store.next : store.first);
       for (let from: number | null = 0; from !== null && from < end(); ) {

@@ -1,18 +1,18 @@
 import { computed, signal } from '@preact/signals';
-import { applyDelta, EMPTY_VIEW, type Frame, type ViewRow, type ViewState } from '../view/view-state.ts';
+import { applyViewDelta, EMPTY_VIEW_STATE, type ViewFrame, type ViewRow, type ViewState } from '../view/view-state.ts';
 
 /** Number of frames between two stored states; other states are computed from them. */
 const FRAMES_PER_STATE = 256;
 
 /** The frames of one session: its rows, and its state after any frame. The first frames may be missing. */
 export class SessionStore {
-  #frames: Frame[] = [];
-  #base: ViewState = EMPTY_VIEW;
+  #frames: ViewFrame[] = [];
+  #base: ViewState = EMPTY_VIEW_STATE;
   readonly #rows = new Map<number, ViewRow>();
   /** The key of each row that is part of another row, with the key of that row. */
   readonly #parts = new Map<number, number>();
   #savedStates: ViewState[] = [];
-  #last: { index: number; state: ViewState } = { index: -1, state: EMPTY_VIEW };
+  #last: { index: number; state: ViewState } = { index: -1, state: EMPTY_VIEW_STATE };
   readonly count = signal(0);
   /** True if only the newest frames are loaded, without their deltas. The shown state is then the newest one. */
   readonly partial = signal(false);
@@ -28,7 +28,7 @@ export class SessionStore {
     this.count.value + this.#firstFrameChanges.value > 0 ? [...this.#rows.values()] : [],
   );
 
-  get frames(): readonly Frame[] {
+  get frames(): readonly ViewFrame[] {
     return this.#frames;
   }
 
@@ -43,7 +43,7 @@ export class SessionStore {
   }
 
   /** Adds the next frames. `before`: the state before them, if they are the first ones. */
-  add(frames: readonly Frame[], before: ViewState = EMPTY_VIEW): void {
+  add(frames: readonly ViewFrame[], before: ViewState = EMPTY_VIEW_STATE): void {
     if (this.#frames.length === 0) {
       this.#base = before;
       this.#last = { index: -1, state: before };
@@ -58,15 +58,15 @@ export class SessionStore {
   }
 
   /** Puts earlier frames in front. They replace the frames up to their last entry; later frames stay. */
-  prepend(earlier: readonly Frame[]): void {
+  prepend(earlier: readonly ViewFrame[]): void {
     const end = earlier.at(-1)?.seq ?? -1;
     const frames = [...earlier, ...this.#frames.filter(({ seq }) => seq > end)];
     const moved = frames.length - this.#frames.length;
     this.partial.value = false;
     this.#frames = frames;
-    this.#base = EMPTY_VIEW;
+    this.#base = EMPTY_VIEW_STATE;
     this.#savedStates = [];
-    this.#last = { index: -1, state: EMPTY_VIEW };
+    this.#last = { index: -1, state: EMPTY_VIEW_STATE };
     this.#rows.clear();
     for (const frame of frames) this.#addRow(frame);
     this.cursor.value = this.cursor.value === null ? null : this.cursor.value + moved;
@@ -74,7 +74,7 @@ export class SessionStore {
     this.count.value = frames.length;
   }
 
-  #addRow({ takes = [], row }: Frame): void {
+  #addRow({ takes = [], row }: ViewFrame): void {
     for (const key of takes) {
       this.#rows.delete(key);
       this.#parts.set(key, row.key);
@@ -84,7 +84,7 @@ export class SessionStore {
 
   #computed(index: number): ViewState {
     // A new first frame changes the meaning of every index.
-    return this.#firstFrameChanges.value >= 0 ? this.stateAt(index) : EMPTY_VIEW;
+    return this.#firstFrameChanges.value >= 0 ? this.stateAt(index) : EMPTY_VIEW_STATE;
   }
 
   stateAt(index: number): ViewState {
@@ -98,7 +98,7 @@ export class SessionStore {
         ? this.#base
         : this.#savedStates[nearest / FRAMES_PER_STATE - 1]!;
     for (let at = isNext ? this.#last.index + 1 : nearest; at <= index; at++) {
-      state = applyDelta(state, this.#frames[at]!.delta);
+      state = applyViewDelta(state, this.#frames[at]!.delta);
       if ((at + 1) % FRAMES_PER_STATE === 0) this.#savedStates[(at + 1) / FRAMES_PER_STATE - 1] = state;
     }
     this.#last = { index, state };

@@ -1,17 +1,17 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { formatOffset } from '../view/format-time.ts';
-import type { Frame } from '../view/view-state.ts';
+import type { ViewFrame } from '../view/view-state.ts';
 import type { SessionStore } from './session-store.ts';
 
 /** Kinds of ticks, the most important first. Of several ticks on one pixel, the most important one is drawn. */
 const TICKS = [
-  ['refused', ({ row }: Frame) => row.mark === 'refused'],
-  ['approval', ({ event }: Frame) => event === 'approval'],
-  ['hop', ({ event }: Frame) => event === 'hop' || event === 'start'],
-  ['mode', ({ event }: Frame) => event === 'mode'],
-  ['failed', ({ row }: Frame) => row.mark === 'failed'],
-  ['change', ({ event }: Frame) => event === 'outcome'],
+  ['refused', ({ row }: ViewFrame) => row.mark === 'refused'],
+  ['approval', ({ event }: ViewFrame) => event === 'approval'],
+  ['hop', ({ event }: ViewFrame) => event === 'hop' || event === 'start'],
+  ['mode', ({ event }: ViewFrame) => event === 'mode'],
+  ['failed', ({ row }: ViewFrame) => row.mark === 'failed'],
+  ['change', ({ event }: ViewFrame) => event === 'outcome'],
   ['look', () => true],
 ] as const;
 

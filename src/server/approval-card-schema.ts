@@ -8,7 +8,7 @@ import { writePathReason } from '../gate/scope/write-paths.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Pin } from '../session/pin.ts';
-import { effectsIn } from '../spec/mode-way.ts';
+import { effectsOfMode } from '../spec/mode-way.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { TreeDiff } from '../tools/tree/tree-diff.ts';
 import { Millis } from './schemas.ts';
@@ -69,7 +69,7 @@ function opensOf({ action: { kind, from, to } }: ApprovalRequest, { specs }: Pin
 }
 
 const effectsOf = ({ modeGate }: Pin['specs'], mode: string): string =>
-  (modeGate ? effectsIn(modeGate, mode) : []).join(', ') || 'do nothing';
+  (modeGate ? effectsOfMode(modeGate, mode) : []).join(', ') || 'do nothing';
 
 /** Number of the newest entries in which a run of the tests is searched. */
 const MAX_SEARCHED_ENTRIES = 500;

@@ -3,7 +3,7 @@ import { applyEntry } from '../session/state/apply-entry.ts';
 import { readStoredState } from '../session/state/stored-state.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { SessionFrames } from '../view/session-frames.ts';
-import type { Frame, ViewGraph } from '../view/view-state.ts';
+import type { ViewFrame, ViewGraph } from '../view/view-state.ts';
 import type { AllEvidence } from './all-evidence.ts';
 import type { GraphCache } from './graph-cache.ts';
 import { type FrameTail, StoredFrames } from './stored-frames.ts';
@@ -62,7 +62,7 @@ export class FrameCache {
     const end = state.head.seq;
     const from = Math.max(0, end - NEWEST_ROWS + 1);
     const view = new SessionFrames(pin, sessionId, { state, from });
-    const past: Frame[] = [];
+    const past: ViewFrame[] = [];
     for await (const stored of store.entries(sessionId, { from })) {
       if (stored.entry.seq > end) break;
       past.push(view.addPast(stored));

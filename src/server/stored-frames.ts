@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { SessionFrames } from '../view/session-frames.ts';
-import { applyDelta, type Frame, type ViewState } from '../view/view-state.ts';
+import { applyViewDelta, type ViewFrame, type ViewState } from '../view/view-state.ts';
 
 /** Number of frames in a compressed piece. */
 const PIECE_FRAMES = 500;
@@ -17,7 +17,7 @@ interface Piece {
 /** Frames from a position on, and the state before the first of them. */
 export interface FramePage {
   readonly before: ViewState;
-  readonly frames: readonly Frame[];
+  readonly frames: readonly ViewFrame[];
 }
 
 /** The newest part of a long session, which is read before the earlier frames. */
@@ -28,7 +28,7 @@ export interface FrameTail {
   readonly before: ViewState;
   readonly end: number;
   /** The rows just before `end`, for display only: their deltas are empty, so no state can be computed from them. */
-  readonly past: readonly Frame[];
+  readonly past: readonly ViewFrame[];
 }
 
 /**
@@ -41,8 +41,8 @@ export class StoredFrames {
   readonly #whole: SessionFrames;
   readonly #pieces: Piece[] = [];
   #before: ViewState;
-  #open: Frame[] = [];
-  #tail: (FrameTail & { readonly live: Frame[] }) | null;
+  #open: ViewFrame[] = [];
+  #tail: (FrameTail & { readonly live: ViewFrame[] }) | null;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(store: EvidenceStore, sessionId: string, whole: SessionFrames, tail: FrameTail | null) {
@@ -84,7 +84,7 @@ export class StoredFrames {
     if (this.#tail !== null && from > this.#tail.end) {
       const { before, end, live } = this.#tail;
       const at = from - end - 1;
-      const state = live.slice(0, at).reduce((state, { delta }) => applyDelta(state, delta), before);
+      const state = live.slice(0, at).reduce((state, { delta }) => applyViewDelta(state, delta), before);
       return { before: state, frames: live.slice(at, at + limit) };
     }
     await this.#inTurn(() => this.#makeUntil(from + limit - 1));
@@ -116,18 +116,18 @@ export class StoredFrames {
   #pageOfWhole(from: number, limit: number): FramePage {
     let at = Math.min(Math.floor(from / PIECE_FRAMES), this.#pieces.length);
     let before = this.#pieces[at]?.before ?? this.#before;
-    const frames: Frame[] = [];
+    const frames: ViewFrame[] = [];
     for (; at <= this.#pieces.length && frames.length < limit; at++) {
       for (const frame of this.#unpacked(at)) {
-        if (frame.seq < from) before = applyDelta(before, frame.delta);
+        if (frame.seq < from) before = applyViewDelta(before, frame.delta);
         else if (frames.length < limit) frames.push(frame);
       }
     }
     return { before, frames };
   }
 
-  #unpacked(at: number): readonly Frame[] {
+  #unpacked(at: number): readonly ViewFrame[] {
     const piece = this.#pieces[at];
-    return piece ? (JSON.parse(inflateRawSync(piece.packed).toString()) as readonly Frame[]) : this.#open;
+    return piece ? (JSON.parse(inflateRawSync(piece.packed).toString()) as readonly ViewFrame[]) : this.#open;
   }
 }

@@ -3,8 +3,8 @@ import type { Denial } from '../gate/denial.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft, MessageStore, ReceiptState } from '../ports/message-store.ts';
 import type { Json, Mode, Principal, ToolEffect } from '../spec/types.ts';
-import type { ClassifiedMessage, TalkKind } from './classify.ts';
-import type { SocialFailureCode, SocialStageId } from './stages.ts';
+import type { ClassifiedMessage, TalkKind } from './classify-message.ts';
+import type { SocialFailureCode, SocialStageId } from './social-stages.ts';
 
 /** The connection over which a message arrived. It alone identifies the sender; the message cannot. */
 export interface SenderConnection {

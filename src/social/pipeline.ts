@@ -4,7 +4,7 @@ import { refuseMessage } from '../gate/requirements/refuse-message.ts';
 import { checkMessage, sendBell } from '../messages/send-message.ts';
 import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft } from '../ports/message-store.ts';
-import { classifyMessage } from './classify.ts';
+import { classifyMessage } from './classify-message.ts';
 import {
   modeGateOf,
   readDispatchRecord,
@@ -22,7 +22,7 @@ import {
   type SocialReceipt,
   type SocialServices,
 } from './pipeline-types.ts';
-import { SOCIAL_STAGES, type SocialFailureCode, type SocialStageId, STORE_FAILED } from './stages.ts';
+import { SOCIAL_STAGES, type SocialFailureCode, type SocialStageId, STORE_FAILED } from './social-stages.ts';
 import { TALK_PATTERNS } from './talk-patterns.ts';
 
 type Failure = Pick<StageFailure, 'code' | 'message' | 'remedy'>;

@@ -1,5 +1,5 @@
 import { Environment } from '@marcbachmann/cel-js';
-import { suggest } from './names.ts';
+import { suggestName } from './names.ts';
 import { MAX_RULE_NODES } from './policy/limits.ts';
 import type { FruitType, Json } from './types.ts';
 
@@ -65,10 +65,10 @@ function factEnvironment({ fruit, peripherals, args }: FactScope): Environment {
  * Checks a rule: that it parses, names only known facts and, as far as that can be decided, is true or false.
  * @returns the problem, or null
  * @example
- * checkCel('fruit.test_cuont > 0', scope);
+ * checkCelRule('fruit.test_cuont > 0', scope);
  * // { message: 'unknown fact "fruit.test_cuont"', suggestion: 'did you mean "fruit.test_count"?' }
  */
-export function checkCel(text: string, scope: FactScope): { message: string; suggestion: string | null } | null {
+export function checkCelRule(text: string, scope: FactScope): { message: string; suggestion: string | null } | null {
   const checked = factEnvironment(scope).check(text);
   if (checked.valid) {
     if (checked.type === 'bool' || checked.type === 'dyn') return null;
@@ -78,7 +78,7 @@ export function checkCel(text: string, scope: FactScope): { message: string; sug
   const bad = range ? text.slice(range.start, range.end) : '';
   if (code === 'unknown_variable') {
     const roots = [...Object.keys(CEL_FACTS), 'fruit', 'visits', 'backpack', ...(scope.args ? ['args'] : [])];
-    return { message: `unknown fact "${bad}"`, suggestion: suggest(bad, roots) };
+    return { message: `unknown fact "${bad}"`, suggestion: suggestName(bad, roots) };
   }
   if (code === 'no_such_key' && range) return unknownMember(text, range, scope);
   if (summary?.startsWith('Exceeded max'))
@@ -96,7 +96,7 @@ function unknownMember(text: string, range: { readonly start: number; readonly e
   const dashed = indexed ? member : member + (/^[-\w]*/.exec(text.slice(range.end))?.[0] ?? '');
   const meant = members.includes(celName(dashed)) ? celName(dashed) : member;
   const full = members.map((name) => `${root}.${name}`);
-  return { message: `unknown fact "${root}.${member}"`, suggestion: suggest(`${root}.${meant}`, full) };
+  return { message: `unknown fact "${root}.${member}"`, suggestion: suggestName(`${root}.${meant}`, full) };
 }
 
 function membersOf(root: string, { fruit, peripherals, args = {} }: FactScope): string[] {

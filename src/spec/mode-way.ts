@@ -18,13 +18,18 @@ export function modesOf({ initial, transitions, effects }: ModeGateSpec): readon
 /** The mode that allows the most effects; among equals the first one. */
 export const widestMode = (modeGate: ModeGateSpec): Mode =>
   modesOf(modeGate).reduce((best, mode) =>
-    effectsIn(modeGate, mode).length > effectsIn(modeGate, best).length ? mode : best,
+    effectsOfMode(modeGate, mode).length > effectsOfMode(modeGate, best).length ? mode : best,
   );
 
-export const effectsIn = ({ effects }: ModeGateSpec, mode: Mode): readonly ToolEffect[] => getOwn(effects, mode) ?? [];
+export const effectsOfMode = ({ effects }: ModeGateSpec, mode: Mode): readonly ToolEffect[] =>
+  getOwn(effects, mode) ?? [];
 
 /** The shortest path of transitions from one mode to a mode that `isGoal` accepts; null if there is none. */
-export function modeWay({ modeGate }: SpecSet, from: Mode, isGoal: (mode: Mode) => boolean): readonly ModeLeg[] | null {
+export function shortestModePath(
+  { modeGate }: SpecSet,
+  from: Mode,
+  isGoal: (mode: Mode) => boolean,
+): readonly ModeLeg[] | null {
   const seen = new Set<Mode>([from]);
   let frontier: (readonly ModeLeg[])[] = [[]];
   while (frontier.length > 0) {
@@ -41,9 +46,11 @@ export function modeWay({ modeGate }: SpecSet, from: Mode, isGoal: (mode: Mode) 
 }
 
 /** The nearest mode that allows all of these effects; null if none does, or if there is no mode gate. */
-export function modeFor(specs: SpecSet, from: Mode | null, effects: readonly ToolEffect[]): Mode | null {
+export function nearestModeFor(specs: SpecSet, from: Mode | null, effects: readonly ToolEffect[]): Mode | null {
   const { modeGate } = specs;
   if (!modeGate || from === null) return null;
-  const way = modeWay(specs, from, (mode) => effects.every((effect) => effectsIn(modeGate, mode).includes(effect)));
+  const way = shortestModePath(specs, from, (mode) =>
+    effects.every((effect) => effectsOfMode(modeGate, mode).includes(effect)),
+  );
   return way && (way.at(-1)?.to ?? from);
 }

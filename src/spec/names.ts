@@ -19,7 +19,7 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
 }
 
 /** Returns `did you mean "edit"?`, or else the list of names. */
-export function suggest(name: string, candidates: Iterable<string>): string {
+export function suggestName(name: string, candidates: Iterable<string>): string {
   const names = [...new Set(candidates)].sort();
   const near = nearestName(name, names);
   if (near !== null) return `did you mean "${near}"?`;
@@ -32,5 +32,5 @@ export function getOwn<T>(record: { readonly [key: string]: T }, key: string): T
 }
 
 /** An entry source as a spec writes it: `default`, `from-test`, … */
-export const sourceName = (source: EntrySource): string =>
+export const entrySourceName = (source: EntrySource): string =>
   source.kind === 'from' ? `from-${source.peripheral}` : source.kind;

@@ -4,7 +4,7 @@ import type { FruitType, SpecSet } from './types.ts';
 type Tools = Pick<SpecSet, 'tools'>;
 
 /** The value of a check that passed. */
-export const PASS = 'pass';
+export const CHECK_PASSED = 'pass';
 
 interface ReportedFields {
   /** By name: the fields that tools observe. */
@@ -24,7 +24,7 @@ export function reportedFields({ tools }: Tools): ReportedFields {
     const observed = Object.assign({}, ...all.map(({ observes }) => observes)) as ReportedFields['observed'];
     const state = Object.assign({}, ...all.map((tool) => tool.state)) as ReportedFields['state'];
     const checks = Object.keys(observed).filter(
-      (field) => typeof observed[field] !== 'string' && observed[field]!.includes(PASS),
+      (field) => typeof observed[field] !== 'string' && observed[field]!.includes(CHECK_PASSED),
     );
     reported = { observed, state, checks: Object.fromEntries(checks.map((field) => [`${field}-passed`, field])) };
     reportedByTools.set(tools, reported);
@@ -33,5 +33,5 @@ export function reportedFields({ tools }: Tools): ReportedFields {
 }
 
 /** The field of a check by its entry condition; undefined if it is not the condition of a check. */
-export const checkOf = (specs: Tools, condition: string): string | undefined =>
+export const checkFieldOf = (specs: Tools, condition: string): string | undefined =>
   getOwn(reportedFields(specs).checks, condition);

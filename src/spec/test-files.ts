@@ -6,7 +6,7 @@ const TEST_NAME =
 const NO_TEST = /\.(?:mdx?|markdown|rst|rdoc|adoc|spec)$/i;
 
 /** Masks, or exclusions of a scope, that match test files. They ignore letter case, and also match documents. */
-export const TEST_PATTERNS: readonly string[] = [
+export const TEST_FILE_PATTERNS: readonly string[] = [
   '{test,tests,__tests__,spec,specs,e2e,testing}/',
   '{test,tests,spec,specs}{.,_,-}*',
   '*{.,_,-}{test,tests,spec,specs}{.,_,-}*',

@@ -4,10 +4,10 @@ import type { Session } from '../session/session.ts';
 import { loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 import { modelConfig } from './model/model-config.ts';
-import { type RunCaseOptions, runCase, runCaseWithAgent, runCaseWithDeaths } from './model/run-case.ts';
+import { type RunCaseOptions, runCase, runCaseWithAgent, runCaseWithCrashes } from './model/run-case.ts';
 import { Coverage, type CoverageRow } from './plan/coverage.ts';
-import { Exclusions } from './plan/exclusions.ts';
-import { itemsOf, type PlannedCase } from './plan/planned-case.ts';
+import { itemsCoveredBy, type PlannedCase } from './plan/planned-case.ts';
+import { TestExclusions } from './plan/test-exclusions.ts';
 import { planCases } from './plan-cases.ts';
 
 export interface TestSpecsOptions {
@@ -68,7 +68,7 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
   const { pinned, run, coverage } = await caseSetting(specs, options);
   const { specs: loaded } = pinned;
   const plan = planCases(pinned, run.agent);
-  const exclusions = new Exclusions(loaded, options.exclude ?? {});
+  const exclusions = new TestExclusions(loaded, options.exclude ?? {});
   const test = (planned: PlannedCase, more: Omit<GeneratedTest, 'planned' | 'excluded'>): GeneratedTest => ({
     planned,
     excluded: exclusions.reasonFor(planned, more.name),
@@ -85,7 +85,7 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
     test(planned, {
       group: 'deaths',
       name: `continues after a kill in every call: ${planned.name}`,
-      run: () => runCaseWithDeaths(pinned, planned, run, turn),
+      run: () => runCaseWithCrashes(pinned, planned, run, turn),
     }),
   );
   const { play } = options;
@@ -101,9 +101,9 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
   exclusions.failIfUnused();
   const all = [...tests, ...deaths, ...played];
   const left = new Set(
-    all.flatMap(({ excluded, planned }) => (excluded === null ? itemsOf(loaded, planned.moves) : [])),
+    all.flatMap(({ excluded, planned }) => (excluded === null ? itemsCoveredBy(loaded, planned.moves) : [])),
   );
-  const inAll = new Set(all.flatMap(({ planned }) => itemsOf(loaded, planned.moves)));
+  const inAll = new Set(all.flatMap(({ planned }) => itemsCoveredBy(loaded, planned.moves)));
   const reachable = new Set([...plan.reachable].filter((item) => left.has(item) || !inAll.has(item)));
   return {
     specs: loaded,

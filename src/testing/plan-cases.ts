@@ -2,12 +2,12 @@ import { type AuditedPin, type AuditState, initialAuditState } from '../audit/ru
 import type { Mode } from '../spec/types.ts';
 import { celRulesText } from './model/cel-rules-text.ts';
 import { hopModel, modeModel } from './model/session-model.ts';
-import { type Model, type ModelRoute, shortestRoutes } from './model/shortest-routes.ts';
+import { type FiniteModel, type ModelRoute, shortestRoutes } from './model/shortest-routes.ts';
 import { type Move, movesFrom } from './plan/moves.ts';
 import { onlyLacksApproval, planRefusals } from './plan/plan-refusals.ts';
 import { planVisits } from './plan/plan-visits.ts';
 import { planWalks } from './plan/plan-walks.ts';
-import { coveredBy, describeMove, type PlannedCase, placeName } from './plan/planned-case.ts';
+import { describeRoute, itemsCoveredByMove, type PlannedCase, placeName } from './plan/planned-case.ts';
 import { allStates, searchRoute } from './plan/search-route.ts';
 
 export interface TestPlan {
@@ -65,7 +65,7 @@ function modeCases(pinned: AuditedPin, opening: AuditState): { cases: PlannedCas
   if (!modeGate) return { cases: [provoked], reachable: new Set() };
   const routes = shortestRoutes(modeModel(pinned, opening));
   const reachable = new Set(
-    routes.flatMap(({ moves, states }) => moves.flatMap((move, i) => coveredBy(states[i]!, move))),
+    routes.flatMap(({ moves, states }) => moves.flatMap((move, i) => itemsCoveredByMove(states[i]!, move))),
   );
   const name = ({ moves }: ModelRoute<AuditState, Move>) =>
     moves.map((move) => move.name.replace('to.', '→ ')).join(' ');
@@ -85,7 +85,7 @@ function modeCases(pinned: AuditedPin, opening: AuditState): { cases: PlannedCas
 
 function smallPlan(
   pinned: AuditedPin,
-  model: Model<AuditState, Move>,
+  model: FiniteModel<AuditState, Move>,
   prefix: readonly Move[],
   states: readonly ModelRoute<AuditState, Move>[],
 ): { cases: PlannedCase[]; reachable: Set<string> } {
@@ -94,8 +94,8 @@ function smallPlan(
   const hops = new Map<string, ModelRoute<AuditState, Move>>();
   for (const route of shortestRoutes(model)) {
     route.moves.forEach((move, index) => {
-      for (const item of coveredBy(route.states[index]!, move)) reachable.add(item);
-      const [item] = coveredBy(route.states[index]!, move);
+      for (const item of itemsCoveredByMove(route.states[index]!, move)) reachable.add(item);
+      const [item] = itemsCoveredByMove(route.states[index]!, move);
       const { kind } = move.asked;
       if (item === undefined || (kind !== 'hop' && kind !== 'start')) return;
       const known = hops.get(item);
@@ -104,12 +104,12 @@ function smallPlan(
     });
   }
   for (const [item, route] of [...hops].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const path = describeMove(route);
+    const path = describeRoute(route);
     cases.push({ group: 'hops', name: `${item}: ${path}`, moves: [...prefix, ...route.moves] });
     const back = item.startsWith('edge ') ? roundTrip(model, route) : null;
     if (back) {
       const kind = isReframe(pinned, route) ? 'reframe' : 'round trip';
-      cases.push({ group: 'round trips', name: `${kind}: ${describeMove(back)}`, moves: [...prefix, ...back.moves] });
+      cases.push({ group: 'round trips', name: `${kind}: ${describeRoute(back)}`, moves: [...prefix, ...back.moves] });
     }
   }
   cases.push(...planRefusals(pinned, prefix, states), ...planVisits(pinned, model, prefix, states));
@@ -118,7 +118,7 @@ function smallPlan(
 
 /** Extends a route by the shortest route back to the source of its last hop. */
 function roundTrip(
-  model: Model<AuditState, Move>,
+  model: FiniteModel<AuditState, Move>,
   route: ModelRoute<AuditState, Move>,
 ): ModelRoute<AuditState, Move> | null {
   const from = placeName(route.states.at(-2)!);

@@ -12,7 +12,7 @@ const LAST_LINES = 10;
  * The last lines that a failed command or test run printed; empty if it did not fail, or if its output is stored as a
  * blob.
  */
-export function lastLines(value: Json): readonly string[] {
+export function lastFailureLines(value: Json): readonly string[] {
   const { exit, verdict, stdout, stderr } = fieldsOf(value);
   const hasRun = typeof exit === 'number' || exit === null;
   if (!hasRun || (exit === 0 && (verdict === undefined || verdict === 'pass'))) return [];

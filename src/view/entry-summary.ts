@@ -2,7 +2,7 @@ import { fieldsOf, isObject, type Json } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import { sha256 } from '../evidence/chain.ts';
 import type { Entry } from '../evidence/entry.ts';
-import { describeValue, lastLines } from './describe-value.ts';
+import { describeValue, lastFailureLines } from './describe-value.ts';
 import { type ParameterOrder, spellCall } from './spell-call.ts';
 import { type OptionalFields, summariseValue } from './summarise-value.ts';
 
@@ -182,7 +182,7 @@ function reframe(value: Json | undefined): readonly string[] {
 
 function outcome(body: OptionalFields): SummaryParts {
   const { status, code, message, result } = fieldsOf(body['outcome']);
-  const notes = [...lastLines(result ?? null).map((line) => `│ ${line}`), ...changes(body['effects'])];
+  const notes = [...lastFailureLines(result ?? null).map((line) => `│ ${line}`), ...changes(body['effects'])];
   if (status === 'ok')
     return {
       mark: wentWell(fieldsOf(result)) ? 'ok' : 'failed',

@@ -6,7 +6,7 @@ import type { Pin } from '../session/pin.ts';
 import { entryDetail } from './entry-detail.ts';
 import { SessionFrames } from './session-frames.ts';
 import { viewGraph } from './view-graph.ts';
-import type { EntryDetail, Frame, Recording, ViewGraph } from './view-state.ts';
+import type { EntryDetail, Recording, ViewFrame, ViewGraph } from './view-state.ts';
 
 export interface SessionToShow {
   readonly id: string;
@@ -24,7 +24,7 @@ export async function recordSessions(sessions: Iterable<SessionToShow>): Promise
     const graph = byHash.get(pin.specs.hash) ?? graphs.push(await viewGraph(pin.specs)) - 1;
     byHash.set(pin.specs.hash, graph);
     const view = new SessionFrames(pin, id);
-    const frames: Frame[] = [];
+    const frames: ViewFrame[] = [];
     const details: { [seq: number]: EntryDetail } = {};
     for await (const stored of entries) {
       frames.push(view.add(stored));

@@ -12,12 +12,19 @@ import { applyEntry, FoldError } from '../session/state/apply-entry.ts';
 import { changedPaths } from '../session/state/observations.ts';
 import { initialState, type SessionState } from '../session/state/session-state.ts';
 import { viewOfState } from '../session/state/view-of-state.ts';
-import { effectsIn } from '../spec/mode-way.ts';
+import { effectsOfMode } from '../spec/mode-way.ts';
 import type { Mode, SpecSet, ToolEffect } from '../spec/types.ts';
 import { type OptionalFields, summariseValue } from './summarise-value.ts';
 import { type ThreadRow, ThreadRows } from './thread-rows.ts';
-import { deltaOf, EMPTY_VIEW, type Frame, type Leg, type ViewRow, type ViewState } from './view-state.ts';
-import { possibleWays, waysKey } from './view-ways.ts';
+import {
+  EMPTY_VIEW_STATE,
+  type ViewFrame,
+  type ViewLeg,
+  type ViewRow,
+  type ViewState,
+  viewDeltaOf,
+} from './view-state.ts';
+import { possibleWays, waysCacheKey } from './view-ways.ts';
 
 /** Maximum lengths of a row's texts, in characters; the entries have the full texts. */
 const MAX_LENGTH = { what: 240, came: 400, note: 300 };
@@ -25,7 +32,7 @@ const MAX_COUNT = { notes: 12, paths: 8, trail: 12, options: 64 };
 
 /** The strongest effect that a mode allows. */
 const strongestEffect = ({ modeGate }: SpecSet, mode: Mode | null): ToolEffect | null =>
-  (modeGate && mode !== null ? STRENGTH.find((each) => effectsIn(modeGate, mode).includes(each)) : null) ?? null;
+  (modeGate && mode !== null ? STRENGTH.find((each) => effectsOfMode(modeGate, mode).includes(each)) : null) ?? null;
 const STRENGTH = ['act', 'simulate', 'observe', 'coordinate'] as const;
 
 type Options = Pick<ViewState, 'tools' | 'modes' | 'ways'>;
@@ -39,7 +46,7 @@ export class SessionFrames {
   readonly #pin: Pin;
   readonly #rows: ThreadRows;
   #state: SessionState;
-  #shown: ViewState = EMPTY_VIEW;
+  #shown: ViewState = EMPTY_VIEW_STATE;
   #passedBefore = false;
   #broken = false;
 
@@ -64,7 +71,7 @@ export class SessionFrames {
   }
 
   /** The frame of an entry that the state already includes: its row, without a change of the state. */
-  addPast({ entry }: StoredEntry): Frame {
+  addPast({ entry }: StoredEntry): ViewFrame {
     const { row, takes } = this.#rows.add(entry);
     const at = Date.parse(entry.at);
     const taken = takes.length > 0 ? { takes: takes.map(({ key }) => key) } : {};
@@ -81,7 +88,7 @@ export class SessionFrames {
     return this.#state.head.seq;
   }
 
-  add(stored: StoredEntry): Frame {
+  add(stored: StoredEntry): ViewFrame {
     const { entry } = stored;
     const at = Date.parse(entry.at);
     const body = bodyOf(entry.body);
@@ -98,7 +105,7 @@ export class SessionFrames {
       event: row.event,
       row: viewRow(row, at),
       ...(takes.length > 0 ? { takes: takes.map(({ key }) => key) } : {}),
-      delta: deltaOf(before, this.#shown),
+      delta: viewDeltaOf(before, this.#shown),
     };
   }
 
@@ -125,14 +132,14 @@ export class SessionFrames {
   }
 
   /** The path that the gate suggests after a refused request. */
-  #wayOf(body: Extract<Body, { event: 'denial' }>, now: number): readonly Leg[] {
+  #wayOf(body: Extract<Body, { event: 'denial' }>, now: number): readonly ViewLeg[] {
     const { kind } = body.request;
     if (!['step', 'hop', 'start'].includes(String(kind))) return [];
     const decision = decide(this.#context(now), body.request as unknown as Request);
     return decision.ok ? [] : (decision.denial.way ?? []).map(({ from, to }) => ({ from, to }));
   }
 
-  #view(body: Body | null, at: number, context: GateContext, lit: readonly Leg[]): ViewState {
+  #view(body: Body | null, at: number, context: GateContext, lit: readonly ViewLeg[]): ViewState {
     const { facts } = this.#state;
     const { view } = context;
     const { trail, par } = this.#shown;
@@ -172,7 +179,7 @@ export class SessionFrames {
   #judge(context: GateContext): Options {
     // No action can be requested before the running tool ends.
     if (this.#state.facts.pending !== null) return this.#options;
-    const key = waysKey(context, this.#passedBefore);
+    const key = waysCacheKey(context, this.#passedBefore);
     const known = key === null ? undefined : this.#optionsByKey.get(key);
     const { tools, modes } = known ?? availableActions(this.#pin.specs, context.view);
     this.#options = known ?? { tools, modes, ways: possibleWays(context, this.#passedBefore) };

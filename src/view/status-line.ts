@@ -7,7 +7,7 @@ import { viewOfState } from '../session/state/view-of-state.ts';
 import type { Mode } from '../spec/types.ts';
 
 /** `stale`: no test ran since the last change. `partial`: not every test command ran in full. null: no test ran yet. */
-export type TestsNow = 'passed' | 'failed' | 'stale' | 'partial' | null;
+export type TestStatus = 'passed' | 'failed' | 'stale' | 'partial' | null;
 
 export interface LineStatus {
   readonly sessionId: string;
@@ -17,7 +17,7 @@ export interface LineStatus {
   readonly peripheral: string | null;
   /** null if the spec set has no mode gate. */
   readonly mode: Mode | null;
-  readonly tests: TestsNow;
+  readonly tests: TestStatus;
   /** Refused calls run all the same, and the refusal is recorded. */
   readonly observeOnly: boolean;
   /** The requests of the repository that wait for an answer of the operator. */

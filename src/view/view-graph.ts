@@ -1,5 +1,5 @@
 import { layOutGraph } from '../compile/svg/graph-layout.ts';
-import { graphPictureOf } from '../compile/svg/picture.ts';
+import { graphPictureOf } from '../compile/svg/graph-picture.ts';
 import { readingOrder } from '../compile/svg/reading-order.ts';
 import { estimateWidth } from '../compile/svg/svg-text.ts';
 import type { SpecSet } from '../spec/types.ts';

@@ -5,7 +5,7 @@ import type { Mode, ToolEffect } from '../spec/types.ts';
 export type WayStatus = 'open' | 'asks' | 'yours' | 'closed';
 
 /** A missing need of a hop. `stale`: the tests passed once, but not since the last change (`changed` of the state). */
-export interface OpenNeed {
+export interface MissingNeed {
   readonly words: string;
   readonly stale?: true;
 }
@@ -15,12 +15,12 @@ export interface ViewWay {
   readonly exit: string | null;
   readonly to: string;
   readonly status: WayStatus;
-  readonly missing: readonly OpenNeed[];
+  readonly missing: readonly MissingNeed[];
   /** The gate's remedy; empty if the exit is open. */
   readonly remedy: string;
 }
 
-export interface Leg {
+export interface ViewLeg {
   readonly from: string | null;
   readonly to: string;
 }
@@ -52,7 +52,7 @@ export interface ViewState {
   /** The last peripherals, oldest first, with the time at which each was entered. */
   readonly trail: readonly { readonly peripheral: string; readonly at: number }[];
   /** The path that the last refusal suggested; empty after any other entry. */
-  readonly lit: readonly Leg[];
+  readonly lit: readonly ViewLeg[];
   readonly tests: { readonly passed: boolean; readonly count: number; readonly failed: number };
   readonly changed: { readonly path: string; readonly at: number } | null;
   /** The number of reviews, the time of the last one, and true if work was done after it. */
@@ -97,7 +97,7 @@ export interface ViewRow {
 }
 
 /** The changes by one entry: its row, and the state after it. */
-export interface Frame {
+export interface ViewFrame {
   readonly seq: number;
   readonly at: number;
   /** The entry's event, for the tick on the time bar. */
@@ -148,12 +148,12 @@ export interface Recording {
     /** The name of its repository's folder. */
     readonly place: string;
     readonly graph: number;
-    readonly frames: readonly Frame[];
+    readonly frames: readonly ViewFrame[];
     readonly details: { readonly [seq: number]: EntryDetail };
   }[];
 }
 
-export const EMPTY_VIEW: ViewState = {
+export const EMPTY_VIEW_STATE: ViewState = {
   agent: '',
   root: '',
   peripheral: null,
@@ -181,7 +181,7 @@ export const EMPTY_VIEW: ViewState = {
 const MAPS = ['backpack', 'files'] as const;
 
 /** The fields in which `after` differs from `before`. */
-export function deltaOf(before: ViewState, after: ViewState): ViewDelta {
+export function viewDeltaOf(before: ViewState, after: ViewState): ViewDelta {
   const delta: { [field: string]: unknown } = {};
   for (const key of Object.keys(after) as (keyof ViewState)[]) {
     if (before[key] === after[key] || key === 'backpack' || key === 'files') continue;
@@ -204,8 +204,8 @@ function mapDelta(before: TextMap, after: TextMap): { [name: string]: string | n
   return changed;
 }
 
-/** The state after a frame: the inverse of {@link deltaOf}. */
-export function applyDelta(state: ViewState, { backpack, files, ...fields }: ViewDelta): ViewState {
+/** The state after a frame: the inverse of {@link viewDeltaOf}. */
+export function applyViewDelta(state: ViewState, { backpack, files, ...fields }: ViewDelta): ViewState {
   return {
     ...state,
     ...fields,

@@ -6,7 +6,7 @@ import { describeRequirement, type Requirement, unmetRequirements } from '../gat
 import { requirementFacts } from '../gate/requirements/requirement-facts.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { type Edge, type Json, type Principal, TESTS_PASSED } from '../spec/types.ts';
-import type { OpenNeed, ViewWay } from './view-state.ts';
+import type { MissingNeed, ViewWay } from './view-state.ts';
 
 /**
  * Every hop from the present peripheral (outside of one: every start that somebody can use), with the gate's decision.
@@ -34,7 +34,7 @@ export function possibleWays(context: GateContext, passedBefore: boolean): reado
  * A cache key: with equal keys, {@link possibleWays} and the gate's available actions are equal. null if a rule may
  * read any counter, so that every entry can change them.
  */
-export function waysKey({ specs, view }: GateContext, passedBefore: boolean): string | null {
+export function waysCacheKey({ specs, view }: GateContext, passedBefore: boolean): string | null {
   const { visit } = view;
   const edges = visit ? edgesFrom(specs, visit.peripheral) : [];
   const needs = edges.flatMap((edge) => requirementsOf(specs, edge));
@@ -85,7 +85,7 @@ function judgeWay(
 /** The codes of refusals that name a missing requirement; the other codes have other reasons. */
 const NEEDS: readonly string[] = ['exit-not-met', 'entry-not-met', 'condition-failed', 'agent-not-allowed'];
 
-function missingOf({ view }: GateContext, need: Requirement, passedBefore: boolean): OpenNeed {
+function missingOf({ view }: GateContext, need: Requirement, passedBefore: boolean): MissingNeed {
   if (need.kind !== 'condition' || need.name !== TESTS_PASSED) return { words: describeRequirement(need) };
   if (view.tests.stale !== undefined) return { words: `tests are stale: ${view.tests.stale}` };
   if (view.tests.failed > 0) return { words: 'tests fail' };

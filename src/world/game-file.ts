@@ -1,12 +1,12 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
+import { OBJECT_CLASSES, RECEPTACLE_CLASSES } from './alfred-classes.ts';
 import { type House, TASK_TYPES } from './house.ts';
 import { oraclePlan } from './oracle.ts';
 import { writeDomain, writeGrammar } from './pddl/pddl-domain.ts';
 import { PddlError } from './pddl/pddl-expression.ts';
 import { houseFromPddl, type PddlProblemOptions, pddlOfHouse } from './pddl/pddl-problem.ts';
-import { OBJECT_CLASSES, RECEPTACLE_CLASSES } from './vocabulary.ts';
 
 const Game = z.looseObject({ pddl_problem: z.string(), grammar: z.string().default('') });
 const Trajectory = z.looseObject({

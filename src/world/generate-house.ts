@@ -1,3 +1,4 @@
+import { CLASSES_BY_ABILITY, OPENABLE_CLASSES, RECEPTACLE_CONTENTS } from './alfred-classes.ts';
 import {
   AGENT_NAME,
   FLUENT_PREDICATES,
@@ -8,13 +9,12 @@ import {
   type TaskType,
   type Wording,
 } from './house.ts';
+import { fillTaskLine, GOAL_LINES, goalFormulaOf, TASK_CHANGES, TASK_DESCRIPTIONS } from './house-tasks.ts';
 import { Household } from './household.ts';
 import { oraclePlan } from './oracle.ts';
-import { SeededRandom } from './random.ts';
 import { ROOMS, type Room } from './rooms.ts';
 import { searchPlan } from './search-plan.ts';
-import { fillTaskLine, GOAL_LINES, goalFormulaOf, TASK_CHANGES, TASK_DESCRIPTIONS } from './tasks.ts';
-import { CLASSES_BY_ABILITY, OPENABLE_CLASSES, RECEPTACLE_CONTENTS } from './vocabulary.ts';
+import { SeededRandom } from './seeded-random.ts';
 import type { WorldFact } from './world-facts.ts';
 
 /** A house whose plan is longer is not used. */

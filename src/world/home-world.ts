@@ -1,8 +1,8 @@
+import { OBJECT_CLASSES, RECEPTACLE_CLASSES, RECEPTACLE_CONTENTS } from './alfred-classes.ts';
 import { findTask } from './find-task.ts';
 import { generateHouse } from './generate-house.ts';
 import { TASK_TYPES } from './house.ts';
 import { type HouseChoice, HouseholdEnvironment } from './household-environment.ts';
-import { OBJECT_CLASSES, RECEPTACLE_CLASSES, RECEPTACLE_CONTENTS } from './vocabulary.ts';
 
 /** The household in this process, for peripherals whose config names no server. */
 export const homeWorld = {

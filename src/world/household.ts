@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, NOTHING_HAPPENS, OLD_HOUSE_ACTIONS } from './actions.ts';
-import { type FactSet, formulaHolds, formulaSolutions, type VariableBindings } from './formula.ts';
 import { AGENT_NAME, type House, playerNames } from './house.ts';
+import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, NOTHING_HAPPENS, OLD_HOUSE_ACTIONS } from './house-actions.ts';
 import { type PddlExpression, readPddlExpressions } from './pddl/pddl-expression.ts';
+import { type FactSet, formulaHolds, formulaSolutions, type VariableBindings } from './pddl-formula.ts';
 import { type WorldFact, WorldFacts } from './world-facts.ts';
 
 /** Maximum number of commands in one game; the game then ends without a win. */

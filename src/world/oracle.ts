@@ -1,7 +1,7 @@
 import type { House } from './house.ts';
 import { playerNames } from './house.ts';
+import { TASK_CHANGES } from './house-tasks.ts';
 import { Household } from './household.ts';
-import { TASK_CHANGES } from './tasks.ts';
 import { WorldFacts } from './world-facts.ts';
 
 /** The ids of the things that a goal may need, by their part in the task. */

@@ -7,10 +7,10 @@ import { claudeCodeDriver } from '../../src/agency/drivers/claude-code-driver.ts
 import { codexDriver } from '../../src/agency/drivers/codex-driver.ts';
 import { httpDriver } from '../../src/agency/drivers/http-driver.ts';
 import { scriptedDriver } from '../../src/agency/drivers/scripted-driver.ts';
-import { runWithAllAgents } from '../../src/agency/fan-out.ts';
 import { runAgent } from '../../src/agency/run-agent.ts';
 import { openRunJournal } from '../../src/agency/run-journal.ts';
 import type { RunReply } from '../../src/agency/run-reply.ts';
+import { runWithAllAgents } from '../../src/agency/run-with-all-agents.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
 import { isDeep } from '../depth.ts';
 import { serveWorld, until } from '../server/serve-world.ts';

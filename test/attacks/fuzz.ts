@@ -8,7 +8,7 @@ import { splitCommand } from '../../src/gate/commands/split-command.ts';
 import { judgeUrl } from '../../src/gate/scope/judge-url.ts';
 import { isWithinAny, locatePath } from '../../src/gate/scope/locate-path.ts';
 import { isProtected } from '../../src/gate/scope/masks.ts';
-import { SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
+import { GIT_SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
 import { peelRevision } from '../../src/tools/git/operands.ts';
 import { isPublicAddress } from '../../src/tools/web/public-address.ts';
 import { byDescriptor } from '../../src/tools/workspace/anchors.ts';
@@ -212,7 +212,7 @@ const gitWords: Fuzz = {
   property: () =>
     fc.property(
       fc.tuple(
-        fc.constantFrom(...Object.keys(SUB_COMMANDS), 'config', 'clone', '__proto__'),
+        fc.constantFrom(...Object.keys(GIT_SUB_COMMANDS), 'config', 'clone', '__proto__'),
         fc.array(word, { maxLength: 7 }),
       ),
       ([sub, words]) => {

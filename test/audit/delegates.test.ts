@@ -5,7 +5,7 @@ import { examineSpecs } from '../../src/audit/properties/prove-properties.ts';
 import { isWritablePath } from '../../src/audit/rules/audited-path.ts';
 import { subAgentPin } from '../../src/gate/delegation/sub-agent-pin.ts';
 import { writePathReason } from '../../src/gate/scope/write-paths.ts';
-import { loadCatalogue } from '../../src/spec/load/load-specs.ts';
+import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet } from '../../src/spec/types.ts';
@@ -16,7 +16,7 @@ const peripheral = (id: string, more: string) => ({
   text: `id: ${id}\npurpose: x\n${more}`,
 });
 
-const catalogue = await loadCatalogue();
+const catalogue = await loadShippedCatalogue();
 
 function specsOf(delegates: string, properties = '', gates = ''): SpecSet {
   const parsed = parseSpecSet(

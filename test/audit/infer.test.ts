@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { inferSpecs } from '../../src/audit/infer/infer-specs.ts';
 import { coveringGlobs, coverPaths } from '../../src/audit/infer/path-cover.ts';
 import { printSpecs } from '../../src/audit/infer/print-specs.ts';
-import { addUsage, RecordedUsages } from '../../src/audit/infer/usage.ts';
+import { addUsage, RecordedUsages } from '../../src/audit/infer/recorded-usage.ts';
 import { proveProperties } from '../../src/audit/properties/prove-properties.ts';
 import { isWithinPaths } from '../../src/audit/rules/audited-path.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';

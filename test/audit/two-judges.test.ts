@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { applyToAuditState } from '../../src/audit/rules/apply.ts';
+import { applyToAuditState } from '../../src/audit/rules/apply-to-audit-state.ts';
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
 import { auditedFruit, isFileChange, observedValue } from '../../src/audit/rules/audited-observations.ts';
 import { auditedPath, isWithinPaths, isWritablePath } from '../../src/audit/rules/audited-path.ts';
@@ -23,13 +23,13 @@ import { changedPaths } from '../../src/session/state/observations.ts';
 import { IDENTITY_FIELDS } from '../../src/spec/policy/closed-lists.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { EFFECT_OPS } from '../../src/spec/policy/effect-ops.ts';
-import { SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
+import { GIT_SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
 import { MAX_FRUIT_FILES, MAX_NAMED_FILES, MAX_PATH_BYTES } from '../../src/spec/policy/limits.ts';
 import {
   GIT_CREDENTIALS,
-  OWN_PACKAGES,
+  GIT_REPOSITORY_MARK,
+  HOPGATE_PACKAGES,
   PROTECTED_NAMES,
-  REPOSITORY_MARK,
 } from '../../src/spec/policy/protected-names.ts';
 import type { Json, ProjectConfig } from '../../src/spec/types.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
@@ -58,8 +58,8 @@ const spelled = (name: string) =>
 const listed = fc
   .constantFrom(
     ...PROTECTED_NAMES,
-    ...OWN_PACKAGES.map((names) => names.join('/')),
-    ...[REPOSITORY_MARK, '.git/config', GIT_CREDENTIALS.anywhere, 'git~1', 'GIT~12', 'git~'],
+    ...HOPGATE_PACKAGES.map((names) => names.join('/')),
+    ...[GIT_REPOSITORY_MARK, '.git/config', GIT_CREDENTIALS.anywhere, 'git~1', 'GIT~12', 'git~'],
     ...GIT_CREDENTIALS.inGit.map((name) => `.git/modules/${name}`),
   )
   .chain(spelled);
@@ -143,11 +143,14 @@ describe('the gate and the audit agree', () => {
     ));
 
   it('on each protected name, in each spelling, at each depth', () => {
-    const names = [...PROTECTED_NAMES, ...OWN_PACKAGES.map((own) => own.join('/'))];
+    const names = [...PROTECTED_NAMES, ...HOPGATE_PACKAGES.map((own) => own.join('/'))];
     for (const each of names)
       for (const path of [each, `deep/er/${each}`, `${each}/beneath`, each.toUpperCase(), `${each}.`, `${each}::$DATA`])
         expect([path, isProtected(path), isProtectedPath(path)]).toEqual([path, true, true]);
-    expect([isProtected(`a/${REPOSITORY_MARK}`), isProtectedPath(`a/${REPOSITORY_MARK}`)]).toEqual([true, true]);
+    expect([isProtected(`a/${GIT_REPOSITORY_MARK}`), isProtectedPath(`a/${GIT_REPOSITORY_MARK}`)]).toEqual([
+      true,
+      true,
+    ]);
   });
 
   it('on which paths are masked', () =>
@@ -380,10 +383,10 @@ describe('the gate and the audit agree', () => {
   });
 
   it('on which git commands are known', () => {
-    for (const sub of [...Object.keys(SUB_COMMANDS), 'rebase', 'config', 'filter-branch', 'toString'])
+    for (const sub of [...Object.keys(GIT_SUB_COMMANDS), 'rebase', 'config', 'filter-branch', 'toString'])
       expect([sub, gitReason({ sub }, CONFIG)?.code !== 'invalid-action' || NEEDS_MORE.includes(sub)]).toEqual([
         sub,
-        Object.hasOwn(SUB_COMMANDS, sub),
+        Object.hasOwn(GIT_SUB_COMMANDS, sub),
       ]);
   });
 });

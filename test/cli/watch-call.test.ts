@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { visibleOutput } from '../../src/base/text.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { watchCall } from '../../src/cli/run/watch-call.ts';
-import { lastLines } from '../../src/view/describe-value.ts';
+import { lastFailureLines } from '../../src/view/describe-value.ts';
 import { commitAll, machine } from './run.ts';
 
 const NOW = { firstMs: 0, everyMs: 5 };
@@ -88,7 +88,7 @@ it.each([
   [{ exit: 1, stdout: '\u001b[1m\u001b[31mFAIL\u001b[39m\ta\u001b[22m\u001b[2J' }, ['FAIL    a\u001b[2J']],
   [{ path: 'a', text: 'b' }, []],
   ['text', []],
-])('the result %j has the last lines %j', (result, lines) => expect(lastLines(result)).toEqual(lines));
+])('the result %j has the last lines %j', (result, lines) => expect(lastFailureLines(result)).toEqual(lines));
 
 it('a failed command shows its last lines in run and thread', async () => {
   const { root, run } = machine({

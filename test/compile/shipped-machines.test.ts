@@ -6,7 +6,7 @@ import { hopGraph } from '../../machines/hop-graph.machine.ts';
 import { compileSpecs } from '../../src/compile/compile-specs.ts';
 import { generateFiles } from '../../src/compile/generate-files.ts';
 import { checkGenerated } from '../../src/compile/generated-files.ts';
-import { pipelineDiagram } from '../../src/social/stages.ts';
+import { pipelineDiagram } from '../../src/social/social-stages.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { facts } from './facts.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { describe, expect, it } from 'vitest';
-import { graphPictureOf } from '../../src/compile/svg/picture.ts';
+import { graphPictureOf } from '../../src/compile/svg/graph-picture.ts';
 import { readingOrder } from '../../src/compile/svg/reading-order.ts';
 import { GraphTooLargeError, renderSvg } from '../../src/compile/svg/render-svg.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
 import { removeOutput } from '../../src/evidence/patterns/remove-output.ts';
-import { EFFECT_OPS, FILE_CHANGES } from '../../src/spec/policy/effect-ops.ts';
+import { EFFECT_OPS, FILE_CHANGE_EFFECTS } from '../../src/spec/policy/effect-ops.ts';
 import { denial, failure, hop, outcome, sealedEntries, start, step, stop } from './sealed-entries.ts';
 
 it('a review is the same from entries without the texts of their calls, which are most of a long session', () => {
@@ -184,7 +184,7 @@ describe('a mined review', () => {
 
 it.each(EFFECT_OPS)('a file with the effect %s counts as touched only if the effect is a change of files', (op) => {
   expect(deriveReview(sealedEntries(outcome('edit', {}, [[op, 'a']])), {}).files_touched).toEqual(
-    FILE_CHANGES.includes(op) ? ['a'] : [],
+    FILE_CHANGE_EFFECTS.includes(op) ? ['a'] : [],
   );
 });
 

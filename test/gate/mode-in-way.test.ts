@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/gate/decide.ts';
 import { shortestWay } from '../../src/gate/ways/shortest-way.ts';
-import { effectsIn } from '../../src/spec/mode-way.ts';
+import { effectsOfMode } from '../../src/spec/mode-way.ts';
 import type { Mode, ModeGateSpec, SpecSet } from '../../src/spec/types.ts';
 import { contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
@@ -36,7 +36,7 @@ function least(specs: SpecSet, at: string, mode: Mode, to: string, resets: boole
         .map((edge) => distance(edge.to, each));
       const changes = gate.transitions.filter(({ from }) => from === each).map((leg) => distance(place, leg.to));
       const reset = resets ? distance(place, gate.reset) : far;
-      const done = place === to && effectsIn(gate, each).includes('act');
+      const done = place === to && effectsOfMode(gate, each).includes('act');
       known.set(`${place} ${each}`, done ? 0 : 1 + Math.min(far, reset, ...hops, ...changes));
     }
   return distance(at, mode);
@@ -87,7 +87,7 @@ describe('the way to a tool', () => {
             expect(specs.modeGate!.peripherals[now]?.includes(to) ?? true).toBe(true);
             moves += change(modesAfter);
           }
-          expect(effectsIn(specs.modeGate!, now)).toContain('act');
+          expect(effectsOfMode(specs.modeGate!, now)).toContain('act');
           expect(moves).toBe(count);
           if (found.length > 1) longer += 1;
           if (opened) byReset += 1;

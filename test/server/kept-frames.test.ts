@@ -6,7 +6,7 @@ import { StoredFrames } from '../../src/server/stored-frames.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
 import { initialState } from '../../src/session/state/session-state.ts';
 import { SessionFrames } from '../../src/view/session-frames.ts';
-import type { Frame } from '../../src/view/view-state.ts';
+import type { ViewFrame } from '../../src/view/view-state.ts';
 import { depth } from '../depth.ts';
 import { type Stage, stage } from '../session/sessions.ts';
 import { framesOf } from '../view/frames-of.ts';
@@ -41,7 +41,7 @@ async function fromTail({ session, store }: Stage) {
   return { kept, end, read: () => read };
 }
 
-async function wholeOf({ session, store }: Stage): Promise<readonly Frame[]> {
+async function wholeOf({ session, store }: Stage): Promise<readonly ViewFrame[]> {
   const entries: StoredEntry[] = [];
   for await (const stored of store.entries(session.id)) entries.push(stored);
   return framesOf({ specs: session.specs, config: session.config }, session.id, entries);

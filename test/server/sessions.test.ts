@@ -96,12 +96,12 @@ describe('the frames of a session', () => {
     await served.ask(`POST /v1/sessions/${id}/mode`, { body: { to: 'diagnose', by: 'agent' } });
     const whole = (await served.ask(`GET /v1/sessions/${id}/frames`)).json;
     expect(whole.frames.map(({ event }: { event: string }) => event)).toEqual(['session-open', 'start', 'mode']);
-    const { applyDelta } = await import('../../src/view/view-state.ts');
+    const { applyViewDelta } = await import('../../src/view/view-state.ts');
     const { json: snapshot } = await served.ask(`GET /v1/sessions/${id}/snapshot`);
     for (const from of [0, 1, 2]) {
       const { json } = await served.ask(`GET /v1/sessions/${id}/frames?from=${from}`);
       const state = json.frames.reduce(
-        (before: never, { delta }: { delta: never }) => applyDelta(before, delta),
+        (before: never, { delta }: { delta: never }) => applyViewDelta(before, delta),
         json.before,
       );
       expect(state).toEqual(snapshot.state);

@@ -9,7 +9,7 @@ import type { Session } from '../../src/session/session.ts';
 import { socialOutcome } from '../../src/social/message-evidence.ts';
 import { sendSocial } from '../../src/social/pipeline.ts';
 import type { SenderConnection, SocialServices } from '../../src/social/pipeline-types.ts';
-import { pipelineDiagram } from '../../src/social/stages.ts';
+import { pipelineDiagram } from '../../src/social/social-stages.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { firstPeripheral } from '../../src/spec/first-peripheral.ts';
-import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
 const TALK = 'id: talk\npurpose: Talk.\ntools: [bell]\nscope: conversation\nentry: [default]\nexit: { done: work }\n';
@@ -13,7 +13,7 @@ async function setWith(tools: string) {
     { file: 'peripherals/talk.yaml', text: TALK },
     { file: 'peripherals/work.yaml', text: WORK },
   ];
-  return parseSpecSet(tools === '' ? files.slice(1) : files, await loadCatalogue());
+  return parseSpecSet(tools === '' ? files.slice(1) : files, await loadShippedCatalogue());
 }
 
 it('every peripheral of the shipped set can send messages, and a conversation still begins where work is done', async () => {

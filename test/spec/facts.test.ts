@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkCel } from '../../src/spec/cel-facts.ts';
+import { checkCelRule } from '../../src/spec/cel-facts.ts';
 
 const scope = {
   fruit: { result: ['pass', 'fail'], 'test-count': 'integer', failures: 'list', par: 'object' },
@@ -19,7 +19,7 @@ describe('checkCel', () => {
     'backpack.ready',
     'true',
   ])('accepts %s', (rule) => {
-    expect(checkCel(rule, scope)).toBeNull();
+    expect(checkCelRule(rule, scope)).toBeNull();
   });
 
   it.each([
@@ -30,7 +30,7 @@ describe('checkCel', () => {
     `${'['.repeat(3_000)}1${']'.repeat(3_000)} == []`,
   ])('refuses a rule that would overflow the stack', (rule) => {
     const message = 'the rule is too long or nested too deeply';
-    expect(checkCel(rule, scope)).toEqual({ message, suggestion: 'write a shorter rule' });
+    expect(checkCelRule(rule, scope)).toEqual({ message, suggestion: 'write a shorter rule' });
   });
 
   it.each([
@@ -46,6 +46,6 @@ describe('checkCel', () => {
     ['fruit.test-count > 0', 'unknown fact "fruit.test"', 'did you mean "fruit.test_count"?'],
     ['changed_files.exists(f, f == "a")', 'unknown fact "changed_files"', expect.any(String)],
   ])('refuses %s', (rule, message, suggestion) => {
-    expect(checkCel(rule, scope)).toEqual({ message, suggestion });
+    expect(checkCelRule(rule, scope)).toEqual({ message, suggestion });
   });
 });

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { lintSpecs, loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { lintSpecs, loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
-const catalogue = await loadCatalogue();
+const catalogue = await loadShippedCatalogue();
 function lint(text: string) {
   const parsed = parseSpecSet([{ file: 'all.edn', text }], catalogue);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));

@@ -1,7 +1,7 @@
 import { type EDNVal, parseEDNString, toEDNString } from 'edn-data';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type EdnNode, identityOf } from '../../src/spec/edn/edn-node.ts';
+import { type EdnNode, ednIdentityOf } from '../../src/spec/edn/edn-node.ts';
 import { readEdn } from '../../src/spec/edn/read-edn.ts';
 import { tokenizeEdn } from '../../src/spec/edn/tokenize-edn.ts';
 
@@ -37,7 +37,7 @@ function toEdnData(node: EdnNode): EDNVal {
 const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,6}(\/[a-z]{1,4})?$/);
 const identity = (value: EDNVal): string => {
   const read = readEdn(toEDNString(value));
-  return read.ok ? identityOf(read.node) : toEDNString(value);
+  return read.ok ? ednIdentityOf(read.node) : toEDNString(value);
 };
 const { form } = fc.letrec<{ form: EDNVal }>((tie) => ({
   form: fc.oneof(

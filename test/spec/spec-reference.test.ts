@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CEL_FACTS } from '../../src/spec/cel-facts.ts';
 import { parseProjectConfig } from '../../src/spec/load/load-project-config.ts';
-import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseScenario } from '../../src/spec/resolve/parse-scenario.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import { OBSERVATIONS } from '../../src/spec/types.ts';
 
 const page = readFileSync('docs/spec-reference.md', 'utf8');
-const catalogue = await loadCatalogue();
+const catalogue = await loadShippedCatalogue();
 const shipped = await loadSpecs('default');
 const shippedPeripherals = Object.keys(shipped.peripherals)
   .filter((id) => id !== 'test')

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
-import * as lawfulness from '../../src/audit/rules/problems.ts';
+import * as lawfulness from '../../src/audit/rules/rule-problems.ts';
 import { compileTables } from '../../src/compile/spec-tables.ts';
 import { putPin } from '../../src/session/pin.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
@@ -9,7 +9,7 @@ import { memoryStore } from '../../src/stores/memory.ts';
 import { generateTests } from '../../src/testing/generate-tests.ts';
 import { MODEL_CONFIG, modelConfig } from '../../src/testing/model/model-config.ts';
 import type { Move } from '../../src/testing/plan/moves.ts';
-import { itemsOf } from '../../src/testing/plan/planned-case.ts';
+import { itemsCoveredBy } from '../../src/testing/plan/planned-case.ts';
 import { predictState } from '../../src/testing/plan/predict-state.ts';
 import { planCases } from '../../src/testing/plan-cases.ts';
 import { specsOf } from './spec-sets.ts';
@@ -37,7 +37,7 @@ it('a spec set with more than 150 edges is walked over every edge, out and back 
   expect(large).toBe(true);
   const back = new Set<string>();
   for (const { moves } of cases) {
-    const items = itemsOf(specs, moves).filter((item) => item.startsWith('edge '));
+    const items = itemsCoveredBy(specs, moves).filter((item) => item.startsWith('edge '));
     for (const [at, item] of items.entries()) {
       const source = item.split(' ')[1];
       if (items.slice(at + 1).some((later) => later.endsWith(` ${source}`))) back.add(item);
@@ -73,7 +73,7 @@ it('a chain is walked in a number of moves that grows with its length, not with 
   const specs = chain(ids);
   const { cases } = planCases({ specs, config: modelConfig(specs) }, 'tester');
   const walks = cases.filter(({ group }) => group === 'walks');
-  const taken = new Set(walks.flatMap(({ moves }) => itemsOf(specs, moves)));
+  const taken = new Set(walks.flatMap(({ moves }) => itemsCoveredBy(specs, moves)));
   expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
   expect(walks.flatMap(({ moves }) => moves).length).toBeLessThan(4 * ids.length);
 });
@@ -114,7 +114,7 @@ it.each([
     const count = judged.mock.calls.length;
     judged.mockRestore();
     const walks = cases.filter(({ group }) => group === 'walks');
-    const taken = new Set(walks.flatMap(({ moves }) => itemsOf(specs, moves)));
+    const taken = new Set(walks.flatMap(({ moves }) => itemsCoveredBy(specs, moves)));
     expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
     const all = Object.keys(specs.peripherals).map((id) => `start ${id}`);
     if (starts === 'everywhere') expect(all.filter((item) => !taken.has(item))).toEqual([]);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canRuleHold, textsInRule } from '../../src/audit/properties/satisfiable.ts';
+import { canRuleHold, textsInRule } from '../../src/audit/properties/can-rule-hold.ts';
 import { celHolds } from '../../src/audit/rules/audited-cel.ts';
 import { depth } from '../depth.ts';
 import { specsOf } from './spec-sets.ts';

@@ -1,8 +1,8 @@
-import { loadCatalogue } from '../../src/spec/load/load-specs.ts';
+import { loadShippedCatalogue } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 
-const catalogue = await loadCatalogue();
+const catalogue = await loadShippedCatalogue();
 
 /**
  * A spec set from its files by name; tools and scopes are the shipped ones unless the set or the caller gives others.

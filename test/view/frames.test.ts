@@ -6,27 +6,27 @@ import { applyEntry } from '../../src/session/state/apply-entry.ts';
 import { initialState } from '../../src/session/state/session-state.ts';
 import { SessionFrames } from '../../src/view/session-frames.ts';
 import { viewGraph } from '../../src/view/view-graph.ts';
-import { applyDelta, EMPTY_VIEW, type Frame, type ViewState } from '../../src/view/view-state.ts';
+import { applyViewDelta, EMPTY_VIEW_STATE, type ViewFrame, type ViewState } from '../../src/view/view-state.ts';
 import { fixtureSpecs, type Stage, stage } from '../session/sessions.ts';
 import { framesOf } from './frames-of.ts';
 
 /** Every frame of a session, with the state after it. */
-async function shown({ session, store }: Stage): Promise<readonly (Frame & { readonly state: ViewState })[]> {
+async function shown({ session, store }: Stage): Promise<readonly (ViewFrame & { readonly state: ViewState })[]> {
   const entries: StoredEntry[] = [];
   for await (const stored of store.entries(session.id)) entries.push(stored);
   const pin: Pin = { specs: session.specs, config: session.config };
   // A page gets frames that were serialised as JSON.
-  const frames = JSON.parse(JSON.stringify(framesOf(pin, session.id, entries))) as Frame[];
-  let state = EMPTY_VIEW;
+  const frames = JSON.parse(JSON.stringify(framesOf(pin, session.id, entries))) as ViewFrame[];
+  let state = EMPTY_VIEW_STATE;
   return frames.map((frame) => {
-    state = applyDelta(state, frame.delta);
+    state = applyViewDelta(state, frame.delta);
     return { ...frame, state };
   });
 }
 
 /** The rows that a page has after the last frame. */
-function rowsOf(frames: readonly Frame[]) {
-  const rows = new Map<number, Frame['row']>();
+function rowsOf(frames: readonly ViewFrame[]) {
+  const rows = new Map<number, ViewFrame['row']>();
   for (const { row, takes = [] } of frames) {
     for (const key of takes) rows.delete(key);
     rows.set(row.key, row);

@@ -1,6 +1,6 @@
 import { effectiveScope } from '../../gate/decide-step.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
-import { effectsIn } from '../../spec/mode-way.ts';
+import { effectsOfMode } from '../../spec/mode-way.ts';
 import type { Mode, ProjectConfig, SpecSet } from '../../spec/types.ts';
 
 /** The permissions of the Codex thread itself. They do not apply to hopgate's tools. */
@@ -38,7 +38,7 @@ export function threadOptions(
     webSearch: 'disabled',
   } as const;
   if (isObserveOnly({ config })) return { sandboxMode: 'workspace-write', writableRoots: [root], ...common };
-  const mayChange = mode === null || !specs.modeGate || effectsIn(specs.modeGate, mode).includes('act');
+  const mayChange = mode === null || !specs.modeGate || effectsOfMode(specs.modeGate, mode).includes('act');
   const { write } = peripheral === null ? { write: [] } : effectiveScope(specs, config, peripheral);
   if (!mayChange || write.length === 0) return { sandboxMode: 'read-only', writableRoots: [], ...common };
   return { sandboxMode: 'workspace-write', writableRoots: write.map((path) => absolutePath(root, path)), ...common };

@@ -1,5 +1,5 @@
 import type { Session } from '../../session/session.ts';
-import { effectsIn, modesOf } from '../../spec/mode-way.ts';
+import { effectsOfMode, modesOf } from '../../spec/mode-way.ts';
 import type { Json, Mode, ModeGateSpec, SpecSet, ToolEffect, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool, InputSchema } from './agent-session.ts';
 
@@ -36,7 +36,7 @@ const EFFECT_WORDS: { readonly [effect in ToolEffect]: string } = {
 
 /** A mode in a few words, by the strongest of its effects and the approval that it needs. */
 function modeInWords(modeGate: ModeGateSpec, mode: Mode): string {
-  const effects = effectsIn(modeGate, mode);
+  const effects = effectsOfMode(modeGate, mode);
   const strongest = (Object.keys(EFFECT_WORDS) as ToolEffect[]).find((effect) => effects.includes(effect));
   const ways = modeGate.transitions.filter(({ to }) => to === mode);
   const approved = ways.length > 0 && ways.every(({ approval }) => approval !== null);

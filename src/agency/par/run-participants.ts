@@ -2,9 +2,9 @@ import { hash, randomUUID } from 'node:crypto';
 import { WebSocket } from 'ws';
 import type { Doc } from 'yjs';
 import type { Json } from '../../spec/types.ts';
-import { type FanOutResult, runWithAllAgents } from '../fan-out.ts';
 import type { RunReply } from '../run-reply.ts';
 import type { RunRequest } from '../run-request.ts';
+import { type FanOutResult, runWithAllAgents } from '../run-with-all-agents.ts';
 import { loadYjs, setContribution } from './review-document.ts';
 import type { DocumentServer } from './serve-document.ts';
 

@@ -1,15 +1,15 @@
 import { mapValues } from '../../base/map-values.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
-import { sourceName } from '../../spec/names.ts';
+import { entrySourceName } from '../../spec/names.ts';
 import { isExclusion } from '../../spec/path-patterns.ts';
 import { scopeRule } from '../../spec/policy/scope-rule.ts';
 import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import type { ContextRule, Edge, EntrySource, Exit, ModeGateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
 import { fitsBranchPattern } from '../rules/commands/audited-branches.ts';
+import { edgesOfWayBack, needsOperator } from './edges-of-way-back.ts';
 import { coveringGlobs, coverPaths } from './path-cover.ts';
-import { PeripheralUsage, type RecordedUsages } from './usage.ts';
-import { edgesOfWayBack, needsOperator } from './way-back.ts';
+import { PeripheralUsage, type RecordedUsages } from './recorded-usage.ts';
 
 /** A permission of a spec that no session used. */
 export interface UnusedPermission {
@@ -180,7 +180,7 @@ function sourcesUsed(
     }
   });
   for (const source of entry.sources)
-    if (source.kind !== 'from-any' && !sources.includes(source)) unused('entry', `${sourceName(source)} → ${id}`);
+    if (source.kind !== 'from-any' && !sources.includes(source)) unused('entry', `${entrySourceName(source)} → ${id}`);
   return sources.length > 0 ? sources : entry.sources;
 }
 

@@ -1,7 +1,7 @@
 import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json } from '../../spec/types.ts';
 import { fieldsOf, isBlobReference, isSameJson } from '../rules/compare-json.ts';
-import type { Act } from './acts.ts';
+import type { Act } from './session-acts.ts';
 
 export type CallItem = Extract<TranscriptItem, { kind: 'call' }>;
 export type ResultItem = Extract<TranscriptItem, { kind: 'result' }>;

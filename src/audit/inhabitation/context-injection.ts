@@ -2,8 +2,8 @@ import { isEmpty } from '../../base/json.ts';
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isBlobReference, isSameJson } from '../rules/compare-json.ts';
-import type { Act } from './acts.ts';
 import { type DemandFailure, type DemandVerdict, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
+import type { Act } from './session-acts.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 type EnteredContext = NonNullable<Act['entered']>;

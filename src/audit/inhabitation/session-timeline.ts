@@ -1,8 +1,8 @@
 import type { Entry } from '../../evidence/entry.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { type Act, actsOf } from './acts.ts';
 import { type AlignedCall, type Alignment, alignCalls, callsWithResults } from './align-calls.ts';
+import { type Act, actsOf } from './session-acts.ts';
 
 /** The inputs of the demands: the agent's transcript and the recorded acts of one session. */
 export interface SessionTimeline {

@@ -1,11 +1,11 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
-import { effectsIn } from '../../spec/mode-way.ts';
+import { effectsOfMode } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import { checkOf } from '../../spec/reported-fields.ts';
+import { checkFieldOf } from '../../spec/reported-fields.ts';
 import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
-import { canRuleHold, ruleReadsFact, textsInRule } from './satisfiable.ts';
+import { canRuleHold, ruleReadsFact, textsInRule } from './can-rule-hold.ts';
 
 /** A session's state for properties: agent, place, mode, and the last test results for the current code. */
 export interface AbstractState {
@@ -110,7 +110,7 @@ export class AbstractSessions {
   #condition(state: AbstractState, name: string): boolean {
     if (name === TESTS_PASSED) return state.passed;
     // The field comes from a backend, which may report any value.
-    if (checkOf(this.#specs, name) !== undefined) return true;
+    if (checkFieldOf(this.#specs, name) !== undefined) return true;
     const rule = this.#specs.conditions[name];
     return rule !== undefined && this.#rule(state, rule);
   }
@@ -195,7 +195,7 @@ export class AbstractSessions {
   #steps(state: AbstractState): AbstractMove[] {
     const spec = this.#specs.peripherals[state.place!]!;
     const allowed = (effect: string) =>
-      !this.#specs.modeGate || !state.mode || effectsIn(this.#specs.modeGate, state.mode).includes(effect as never);
+      !this.#specs.modeGate || !state.mode || effectsOfMode(this.#specs.modeGate, state.mode).includes(effect as never);
     const step = (name: string, to: AbstractState): AbstractMove => ({
       name: `${spec.id}: ${name}`,
       kind: 'step',

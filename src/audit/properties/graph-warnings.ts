@@ -1,6 +1,6 @@
 import type { SpecWarning } from '../../spec/check/spec-problem.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
-import { needsOperator } from '../infer/way-back.ts';
+import { needsOperator } from '../infer/edges-of-way-back.ts';
 import { delegationEdges } from './abstract-session.ts';
 import type { StateSpace } from './state-space.ts';
 

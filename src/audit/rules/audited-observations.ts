@@ -3,13 +3,13 @@ import type { EffectRecord, StepBody } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import { FILE_CHANGES } from '../../spec/policy/effect-ops.ts';
+import { FILE_CHANGE_EFFECTS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import type { Json, Observation, PeripheralSpec, ScopeRule, SpecSet } from '../../spec/types.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './compare-json.ts';
 import { addTestRun, allRunsPassed, copyTestRuns, noTestRuns, type TestRuns, testRunsIn } from './test-runs.ts';
 
-export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGES.includes(op);
+export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGE_EFFECTS.includes(op);
 
 /** True if the peripheral reviews the session: its fruit holds a PAR. */
 export function reviewsSession(spec: PeripheralSpec): boolean {

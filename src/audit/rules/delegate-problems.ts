@@ -1,6 +1,6 @@
 import { getOwn } from '../../spec/names.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
-import { fieldsWithValue } from './apply.ts';
+import { fieldsWithValue } from './apply-to-audit-state.ts';
 import type { RequestOf } from './audit-request.ts';
 import type { AuditState } from './audit-state.ts';
 import type { Fields } from './compare-json.ts';

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { isBlank } from '../../base/text.ts';
-import { getOwn, sourceName } from '../../spec/names.ts';
+import { entrySourceName, getOwn } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { reportedFields } from '../../spec/reported-fields.ts';
 import type { EntrySource, GateRule, PeripheralSpec } from '../../spec/types.ts';
@@ -23,7 +23,7 @@ export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, fo
     found.push(ruleProblem('agent-not-allowed', 'agent', `agents: ${agents.join(', ')}`, `${agent} entered ${id}`));
   if (!entry.sources.some((source) => sourceApplies(source, judged))) {
     const from = visit ? `from ${visit.peripheral}` : wasVisited(state) ? 'after the visits' : 'at first';
-    const constraint = `entry: ${entry.sources.map(sourceName).join(', ')}`;
+    const constraint = `entry: ${entry.sources.map(entrySourceName).join(', ')}`;
     const message = `${id} was entered ${from}, by the ${by}`;
     found.push(ruleProblem('entry-not-met', 'entry', constraint, message, NEEDS_HISTORY));
   }

@@ -1,7 +1,12 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { compileGlob } from '../../base/glob.ts';
 import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
-import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
+import {
+  GIT_CREDENTIALS,
+  GIT_REPOSITORY_MARK,
+  HOPGATE_PACKAGES,
+  PROTECTED_NAMES,
+} from '../../spec/policy/protected-names.ts';
 
 const asLetters = (text: string): string =>
   text
@@ -19,8 +24,8 @@ function asRead(name: string): string {
 /** True if no agent may write a root-relative path. */
 export function isProtectedPath(path: string): boolean {
   const names = path.split('/').map(asRead);
-  if (path === REPOSITORY_MARK || path.endsWith(`/${REPOSITORY_MARK}`)) return true;
-  if (OWN_PACKAGES.some((own) => `/${names.join('/')}/`.includes(`/${own.join('/')}/`))) return true;
+  if (path === GIT_REPOSITORY_MARK || path.endsWith(`/${GIT_REPOSITORY_MARK}`)) return true;
+  if (HOPGATE_PACKAGES.some((own) => `/${names.join('/')}/`.includes(`/${own.join('/')}/`))) return true;
   return names.some((name) => PROTECTED_NAMES.includes(name));
 }
 

@@ -8,10 +8,10 @@ import { hasFruitType, isSameJson, showValue } from '../rules/compare-json.ts';
 import { contextOnEntry, contextRuleInWords, gatesOn, withoutSessionState } from '../rules/entry-problems.ts';
 import { type JudgedState, judgedWithoutVisit } from '../rules/judged-state.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
-import type { ApprovalAudit } from './approvals.ts';
+import type { ApprovalAudit } from './approval-audit.ts';
 import type { AuditReport } from './audit-report.ts';
 import { checkFacts } from './check-facts.ts';
-import { approvedTree, type ShippingAudit } from './shipping.ts';
+import { approvedTree, type ShippingAudit } from './shipping-audit.ts';
 
 export interface VisitContext {
   readonly state: AuditState;

@@ -4,32 +4,32 @@ import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import type { Json } from '../../spec/types.ts';
 import { checkDelegation } from '../delegation/check-delegation.ts';
-import { applyToAuditState, recallMode } from '../rules/apply.ts';
+import { applyToAuditState, recallMode } from '../rules/apply-to-audit-state.ts';
 import type { AuditRequest } from '../rules/audit-request.ts';
 import { type AuditedPin, type AuditState, initialAuditState } from '../rules/audit-state.ts';
 import { reviewsSession } from '../rules/audited-observations.ts';
 import { showValue } from '../rules/compare-json.ts';
-import { CLOSED_PROBLEM, ruleProblems } from '../rules/problems.ts';
 import { readBody, wrongBodyField } from '../rules/read-body.ts';
 import { NEEDS_HISTORY, type RuleProblem } from '../rules/rule-problem.ts';
-import { ApprovalAudit } from './approvals.ts';
+import { CLOSED_PROBLEM, ruleProblems } from '../rules/rule-problems.ts';
+import { ApprovalAudit } from './approval-audit.ts';
 import { AuditReport } from './audit-report.ts';
 import type { AuditVerdict } from './audit-verdict.ts';
 import { checkCall, checkCallApproval, checkOutcome } from './check-calls.ts';
 import { checkEntryHead } from './check-form.ts';
 import { checkMode } from './check-mode.ts';
 import { checkHop, checkStart, checkStop } from './check-visits.ts';
-import { MessageAudit } from './correspondence.ts';
 import { expectedCodes } from './expected-codes.ts';
-import { GrantAudit } from './grants.ts';
+import { GrantAudit } from './grant-audit.ts';
 import { impliedRequest } from './implied-request.ts';
+import { MessageAudit } from './message-audit.ts';
 import {
   isObserveOnlySession,
   REFUSED_AND_RUN,
   unrestrictedState,
   wrongAnswerProblem,
 } from './observe-only-session.ts';
-import { ShippingAudit } from './shipping.ts';
+import { ShippingAudit } from './shipping-audit.ts';
 import { VerifiedThread } from './verified-thread.ts';
 
 interface ToolsRefusal {

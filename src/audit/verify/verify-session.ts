@@ -9,7 +9,7 @@ import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
 import { type Shipment, Shipments } from '../../evidence/shipments.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json } from '../../spec/types.ts';
-import { type FindSession, SubAgentAudit } from '../delegation/sub-agents.ts';
+import { type FindSession, SubAgentAudit } from '../delegation/sub-agent-audit.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 import { type AuditVerdict, MAX_LISTED } from './audit-verdict.ts';

@@ -11,7 +11,7 @@ import { loadScenario } from '../../spec/load/load-scenario.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
 import type { Scenario } from '../../spec/schema/scenario-file.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
-import { lastLines } from '../../view/describe-value.ts';
+import { lastFailureLines } from '../../view/describe-value.ts';
 import { checkApproved } from '../approve/approve-option.ts';
 import { waitingApprover } from '../approve/wait-approval.ts';
 import { namedSpecs } from '../choose-specs.ts';
@@ -197,7 +197,8 @@ function printOutcome(io: Io, { number, step, result, surprises }: ScenarioOutco
     print(io, `      ${resultVerdict(io, result)} ${describeOutcome(result)}`.trimEnd());
     if ('wouldRefuse' in result && result.wouldRefuse) print(io, describeWouldRefuse(io, result.wouldRefuse));
     if ('result' in result)
-      for (const line of lastLines(result.result)) print(io, paint(io, 'dim', `      │ ${escapeInvisible(line)}`));
+      for (const line of lastFailureLines(result.result))
+        print(io, paint(io, 'dim', `      │ ${escapeInvisible(line)}`));
   }
   if (!result.ok) print(io, describeResultRefusal(io, result.denial));
   for (const surprise of surprises) print(io, `      ${paint(io, 'red', 'unexpected')}: ${escapeInvisible(surprise)}`);

@@ -1,6 +1,6 @@
 import { compileGlob } from '../../base/glob.ts';
 import { WritePaths } from '../../spec/schema/path-schema.ts';
-import { isTestFile, TEST_PATTERNS } from '../../spec/test-files.ts';
+import { isTestFile, TEST_FILE_PATTERNS } from '../../spec/test-files.ts';
 import type { DiskTree } from './disk-tree.ts';
 import { makeDeploys } from './makefile.ts';
 
@@ -155,7 +155,7 @@ export function editScope(
 
 export const withoutTests = (scope: readonly string[]): readonly string[] => [
   ...scope.filter((place) => place.startsWith('!') || !isTestPath(place)),
-  ...TEST_PATTERNS.map((pattern) => `!${pattern}`),
+  ...TEST_FILE_PATTERNS.map((pattern) => `!${pattern}`),
 ];
 
 const isC = (names: readonly string[]): boolean => names.some((name) => C_SIGN.test(name));

@@ -8,7 +8,7 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Pin } from '../../session/pin.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { outlineThread } from '../../view/outline.ts';
+import { outlineThread } from '../../view/outline-thread.ts';
 import { readPin } from '../choose-sessions.ts';
 import type { Io } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';

@@ -1,7 +1,7 @@
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
-import { outlineThread } from '../../view/outline.ts';
+import { outlineThread } from '../../view/outline-thread.ts';
 import type { ParameterOrder } from '../../view/spell-call.ts';
 import { summariseValue } from '../../view/summarise-value.ts';
 import { heading, type Io, paint, print } from '../io.ts';

@@ -1,7 +1,7 @@
 import { escapeInvisible } from '../../base/text.ts';
 import type { OutcomeMark } from '../../view/entry-summary.ts';
 import { formatDuration, formatOffset } from '../../view/format-time.ts';
-import type { ThreadVisit } from '../../view/outline.ts';
+import type { ThreadVisit } from '../../view/outline-thread.ts';
 import type { ThreadRow } from '../../view/thread-rows.ts';
 import { type Io, paint, type Style } from '../io.ts';
 import { textWidth, wrapText } from '../table.ts';

@@ -1,6 +1,6 @@
 import type { Point, Rectangle, Size } from './graph-layout.ts';
-import { drawMark } from './marks.ts';
-import type { MarkedNeed, PictureEdge } from './picture.ts';
+import type { MarkedNeed, PictureEdge } from './graph-picture.ts';
+import { drawMark } from './need-marks.ts';
 import { escapeXml, estimateWidth, wrapWords } from './svg-text.ts';
 
 const LINE = 16;

@@ -1,6 +1,6 @@
 import { isPlainEdge } from './draw-edge.ts';
-import { drawMark, MARK_MEANINGS } from './marks.ts';
-import type { GraphPicture, NeedMark } from './picture.ts';
+import type { GraphPicture, NeedMark } from './graph-picture.ts';
+import { drawMark, MARK_MEANINGS } from './need-marks.ts';
 import { escapeXml, estimateWidth } from './svg-text.ts';
 
 const LINE = 24;

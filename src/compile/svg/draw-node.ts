@@ -1,6 +1,6 @@
 import type { Rectangle, Size } from './graph-layout.ts';
-import { drawMark } from './marks.ts';
-import type { PictureNode } from './picture.ts';
+import type { PictureNode } from './graph-picture.ts';
+import { drawMark } from './need-marks.ts';
 import { escapeXml, estimateWidth, wrapWords } from './svg-text.ts';
 
 const WIDTH = 206;

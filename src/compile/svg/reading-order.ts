@@ -1,4 +1,4 @@
-import type { GraphPicture, PictureEdge } from './picture.ts';
+import type { GraphPicture, PictureEdge } from './graph-picture.ts';
 
 /**
  * Returns the peripherals in reading order: first the default start, then with as few backward arrows as possible. A

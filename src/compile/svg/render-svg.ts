@@ -3,7 +3,7 @@ import { drawEdge, labelSize } from './draw-edge.ts';
 import { drawLegend } from './draw-legend.ts';
 import { drawNode, nodeSize } from './draw-node.ts';
 import { type GraphLayout, layOutGraph } from './graph-layout.ts';
-import { type GraphPicture, graphPictureOf } from './picture.ts';
+import { type GraphPicture, graphPictureOf } from './graph-picture.ts';
 import { readingOrder } from './reading-order.ts';
 import { SVG_STYLE } from './svg-style.ts';
 import { escapeXml } from './svg-text.ts';

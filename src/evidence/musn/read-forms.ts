@@ -1,5 +1,5 @@
 import { isObject, type Json, parseJson } from '../../base/json.ts';
-import { type EdnNode, type EdnProblem, identityOf } from '../../spec/edn/edn-node.ts';
+import { type EdnNode, type EdnProblem, ednIdentityOf } from '../../spec/edn/edn-node.ts';
 import { ednToPlain } from '../../spec/edn/edn-to-plain.ts';
 import { readEdn } from '../../spec/edn/read-edn.ts';
 
@@ -68,7 +68,7 @@ function withoutTags(node: EdnNode): EdnNode {
     case 'set':
       return {
         ...node,
-        items: node.items.toSorted((a, b) => (identityOf(a) < identityOf(b) ? -1 : 1)).map(withoutTags),
+        items: node.items.toSorted((a, b) => (ednIdentityOf(a) < ednIdentityOf(b) ? -1 : 1)).map(withoutTags),
       };
     case 'list':
     case 'vector':

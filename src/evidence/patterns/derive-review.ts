@@ -1,4 +1,4 @@
-import { FILE_CHANGES } from '../../spec/policy/effect-ops.ts';
+import { FILE_CHANGE_EFFECTS } from '../../spec/policy/effect-ops.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Body, bodyOf } from '../bodies.ts';
 import { normalisedFields, textField, textList } from '../dialects/fields.ts';
@@ -189,7 +189,7 @@ function filesTouched(recent: readonly RecordedEntry[]): string[] {
   const files = entriesOf(recent, 'outcome').flatMap(({ body }) =>
     body.effects === 'unobserved'
       ? []
-      : body.effects.filter(({ op }) => FILE_CHANGES.includes(op)).map(({ path }) => path),
+      : body.effects.filter(({ op }) => FILE_CHANGE_EFFECTS.includes(op)).map(({ path }) => path),
   );
   return [...new Set(files)];
 }

@@ -1,4 +1,9 @@
-import { type OptionSpec, SUB_COMMANDS, type SubCommand, type SubCommandName } from '../../spec/policy/git-commands.ts';
+import {
+  GIT_SUB_COMMANDS,
+  type GitOption,
+  type GitSubCommand,
+  type GitSubCommandName,
+} from '../../spec/policy/git-commands.ts';
 
 const IN_EDIT =
   'Run it with bash in a peripheral that edits: its changes of files are kept, its changes of commits and refs are not.';
@@ -26,14 +31,16 @@ export function remedyFor(name: string, option?: string): string | null {
 }
 
 /** The sub-command of this name; null if agents may not use it. */
-export function findSubCommand(name: string): { readonly name: SubCommandName; readonly spec: SubCommand } | null {
-  return Object.hasOwn(SUB_COMMANDS, name)
-    ? { name: name as SubCommandName, spec: SUB_COMMANDS[name as SubCommandName] }
+export function findSubCommand(
+  name: string,
+): { readonly name: GitSubCommandName; readonly spec: GitSubCommand } | null {
+  return Object.hasOwn(GIT_SUB_COMMANDS, name)
+    ? { name: name as GitSubCommandName, spec: GIT_SUB_COMMANDS[name as GitSubCommandName] }
     : null;
 }
 
 /** The spelling of an option, for messages: `--message (-m) <value>`. */
-export function spellOption({ long, short, value }: OptionSpec): string {
+export function spellOption({ long, short, value }: GitOption): string {
   const name = long === undefined ? `-${short}` : short === undefined ? `--${long}` : `--${long} (-${short})`;
   return value === 'required' ? `${name} <value>` : name;
 }

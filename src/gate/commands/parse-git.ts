@@ -1,11 +1,16 @@
-import { type OptionSpec, SUB_COMMANDS, type SubCommand, type SubCommandName } from '../../spec/policy/git-commands.ts';
+import {
+  GIT_SUB_COMMANDS,
+  type GitOption,
+  type GitSubCommand,
+  type GitSubCommandName,
+} from '../../spec/policy/git-commands.ts';
 import { findSubCommand, remedyFor, spellOption } from './git-words.ts';
 
 /** A sub-command with options that are all in the table. Its operands are not checked yet. */
 export interface ParsedGit {
-  readonly sub: SubCommandName;
-  readonly spec: SubCommand;
-  readonly options: readonly { readonly option: OptionSpec; readonly value: string | null }[];
+  readonly sub: GitSubCommandName;
+  readonly spec: GitSubCommand;
+  readonly options: readonly { readonly option: GitOption; readonly value: string | null }[];
   /** The words before `--` that the table allows. */
   readonly operands: readonly string[];
   /** After `--`: always paths. */
@@ -27,12 +32,12 @@ export function parseGit(words: readonly string[]): { readonly ok: true; readonl
   if (found === null)
     return refuse(
       `git ${name || '(nothing)'} is not available here`,
-      [remedyFor(name), `Use one of: ${Object.keys(SUB_COMMANDS).join(', ')}.`].filter(Boolean).join(' '),
+      [remedyFor(name), `Use one of: ${Object.keys(GIT_SUB_COMMANDS).join(', ')}.`].filter(Boolean).join(' '),
     );
   const control = rest.find((word) => word.includes('\0'));
   if (control !== undefined) return refuse('an argument contains a NUL character', 'Leave it out.');
   const { name: sub, spec } = found;
-  const options: { option: OptionSpec; value: string | null }[] = [];
+  const options: { option: GitOption; value: string | null }[] = [];
   const operands: string[] = [];
   for (let i = 0; i < rest.length; i++) {
     const word = rest[i]!;
@@ -65,21 +70,21 @@ export function optionWords(options: ParsedGit['options']): string[] {
   });
 }
 
-type ReadOptions = readonly { readonly option: OptionSpec; readonly value: string | null }[];
+type ReadOptions = readonly { readonly option: GitOption; readonly value: string | null }[];
 
-function readLong(spec: SubCommand, word: string): ReadOptions | null {
+function readLong(spec: GitSubCommand, word: string): ReadOptions | null {
   const at = word.indexOf('=');
   const name = word.slice(2, at < 0 ? undefined : at);
   const option = spec.options.find(({ long }) => long === name);
   return option === undefined ? null : [{ option, value: at < 0 ? null : word.slice(at + 1) }];
 }
 
-function readShort(spec: SubCommand, word: string): ReadOptions | null {
+function readShort(spec: GitSubCommand, word: string): ReadOptions | null {
   if (spec.digits !== undefined && /^-\d{1,9}$/.test(word)) {
     const option = spec.options.find(({ long }) => long === spec.digits);
     return option === undefined ? null : [{ option, value: word.slice(1) }];
   }
-  const read: { option: OptionSpec; value: string | null }[] = [];
+  const read: { option: GitOption; value: string | null }[] = [];
   for (let i = 1; i < word.length; i++) {
     const option = spec.options.find(({ short }) => short === word[i]);
     if (option === undefined) return null;
@@ -93,7 +98,7 @@ function readShort(spec: SubCommand, word: string): ReadOptions | null {
   return read.length === 0 ? null : read;
 }
 
-function refuseOption(sub: SubCommandName, spec: SubCommand, word: string): GitRefusal {
+function refuseOption(sub: GitSubCommandName, spec: GitSubCommand, word: string): GitRefusal {
   const allowed =
     spec.options.length === 0
       ? 'It takes no options here.'

@@ -1,4 +1,4 @@
-import { getOwn, sourceName } from '../../spec/names.ts';
+import { entrySourceName, getOwn } from '../../spec/names.ts';
 import { type Edge, type ModeTransition, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import type { Requirement } from './requirement.ts';
 
@@ -34,7 +34,7 @@ export function edgeRequirements(specs: SpecSet, edge: Edge): EdgeRequirements {
     ],
     entry: [
       ...(target ? agentsOf(target) : []),
-      { kind: 'source', any: edge.sources.map(sourceName) },
+      { kind: 'source', any: edge.sources.map(entrySourceName) },
       ...(target ? naturalCloseOf(target) : []),
       ...edge.conditions.map((name) => ({ kind: 'condition' as const, name })),
     ],
@@ -78,7 +78,7 @@ export function startRequirements(specs: SpecSet, to: string): Requirement[] {
   if (!target) return [];
   return [
     ...agentsOf(target),
-    { kind: 'source', any: target.entry.sources.map(sourceName) },
+    { kind: 'source', any: target.entry.sources.map(entrySourceName) },
     ...target.entry.conditions.map((name) => ({ kind: 'condition' as const, name })),
   ];
 }

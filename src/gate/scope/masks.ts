@@ -1,6 +1,11 @@
 import { compileAlternatives, compileGlob, expandPattern, type Glob } from '../../base/glob.ts';
 import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
-import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
+import {
+  GIT_CREDENTIALS,
+  GIT_REPOSITORY_MARK,
+  HOPGATE_PACKAGES,
+  PROTECTED_NAMES,
+} from '../../spec/policy/protected-names.ts';
 
 const protectedNames: ReadonlySet<string> = new Set(PROTECTED_NAMES);
 
@@ -118,13 +123,13 @@ const IS_BACKUP = /[~#]$|^\.[#~]|\.[a-z-]{3,8}$/;
 /** True if no tool of an agent may write this root-relative path, whatever its scope says. */
 export function isProtected(relPath: string): boolean {
   const written = relPath.split('/');
-  if (written.at(-1) === REPOSITORY_MARK) return true;
+  if (written.at(-1) === GIT_REPOSITORY_MARK) return true;
   const names = written.map(foldName);
   return names.some((name) => protectedNames.has(name)) || isOwnPackage(names);
 }
 
 const isOwnPackage = (names: readonly string[]): boolean =>
-  OWN_PACKAGES.some((own) => names.some((_, at) => own.every((name, i) => names[at + i] === name)));
+  HOPGATE_PACKAGES.some((own) => names.some((_, at) => own.every((name, i) => names[at + i] === name)));
 
 /** True if a root-relative path is a `.git` or lies in one. */
 export const isGitInternal = (relPath: string): boolean => relPath.split('/').some((name) => foldName(name) === '.git');

@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
-import { effectsIn, type ModeLeg } from '../../spec/mode-way.ts';
-import { PASS } from '../../spec/reported-fields.ts';
+import { effectsOfMode, type ModeLeg } from '../../spec/mode-way.ts';
+import { CHECK_PASSED } from '../../spec/reported-fields.ts';
 import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
 import { hopLeg, startablePeripherals, startLeg } from '../available-actions.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
@@ -64,7 +64,7 @@ export function shortestWay(
  * True for an exit that implies a failed check, such as `fail`. Such an exit never opens a target that demands the
  * passed check.
  */
-const needsFailure = ({ implies }: Edge): boolean => implies !== null && implies.value !== PASS;
+const needsFailure = ({ implies }: Edge): boolean => implies !== null && implies.value !== CHECK_PASSED;
 
 function search(
   specs: SpecSet,
@@ -97,7 +97,7 @@ function search(
   const isEnd = (state: State): boolean => {
     const { place, mode } = partsOf(state);
     if (place === null || place === here || !targets.has(place)) return false;
-    return effect === null || !modeGate || mode === null || effectsIn(modeGate, mode).includes(effect);
+    return effect === null || !modeGate || mode === null || effectsOfMode(modeGate, mode).includes(effect);
   };
   const stepOf = ({ by }: Move): Way['step'] => {
     if ('change' in by) return { change: modeStep(specs, by.change) };

@@ -1,4 +1,4 @@
-import { type ModeLeg, modeWay } from '../../spec/mode-way.ts';
+import { type ModeLeg, shortestModePath } from '../../spec/mode-way.ts';
 import type { Mode, ModeGateSpec, SpecSet } from '../../spec/types.ts';
 import type { ModeStep } from '../denial.ts';
 import { transitionRequirements } from '../requirements/edge-requirements.ts';
@@ -19,10 +19,10 @@ export const resetLegs = ({ effects, reset, transitions }: ModeGateSpec): readon
 
 /** The shortest path through the mode gate; it includes the operator's reset only if there is no other. */
 function wayOfModes(specs: SpecSet, from: Mode, isGoal: (mode: Mode) => boolean): readonly ModeLeg[] | null {
-  const way = modeWay(specs, from, isGoal);
+  const way = shortestModePath(specs, from, isGoal);
   const reset = specs.modeGate && resetLegs(specs.modeGate).find((leg) => leg.from === from);
   if (way !== null || !reset) return way;
-  const rest = modeWay(specs, reset.to, isGoal);
+  const rest = shortestModePath(specs, reset.to, isGoal);
   return rest && [reset, ...rest];
 }
 

@@ -12,7 +12,7 @@ import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { SessionView } from '../../gate/session-view.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
 import type { CallEnvelope, ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
-import { effectsIn } from '../../spec/mode-way.ts';
+import { effectsOfMode } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode, ProjectConfig, ToolSpec } from '../../spec/types.ts';
 import type { Refused } from '../call-results.ts';
@@ -108,7 +108,7 @@ export class SessionCalls {
   /** Ends the session's background commands before a change to a mode in which no tool may observe. */
   async endBackgroundForMode(mode: Mode): Promise<void> {
     const { modeGate } = this.parts.compiled.specs;
-    if (modeGate && !effectsIn(modeGate, mode).includes('observe')) await this.endBackground();
+    if (modeGate && !effectsOfMode(modeGate, mode).includes('observe')) await this.endBackground();
   }
 
   /** Keeps the lease while a command runs in the background, so that no other writer ends its visit. */

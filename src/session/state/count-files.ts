@@ -1,5 +1,5 @@
 import type { EffectRecord, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
-import { FILE_CHANGES, NOT_FILES } from '../../spec/policy/effect-ops.ts';
+import { FILE_CHANGE_EFFECTS, NON_FILE_EFFECTS } from '../../spec/policy/effect-ops.ts';
 import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
 import { addFiles } from './observations.ts';
 import type { SessionFacts } from './session-state.ts';
@@ -7,9 +7,9 @@ import type { SessionFacts } from './session-state.ts';
 /** The facts after a step, with the files that it named and changed. */
 export function countFiles(facts: SessionFacts, { event, effects }: StepBody | OutcomeBody): SessionFacts {
   if (effects === 'unobserved') return event === 'outcome' ? withChanged(facts, []) : facts;
-  const named = effects.filter(({ op }) => !NOT_FILES.includes(op)).map(({ path }) => path);
+  const named = effects.filter(({ op }) => !NON_FILE_EFFECTS.includes(op)).map(({ path }) => path);
   const files = addFiles(facts.files, named, MAX_NAMED_FILES);
-  const changed = effects.filter(({ op }) => FILE_CHANGES.includes(op));
+  const changed = effects.filter(({ op }) => FILE_CHANGE_EFFECTS.includes(op));
   const counted = changed.length > 0 ? withChanged(facts, changed) : facts;
   return files === facts.files ? counted : { ...counted, files };
 }

@@ -3,7 +3,7 @@ import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import { FILE_CHANGES } from '../../spec/policy/effect-ops.ts';
+import { FILE_CHANGE_EFFECTS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import type { Json, Observation, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 
@@ -65,7 +65,7 @@ export const NOTHING_OBSERVED: Observations = {
 
 /** The files of the tree that the effects changed. */
 export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
-  effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_CHANGES.includes(op)).map(({ path }) => path);
+  effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_CHANGE_EFFECTS.includes(op)).map(({ path }) => path);
 
 /** The trusted part of a command tool's report: test runs in a test scope, releases in a deploy scope. */
 export type TrustedReport = 'test' | 'deploy' | null;

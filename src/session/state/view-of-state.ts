@@ -2,7 +2,7 @@ import { memoise } from '../../base/memoise.ts';
 import type { SpecTables } from '../../compile/spec-tables.ts';
 import { type TreeNow, treeMismatch } from '../../gate/scope/compare-trees.ts';
 import type { SessionView, TestsView, VisitView } from '../../gate/session-view.ts';
-import { PASS } from '../../spec/reported-fields.ts';
+import { CHECK_PASSED } from '../../spec/reported-fields.ts';
 import { allCommandsPassed, observedFruit, runsDisagree } from './observations.ts';
 import { isSessionClosed, type SessionFacts, type SessionState } from './session-state.ts';
 
@@ -27,7 +27,7 @@ function testsView({ runs, change, tested }: SessionFacts, tree: TreeNow | undef
 }
 
 const passedChecks = ({ checks, change }: SessionFacts): readonly string[] =>
-  Object.keys(checks).filter((field) => checks[field]?.value === PASS && checks[field].change === change);
+  Object.keys(checks).filter((field) => checks[field]?.value === CHECK_PASSED && checks[field].change === change);
 
 function visitView({ specs }: Specs, state: SessionState): VisitView | null {
   const { visit, runs } = state.facts;

@@ -1,8 +1,8 @@
 import type { Json } from '../types.ts';
 
 /** The switches of an agency peripheral: files, commands, and the network. A switch that is left out is off. */
-export const SWITCHES = ['fs', 'shell', 'http'] as const;
-export type EnvelopeSwitch = (typeof SWITCHES)[number];
+export const ENVELOPE_SWITCHES = ['fs', 'shell', 'http'] as const;
+export type EnvelopeSwitch = (typeof ENVELOPE_SWITCHES)[number];
 export type AgencyEnvelope = { readonly [key in EnvelopeSwitch]: boolean };
 
 /** The blocks of context that a run may ask for. */

@@ -12,7 +12,7 @@ export type AnswerCheck = (answer: Json) => string | null;
  *
  * @throws Error if it is not a JSON Schema of the draft 2020-12
  */
-export function answerCheck(schema: AnswerSchema): AnswerCheck {
+export function compileAnswerCheck(schema: AnswerSchema): AnswerCheck {
   const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
   const validate = ajv.compile(schema);
   if ('$async' in validate) throw new Error('"$async" is not supported');

@@ -5,13 +5,13 @@ import { SpecError } from '../check/spec-problem.ts';
 import { type EdnForm, ednForms } from '../edn/edn-peripherals.ts';
 import { readYaml } from '../load/read-yaml.ts';
 import { type SourceDocument, specProblemReporter } from '../load/source-document.ts';
-import { suggest } from '../names.ts';
+import { suggestName } from '../names.ts';
 import { type PartialParse, parsePartial } from '../schema/parse-partial.ts';
 import type { Json } from '../types.ts';
 import { AgencyAgentFile, AgencyPeripheralFile } from './agency-file.ts';
 import type { AgencyAgent, AgencyPeripheral, AgencySpec, DriverKind } from './agency-types.ts';
-import { answerCheck } from './answer-check.ts';
-import { isReservedHeading, placeholdersIn } from './placeholders.ts';
+import { compileAnswerCheck } from './answer-check.ts';
+import { isReservedHeading, placeholdersIn } from './prompt-template.ts';
 
 /**
  * Loads an agency folder: `peripherals.edn` or `peripherals.yaml`, and `agents.edn` or `agents.yaml`. Either may be
@@ -84,7 +84,7 @@ function peripheralOf(file: PartialParse<AgencyPeripheralFile>, report: ReportSp
   });
   for (const name of placeholdersIn(template))
     if (!inputs.includes(name))
-      report(['prompt-template'], `{{${name}}} is not an input`, suggest(name, inputs as readonly string[]));
+      report(['prompt-template'], `{{${name}}} is not an input`, suggestName(name, inputs as readonly string[]));
   if (isReservedHeading(template))
     report(
       ['prompt-template'],
@@ -113,7 +113,7 @@ function peripheralOf(file: PartialParse<AgencyPeripheralFile>, report: ReportSp
 function checkSchema(schema: unknown, report: ReportSpecProblem): void {
   if (schema === undefined) return report(['response'], '"schema" is missing', 'a JSON Schema of the answer');
   try {
-    answerCheck(schema as { readonly [keyword: string]: Json });
+    compileAnswerCheck(schema as { readonly [keyword: string]: Json });
   } catch (error) {
     report(['response', 'schema'], `is not a JSON Schema: ${(error as Error).message}`);
   }
@@ -147,7 +147,11 @@ function agentOf(
   }
   const driver = file.driver ?? driverByName(id);
   if (driver === null) {
-    report([], '"driver" is missing', `one of ${suggest('', ['scripted', 'http', 'ai-sdk', 'claude-code', 'codex'])}`);
+    report(
+      [],
+      '"driver" is missing',
+      `one of ${suggestName('', ['scripted', 'http', 'ai-sdk', 'claude-code', 'codex'])}`,
+    );
     return null;
   }
   if (driver === 'http' && url === null) report([], '"url" is missing', 'set url: to the address of the agent');

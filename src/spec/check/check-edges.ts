@@ -1,4 +1,4 @@
-import { checkCel } from '../cel-facts.ts';
+import { checkCelRule } from '../cel-facts.ts';
 import { edgesFrom } from '../edges-from.ts';
 import { getOwn } from '../names.ts';
 import { hopTarget } from '../resolve/derive-edges.ts';
@@ -56,7 +56,7 @@ export function checkRules(
     for (const { name, opens } of peripheral.exits) {
       opens.forEach(({ when }, index) => {
         if (when === null) return;
-        const problem = checkCel(when, { fruit: fruitTypes([peripheral]), peripherals: ids });
+        const problem = checkCelRule(when, { fruit: fruitTypes([peripheral]), peripherals: ids });
         const path = opens.length === 1 ? ['exit', name, 'when'] : ['exit', name, index, 'when'];
         if (problem) report(path, problem.message, problem.suggestion);
       });
@@ -65,14 +65,14 @@ export function checkRules(
       const args = argsOf(getOwn(tools, tool)?.parameters ?? []);
       gates.forEach((gate, index) => {
         if (gate.kind !== 'when') return;
-        const problem = checkCel(gate.cel, { fruit: fruitTypes([peripheral]), peripherals: ids, args });
+        const problem = checkCelRule(gate.cel, { fruit: fruitTypes([peripheral]), peripherals: ids, args });
         if (problem) report(['calls', tool, index, 'when'], problem.message, problem.suggestion);
       });
     }
     for (const [to, rules] of Object.entries(peripheral.gates)) {
       const fruit = fruitTypes([peripheral, ...peripheralsWithExitTo(peripherals, to)]);
       rules.forEach((rule, index) => {
-        const problem = rule.kind === 'when' ? checkCel(rule.cel, { fruit, peripherals: ids }) : null;
+        const problem = rule.kind === 'when' ? checkCelRule(rule.cel, { fruit, peripherals: ids }) : null;
         if (problem) report(['gates', to, index, 'when'], problem.message, problem.suggestion);
       });
     }
@@ -88,7 +88,7 @@ export function checkConditions(
 ): void {
   const scope = { fruit: fruitTypesOf(defined)(Object.values(peripherals)), peripherals: [...defined.peripherals] };
   for (const [name, cel] of Object.entries(conditions)) {
-    const problem = checkCel(cel, scope);
+    const problem = checkCelRule(cel, scope);
     if (problem) report(['conditions', name], problem.message, problem.suggestion);
   }
 }
@@ -105,7 +105,7 @@ export function checkToolRules(
     const args = argsOf(parameters);
     gates.forEach((gate, index) => {
       const problem =
-        gate.kind === 'when' ? checkCel(gate.cel, { fruit, peripherals: [...defined.peripherals], args }) : null;
+        gate.kind === 'when' ? checkCelRule(gate.cel, { fruit, peripherals: [...defined.peripherals], args }) : null;
       if (problem) report(['tools', id, 'gates', index, 'when'], problem.message, problem.suggestion);
     });
   }

@@ -17,17 +17,17 @@ export interface EdnProblem {
 }
 
 /** Returns equal texts for forms that are equal in Clojure: a list equals a vector; maps and sets have no order. */
-export function identityOf(node: EdnNode): string {
+export function ednIdentityOf(node: EdnNode): string {
   switch (node.kind) {
     case 'map': {
-      const pairs = node.entries.map(([key, value]) => `${identityOf(key)} ${identityOf(value)}`);
+      const pairs = node.entries.map(([key, value]) => `${ednIdentityOf(key)} ${ednIdentityOf(value)}`);
       return `{${pairs.sort().join(', ')}}`;
     }
     case 'set':
-      return `#{${node.items.map(identityOf).sort().join(', ')}}`;
+      return `#{${node.items.map(ednIdentityOf).sort().join(', ')}}`;
     case 'list':
     case 'vector':
-      return `[${node.items.map(identityOf).join(', ')}]`;
+      return `[${node.items.map(ednIdentityOf).join(', ')}]`;
     case 'keyword':
       return `:${node.text}`;
     case 'string':
@@ -43,6 +43,6 @@ export function identityOf(node: EdnNode): string {
     case 'nil':
       return 'nil';
     case 'tagged':
-      return `#${node.tag} ${identityOf(node.form)}`;
+      return `#${node.tag} ${ednIdentityOf(node.form)}`;
   }
 }

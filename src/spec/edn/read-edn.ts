@@ -1,6 +1,6 @@
 import { parseEDNString } from 'edn-data';
 import { MAX_NESTING } from '../policy/limits.ts';
-import { type EdnNode, type EdnProblem, identityOf } from './edn-node.ts';
+import { type EdnNode, type EdnProblem, ednIdentityOf } from './edn-node.ts';
 import { type EdnToken, tokenizeEdn } from './tokenize-edn.ts';
 
 const CLOSES: { readonly [open: string]: string } = { '{': '}', '#{': '}', '[': ']', '(': ')' };
@@ -111,7 +111,7 @@ class Reader {
   #noDuplicates(items: readonly EdnNode[], what: string): void {
     const seen = new Set<string>();
     for (const item of items) {
-      const identity = identityOf(item);
+      const identity = ednIdentityOf(item);
       if (seen.has(identity))
         this.problems.push({ line: item.line, column: item.column, message: `${identity} ${what}` });
       seen.add(identity);

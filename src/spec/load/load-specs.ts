@@ -6,7 +6,7 @@ import { readRegularFile } from '../../base/read-file.ts';
 import { explainSystemError } from '../../base/system-error.ts';
 import { plural } from '../../base/text.ts';
 import { SpecError, type SpecProblem } from '../check/spec-problem.ts';
-import { nearestName, suggest } from '../names.ts';
+import { nearestName, suggestName } from '../names.ts';
 import { MAX_AUTHORED_BYTES, MAX_SPEC_FILES } from '../policy/limits.ts';
 import { parseSpecSet } from '../resolve/parse-spec-set.ts';
 import type { SpecSet } from '../types.ts';
@@ -30,7 +30,8 @@ const OTHER_FILES = ['hopgate.yaml'];
  */
 export async function loadSpecs(path: string): Promise<SpecSet> {
   const { sources, problems } = await readSet(path === 'default' ? defaultSpecsFolder() : path);
-  const parsed = problems.length > 0 && sources.length === 0 ? null : parseSpecSet(sources, await loadCatalogue());
+  const parsed =
+    problems.length > 0 && sources.length === 0 ? null : parseSpecSet(sources, await loadShippedCatalogue());
   const all = [...problems, ...(parsed?.ok === false ? parsed.problems : [])];
   if (!parsed?.ok || all.length > 0) throw new SpecError(all);
   return parsed.specs;
@@ -48,7 +49,7 @@ export function defaultSpecsFolder(): string {
 }
 
 /** The shipped `tools.yaml` and `scopes.yaml`, the defaults of every spec set. */
-export async function loadCatalogue(): Promise<SpecSource[]> {
+export async function loadShippedCatalogue(): Promise<SpecSource[]> {
   const folder = defaultSpecsFolder();
   return Promise.all(['tools.yaml', 'scopes.yaml'].map((name) => readSource(join(folder, name))));
 }
@@ -76,7 +77,7 @@ async function readSet(path: string): Promise<SetOnDisk> {
     if (SET_FILES.includes(name) || name.endsWith('.edn')) files.push(join(path, name));
     else if (folders.includes(name)) problems.push(...strayFolder(join(path, name), name));
     else if (/\.ya?ml$/.test(name) && !OTHER_FILES.includes(name)) {
-      const suggestion = `${suggest(name, SET_FILES)}; peripherals go into the folder peripherals`;
+      const suggestion = `${suggestName(name, SET_FILES)}; peripherals go into the folder peripherals`;
       problems.push({ file: join(path, name), path: '', message: 'is not a file of a spec set', suggestion });
     }
   }

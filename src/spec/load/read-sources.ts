@@ -42,7 +42,7 @@ export interface PeripheralDraft extends Draft<PeripheralFile> {
 }
 
 /** The authored files of a spec set, read and checked one by one. */
-export interface Drafts {
+export interface SpecDrafts {
   readonly gate: Draft<GateFile> | null;
   readonly tools: readonly Draft<ToolsFile>[];
   readonly scopes: readonly Draft<ScopesFile>[];
@@ -52,7 +52,7 @@ export interface Drafts {
 }
 
 /** Reads every source; problems go into `problems`, valid parts into the drafts. */
-export function readSources(sources: readonly SpecSource[], problems: SpecProblem[]): Drafts {
+export function readSources(sources: readonly SpecSource[], problems: SpecProblem[]): SpecDrafts {
   const drafts = {
     gate: null as Draft<GateFile> | null,
     tools: [] as Draft<ToolsFile>[],

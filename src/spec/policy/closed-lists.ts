@@ -31,7 +31,7 @@ export const BRANCH_COMMANDS: readonly string[] = ['branch', 'switch', 'checkout
 export const BACKGROUND_TOOL = 'bash-background';
 
 /** The states of a message, in order. */
-export const RECEIPTS: readonly string[] = ['sent', 'delivered', 'read', 'answered'];
+export const RECEIPT_STATES: readonly string[] = ['sent', 'delivered', 'read', 'answered'];
 
 export const AGENCY_TOOL = 'agency-run';
 

@@ -22,7 +22,7 @@ export type EffectOp = keyof typeof OP_FACTS;
 
 export const EFFECT_OPS = Object.keys(OP_FACTS) as EffectOp[];
 
-export const FILE_CHANGES: readonly string[] = EFFECT_OPS.filter((op) => OP_FACTS[op].changesFile);
+export const FILE_CHANGE_EFFECTS: readonly string[] = EFFECT_OPS.filter((op) => OP_FACTS[op].changesFile);
 
 /** Observed effects whose place is not a file of the tree. */
-export const NOT_FILES: readonly string[] = EFFECT_OPS.filter((op) => !OP_FACTS[op].isFile);
+export const NON_FILE_EFFECTS: readonly string[] = EFFECT_OPS.filter((op) => !OP_FACTS[op].isFile);

@@ -1,5 +1,5 @@
 /** One option of a sub-command: how it may be written and whether it takes a value. */
-export interface OptionSpec {
+export interface GitOption {
   readonly long?: string;
   readonly short?: string;
   readonly value: 'none' | 'required' | 'optional';
@@ -8,25 +8,25 @@ export interface OptionSpec {
 /** The kind of a sub-command's words without a dash. */
 type Operands = 'none' | 'refs' | 'refs-and-paths' | 'paths' | 'remote-and-branch';
 
-export interface SubCommand {
+export interface GitSubCommand {
   readonly purpose: string;
-  readonly options: readonly OptionSpec[];
+  readonly options: readonly GitOption[];
   readonly operands: Operands;
   /** `-5` means `--max-count=5`. */
   readonly digits?: string;
 }
 
-const flag = (long: string, short?: string): OptionSpec => ({
+const flag = (long: string, short?: string): GitOption => ({
   long,
   value: 'none',
   ...(short === undefined ? {} : { short }),
 });
-const shortFlag = (short: string): OptionSpec => ({ short, value: 'none' });
-const shortTakes = (short: string): OptionSpec => ({ short, value: 'required' });
-const valueOption = (long: string, short?: string): OptionSpec => ({ ...flag(long, short), value: 'required' });
-const mayTake = (long: string, short?: string): OptionSpec => ({ ...flag(long, short), value: 'optional' });
+const shortFlag = (short: string): GitOption => ({ short, value: 'none' });
+const shortTakes = (short: string): GitOption => ({ short, value: 'required' });
+const valueOption = (long: string, short?: string): GitOption => ({ ...flag(long, short), value: 'required' });
+const mayTake = (long: string, short?: string): GitOption => ({ ...flag(long, short), value: 'optional' });
 
-const DIFF: readonly OptionSpec[] = [
+const DIFF: readonly GitOption[] = [
   flag('patch', 'p'),
   flag('no-patch', 's'),
   valueOption('unified', 'U'),
@@ -55,7 +55,7 @@ const DIFF: readonly OptionSpec[] = [
   shortFlag('z'),
 ];
 
-const COMMITS: readonly OptionSpec[] = [
+const COMMITS: readonly GitOption[] = [
   flag('oneline'),
   mayTake('pretty'),
   valueOption('format'),
@@ -70,7 +70,7 @@ const COMMITS: readonly OptionSpec[] = [
  * Every sub-command that an agent may use, and every option of it. An allow-list: no other option reaches git, such as
  * those that run programs, write files, leave the repository, rewrite history or force.
  */
-export const SUB_COMMANDS = {
+export const GIT_SUB_COMMANDS = {
   status: {
     purpose: 'show what changed',
     options: [
@@ -154,6 +154,6 @@ export const SUB_COMMANDS = {
     options: [flag('set-upstream', 'u')],
     operands: 'remote-and-branch',
   },
-} as const satisfies { readonly [name: string]: SubCommand };
+} as const satisfies { readonly [name: string]: GitSubCommand };
 
-export type SubCommandName = keyof typeof SUB_COMMANDS;
+export type GitSubCommandName = keyof typeof GIT_SUB_COMMANDS;

@@ -2,7 +2,7 @@
 export const MAX_PATH_BYTES = 4096;
 
 /** The beginning of an address, `https://` or `file:`. No path may begin so, because many libraries would open it. */
-export const ADDRESS = /^(?:[a-z][a-z\d+.-]*:\/\/|file:)/i;
+export const URL_START = /^(?:[a-z][a-z\d+.-]*:\/\/|file:)/i;
 
 /** Longest list of files that a fruit carries. */
 export const MAX_FRUIT_FILES = 1000;

@@ -28,10 +28,10 @@ export const PROTECTED_NAMES: readonly string[] = [
 ];
 
 /** The file that makes git use the `config` next to it; protected as the last name of a path, in this spelling. */
-export const REPOSITORY_MARK = 'HEAD';
+export const GIT_REPOSITORY_MARK = 'HEAD';
 
 /** hopgate as installed in the repository: this copy answers the next hook. Consecutive names of a path. */
-export const OWN_PACKAGES: readonly (readonly string[])[] = [
+export const HOPGATE_PACKAGES: readonly (readonly string[])[] = [
   ['node_modules', 'hopgate'],
   ['node_modules', '.bin', 'hopgate'],
 ];

@@ -3,7 +3,7 @@ import { checkReported } from '../check/check-reported.ts';
 import type { DefinedNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem, SpecProblem } from '../check/spec-problem.ts';
 import { hashSpecs } from '../hash-specs.ts';
-import { type Drafts, type PeripheralDraft, readSources } from '../load/read-sources.ts';
+import { type PeripheralDraft, readSources, type SpecDrafts } from '../load/read-sources.ts';
 import type { SpecSource } from '../load/source-document.ts';
 import { getOwn } from '../names.ts';
 import { reportedFields } from '../reported-fields.ts';
@@ -27,7 +27,7 @@ export type ParsedSpecs<Name extends string, Value> =
  * @param sources the files of the set; their names decide their kind (`gate.yaml`, `peripherals/edit.yaml`, `all.edn`)
  * @param catalogue `tools.yaml` and `scopes.yaml` to fall back on, entry by entry; `loadSpecs` gives the shipped ones
  * @example
- * const parsed = parseSpecSet([{ file: 'peripherals/look.yaml', text }], await loadCatalogue());
+ * const parsed = parseSpecSet([{ file: 'peripherals/look.yaml', text }], await loadShippedCatalogue());
  * if (!parsed.ok) console.error(formatSpecProblems(parsed.problems));
  */
 export function parseSpecSet(
@@ -125,7 +125,7 @@ function observedValues(fruit: unknown): readonly string[] {
   });
 }
 
-function readCatalogue(drafts: Drafts) {
+function readCatalogue(drafts: SpecDrafts) {
   const names = (kind: 'tools' | 'scopes') =>
     drafts[kind].flatMap(({ raw }) => Object.keys((raw[kind] as object | null | undefined) ?? {}));
   return {
@@ -139,7 +139,7 @@ function readCatalogue(drafts: Drafts) {
   };
 }
 
-function readConditions({ conditions }: Drafts, checks: readonly string[]): { [name: string]: string } {
+function readConditions({ conditions }: SpecDrafts, checks: readonly string[]): { [name: string]: string } {
   const rules: { [name: string]: string } = {};
   for (const [name, cel] of Object.entries(conditions?.file?.conditions ?? {})) {
     if (name === TESTS_PASSED || checks.includes(name))

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DefinedNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem, SpecPath } from '../check/spec-problem.ts';
-import { getOwn, suggest } from '../names.ts';
+import { getOwn, suggestName } from '../names.ts';
 import { RESERVED_STATE } from '../policy/closed-lists.ts';
 import { scopeRule } from '../policy/scope-rule.ts';
 import { hasIntent } from '../policy/tool-effects.ts';
@@ -32,7 +32,7 @@ export function resolveEverywhere(
 ): string[] {
   return [...new Set(file?.everywhere)].filter((tool, index) => {
     const at = ['everywhere', index];
-    if (!tools.has(tool)) report(at, `unknown tool "${tool}"`, suggest(tool, tools));
+    if (!tools.has(tool)) report(at, `unknown tool "${tool}"`, suggestName(tool, tools));
     else if (getOwn(catalogue, tool)?.effect === 'coordinate') return true;
     else report(at, `"${tool}" does more than coordinate`, 'list it in the peripherals that need it');
     return false;
@@ -182,7 +182,7 @@ export function resolveGate(
   if (file.modes !== undefined && modes.length === 0) report(['modes'], 'names no modes', 'add the initial mode');
   const checkMode = (path: SpecPath, mode: string | undefined) => {
     if (mode !== undefined && file.modes !== undefined && modes.length > 0 && !modes.includes(mode))
-      report(path, `unknown mode "${mode}"`, suggest(mode, modes));
+      report(path, `unknown mode "${mode}"`, suggestName(mode, modes));
   };
   checkMode(['initial'], file.initial);
   checkMode(['reset'], file.reset);
@@ -190,7 +190,7 @@ export function resolveGate(
     if (peripherals.has(mode)) report(['modes', mode], `"${mode}" is a peripheral too`, 'choose another name');
     file.modes?.[mode]?.peripherals?.forEach((id, index) => {
       if (peripherals.has(id)) return;
-      report(['modes', mode, 'peripherals', index], `unknown peripheral "${id}"`, suggest(id, peripherals));
+      report(['modes', mode, 'peripherals', index], `unknown peripheral "${id}"`, suggestName(id, peripherals));
     });
   }
   const transitions = (file.transitions ?? []).flatMap((transition, index) => {

@@ -1,6 +1,6 @@
 import type { DefinedNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem } from '../check/spec-problem.ts';
-import { getOwn, nearestName, suggest } from '../names.ts';
+import { getOwn, nearestName, suggestName } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { ContextRule } from '../types.ts';
@@ -35,17 +35,17 @@ function contextRule(
   if (take === 'fetch-from-musn') return { source: { kind: 'session-log' }, optional: true };
   const words = ['inherit', 'resumable', 'fetch-from-musn', ...[...defined.peripherals].map((id) => `from-${id}`)];
   if (!take.startsWith('from-') || nearestName(take, words.slice(0, 3)) !== null) {
-    report(`unknown context source "${take}"`, suggest(take, words));
+    report(`unknown context source "${take}"`, suggestName(take, words));
     return null;
   }
   const peripheral = take.slice('from-'.length);
   if (!defined.peripherals.has(peripheral)) {
-    report(`unknown peripheral "${peripheral}"`, suggest(peripheral, defined.peripherals));
+    report(`unknown peripheral "${peripheral}"`, suggestName(peripheral, defined.peripherals));
     return null;
   }
   const fields = getOwn(defined.fruitFields, peripheral) ?? null;
   if (fields !== null && !fields.includes(field)) {
-    report(`${peripheral} yields no fruit "${field}"`, suggest(field, fields));
+    report(`${peripheral} yields no fruit "${field}"`, suggestName(field, fields));
     return null;
   }
   return { source: { kind: 'fruit', peripheral }, optional: false };

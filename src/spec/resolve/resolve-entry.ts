@@ -1,6 +1,6 @@
 import type { DefinedNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem } from '../check/spec-problem.ts';
-import { suggest } from '../names.ts';
+import { suggestName } from '../names.ts';
 import type { EntryRule, EntrySource } from '../types.ts';
 
 const PLAIN_SOURCES = ['default', 'from-any', 'user-request', 'agent-request', 'session-close'] as const;
@@ -27,7 +27,7 @@ export function resolveEntry(
       report(
         path,
         `unknown source or condition "${name}"`,
-        suggest(name, [...PLAIN_SOURCES, ...from, ...defined.conditions]),
+        suggestName(name, [...PLAIN_SOURCES, ...from, ...defined.conditions]),
       );
     }
   });

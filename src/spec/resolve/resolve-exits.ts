@@ -1,6 +1,6 @@
 import type { DefinedNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem, SpecPath } from '../check/spec-problem.ts';
-import { suggest } from '../names.ts';
+import { suggestName } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { Exit, FruitField } from '../types.ts';
@@ -29,7 +29,7 @@ export function resolveExits(
         report(
           path,
           `unknown peripheral "${hop}" in ${name}`,
-          suggest(
+          suggestName(
             name,
             [...defined.peripherals].map((id) => `hop-${id}`),
           ),
@@ -60,7 +60,7 @@ function opensOf(
     const to = typeof destination === 'string' ? destination : destination?.to;
     if (to === undefined) return;
     const at = typeof destination === 'string' ? path : [...path, 'to'];
-    if (!defined.peripherals.has(to)) report(at, `unknown peripheral "${to}"`, suggest(to, defined.peripherals));
+    if (!defined.peripherals.has(to)) report(at, `unknown peripheral "${to}"`, suggestName(to, defined.peripherals));
     else if (opens.some((open) => open.to === to)) report(at, `"${to}" is listed twice`, 'keep one of them');
     else opens.push({ to, when: typeof destination === 'string' ? null : (destination?.when ?? null) });
   });

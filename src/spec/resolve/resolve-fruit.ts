@@ -1,6 +1,6 @@
 import type { DefinedNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem } from '../check/spec-problem.ts';
-import { getOwn, suggest } from '../names.ts';
+import { getOwn, suggestName } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import { type FruitField, type FruitType, OBSERVATIONS } from '../types.ts';
@@ -25,9 +25,9 @@ export function resolveFruit(
         report(['fruit', field, 'observed'], `tools report "${from}" as ${typeName(reported)}`, 'write the same type');
       if (from) fields[field] = { kind: 'observed', type, from };
       else if (value.from === undefined) {
-        const near = suggest(field, names);
+        const near = suggestName(field, names);
         report(['fruit', field], `"${field}" is not an observation`, `name one with from, or state it; ${near}`);
-      } else report(['fruit', field, 'from'], `unknown observation "${value.from}"`, suggest(value.from, names));
+      } else report(['fruit', field, 'from'], `unknown observation "${value.from}"`, suggestName(value.from, names));
     } else if ('stated' in value && value.stated !== undefined) {
       const type = distinctValues(value.stated as FruitType, ['fruit', field, 'stated'], report);
       fields[field] = { kind: 'stated', type, optional: value.optional ?? false };

@@ -1,6 +1,6 @@
 import type { DefinedNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem } from '../check/spec-problem.ts';
-import { getOwn, RESERVED_PERIPHERALS, suggest } from '../names.ts';
+import { getOwn, RESERVED_PERIPHERALS, suggestName } from '../names.ts';
 import { scopeRule } from '../policy/scope-rule.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
@@ -50,7 +50,8 @@ export function resolvePeripheral(
 function resolveTools(tools: readonly string[], defined: DefinedNames, report: ReportSpecProblem): string[] {
   return tools.filter((tool, index) => {
     if (tools.indexOf(tool) !== index) report(['tools', index], `"${tool}" is listed twice`, 'keep one of them');
-    else if (!defined.tools.has(tool)) report(['tools', index], `unknown tool "${tool}"`, suggest(tool, defined.tools));
+    else if (!defined.tools.has(tool))
+      report(['tools', index], `unknown tool "${tool}"`, suggestName(tool, defined.tools));
     return defined.tools.has(tool);
   });
 }
@@ -72,7 +73,8 @@ function resolveScope(
         : NOTHING.rule;
     return { name: INLINE_SCOPE, rule: scopeRule({ ...rule, resource: scope.resource, agency: undefined }) };
   }
-  if (!defined.scopeNames.has(scope)) report(['scope'], `unknown scope "${scope}"`, suggest(scope, defined.scopeNames));
+  if (!defined.scopeNames.has(scope))
+    report(['scope'], `unknown scope "${scope}"`, suggestName(scope, defined.scopeNames));
   return { name: scope, rule: getOwn(defined.scopes, scope) ?? NOTHING.rule };
 }
 
@@ -84,7 +86,7 @@ function resolveCalls(
 ): { [tool: string]: ToolGate[] } {
   const resolved: { [tool: string]: ToolGate[] } = {};
   for (const [tool, gates] of Object.entries(calls)) {
-    if (!tools.includes(tool)) report(['calls', tool], `"${tool}" is not among the tools`, suggest(tool, tools));
+    if (!tools.includes(tool)) report(['calls', tool], `"${tool}" is not among the tools`, suggestName(tool, tools));
     resolved[tool] = resolveCallGates(gates ?? [], getOwn(defined.catalogue, tool), ['calls', tool], report);
   }
   return resolved;
@@ -103,7 +105,7 @@ function resolveDelegates(
   const sound = all.flatMap(({ to, within, isAgency }, index) => {
     if (to === undefined) return [];
     if (!isAgency && !defined.peripherals.has(to))
-      report(['delegates', index], `unknown peripheral "${to}"`, suggest(to, defined.peripherals));
+      report(['delegates', index], `unknown peripheral "${to}"`, suggestName(to, defined.peripherals));
     else if (all.findIndex((other) => other.to === to && other.isAgency === isAgency) !== index)
       report(['delegates', index], `"${to}" is listed twice`, 'keep one of them');
     else return [{ to, within, isAgency }];
@@ -122,7 +124,7 @@ function resolveGates(
   const resolved: { [peripheral: string]: GateRule[] } = {};
   for (const [to, rules] of Object.entries(gates ?? {})) {
     if (!defined.peripherals.has(to)) {
-      report(['gates', to], `unknown peripheral "${to}"`, suggest(to, defined.peripherals));
+      report(['gates', to], `unknown peripheral "${to}"`, suggestName(to, defined.peripherals));
       continue;
     }
     resolved[to] = (rules ?? []).flatMap((rule): GateRule[] => {

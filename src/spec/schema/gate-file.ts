@@ -1,28 +1,31 @@
 import { z } from 'zod';
 import { TOOL_EFFECTS } from '../types.ts';
-import { Name } from './name-schema.ts';
+import { SpecName } from './name-schema.ts';
 
 const ModeRule = z.strictObject({
   effects: z.array(z.enum(TOOL_EFFECTS)).describe('The tool effects that this mode allows.'),
-  peripherals: z.array(Name).optional().describe('The peripherals that may be entered in this mode; any if left out.'),
+  peripherals: z
+    .array(SpecName)
+    .optional()
+    .describe('The peripherals that may be entered in this mode; any if left out.'),
 });
 
 /** The authored form of `gate.yaml`: the mode gate. */
 export const GateFile = z
   .strictObject({
-    initial: Name.describe('The mode in which a session opens.'),
-    modes: z.record(Name, ModeRule).describe('Each mode by its name, with what it allows.'),
+    initial: SpecName.describe('The mode in which a session opens.'),
+    modes: z.record(SpecName, ModeRule).describe('Each mode by its name, with what it allows.'),
     transitions: z
       .array(
         z.strictObject({
-          from: Name.describe('The mode that is left.'),
-          to: Name.describe('The mode that is entered.'),
+          from: SpecName.describe('The mode that is left.'),
+          to: SpecName.describe('The mode that is entered.'),
           approval: z.literal('operator').optional().describe('The operator must approve it.'),
           summary: z.boolean().optional().describe('A summary is required.'),
         }),
       )
       .describe('Every allowed change of mode; any other is refused.'),
-    reset: Name.describe('The mode that the operator’s reset and the timeout lead to, from any mode.'),
+    reset: SpecName.describe('The mode that the operator’s reset and the timeout lead to, from any mode.'),
     'timeout-minutes': z
       .number()
       .positive('must be more than 0')

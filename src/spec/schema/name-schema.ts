@@ -3,6 +3,6 @@ import { z } from 'zod';
 /** The form of every name: without `.` and `#`, xstate's path syntax; no integer, which JavaScript reorders. */
 const NAME = /^[a-z][a-z0-9-]*$/;
 
-export const Name = z
+export const SpecName = z
   .string()
   .regex(NAME, 'is not a name: use a lower-case letter first, then lower-case letters, digits and -');

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import type { ReportSpecProblem, SpecPath } from '../check/spec-problem.ts';
-import { nearestName, suggest } from '../names.ts';
+import { nearestName, suggestName } from '../names.ts';
 
 /** The type of a value whose invalid parts are left out. */
 export type PartialParse<T> = T extends readonly (infer Item)[]
@@ -73,7 +73,7 @@ function parseObject(def: Definition, value: Mapping, path: SpecPath, report: Re
   const shape = def.shape!;
   const valid: { [key: string]: unknown } = {};
   const unknown = Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
-  for (const key of unknown) report([...path, key], `unknown key "${key}"`, suggest(key, Object.keys(shape)));
+  for (const key of unknown) report([...path, key], `unknown key "${key}"`, suggestName(key, Object.keys(shape)));
   const misspelt = new Set(unknown.map((key) => nearestName(key, Object.keys(shape))));
   for (const [key, schema] of Object.entries(shape)) {
     if (!Object.hasOwn(value, key) && isRequired(schema)) {
@@ -103,7 +103,7 @@ function parseLeaf(schema: z.ZodType, value: unknown, path: SpecPath, report: Re
   for (const issue of parsed.error.issues) {
     const at = [...path, ...(issue.path as (string | number)[])];
     if (issue.code === 'invalid_value' && typeof value === 'string') {
-      report(at, `unknown value "${value}"`, suggest(value, issue.values.map(String)));
+      report(at, `unknown value "${value}"`, suggestName(value, issue.values.map(String)));
     } else if (issue.code === 'invalid_type') {
       report(at, `expected ${article(issue.expected)}, got ${show(value)}`);
     } else if (issue.code === 'too_small' && (issue.origin === 'array' || issue.origin === 'string')) {

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { CallGates } from './call-gates-schema.ts';
 import { FieldType } from './field-type.ts';
-import { Name } from './name-schema.ts';
+import { SpecName } from './name-schema.ts';
 import { WritePaths } from './path-schema.ts';
 import { ResourcePatterns } from './resource-schema.ts';
 
 const Cel = z.string().min(1).describe('A rule in CEL over the session facts; - in names is written _.');
 
 const Destination = z.union([
-  Name,
+  SpecName,
   z.strictObject({
-    to: Name.describe('The peripheral that this exit opens.'),
+    to: SpecName.describe('The peripheral that this exit opens.'),
     when: Cel.optional().describe('The exit opens it only while this CEL rule holds.'),
   }),
 ]);
@@ -39,22 +39,22 @@ const GateRule = z.union([
   z.strictObject({ approval: z.literal('operator').describe('The operator must approve the hop.') }),
   z.strictObject({ when: Cel.describe('A CEL rule that must hold.') }),
   z.strictObject({
-    pattern: Name.describe('A pattern by name.'),
+    pattern: SpecName.describe('A pattern by name.'),
     is: z.enum(['selected', 'held']).describe('selected: chosen in this session; held: its last outcome was good.'),
   }),
 ]);
 
 const DelegateItem = z.union([
-  Name,
+  SpecName,
   z.strictObject({
-    to: Name.describe('The peripheral in which a sub-agent may start.'),
+    to: SpecName.describe('The peripheral in which a sub-agent may start.'),
     within: z
       .enum(['parent', 'own'])
       .optional()
       .describe('parent (default): it gets what both peripherals allow; own: what the named one allows.'),
   }),
   z.strictObject({
-    agency: Name.describe('The agency peripheral in which an agent of the agency may run.'),
+    agency: SpecName.describe('The agency peripheral in which an agent of the agency may run.'),
     within: z
       .enum(['parent', 'own'])
       .optional()
@@ -65,12 +65,12 @@ const DelegateItem = z.union([
 /** The authored form of `peripherals/<id>.yaml`. */
 export const PeripheralFile = z
   .strictObject({
-    id: Name.describe('The peripheral’s name; the file is named for it.'),
+    id: SpecName.describe('The peripheral’s name; the file is named for it.'),
     purpose: z.string().min(1).describe('One sentence for the agent about its work here.'),
-    tools: z.array(Name).describe('The tools that exist here, by their name in tools.yaml.'),
+    tools: z.array(SpecName).describe('The tools that exist here, by their name in tools.yaml.'),
     scope: z
       .union([
-        Name.describe('A scope by its name in scopes.yaml.'),
+        SpecName.describe('A scope by its name in scopes.yaml.'),
         z.strictObject({
           paths: WritePaths.min(1)
             .describe(
@@ -82,16 +82,16 @@ export const PeripheralFile = z
       ])
       .describe('The reach of the tools: the name of a scope, { paths }, { resource }, or both.'),
     entry: z
-      .union([Name, z.array(Name).min(1)])
+      .union([SpecName, z.array(SpecName).min(1)])
       .describe(
         'Sources, of which one must apply (default, from-<peripheral>, from-any, user-request, agent-request, session-close), and conditions, which must all hold (tests-passed, and those of conditions.yaml).',
       ),
     exit: z
-      .union([z.record(Name, ExitOpens), z.array(Name), Name])
+      .union([z.record(SpecName, ExitOpens), z.array(SpecName), SpecName])
       .describe('Each exit with the destinations that it opens. A plain list of names leaves the exits unbound.'),
     context: z
       .record(
-        Name,
+        SpecName,
         z.union([
           ContextSource,
           z.strictObject({
@@ -102,13 +102,13 @@ export const PeripheralFile = z
       )
       .optional()
       .describe('The context on entry, by field; required unless optional.'),
-    fruit: z.record(Name, FruitField).optional().describe('The fruit of a visit, by field: observed or stated.'),
+    fruit: z.record(SpecName, FruitField).optional().describe('The fruit of a visit, by field: observed or stated.'),
     calls: z
-      .record(Name, CallGates)
+      .record(SpecName, CallGates)
       .optional()
       .describe('By tool: requirements of each call here, in addition to those in tools.yaml.'),
     gates: z
-      .record(Name, z.array(GateRule).min(1))
+      .record(SpecName, z.array(GateRule).min(1))
       .optional()
       .describe('By destination: additional requirements for any exit to it.'),
     delegates: z

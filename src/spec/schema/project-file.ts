@@ -1,25 +1,25 @@
 import { z } from 'zod';
 import { MAX_BRANCHES, MAX_MASKS } from '../policy/limits.ts';
-import { Name } from './name-schema.ts';
+import { SpecName } from './name-schema.ts';
 import { RelativePath, WritePaths } from './path-schema.ts';
 import {
-  Argv,
   Branch,
   CacheFolder,
+  CommandWords,
   EnvName,
   EnvTable,
   FilePath,
   FolderPath,
   GitPerson,
-  Hosts,
-  Mask,
+  HostList,
+  MaskPattern,
   Minutes,
   ProgramName,
   Remote,
   RemoteUrl,
-  Secrets,
-  Ssh,
+  SecretPrograms,
   SshFile,
+  SshLogin,
   TextLine,
   Trailer,
   WebHost,
@@ -32,7 +32,7 @@ const Credential = z.strictObject({
   file: FilePath.optional().describe(
     'For https: the file whose first line is the token or password; outside the repository.',
   ),
-  helper: Argv.optional().describe(
+  helper: CommandWords.optional().describe(
     'For https: a credential helper as a list of words, asked as git asks it; it runs as you, outside the sandbox.',
   ),
   username: z
@@ -48,7 +48,7 @@ const Credential = z.strictObject({
 });
 
 const Server = z.strictObject({
-  command: Argv.optional().describe(
+  command: CommandWords.optional().describe(
     'The program that is started, as a list of words; it speaks MCP over its standard streams.',
   ),
   env: z
@@ -84,13 +84,13 @@ const Server = z.strictObject({
 
 const InstallCommands = z.array(
   z.strictObject({
-    run: Argv.describe('The command as a list of words, such as [npm, ci].'),
-    hosts: Hosts,
+    run: CommandWords.describe('The command as a list of words, such as [npm, ci].'),
+    hosts: HostList,
     scripts: z.boolean().optional().describe('Package managers may run the scripts of packages; no if left out.'),
     approval: z.boolean().optional().describe('A person must approve each run; yes if left out.'),
     env: EnvTable,
-    secrets: Secrets,
-    ssh: Ssh,
+    secrets: SecretPrograms,
+    ssh: SshLogin,
     minutes: Minutes.describe('Time limit in minutes; the limit of install (15 minutes) if left out.'),
   }),
 );
@@ -106,7 +106,7 @@ export const ProjectFile = z
         'false: calls that would be refused run, and the refusal is recorded; only masks, protected names and the containment of commands stay. true if left out.',
       ),
     scopes: z
-      .record(Name, WritePaths)
+      .record(SpecName, WritePaths)
       .optional()
       .describe(
         'By peripheral: the paths that may be written in this repository, instead of the spec’s: folders, files, globs (*.go, packages/*/src/), and exclusions (!dist/).',
@@ -114,7 +114,7 @@ export const ProjectFile = z
     test: z
       .array(
         z.strictObject({
-          run: Argv.describe('The command as a list of words; {args} marks where arguments may be added.'),
+          run: CommandWords.describe('The command as a list of words; {args} marks where arguments may be added.'),
           report: z
             .union([z.enum(['tap', 'none']), z.strictObject({ junit: RelativePath.describe('The report’s path.') })])
             .optional()
@@ -131,7 +131,7 @@ export const ProjectFile = z
       .describe('The test commands.'),
     install: z
       .union([
-        Argv,
+        CommandWords,
         InstallCommands,
         z.strictObject({
           approval: z.boolean().describe('A person must approve each run of these commands.'),
@@ -144,21 +144,21 @@ export const ProjectFile = z
       ),
     deploy: z
       .record(
-        Name,
+        SpecName,
         z.union([
-          Argv,
+          CommandWords,
           z.strictObject({
-            run: Argv.describe('The command as a list of words.'),
+            run: CommandWords.describe('The command as a list of words.'),
             network: z
               .boolean()
               .optional()
               .describe(
                 'True if it uses the network of this machine without being observed; default: false. Prefer hosts.',
               ),
-            hosts: Hosts,
+            hosts: HostList,
             env: EnvTable,
-            secrets: Secrets,
-            ssh: Ssh,
+            secrets: SecretPrograms,
+            ssh: SshLogin,
           }),
         ]),
       )
@@ -193,7 +193,7 @@ export const ProjectFile = z
       .optional()
       .describe('The hosts that web-fetch may reach; none if left out.'),
     mask: z
-      .array(Mask)
+      .array(MaskPattern)
       .max(MAX_MASKS, `has more than ${MAX_MASKS} patterns`)
       .optional()
       .describe(
@@ -227,7 +227,7 @@ export const ProjectFile = z
         'Folders that the test runs of a session share, empty at first, in the sandbox’s home folder (~/…) or the tree; { read: ~/… } mounts your own folder instead.',
       ),
     upstream: z
-      .record(Name, Server)
+      .record(SpecName, Server)
       .optional()
       .describe(
         'MCP servers by name; a tool of tools.yaml may be bound to a tool of one. They run outside the sandbox.',

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { globProblem } from '../../base/glob.ts';
 import { MAX_MASK_LENGTH } from '../policy/limits.ts';
 
-export const Argv = z.array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL')).min(1);
+export const CommandWords = z
+  .array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL'))
+  .min(1);
 // Excludes names that git would read as an option, a range or a pattern.
 export const Remote = z.string().regex(/^[^-\s\0][^\s\0]*$/, 'is not a remote: no blank, no - in front');
 export const Branch = z
@@ -54,19 +56,19 @@ export const EnvTable = z
   .describe(
     'Additional environment variables: names to pass from hopgate’s own environment, or values; ${NAME} in a value is replaced by a variable of hopgate’s own.',
   );
-export const Hosts = z
+export const HostList = z
   .array(Host)
   .optional()
   .describe(
     'The only hosts that it reaches, through hopgate’s proxy: ports 80 and 443, or the stated one. Hosts of the local network are listed by address as well.',
   );
-export const Secrets = z
-  .record(EnvName, Argv)
+export const SecretPrograms = z
+  .record(EnvName, CommandWords)
   .optional()
   .describe(
     'Variables whose values a program of yours prints, such as { NPM_TOKEN: [pass, show, npm] }; it runs as you, outside the sandbox.',
   );
-export const Ssh = z
+export const SshLogin = z
   .strictObject({
     key: SshFile.describe('A private key without a passphrase; outside the repository.'),
     'known-hosts': SshFile.optional().describe('The file with the host’s key; ~/.ssh/known_hosts if left out.'),
@@ -84,7 +86,7 @@ export const CacheFolder = z
     /^(?:~\/)?(?!\/|~)(?!(?:.*\/)?\.{1,2}(?:\/|$))(?!(?:.*\/)?\.git(?:\/|$))[^\0\\]+$/,
     'is not a folder of the home folder (~/…) or of the tree: no .., nothing in .git',
   );
-export const Mask = z
+export const MaskPattern = z
   .string()
   .max(MAX_MASK_LENGTH, `is longer than ${MAX_MASK_LENGTH} characters`)
   .regex(/^(?:!\/?)?[^/\\\0!][^\\\0]*$/, 'is not a pattern inside the root: no leading /, no backslash, not empty')

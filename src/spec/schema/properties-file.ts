@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { DefinedNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem } from '../check/spec-problem.ts';
-import { suggest } from '../names.ts';
+import { suggestName } from '../names.ts';
 import type { Property, PropertyAtom, PropertyPlace } from '../types.ts';
-import { Name } from './name-schema.ts';
+import { SpecName } from './name-schema.ts';
 
-const Place = Name.describe('A peripheral, or a mode.');
+const Place = SpecName.describe('A peripheral, or a mode.');
 
 const Without = z.array(z.string()).describe('The requirements that must hold then: all of these.');
 
@@ -17,15 +17,15 @@ export const PropertiesFile = z
         z.strictObject({
           never: z
             .union([
-              z.strictObject({ hop: Name.describe('The peripheral that is entered.'), without: Without }),
-              z.strictObject({ mode: Name.describe('The mode that is entered.'), without: Without }),
-              z.strictObject({ change: Name.describe('The peripheral that must not be able to change files.') }),
-              z.strictObject({ ship: Name.describe('The peripheral that must not be able to ship.') }),
+              z.strictObject({ hop: SpecName.describe('The peripheral that is entered.'), without: Without }),
+              z.strictObject({ mode: SpecName.describe('The mode that is entered.'), without: Without }),
+              z.strictObject({ change: SpecName.describe('The peripheral that must not be able to change files.') }),
+              z.strictObject({ ship: SpecName.describe('The peripheral that must not be able to ship.') }),
             ])
             .optional()
             .describe('Something that no session ever does.'),
           always: z
-            .strictObject({ eventually: Name.describe('The peripheral that stays reachable.') })
+            .strictObject({ eventually: SpecName.describe('The peripheral that stays reachable.') })
             .optional()
             .describe('The peripheral can be reached by hops from everywhere.'),
           before: z
@@ -34,7 +34,7 @@ export const PropertiesFile = z
             .optional()
             .describe('No session reaches the second place before the first.'),
           exclusive: z
-            .array(Name)
+            .array(SpecName)
             .min(2, 'needs two names')
             .optional()
             .describe('Peripherals with no hop between them, or tools that no peripheral has together.'),
@@ -68,13 +68,13 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
     const peripheral = (name: unknown, path: string[]): string | null => {
       if (name === undefined) return null; // reported as missing
       if (defined.peripherals.has(String(name))) return String(name);
-      report(at(...path), `there is no peripheral "${name}"`, suggest(String(name), defined.peripherals));
+      report(at(...path), `there is no peripheral "${name}"`, suggestName(String(name), defined.peripherals));
       return null;
     };
     const modeNamed = (name: unknown, path: string[]): string | null => {
       if (name === undefined) return null; // reported as missing
       if (defined.modes?.includes(String(name))) return String(name);
-      if (defined.modes) report(at(...path), `there is no mode "${name}"`, suggest(String(name), defined.modes));
+      if (defined.modes) report(at(...path), `there is no mode "${name}"`, suggestName(String(name), defined.modes));
       else report(at(...path), 'this spec set has no gate.yaml, so no modes', 'add one, or leave it out');
       return null;
     };
@@ -112,7 +112,7 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
           if (defined.peripherals.has(name)) return { kind: 'peripheral', peripheral: name };
           if (defined.modes?.includes(name)) return { kind: 'mode', mode: name };
           const names = [...defined.peripherals, ...(defined.modes ?? [])];
-          report(at('before', key), `there is no peripheral or mode "${name}"`, suggest(name, names));
+          report(at('before', key), `there is no peripheral or mode "${name}"`, suggestName(name, names));
           return null;
         };
         const first = place('first');
@@ -128,7 +128,7 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
           if (defined.peripherals.has(name)) return;
           const hint = defined.tools.has(name)
             ? 'name peripherals only, or tools only'
-            : suggest(name, [...defined.peripherals, ...defined.tools]);
+            : suggestName(name, [...defined.peripherals, ...defined.tools]);
           report([...at('exclusive'), number], `there is no peripheral "${name}"`, hint);
         });
         return [];
@@ -153,7 +153,7 @@ function resolveAtom(
     if (values.includes(value)) return { kind: 'result', peripheral: id, value };
     report(
       `${id} never observes "${value}"`,
-      suggest(
+      suggestName(
         atom,
         values.map((each) => `${id}.${each}`),
       ),
@@ -165,6 +165,6 @@ function resolveAtom(
   const results = Object.entries(defined.fruitValues).flatMap(([name, values]) =>
     values.map((each) => `${name}.${each}`),
   );
-  report(`"${atom}" is not a known requirement`, suggest(atom, [...names, ...results]));
+  report(`"${atom}" is not a known requirement`, suggestName(atom, [...names, ...results]));
   return null;
 }

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { ARGUMENT_ROLES, TOOL_EFFECTS } from '../types.ts';
 import { CallGates } from './call-gates-schema.ts';
 import { FieldType } from './field-type.ts';
-import { Name } from './name-schema.ts';
+import { SpecName } from './name-schema.ts';
 
 const Parameter = z.strictObject({
-  name: Name.describe('The argument’s name.'),
+  name: SpecName.describe('The argument’s name.'),
   role: z
     .enum(ARGUMENT_ROLES)
     .describe(
@@ -18,7 +18,7 @@ const Parameter = z.strictObject({
 });
 
 const Upstream = z.strictObject({
-  server: Name.describe('The server’s name under upstream in hopgate.yaml.'),
+  server: SpecName.describe('The server’s name under upstream in hopgate.yaml.'),
   tool: z.string().min(1).describe('The tool’s name there.'),
   'schema-hash': z
     .string()
@@ -38,7 +38,7 @@ export const ToolsFile = z
   .strictObject({
     tools: z
       .record(
-        Name,
+        SpecName,
         z.strictObject({
           purpose: z.string().min(1).describe('One sentence that an agent reads: what the tool does.'),
           effect: z
@@ -59,11 +59,11 @@ export const ToolsFile = z
           upstream: Upstream.optional().describe('The tool of an MCP server that does the work.'),
           gates: CallGates.optional().describe('Requirements of each call, in addition to its role and scope.'),
           observes: z
-            .record(Name, FieldType)
+            .record(SpecName, FieldType)
             .optional()
             .describe('The fields that the backend reports with an outcome, by name: a type, or the list of values.'),
           state: z
-            .record(Name, FieldType)
+            .record(SpecName, FieldType)
             .optional()
             .describe('The fields of session state that the backend keeps in the backpack, by name with their type.'),
         }),
@@ -71,7 +71,7 @@ export const ToolsFile = z
       .default({})
       .describe('Each tool by its name.'),
     everywhere: z
-      .array(Name)
+      .array(SpecName)
       .optional()
       .describe('The tools that every peripheral of this set has in addition to its own. They must only coordinate.'),
   })

@@ -1,7 +1,7 @@
 import { isHolderGone, processHolder } from '../../base/process-holder.ts';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import type { BlockedSender, MailPosition, Message, MessageStore, Receipt } from '../../ports/message-store.ts';
-import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
+import { RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
 import type { DataVersion } from './data-version.ts';
 import type { Database } from './node-sqlite.ts';
 import { statementsOf } from './statements.ts';
@@ -147,7 +147,7 @@ export function sqliteMessages(
     mark: (id, state) =>
       write((now) => {
         const message = row(sql.byId.get(id));
-        if (!message || RECEIPTS.indexOf(message.state) >= RECEIPTS.indexOf(state)) return false;
+        if (!message || RECEIPT_STATES.indexOf(message.state) >= RECEIPT_STATES.indexOf(state)) return false;
         sql.mark.run(state, id);
         sql.addReceipt.run(message.from, id, state, new Date(now).toISOString());
         return true;

@@ -1,16 +1,16 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
-import { firstRuleProblem } from '../../audit/rules/problems.ts';
+import { firstRuleProblem } from '../../audit/rules/rule-problems.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
-import { availableProblem } from '../plan/available-problem.ts';
+import { availableActionsProblem } from '../plan/available-problem.ts';
 import type { Move } from '../plan/moves.ts';
 import type { StateDifference } from './compare-state.ts';
-import { dryRun } from './send-request.ts';
+import { dryRunRequest } from './send-request.ts';
 
 /** The refusal with which a session must answer a move; null if it must allow the move. */
 export type ExpectedRefusal = { readonly code: string; readonly constraint: string } | null;
@@ -61,7 +61,7 @@ export class Expectations {
     }
     if (!('approves' in asked) || wait) return null;
     const needsApproval = this.#needsApproval(asked, state);
-    const actual = await dryRun(session, asked);
+    const actual = await dryRunRequest(session, asked);
     if ((actual !== null) === needsApproval) return null;
     return {
       expected: `dry run: it needs ${needsApproval ? 'an' : 'no'} approval`,
@@ -87,7 +87,7 @@ export class Expectations {
     const body = last && bodyOf(last.body);
     if (refusal.code !== 'session-closed' && (body?.event !== 'denial' || body.code !== refusal.code))
       return { expected: 'the refusal is recorded', actual: `the last entry records ${body?.event ?? 'nothing'}` };
-    const offer = availableProblem(this.#parts.pinned, state, move.asked, denial);
+    const offer = availableActionsProblem(this.#parts.pinned, state, move.asked, denial);
     return offer === null ? null : { expected: 'the refusal names the available actions', actual: offer };
   }
 

@@ -1,4 +1,4 @@
-import { applyToAuditState } from '../../audit/rules/apply.ts';
+import { applyToAuditState } from '../../audit/rules/apply-to-audit-state.ts';
 import { type AuditedPin, type AuditState, copyAuditState, initialAuditState } from '../../audit/rules/audit-state.ts';
 import { verifySession } from '../../audit/verify/verify-session.ts';
 import { plural } from '../../base/text.ts';
@@ -13,8 +13,8 @@ import type { Session } from '../../session/session.ts';
 import { LEASE_MS } from '../../session/session-writer.ts';
 import { cannedBackend } from '../doubles/canned-backend.ts';
 import { countingIds } from '../doubles/counting-ids.ts';
-import { type Death, DeathError, MortalProcess } from '../doubles/mortal-store.ts';
-import { DEFAULT_REPORT, type Move } from '../plan/moves.ts';
+import { CrashError, CrashingProcess, type CrashMoment } from '../doubles/crashing-store.ts';
+import { DEFAULT_TOOL_REPORT, type Move } from '../plan/moves.ts';
 import { predictState } from '../plan/predict-state.ts';
 import { compareState } from './compare-state.ts';
 import { Expectations, type ExpectedRefusal } from './expectations.ts';
@@ -58,7 +58,7 @@ export class ModelRun {
   readonly #expectations: Expectations;
   readonly #ids = countingIds();
   readonly #trace: string[] = [];
-  #process: MortalProcess;
+  #process: CrashingProcess;
   #session: Session | null = null;
   #state: AuditState;
   #seq = -1;
@@ -69,7 +69,7 @@ export class ModelRun {
   constructor(options: ModelRunOptions) {
     this.#options = options;
     this.#expectations = new Expectations(options);
-    this.#process = new MortalProcess(options.store);
+    this.#process = new CrashingProcess(options.store);
     this.#state = initialAuditState(options.pinned);
   }
 
@@ -154,16 +154,16 @@ export class ModelRun {
    * Makes a move with a process that dies at its first append, before or after the append is durable. Then another
    * process resumes the session. If the move was not recorded, that process makes it again.
    */
-  async makeAndCrash(move: Move, death: Death): Promise<void> {
+  async makeAndCrash(move: Move, death: CrashMoment): Promise<void> {
     this.#advanceClock(move);
     if (move.wait) await this.#settle();
     const before = this.#state;
     const head = this.#seq;
-    this.#process.dieAt(death);
+    this.#process.crashAt(death);
     const answered = await this.#request(move).then(
       () => true,
       (error) => {
-        if (error instanceof DeathError) return false;
+        if (error instanceof CrashError) return false;
         throw error;
       },
     );
@@ -181,7 +181,7 @@ export class ModelRun {
   /** Resumes the session as another process does after the death of this one: when the lease has expired. */
   async resume(): Promise<void> {
     this.#options.clock.advance(LEASE_MS + 1);
-    this.#process = new MortalProcess(this.#options.store);
+    this.#process = new CrashingProcess(this.#options.store);
     this.#session = await resumeSession(this.#sessionParts(), this.#state.sessionId);
     await this.#settle();
   }
@@ -205,7 +205,7 @@ export class ModelRun {
         `${this.#trace.join(' → ')}\n  the round trip finds ${plural(violations.length, 'violation')}; the first: ${first.rule} at entry ${first.seq}: ${first.message} (the spec says ${first.constraint})`,
       );
     await this.session.detach().catch((error) => {
-      if (!(error instanceof DeathError)) throw error;
+      if (!(error instanceof CrashError)) throw error;
     });
   }
 
@@ -280,7 +280,7 @@ export class ModelRun {
         for await (const { entry } of store.entries(this.session.id, { from: this.#seq + 1 })) last = entry;
         return last;
       },
-      report: () => (this.#move?.breaks ? null : (this.#move?.report ?? DEFAULT_REPORT)),
+      report: () => (this.#move?.breaks ? null : (this.#move?.report ?? DEFAULT_TOOL_REPORT)),
       complain: (problem) => {
         this.#complaint = problem;
       },

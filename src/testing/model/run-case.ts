@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AuditedPin } from '../../audit/rules/audit-state.ts';
-import { firstRuleProblem } from '../../audit/rules/problems.ts';
+import { firstRuleProblem } from '../../audit/rules/rule-problems.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
 import { memoryStore } from '../../stores/memory.ts';
@@ -42,7 +42,7 @@ export async function runCase(pinned: AuditedPin, planned: PlannedCase, options:
 }
 
 /** Executes a case on SQLite with a writer that dies in every call, before or after the append is durable. */
-export async function runCaseWithDeaths(
+export async function runCaseWithCrashes(
   pinned: AuditedPin,
   planned: PlannedCase,
   options: RunCaseOptions,

@@ -32,7 +32,7 @@ function delegation({ agency, to, reason, by }: Extract<AuditRequest, { kind: 'd
 }
 
 /** Asks a session which approval a request lacks. A dry run. */
-export async function dryRun(
+export async function dryRunRequest(
   session: Session,
   request: Extract<AuditRequest, { kind: 'hop' | 'mode' | 'delegate' }>,
 ): Promise<ApprovalRequest | null> {

@@ -10,7 +10,7 @@ export interface ModelRoute<State, Move> {
 }
 
 /** A finite model: its initial state, the moves of a state, and the state after a move. All pure. */
-export interface Model<State, Move> {
+export interface FiniteModel<State, Move> {
   readonly initial: State;
   readonly moves: (state: State) => readonly (Move & { readonly name: string })[];
   readonly next: (state: State, move: Move) => State;
@@ -23,7 +23,7 @@ export interface Model<State, Move> {
  * the cost grows with the number of transitions times the length of the routes.
  */
 export function shortestRoutes<State, Move extends { readonly name: string }>(
-  model: Model<State, Move>,
+  model: FiniteModel<State, Move>,
 ): readonly ModelRoute<State, Move>[] {
   type Event = EventObject & { readonly move: Move };
   const logic = fromTransition(({ state }: { state: State }, { move }: Event) => ({ state: model.next(state, move) }), {

@@ -59,7 +59,7 @@ const sortedText = (offer: ExpectedActions): string =>
  * Checks the available actions and the path in a refusal. Returns an action that is wrong or missing, or a leg that
  * does not exist; null if all are right.
  */
-export function availableProblem(
+export function availableActionsProblem(
   pinned: AuditedPin,
   state: AuditState,
   request: AuditRequest,

@@ -1,6 +1,6 @@
 import type { SpecSet } from '../../spec/types.ts';
 import type { MoveResult } from '../model/model-run.ts';
-import { coveredBy, placeName } from './planned-case.ts';
+import { itemsCoveredByMove, placeName } from './planned-case.ts';
 
 export interface CoverageRow {
   readonly what: 'states' | 'starts' | 'edges' | 'modes' | 'gates' | 'refusals';
@@ -32,7 +32,7 @@ export class Coverage {
     this.requests += 1;
     this.#taken.add(`state ${placeName(before)}`);
     if (!refusal) {
-      for (const item of coveredBy(before, move)) this.#taken.add(item);
+      for (const item of itemsCoveredByMove(before, move)) this.#taken.add(item);
       return;
     }
     this.#refused.add(`${placeName(before)} (${before.mode}): ${move.name}: ${refusal.code}`);

@@ -9,7 +9,7 @@ import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ProjectConfig, SpecSet, TestCommand, ToolSpec } from '../../spec/types.ts';
 import { celRulesText } from '../model/cel-rules-text.ts';
 import { sampleArguments, writableFile } from './sample-arguments.ts';
-import { sampleOfType, statedFruit, statedFruits, valuesFor } from './stated-fruit.ts';
+import { distinguishableValues, sampleOfType, sampleStatedFruit, statedFruits } from './stated-fruit.ts';
 
 /** One move of a generated test: a request and, for a step, the backend's answer. */
 export interface Move {
@@ -28,10 +28,10 @@ export interface Move {
 }
 
 /** The default answer of a canned tool. */
-export const DEFAULT_REPORT: ToolReport = { outcome: { status: 'ok', result: { seen: true } }, effects: [] };
+export const DEFAULT_TOOL_REPORT: ToolReport = { outcome: { status: 'ok', result: { seen: true } }, effects: [] };
 
 /** A request that may be refused, as a move. */
-export const attemptMove = (name: string, request: AuditRequest): Move => ({ name: `? ${name}`, asked: request });
+export const moveOfRequest = (name: string, request: AuditRequest): Move => ({ name: `? ${name}`, asked: request });
 
 /** The moves to try in a state. Some of them will be refused. */
 export function movesFrom(pinned: AuditedPin, state: AuditState): readonly Move[] {
@@ -120,7 +120,10 @@ const delegations = ({ delegates = [], agencies = [] }: PeripheralSpec): Move[] 
   ),
 ];
 
-const stop = (from: PeripheralSpec): Move => ({ name: 'stop', asked: { kind: 'stop', fruit: statedFruit(from) } });
+const stop = (from: PeripheralSpec): Move => ({
+  name: 'stop',
+  asked: { kind: 'stop', fruit: sampleStatedFruit(from) },
+});
 
 function modes({ specs }: AuditedPin, { mode }: AuditState): Move[] {
   const { modeGate } = specs;
@@ -175,11 +178,14 @@ function reportsOf(
     ? { state: Object.fromEntries(Object.keys(state).map((field) => [field, sampleOfType(state[field]!)])) }
     : {};
   return Object.entries(observes).flatMap(([field, type]) =>
-    valuesFor(type, celRulesText(specs))
+    distinguishableValues(type, celRulesText(specs))
       .slice(0, MAX_REPORTS)
       .map(
         (value) =>
-          [`${field}=${JSON.stringify(value)}`, { ...DEFAULT_REPORT, observed: { [field]: value }, ...extra }] as const,
+          [
+            `${field}=${JSON.stringify(value)}`,
+            { ...DEFAULT_TOOL_REPORT, observed: { [field]: value }, ...extra },
+          ] as const,
       ),
   );
 }

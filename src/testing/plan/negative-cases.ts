@@ -2,11 +2,11 @@ import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { attemptMove, type Move, movesFrom } from './moves.ts';
+import { type Move, moveOfRequest, movesFrom } from './moves.ts';
 import { negativeModes } from './negative-modes.ts';
-import { INHERITED_NAMES, negativeSteps, outsideOfEnvelope } from './negative-steps.ts';
-import { rotate } from './rotate.ts';
-import { statedFruit } from './stated-fruit.ts';
+import { INHERITED_MEMBER_NAMES, negativeSteps, toolsOutsideEnvelope } from './negative-steps.ts';
+import { rotateList } from './rotate-list.ts';
+import { sampleStatedFruit } from './stated-fruit.ts';
 
 /** Number of targets without an edge, and of tools outside of the envelope, to try in one place of a large spec set. */
 const SAMPLE = 1;
@@ -28,14 +28,14 @@ export function negativeCases(pinned: AuditedPin, state: AuditState, how: Thorou
   if (how === 'edges') return edgeCases(pinned, state, spec);
   return [
     ...refusedAnywhere(pinned, state),
-    attemptMove('close inside', { kind: 'close' }),
-    attemptMove('start inside', { kind: 'start', peripheral: anyoneOf(specs), by: 'operator' }),
+    moveOfRequest('close inside', { kind: 'close' }),
+    moveOfRequest('start inside', { kind: 'start', peripheral: anyoneOf(specs), by: 'operator' }),
     ...oddFruits(spec).flatMap(([what, fruit]) => [
-      attemptMove(`stop with ${what}`, { kind: 'stop', fruit }),
+      moveOfRequest(`stop with ${what}`, { kind: 'stop', fruit }),
       ...spec.exits
         .slice(0, 1)
         .map(({ name, opens }) =>
-          attemptMove(`hop with ${what}`, hopTo(spec, opens[0]?.to ?? '', { exit: name, fruit, by: 'operator' })),
+          moveOfRequest(`hop with ${what}`, hopTo(spec, opens[0]?.to ?? '', { exit: name, fruit, by: 'operator' })),
         ),
     ]),
     ...delegations(specs, spec),
@@ -56,10 +56,10 @@ function delegations({ peripherals }: SpecSet, { delegates = [] }: PeripheralSpe
   const tried = ['no-such-peripheral', ...(unnamed === undefined ? [] : [unnamed]), ...delegates.map(({ to }) => to)];
   const nobody = { kind: 'delegate', to: 'no-such-agency', by: 'agent', reason: 'because', approves: false } as const;
   return [
-    attemptMove('run no-such-agency', { ...nobody, agency: { acts: false } }),
+    moveOfRequest('run no-such-agency', { ...nobody, agency: { acts: false } }),
     ...tried.flatMap((to) =>
       [true, false].map((approves) =>
-        attemptMove(`delegate to ${to}${approves ? '' : ' without approval'}`, {
+        moveOfRequest(`delegate to ${to}${approves ? '' : ' without approval'}`, {
           kind: 'delegate',
           ...{ to, by: 'agent', reason: 'because', approves },
         }),
@@ -79,7 +79,7 @@ const hopTo = (
   reason: 'because',
   by: 'agent',
   approves: true,
-  ...(spec ? { fruit: statedFruit(spec) } : {}),
+  ...(spec ? { fruit: sampleStatedFruit(spec) } : {}),
   ...more,
 });
 
@@ -87,10 +87,10 @@ const hopTo = (
 function refusedAnywhere(pinned: AuditedPin, state: AuditState): readonly Move[] {
   const spec = state.visit ? pinned.specs.peripherals[state.visit.peripheral] : undefined;
   return [
-    attemptMove('step with a tool that does not exist', { kind: 'step', tool: 'no-such-tool', args: {} }),
-    ...['no-such-peripheral', ...INHERITED_NAMES].flatMap((nowhere) => [
-      attemptMove(`hop to ${nowhere}`, hopTo(spec, nowhere)),
-      attemptMove(`start ${nowhere}`, { kind: 'start', peripheral: nowhere, by: 'operator' }),
+    moveOfRequest('step with a tool that does not exist', { kind: 'step', tool: 'no-such-tool', args: {} }),
+    ...['no-such-peripheral', ...INHERITED_MEMBER_NAMES].flatMap((nowhere) => [
+      moveOfRequest(`hop to ${nowhere}`, hopTo(spec, nowhere)),
+      moveOfRequest(`start ${nowhere}`, { kind: 'start', peripheral: nowhere, by: 'operator' }),
     ]),
     ...negativeModes(pinned, state),
   ];
@@ -101,10 +101,10 @@ function refusedOutside(pinned: AuditedPin, state: AuditState, how: Thoroughness
   const anyone = anyoneOf(pinned.specs);
   const starts = movesFrom(pinned, state);
   return [
-    ...(tool ? [attemptMove('step outside', { kind: 'step', tool, args: {} })] : []),
-    attemptMove('stop outside', { kind: 'stop' }),
-    attemptMove(`hop ${anyone} outside`, hopTo(undefined, anyone)),
-    ...(state.closed ? [attemptMove('close again', { kind: 'close' })] : []),
+    ...(tool ? [moveOfRequest('step outside', { kind: 'step', tool, args: {} })] : []),
+    moveOfRequest('stop outside', { kind: 'stop' }),
+    moveOfRequest(`hop ${anyone} outside`, hopTo(undefined, anyone)),
+    ...(state.closed ? [moveOfRequest('close again', { kind: 'close' })] : []),
     ...(how === 'whole' ? starts : starts.slice(0, OUTSIDE_SAMPLE)),
   ];
 }
@@ -113,31 +113,31 @@ function refusedOutside(pinned: AuditedPin, state: AuditState, how: Thoroughness
 function targetsWithoutExit(specs: SpecSet, spec: PeripheralSpec): readonly string[] {
   const ids = Object.keys(specs.peripherals);
   const opened = new Set(spec.exits.flatMap(({ opens }) => opens.map(({ to }) => to)));
-  return rotate(ids, ids.indexOf(spec.id)).filter((to) => !opened.has(to));
+  return rotateList(ids, ids.indexOf(spec.id)).filter((to) => !opened.has(to));
 }
 
 function hopsWithoutEdge(specs: SpecSet, spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
   const closed = targetsWithoutExit(specs, spec);
   const [tried, exits] = how === 'whole' ? [closed, spec.exits] : [closed.slice(0, SAMPLE), spec.exits.slice(0, 1)];
   return tried.flatMap((to) => [
-    attemptMove(`hop ${to} without an exit`, hopTo(spec, to)),
-    ...exits.map(({ name }) => attemptMove(`hop ${to} by ${name}`, hopTo(spec, to, { exit: name, by: 'operator' }))),
+    moveOfRequest(`hop ${to} without an exit`, hopTo(spec, to)),
+    ...exits.map(({ name }) => moveOfRequest(`hop ${to} by ${name}`, hopTo(spec, to, { exit: name, by: 'operator' }))),
   ]);
 }
 
 function misusedEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
   const ways = spec.exits.flatMap(({ name, opens, implies }) => opens.map(({ to }) => ({ exit: name, to, implies })));
   return (how === 'whole' ? ways : ways.slice(0, SAMPLE)).flatMap(({ exit, to, implies }) => [
-    attemptMove(`hop ${to} by ${exit} without approval`, hopTo(spec, to, { exit, by: 'operator', approves: false })),
-    ...['no-such-exit', ...INHERITED_NAMES].map((other) =>
-      attemptMove(`hop ${to} by ${other}`, hopTo(spec, to, { exit: other })),
+    moveOfRequest(`hop ${to} by ${exit} without approval`, hopTo(spec, to, { exit, by: 'operator', approves: false })),
+    ...['no-such-exit', ...INHERITED_MEMBER_NAMES].map((other) =>
+      moveOfRequest(`hop ${to} by ${other}`, hopTo(spec, to, { exit: other })),
     ),
-    attemptMove(`hop ${to} by any exit`, hopTo(spec, to)),
-    attemptMove(`hop ${to} by ${exit} as the clock`, hopTo(spec, to, { exit, by: 'clock' })),
+    moveOfRequest(`hop ${to} by any exit`, hopTo(spec, to)),
+    moveOfRequest(`hop ${to} by ${exit} as the clock`, hopTo(spec, to, { exit, by: 'clock' })),
     ...(implies === null
-      ? [attemptMove(`hop ${to} by ${exit} without a reason`, hopTo(spec, to, { exit, reason: ' ' }))]
+      ? [moveOfRequest(`hop ${to} by ${exit} without a reason`, hopTo(spec, to, { exit, reason: ' ' }))]
       : []),
-    attemptMove(`hop ${to} by ${exit}`, hopTo(spec, to, { exit })),
+    moveOfRequest(`hop ${to} by ${exit}`, hopTo(spec, to, { exit })),
   ]);
 }
 
@@ -151,15 +151,15 @@ function edgeCases(pinned: AuditedPin, state: AuditState, spec: PeripheralSpec):
       : [],
   );
   const [to] = targetsWithoutExit(specs, spec);
-  const [tool] = rotate(
+  const [tool] = rotateList(
     Object.values(specs.tools).filter(({ id }) => !spec.tools.includes(id)),
     Object.keys(specs.peripherals).indexOf(spec.id),
   );
   return [
     ...hops,
     ...approvals,
-    ...(to === undefined ? [] : [attemptMove(`hop ${to} without an exit`, hopTo(spec, to))]),
-    ...(tool ? [outsideOfEnvelope(tool, pinned)] : []),
+    ...(to === undefined ? [] : [moveOfRequest(`hop ${to} without an exit`, hopTo(spec, to))]),
+    ...(tool ? [toolsOutsideEnvelope(tool, pinned)] : []),
   ];
 }
 
@@ -173,7 +173,7 @@ const OF_EVERY_KIND: readonly Json[] = ['stated', '', 1, 1.5, true, null, ['stat
 
 /** Fruits that rules may refuse, each with its defect: unknown, invented, missing, or of another type. */
 function oddFruits(spec: PeripheralSpec): readonly (readonly [what: string, fruit: Fruit])[] {
-  const stated = statedFruit(spec);
+  const stated = sampleStatedFruit(spec);
   return [
     ['a strange fruit', { ...stated, 'no-such-field': 1 }],
     ['a fruit of an inherited name', { ...stated, constructor: 1 }],

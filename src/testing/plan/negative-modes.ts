@@ -1,15 +1,15 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { modesOf } from '../../spec/mode-way.ts';
-import { attemptMove, type Move } from './moves.ts';
+import { type Move, moveOfRequest } from './moves.ts';
 
 /** Mode changes that the gate lacks, or does not allow to this principal; without a gate, any mode change. */
 export function negativeModes({ specs }: AuditedPin, { mode }: AuditState): readonly Move[] {
   const { modeGate } = specs;
   if (!modeGate || mode === null)
     return [
-      attemptMove('a mode without a gate', { kind: 'mode', to: 'execute', by: 'agent', approves: true }),
-      attemptMove('a reset without a gate', {
+      moveOfRequest('a mode without a gate', { kind: 'mode', to: 'execute', by: 'agent', approves: true }),
+      moveOfRequest('a reset without a gate', {
         kind: 'mode',
         to: 'discuss',
         by: 'operator',
@@ -27,24 +27,24 @@ export function negativeModes({ specs }: AuditedPin, { mode }: AuditState): read
   });
   const away = modeGate.transitions.find(({ from }) => from === mode);
   return [
-    attemptMove('a mode that does not exist', to('panic')),
-    attemptMove('a reset to a mode that does not exist', to('panic', { reset: true, by: 'operator' })),
+    moveOfRequest('a mode that does not exist', to('panic')),
+    moveOfRequest('a reset to a mode that does not exist', to('panic', { reset: true, by: 'operator' })),
     ...modesOf(modeGate)
       .filter(
         (target) => target === mode || !modeGate.transitions.some((one) => one.from === mode && one.to === target),
       )
-      .map((target) => attemptMove(`mode ${mode} → ${target}`, to(target))),
-    attemptMove('reset by the agent', to(modeGate.reset, { reset: true })),
+      .map((target) => moveOfRequest(`mode ${mode} → ${target}`, to(target))),
+    moveOfRequest('reset by the agent', to(modeGate.reset, { reset: true })),
     ...modesOf(modeGate)
       .filter((target) => target !== modeGate.reset)
       .flatMap((target) => [
-        attemptMove(`reset to ${target}`, to(target, { reset: true, by: 'operator' })),
-        attemptMove(`mode ${target} by the clock`, to(target, { by: 'clock' })),
+        moveOfRequest(`reset to ${target}`, to(target, { reset: true, by: 'operator' })),
+        moveOfRequest(`mode ${target} by the clock`, to(target, { by: 'clock' })),
       ]),
     ...(mode === modeGate.reset
-      ? [attemptMove('a reset in the mode that it leads to', to(modeGate.reset, { reset: true, by: 'operator' }))]
+      ? [moveOfRequest('a reset in the mode that it leads to', to(modeGate.reset, { reset: true, by: 'operator' }))]
       : []),
-    ...(away?.summary ? [attemptMove(`mode ${away.to} without a summary`, to(away.to, { summary: ' ' }))] : []),
-    ...(away?.approval ? [attemptMove(`mode ${away.to} without approval`, to(away.to, { approves: false }))] : []),
+    ...(away?.summary ? [moveOfRequest(`mode ${away.to} without a summary`, to(away.to, { summary: ' ' }))] : []),
+    ...(away?.approval ? [moveOfRequest(`mode ${away.to} without approval`, to(away.to, { approves: false }))] : []),
   ];
 }

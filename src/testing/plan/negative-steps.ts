@@ -3,8 +3,8 @@ import { isObject } from '../../base/json.ts';
 import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import type { Move } from './moves.ts';
 import { oddPaths } from './odd-paths.ts';
-import { rotate } from './rotate.ts';
-import { sampleArguments, sampleOf } from './sample-arguments.ts';
+import { rotateList } from './rotate-list.ts';
+import { sampleArguments, sampleOfSchema } from './sample-arguments.ts';
 
 /** A scope that grants something of each kind, for the arguments of a call whose own scope allows none. */
 const ANY_SCOPE = {
@@ -13,14 +13,14 @@ const ANY_SCOPE = {
 } as const satisfies Required<ScopeRule>;
 
 /** Names of members that every JavaScript object inherits; no catalogue and no spec defines them. */
-export const INHERITED_NAMES = ['constructor', '__proto__', 'toString'] as const;
+export const INHERITED_MEMBER_NAMES = ['constructor', '__proto__', 'toString'] as const;
 
 const callMove = (tool: string, name: string, args: Json): Move => ({
   name: `? ${tool} ${name}`,
   asked: { kind: 'step', tool, args },
 });
 
-export const outsideOfEnvelope = (tool: ToolSpec, { config }: AuditedPin): Move =>
+export const toolsOutsideEnvelope = (tool: ToolSpec, { config }: AuditedPin): Move =>
   callMove(tool.id, 'outside of the envelope', { ...sampleArguments(tool, { scope: ANY_SCOPE, config, files: [] }) });
 
 /**
@@ -32,12 +32,12 @@ export function negativeSteps(pinned: AuditedPin, state: AuditState, sample?: nu
   const spec = specs.peripherals[state.visit!.peripheral]!;
   const outside = Object.values(specs.tools).filter(({ id }) => !spec.tools.includes(id));
   const at = Object.keys(specs.peripherals).indexOf(spec.id);
-  const tried = sample === undefined ? outside : rotate(outside, at).slice(0, sample);
+  const tried = sample === undefined ? outside : rotateList(outside, at).slice(0, sample);
   const inside = spec.tools.flatMap((id) => specs.tools[id] ?? []);
   const seen = new Set<ToolParameter['role']>();
   return [
-    ...['no-such-tool', ...INHERITED_NAMES].map((id): Move => callMove(id, 'of no such name', {})),
-    ...tried.map((tool) => outsideOfEnvelope(tool, pinned)),
+    ...['no-such-tool', ...INHERITED_MEMBER_NAMES].map((id): Move => callMove(id, 'of no such name', {})),
+    ...tried.map((tool) => toolsOutsideEnvelope(tool, pinned)),
     ...inside.flatMap((tool) => misuseTool(pinned, state, tool, seen)),
   ];
 }
@@ -128,6 +128,6 @@ function oddValues(schema: Schema): readonly Json[] {
     1.5,
     -1,
     ...bounds.flatMap((bound) => [bound - 1, bound, bound + 1]),
-    ...(isObject(items) ? [[sampleOf(items), { wrong: true }]] : []),
+    ...(isObject(items) ? [[sampleOfSchema(items), { wrong: true }]] : []),
   ];
 }

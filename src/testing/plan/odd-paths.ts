@@ -1,7 +1,12 @@
 import { isExclusion } from '../../spec/path-patterns.ts';
-import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
+import {
+  GIT_CREDENTIALS,
+  GIT_REPOSITORY_MARK,
+  HOPGATE_PACKAGES,
+  PROTECTED_NAMES,
+} from '../../spec/policy/protected-names.ts';
 import type { ProjectConfig, ScopeRule } from '../../spec/types.ts';
-import { fileIn } from './sample-arguments.ts';
+import { sampleFileIn } from './sample-arguments.ts';
 
 /** Values that no scope grants: paths outside the root, and invalid paths. */
 const NOWHERE = [
@@ -21,8 +26,8 @@ const PROTECTED = [
   ...PROTECTED_NAMES.filter((_, at) => at % 3 === 0).map((name, at) =>
     at % 2 === 0 ? `${name}/a` : `deep/er/${name}`,
   ),
-  ...OWN_PACKAGES.map((names) => `${names.join('/')}/a.js`),
-  ...[REPOSITORY_MARK, `bare/${REPOSITORY_MARK}`],
+  ...HOPGATE_PACKAGES.map((names) => `${names.join('/')}/a.js`),
+  ...[GIT_REPOSITORY_MARK, `bare/${GIT_REPOSITORY_MARK}`],
   ...['.GIT/a', '.git./a', '.git::$INDEX_ALLOCATION/a', '.g\u200dit/a', '．git/a', 'GIT~1/a', 'deep/er/.Git/a'],
 ];
 
@@ -44,8 +49,8 @@ export function oddPaths(
   const granted =
     role === 'path:write' && folder !== null
       ? [
-          fileIn(place!),
-          ...write.map((each) => fileIn(each.replace(/^!\/?/, ''))),
+          sampleFileIn(place!),
+          ...write.map((each) => sampleFileIn(each.replace(/^!\/?/, ''))),
           ...PROTECTED.map((path) => `${folder}${path}`),
           `${folder.replace(/\/+$/, '')}-not/a.txt`,
           folder.replace(/\/+$/, ''),

@@ -1,8 +1,8 @@
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
-import { firstRuleProblem } from '../../audit/rules/problems.ts';
+import { firstRuleProblem } from '../../audit/rules/rule-problems.ts';
 import type { ModelRoute } from '../model/shortest-routes.ts';
 import { type Move, movesFrom } from './moves.ts';
-import { describeMove, type PlannedCase, placeName } from './planned-case.ts';
+import { describeRoute, type PlannedCase, placeName } from './planned-case.ts';
 
 /** Plans one case for every rule that refuses a move: the shortest route to a state in which the rule refuses it. */
 export function planRefusals(
@@ -17,7 +17,7 @@ export function planRefusals(
     const where = `${placeName(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
     if (!provoked.has(where)) {
       provoked.add(where);
-      const name = `in ${where}: everything forbidden is refused (${describeMove(route)})`;
+      const name = `in ${where}: everything forbidden is refused (${describeRoute(route)})`;
       found.set(where, { group: 'refusals', name, moves: [...prefix, ...route.moves], provoke: 'end' });
     }
     for (const move of movesFrom(pinned, state)) {
@@ -25,7 +25,7 @@ export function planRefusals(
       if (!found.has(forged) && onlyLacksApproval(state, move))
         found.set(forged, {
           group: 'refusals',
-          name: `${forged} (${describeMove(route)})`,
+          name: `${forged} (${describeRoute(route)})`,
           moves: [...prefix, ...route.moves],
           forges: [move],
         });
@@ -36,7 +36,7 @@ export function planRefusals(
         if (found.has(key)) continue;
         found.set(key, {
           group: 'refusals',
-          name: `${key} (${describeMove(route)})`,
+          name: `${key} (${describeRoute(route)})`,
           moves: [...prefix, ...route.moves],
           tries: [tried],
         });

@@ -3,7 +3,7 @@ import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
-import type { Model, ModelRoute } from '../model/shortest-routes.ts';
+import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
 import { type PlannedCase, placeName } from './planned-case.ts';
 
@@ -29,7 +29,7 @@ type VisitCase = Pick<PlannedCase, 'name' | 'moves' | 'provoke' | 'both' | 'trie
  */
 export function planVisits(
   pinned: AuditedPin,
-  model: Model<AuditState, Move>,
+  model: FiniteModel<AuditState, Move>,
   prefix: readonly Move[],
   states: readonly ModelRoute<AuditState, Move>[],
 ): PlannedCase[] {

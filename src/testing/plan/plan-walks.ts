@@ -1,10 +1,10 @@
 import type { AuditState } from '../../audit/rules/audit-state.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { plural } from '../../base/text.ts';
-import type { Model, ModelRoute } from '../model/shortest-routes.ts';
+import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
-import { coveredBy, type PlannedCase, placeName } from './planned-case.ts';
-import { isLawful } from './predict-state.ts';
+import { itemsCoveredByMove, type PlannedCase, placeName } from './planned-case.ts';
+import { isMoveAllowed } from './predict-state.ts';
 import { searchRoute } from './search-route.ts';
 
 /** Minimum number of moves in a walk that more edges could extend. */
@@ -23,7 +23,7 @@ const MAX_SEARCH_STATES = 20_000;
  * an edge that no walk took before, a walk returns to its source by the shortest route, if there is one.
  */
 export function planWalks(
-  model: Model<AuditState, Move>,
+  model: FiniteModel<AuditState, Move>,
   prefix: readonly Move[],
 ): { cases: PlannedCase[]; reachable: Set<string> } {
   const covered = new Set<string>();
@@ -31,7 +31,7 @@ export function planWalks(
   let returnMovesLeft = MAX_RETURN_MOVES;
   const tried = new Set<string>();
   const isNew = (state: AuditState, move: Move) => {
-    const [edge, ...more] = coveredBy(state, move);
+    const [edge, ...more] = itemsCoveredByMove(state, move);
     if (edge === undefined) return false;
     return (
       [edge, ...more].some((item) => !covered.has(item)) || (returnMovesLeft > 0 && isHop(move) && !tried.has(edge))
@@ -48,7 +48,7 @@ export function planWalks(
   let approach = 0;
   const take = (route: ModelRoute<AuditState, Move>) => {
     route.moves.forEach((move, index) => {
-      for (const item of coveredBy(route.states[index]!, move)) covered.add(item);
+      for (const item of itemsCoveredByMove(route.states[index]!, move)) covered.add(item);
     });
     moves.push(...route.moves);
     at = route.states.at(-1)!;
@@ -79,7 +79,7 @@ export function planWalks(
     take(route);
     const [source, last] = [route.states.at(-2)!, route.moves.at(-1)!];
     if (!isHop(last) || returnMovesLeft <= 0) continue;
-    tried.add(coveredBy(source, last)[0]!);
+    tried.add(itemsCoveredByMove(source, last)[0]!);
     const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === placeName(source);
     const back = followRoute(model, at, searchRoute(graph, at, isBack, MAX_RETURN_STATES));
     returnMovesLeft -= back?.moves.length ?? FAILED_RETURN_COST;
@@ -94,7 +94,7 @@ export function planWalks(
 const isHop = ({ asked }: Move): boolean => asked.kind === 'hop';
 
 /** A model that joins states with equal keys, and computes the moves and the next state of each once. */
-function graphOf(model: Model<AuditState, Move>): Model<AuditState, Move> {
+function graphOf(model: FiniteModel<AuditState, Move>): FiniteModel<AuditState, Move> {
   const keys = new WeakMap<AuditState, string>();
   const states = new Map<string, AuditState>();
   const nextStates = new Map<string, Map<Move, AuditState>>();
@@ -115,7 +115,7 @@ function graphOf(model: Model<AuditState, Move>): Model<AuditState, Move> {
 
 /** A route of the graph from a state; null if a move is not allowed there, because the key omits details. */
 function followRoute(
-  model: Model<AuditState, Move>,
+  model: FiniteModel<AuditState, Move>,
   from: AuditState,
   route: ModelRoute<AuditState, Move> | null,
 ): ModelRoute<AuditState, Move> | null {
@@ -124,7 +124,7 @@ function followRoute(
   for (const move of route.moves) {
     const at = states.at(-1)!;
     // Without a cache, all moves of a hub with a thousand exits would be judged again after each return to it.
-    if (!move.refused && !isLawful(at, move)) return null;
+    if (!move.refused && !isMoveAllowed(at, move)) return null;
     states.push(model.next(at, move));
   }
   return { moves: route.moves, states };

@@ -22,7 +22,7 @@ export interface PlannedCase {
 export const placeName = ({ visit }: AuditState): string => visit?.peripheral ?? 'outside';
 
 /** The items that a move covers, by their names in the coverage table. */
-export function coveredBy(before: AuditState, { asked }: Move): readonly string[] {
+export function itemsCoveredByMove(before: AuditState, { asked }: Move): readonly string[] {
   switch (asked.kind) {
     case 'hop':
       return [`edge ${placeName(before)} ${asked.exit} ${asked.to}`, `state ${asked.to}`];
@@ -36,7 +36,7 @@ export function coveredBy(before: AuditState, { asked }: Move): readonly string[
 }
 
 /** The items that a list of moves covers if all succeed. Moves that are meant to be refused cover nothing. */
-export function itemsOf({ modeGate }: SpecSet, moves: readonly Move[]): readonly string[] {
+export function itemsCoveredBy({ modeGate }: SpecSet, moves: readonly Move[]): readonly string[] {
   let at = 'outside';
   let mode = modeGate?.initial;
   return moves.flatMap(({ asked, refused }) => {
@@ -62,7 +62,7 @@ export function itemsOf({ modeGate }: SpecSet, moves: readonly Move[]): readonly
 }
 
 /** Describes a route in one line: starts, exits and targets, and the steps between them. */
-export const describeMove = ({ moves, states }: ModelRoute<AuditState, Move>): string =>
+export const describeRoute = ({ moves, states }: ModelRoute<AuditState, Move>): string =>
   moves
     .flatMap(({ asked, name }, index) => {
       if (asked.kind === 'hop') return [`─${asked.exit}→ ${asked.to}`];

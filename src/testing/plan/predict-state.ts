@@ -1,10 +1,10 @@
-import { applyToAuditState } from '../../audit/rules/apply.ts';
+import { applyToAuditState } from '../../audit/rules/apply-to-audit-state.ts';
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import { type AuditedPin, type AuditState, copyAuditState } from '../../audit/rules/audit-state.ts';
 import { reviewsSession } from '../../audit/rules/audited-observations.ts';
 import type { Fields } from '../../audit/rules/compare-json.ts';
 import { contextOnEntry, withoutSessionState } from '../../audit/rules/entry-problems.ts';
-import { firstRuleProblem } from '../../audit/rules/problems.ts';
+import { firstRuleProblem } from '../../audit/rules/rule-problems.ts';
 import { visitFruit } from '../../audit/rules/visit-problems.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Body } from '../../evidence/bodies.ts';
@@ -12,7 +12,7 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { celRulesText } from '../model/cel-rules-text.ts';
-import { DEFAULT_REPORT, type Move } from './moves.ts';
+import { DEFAULT_TOOL_REPORT, type Move } from './moves.ts';
 
 /**
  * Predicts the state after an allowed move, or after a move that is meant to be refused. It leaves out visits and
@@ -21,7 +21,7 @@ import { DEFAULT_REPORT, type Move } from './moves.ts';
 export function predictState(pinned: AuditedPin, state: AuditState, { asked, report, refused }: Move): AuditState {
   const next = copyAuditState(state);
   if (refused) applyBody(next, REFUSAL);
-  else takeMove(pinned, next, asked, report ?? DEFAULT_REPORT);
+  else takeMove(pinned, next, asked, report ?? DEFAULT_TOOL_REPORT);
   const { visits, fruits } = readBy(pinned.specs);
   const [last] = Object.keys(next.visits).slice(-1);
   if (!visits && last !== undefined) next.visits = { [last]: 1 };
@@ -128,4 +128,4 @@ function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, 
 }
 
 /** True if the spec allows a move in a state. */
-export const isLawful = (state: AuditState, { asked }: Move): boolean => firstRuleProblem(state, asked) === null;
+export const isMoveAllowed = (state: AuditState, { asked }: Move): boolean => firstRuleProblem(state, asked) === null;

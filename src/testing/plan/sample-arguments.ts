@@ -45,7 +45,7 @@ function sampleValue(
     case 'agency':
       return scope.agency?.[0]?.to ?? null;
     case 'text':
-      return sampleOf(schema);
+      return sampleOfSchema(schema);
     default:
       return role satisfies never;
   }
@@ -53,10 +53,10 @@ function sampleValue(
 
 /** A file that a scope lets a call write; null if none is found. */
 export const writableFile = ({ write }: ScopeRule): string | null =>
-  write.map(fileIn).find((path) => isWritablePath(path, write)) ?? null;
+  write.map(sampleFileIn).find((path) => isWritablePath(path, write)) ?? null;
 
 /** A file in the folder, or the path itself if it names a file. A glob counts as a name, because it matches itself. */
-export const fileIn = (place: string): string =>
+export const sampleFileIn = (place: string): string =>
   /\.[a-z0-9]+$/i.test(place) ? place : `${place.replace(/^\.(?:\/|$)|\/+$/g, '')}/a.txt`.replace(/^\//, '');
 
 const asList = (schema: ToolParameter['schema'], value: string | null): Json | null =>
@@ -71,13 +71,13 @@ function sampleCommand({ id }: ToolSpec, { command }: ScopeRule, config: Project
 }
 
 /** A value that a JSON Schema accepts, for the schemas that tools use. */
-export function sampleOf(schema: { readonly [keyword: string]: Json }): Json {
+export function sampleOfSchema(schema: { readonly [keyword: string]: Json }): Json {
   const { enum: values, const: fixed, anyOf, oneOf, default: fallback } = schema;
   if (fixed !== undefined) return fixed;
   if (Array.isArray(values) && values[0] !== undefined) return values[0];
   if (fallback !== undefined) return fallback;
   const alternatives = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : null;
-  if (alternatives?.[0]) return sampleOf(alternatives[0] as typeof schema);
+  if (alternatives?.[0]) return sampleOfSchema(alternatives[0] as typeof schema);
   const type = Array.isArray(schema['type']) ? schema['type'][0] : schema['type'];
   switch (type) {
     case 'integer':
@@ -86,12 +86,14 @@ export function sampleOf(schema: { readonly [keyword: string]: Json }): Json {
     case 'boolean':
       return true;
     case 'array':
-      return Array.from({ length: Number(schema['minItems'] ?? 0) }, () => sampleOf((schema['items'] ?? {}) as never));
+      return Array.from({ length: Number(schema['minItems'] ?? 0) }, () =>
+        sampleOfSchema((schema['items'] ?? {}) as never),
+      );
     case 'object':
       return Object.fromEntries(
         (Array.isArray(schema['required']) ? schema['required'] : []).map((name) => [
           String(name),
-          sampleOf((schema['properties'] as { [key: string]: never } | undefined)?.[String(name)] ?? {}),
+          sampleOfSchema((schema['properties'] as { [key: string]: never } | undefined)?.[String(name)] ?? {}),
         ]),
       );
     default:

@@ -1,4 +1,4 @@
-import type { Model, ModelRoute } from '../model/shortest-routes.ts';
+import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 
 /**
  * The shortest route from a state that ends with a move that `isGoal` accepts, found breadth first; null if there is
@@ -8,7 +8,7 @@ import type { Model, ModelRoute } from '../model/shortest-routes.ts';
  *   states that it visited. Only for an `isGoal` that never accepts a move that it refused before.
  */
 export function searchRoute<State, Move extends { readonly name: string }>(
-  model: Model<State, Move>,
+  model: FiniteModel<State, Move>,
   from: State,
   isGoal: (state: State, move: Move) => boolean,
   limit = 20_000,
@@ -63,7 +63,7 @@ export function searchRoute<State, Move extends { readonly name: string }>(
 
 /** Every state of a model, each with a shortest route to it; null if there are more than `limit`. Pure. */
 export function allStates<State, Move extends { readonly name: string }>(
-  model: Model<State, Move>,
+  model: FiniteModel<State, Move>,
   limit: number,
 ): readonly ModelRoute<State, Move>[] | null {
   const routes = new Map<string, ModelRoute<State, Move>>([

@@ -2,7 +2,7 @@ import type { FruitType, Json, PeripheralSpec, SpecSet } from '../../spec/types.
 import { celRulesText } from '../model/cel-rules-text.ts';
 
 /** A fruit with a sample value for each stated field. */
-export function statedFruit({ fruit }: PeripheralSpec): { [field: string]: Json } {
+export function sampleStatedFruit({ fruit }: PeripheralSpec): { [field: string]: Json } {
   return Object.fromEntries(
     Object.entries(fruit).flatMap(([field, rule]) =>
       rule.kind === 'stated' ? [[field, sampleOfType(rule.type)]] : [],
@@ -32,12 +32,12 @@ const variants = new WeakMap<
 export function statedFruits(specs: SpecSet, from: PeripheralSpec) {
   const known = variants.get(from);
   if (known) return known;
-  const base = statedFruit(from);
+  const base = sampleStatedFruit(from);
   const rules = celRulesText(specs);
   const more = Object.entries(from.fruit).flatMap(([field, rule]) => {
     const name = field.replaceAll('-', '_');
     if (rule.kind !== 'stated' || !new RegExp(`\\b${name}\\b`).test(rules)) return [];
-    return valuesFor(rule.type, rules)
+    return distinguishableValues(rule.type, rules)
       .filter((value) => value !== base[field])
       .map((value) => ({ note: ` {${field}: ${JSON.stringify(value)}}`, fruit: { ...base, [field]: value } }));
   });
@@ -49,7 +49,7 @@ export function statedFruits(specs: SpecSet, from: PeripheralSpec) {
 const MAX_VARIANTS = 12;
 
 /** The values of a type that the text of rules can distinguish. */
-export function valuesFor(type: FruitType, rules: string): readonly Json[] {
+export function distinguishableValues(type: FruitType, rules: string): readonly Json[] {
   if (typeof type !== 'string') return type;
   const numbers = (rules.match(/\b\d+\b/g) ?? []).map(Number);
   switch (type) {

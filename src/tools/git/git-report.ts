@@ -1,6 +1,6 @@
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import type { SubCommandName } from '../../spec/policy/git-commands.ts';
+import type { GitSubCommandName } from '../../spec/policy/git-commands.ts';
 import type { Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { ABORTED } from '../tool-outcomes.ts';
@@ -10,7 +10,7 @@ export const APPROVE_AGAIN = 'Leave this peripheral, run the tests again, and as
 
 /** The report of a sub-command that ran: its exit code, its output, and fields of the sub-command. */
 export function gitReport(
-  sub: SubCommandName,
+  sub: GitSubCommandName,
   result: CommandResult,
   more: { readonly [field: string]: Json } = {},
   effects: readonly ObservedEffect[] = [],

@@ -1,5 +1,5 @@
-import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, OLD_HOUSE_ACTIONS } from '../actions.ts';
 import type { Wording } from '../house.ts';
+import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, OLD_HOUSE_ACTIONS } from '../house-actions.ts';
 import { type PddlExpression, writePddlExpression } from './pddl-expression.ts';
 
 /** The predicates of the domain, with the types of their arguments. */

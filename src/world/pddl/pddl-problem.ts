@@ -1,5 +1,5 @@
 import { AGENT_NAME, FLUENT_PREDICATES, type House, TASK_TYPES, type Task, type Wording } from '../house.ts';
-import { fillTaskLine, GOAL_LINES } from '../tasks.ts';
+import { fillTaskLine, GOAL_LINES } from '../house-tasks.ts';
 import type { WorldFact } from '../world-facts.ts';
 import {
   PddlError,

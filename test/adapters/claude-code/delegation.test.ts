@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AgentTool } from '../../../src/adapters/core/agent-session.ts';
-import { SubAgentAudit } from '../../../src/audit/delegation/sub-agents.ts';
+import { SubAgentAudit } from '../../../src/audit/delegation/sub-agent-audit.ts';
 import type { SessionVerdict } from '../../../src/audit/verify/verify-session.ts';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { carryOutAgentOp } from '../../../src/daemon/agent-ops.ts';

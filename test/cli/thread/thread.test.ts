@@ -10,7 +10,7 @@ import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../../src/evidence/
 import type { Json } from '../../../src/spec/types.ts';
 import { summariseInOneLine } from '../../../src/view/entry-summary.ts';
 import { formatDuration, formatOffset } from '../../../src/view/format-time.ts';
-import { outlineThread } from '../../../src/view/outline.ts';
+import { outlineThread } from '../../../src/view/outline-thread.ts';
 import { spellCall } from '../../../src/view/spell-call.ts';
 import { draftsOf } from '../../evidence/arbitraries.ts';
 import { draft, opening } from '../../evidence/drafts.ts';

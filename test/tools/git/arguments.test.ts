@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isRef } from '../../../src/gate/commands/git-command.ts';
 import { optionWords, parseGit } from '../../../src/gate/commands/parse-git.ts';
-import { SUB_COMMANDS } from '../../../src/spec/policy/git-commands.ts';
+import { GIT_SUB_COMMANDS } from '../../../src/spec/policy/git-commands.ts';
 import { peelRevision } from '../../../src/tools/git/operands.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { repository, runner } from './support.ts';
@@ -174,8 +174,8 @@ test('git gets only options of the table for any arguments', async () => {
     },
   };
   const run = runner(recording, root);
-  const names = Object.keys(SUB_COMMANDS);
-  const options = Object.values(SUB_COMMANDS).flatMap(({ options }) =>
+  const names = Object.keys(GIT_SUB_COMMANDS);
+  const options = Object.values(GIT_SUB_COMMANDS).flatMap(({ options }) =>
     options.flatMap(({ long, short }) => [...(long ? [`--${long}`] : []), ...(short ? [`-${short}`] : [])]),
   );
   const evil = [

@@ -1,7 +1,7 @@
 import { isObject } from '../../../base/json.ts';
 import type { Session } from '../../../session/session.ts';
 import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
-import { type ModeLeg, modeWay } from '../../../spec/mode-way.ts';
+import { type ModeLeg, shortestModePath } from '../../../spec/mode-way.ts';
 import type { Json, Mode } from '../../../spec/types.ts';
 
 export type ModeArguments = Parameters<Session['setMode']>[0];
@@ -38,7 +38,7 @@ export function requestedModesOfHop(
   const { mode: requested } = fields;
   const from = state.mode;
   if (requested === undefined || requested === null || from === null || requested === from) return [];
-  const path = modeWay(specs, from, (mode) => mode === requested) ?? [{ from, to: requested as Mode }];
+  const path = shortestModePath(specs, from, (mode) => mode === requested) ?? [{ from, to: requested as Mode }];
   return path.map((leg) => ({ ...requestedMode({ ...fields, to: leg.to }), from: leg.from }));
 }
 

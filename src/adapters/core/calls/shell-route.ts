@@ -1,5 +1,5 @@
 import type { Session } from '../../../session/session.ts';
-import { effectsIn } from '../../../spec/mode-way.ts';
+import { effectsOfMode } from '../../../spec/mode-way.ts';
 import { getOwn } from '../../../spec/names.ts';
 import { ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
 import { BACKGROUND_TOOL } from '../../../spec/policy/closed-lists.ts';
@@ -74,7 +74,7 @@ export function routeCommand(
     if (configured !== null) return { tool: tool.id, args: { [line]: configured } };
   }
   const allowed = ({ tool }: CommandTool) =>
-    specs.modeGate && mode ? effectsIn(specs.modeGate, mode).includes(tool.effect) : true;
+    specs.modeGate && mode ? effectsOfMode(specs.modeGate, mode).includes(tool.effect) : true;
   const rank = (each: CommandTool) =>
     (each.program ? 8 : 0) +
     (Object.hasOwn(CONFIGURED, each.tool.id) ? 4 : 0) +

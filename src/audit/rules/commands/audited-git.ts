@@ -1,5 +1,5 @@
 import { BRANCH_COMMANDS } from '../../../spec/policy/closed-lists.ts';
-import { SUB_COMMANDS, type SubCommand } from '../../../spec/policy/git-commands.ts';
+import { GIT_SUB_COMMANDS, type GitSubCommand } from '../../../spec/policy/git-commands.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../../spec/types.ts';
 import { auditedPath } from '../audited-path.ts';
 import { isMaskedPath } from '../protected-paths.ts';
@@ -70,8 +70,8 @@ export function gitRefusal(words: readonly string[], limits: GitLimits): Refusal
 }
 
 function readCall([sub = '', ...rest]: readonly string[]): GitCall | null {
-  if (!Object.hasOwn(SUB_COMMANDS, sub) || rest.some((word) => word.includes('\0'))) return null;
-  const table: SubCommand = SUB_COMMANDS[sub as keyof typeof SUB_COMMANDS];
+  if (!Object.hasOwn(GIT_SUB_COMMANDS, sub) || rest.some((word) => word.includes('\0'))) return null;
+  const table: GitSubCommand = GIT_SUB_COMMANDS[sub as keyof typeof GIT_SUB_COMMANDS];
   const options = new Map<string, string[]>();
   const operands: string[] = [];
   while (rest.length > 0) {
@@ -84,7 +84,7 @@ function readCall([sub = '', ...rest]: readonly string[]): GitCall | null {
 }
 
 /** Reads an option: `--name`, `--name=value`, `-n value`, `-nvalue`, `-ab` or `-5`; false if it is not in the table. */
-function takeOption(table: SubCommand, word: string, rest: string[], options: Map<string, string[]>): boolean {
+function takeOption(table: GitSubCommand, word: string, rest: string[], options: Map<string, string[]>): boolean {
   if (table.digits !== undefined && /^-\d{1,9}$/.test(word)) return options.set(table.digits, [word.slice(1)]).size > 0;
   if (word.startsWith('--')) {
     const [name = ''] = word.slice(2).split('=', 1);
@@ -103,7 +103,7 @@ function takeOption(table: SubCommand, word: string, rest: string[], options: Ma
 }
 
 function takeOptions(
-  { value: takes }: SubCommand['options'][number],
+  { value: takes }: GitSubCommand['options'][number],
   name: string,
   value: string | null,
   rest: string[],

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type InferredSpecs, inferSpecs } from '../../../audit/infer/infer-specs.ts';
 import { printSpecs } from '../../../audit/infer/print-specs.ts';
-import { addUsage, RecordedUsages } from '../../../audit/infer/usage.ts';
+import { addUsage, RecordedUsages } from '../../../audit/infer/recorded-usage.ts';
 import { makeFolders } from '../../../base/files.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';

@@ -4,7 +4,7 @@ import { type Entry, SUBJECT_TYPES, type Subject } from '../../../evidence/entry
 import { checkInvariants } from '../../../evidence/invariants.ts';
 import { isAbout, projectThread, type Thread } from '../../../evidence/threads.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
-import { outlineThread } from '../../../view/outline.ts';
+import { outlineThread } from '../../../view/outline-thread.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
 import { chooseSessions, pinnedOrder, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { OtherSession } from '../../../audit/delegation/sub-agents.ts';
+import type { OtherSession } from '../../../audit/delegation/sub-agent-audit.ts';
 import type { Violation } from '../../../audit/verify/audit-verdict.ts';
 import { type SessionVerdict, type VerifyOptions, verifySession } from '../../../audit/verify/verify-session.ts';
 import { explainSystemError } from '../../../base/system-error.ts';

@@ -16,7 +16,7 @@ import { SpecError, type SpecProblem, type SpecWarning } from '../../../spec/che
 import { DEFAULT_PROJECT_CONFIG, loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadScenario } from '../../../spec/load/load-scenario.ts';
 import { defaultSpecsFolder, lintSpecs, loadSpecs } from '../../../spec/load/load-specs.ts';
-import { suggest } from '../../../spec/names.ts';
+import { suggestName } from '../../../spec/names.ts';
 import { isExclusion } from '../../../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { memoryStore } from '../../../stores/memory.ts';
@@ -160,7 +160,7 @@ const unknownScopes = (root: string, { scopes }: ProjectConfig, { peripherals }:
       file: join(root, CONFIG_FILE),
       path: `scopes.${id}`,
       message: `there is no peripheral "${id}"`,
-      suggestion: suggest(id, Object.keys(peripherals)),
+      suggestion: suggestName(id, Object.keys(peripherals)),
     }));
 
 const counts = ({ peripherals, tools, edges }: SpecSet) => ({

@@ -6,7 +6,7 @@ import { readRegularFile } from '../../../base/read-file.ts';
 import { plural } from '../../../base/text.ts';
 import { type GeneratedFiles, generateFiles } from '../../../compile/generate-files.ts';
 import { checkGenerated, writeGenerated } from '../../../compile/generated-files.ts';
-import { pipelineDiagram } from '../../../social/stages.ts';
+import { pipelineDiagram } from '../../../social/social-stages.ts';
 import { defaultSpecsFolder, loadSpecs } from '../../../spec/load/load-specs.ts';
 import { MAX_SETTINGS_BYTES } from '../../../spec/policy/limits.ts';
 import { jsonSchemas } from '../../../spec/schema/json-schemas.ts';

@@ -1,7 +1,7 @@
 import { isObject } from '../../../base/json.ts';
 import { type Body, bodyOf } from '../../../evidence/bodies.ts';
 import { isRecipient } from '../../../messages/resolve-address.ts';
-import { RECEIPTS } from '../../../spec/policy/closed-lists.ts';
+import { RECEIPT_STATES } from '../../../spec/policy/closed-lists.ts';
 import type { Json } from '../../../spec/types.ts';
 import type { Database } from '../node-sqlite.ts';
 import { type Row, type Statements, statementsOf } from '../statements.ts';
@@ -120,7 +120,7 @@ export class CorrespondenceCheck {
       if (row['id'] !== last?.['id']) [rank, isConfirmed] = [-1, false];
       last = row;
       if (row['nth'] === null) continue;
-      const next = RECEIPTS.indexOf(row['receipt'] as (typeof RECEIPTS)[number]);
+      const next = RECEIPT_STATES.indexOf(row['receipt'] as (typeof RECEIPT_STATES)[number]);
       const follows = rank === -1 ? next === 0 : next > rank;
       if (!follows || row['owner'] !== row['sender'])
         this.#report(null, `receipts of ${row['id']}`, `receipt ${row['nth']} does not follow the receipt before it`);
@@ -131,12 +131,12 @@ export class CorrespondenceCheck {
   }
 
   /**
-   * @param rank the place of its last receipt in {@link RECEIPTS}; -1 if it has none
+   * @param rank the place of its last receipt in {@link RECEIPT_STATES}; -1 if it has none
    * @param isConfirmed true if one of its receipts says that it was delivered
    */
   #finishMessage(row: Row, rank: number, isConfirmed: boolean): void {
     const [id, sender, recipient] = [String(row['id']), String(row['sender']), String(row['recipient'])];
-    const state = RECEIPTS[rank];
+    const state = RECEIPT_STATES[rank];
     const where = `messages.state of ${id}`;
     if (state !== row['state'])
       this.#report(null, where, `it is ${JSON.stringify(row['state'])}, and its last receipt ${state ?? 'is gone'}`);

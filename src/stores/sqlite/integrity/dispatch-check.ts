@@ -1,6 +1,6 @@
 import { isObject, parseJson } from '../../../base/json.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
-import { RECEIPTS } from '../../../spec/policy/closed-lists.ts';
+import { RECEIPT_STATES } from '../../../spec/policy/closed-lists.ts';
 import type { Json } from '../../../spec/types.ts';
 import { subjectKey } from '../facets.ts';
 import type { Database } from '../node-sqlite.ts';
@@ -59,7 +59,7 @@ export class DispatchCheck {
         wrong(`the dispatch says ${column} ${JSON.stringify(value)}, and the message ${JSON.stringify(row[column])}`);
     if (outcome['valid'] !== true || outcome['type'] !== (isAction ? 'task-submission' : 'coordination-complete'))
       wrong(`the outcome of ${talk} is ${outcome['type']}`);
-    const rank = (state: unknown) => RECEIPTS.indexOf(state as (typeof RECEIPTS)[number]);
+    const rank = (state: unknown) => RECEIPT_STATES.indexOf(state as (typeof RECEIPT_STATES)[number]);
     if (rank(outcome['state']) < 0 || rank(outcome['state']) > rank(row['state']))
       wrong(`the outcome says "${outcome['state']}", and the message is "${row['state']}"`);
   }

@@ -1,4 +1,4 @@
-import type { NeedMark } from './picture.ts';
+import type { NeedMark } from './graph-picture.ts';
 
 /** Paths in a square of twelve units; strokes use the text colour. */
 const SHAPES: { readonly [mark in NeedMark]: string } = {

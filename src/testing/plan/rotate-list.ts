@@ -1,7 +1,7 @@
 /**
  * The list, beginning with the item at `by` (modulo its length). So each place of a large spec set tries other cases.
  */
-export const rotate = <T>(list: readonly T[], by: number): readonly T[] => {
+export const rotateList = <T>(list: readonly T[], by: number): readonly T[] => {
   const at = list.length === 0 ? 0 : by % list.length;
   return [...list.slice(at), ...list.slice(0, at)];
 };

@@ -6,9 +6,9 @@ import { runningCommands } from '../../evidence/running-commands.ts';
 import { waitingTimeMs } from '../../evidence/waiting-time.ts';
 import { getOwn } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
-import { NOT_FILES } from '../../spec/policy/effect-ops.ts';
+import { NON_FILE_EFFECTS } from '../../spec/policy/effect-ops.ts';
 import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
-import { PASS, reportedFields } from '../../spec/reported-fields.ts';
+import { CHECK_PASSED, reportedFields } from '../../spec/reported-fields.ts';
 import type { Json } from '../../spec/types.ts';
 import { type AuditState, peripheralScope } from './audit-state.ts';
 import {
@@ -183,7 +183,8 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   }
   // An install or a resource change makes earlier results void: tests may depend on files that git ignores.
   if (tool === 'install' || effects.some(({ op }) => op === 'resource')) dropResults(state);
-  for (const { op, path } of effects) if (!NOT_FILES.includes(op)) addWithinLimit(MAX_NAMED_FILES, state.files, path);
+  for (const { op, path } of effects)
+    if (!NON_FILE_EFFECTS.includes(op)) addWithinLimit(MAX_NAMED_FILES, state.files, path);
   const pattern = patternStatusAfter(tool, outcome);
   if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.status };
   const isTested = outcome.status === 'ok' && visit && trustedReport(visit.scope, state.pinned.specs, tool) === 'test';
@@ -217,7 +218,7 @@ function countReported(state: AuditState, { observed = {}, state: kept = {} }: S
   if (fields.length === 0) return;
   const passed = new Set(state.checks);
   for (const field of fields) {
-    if (observed[field] === PASS) passed.add(field);
+    if (observed[field] === CHECK_PASSED) passed.add(field);
     else passed.delete(field);
   }
   state.checks = passed;

@@ -1,30 +1,30 @@
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 
 /** The error that a dying writer throws. */
-export class DeathError extends Error {
+export class CrashError extends Error {
   override readonly name = 'Died';
 }
 
 /** The moment of death in an append: before it is durable, or after it but before the append returns. */
-export type Death = 'before' | 'after';
+export type CrashMoment = 'before' | 'after';
 
 /** One process with its view of a store. It can be made to die in a call. Another instance is another process. */
-export class MortalProcess {
-  #death: Death | null = null;
+export class CrashingProcess {
+  #death: CrashMoment | null = null;
   #dead = false;
   readonly store: EvidenceStore;
 
   constructor(store: EvidenceStore) {
     const alive = () => {
-      if (this.#dead) throw new DeathError('the writer is dead');
+      if (this.#dead) throw new CrashError('the writer is dead');
     };
     const own: Partial<EvidenceStore> = {
       append: async (lease, after, drafts) => {
         alive();
         this.#dead = this.#death !== null;
-        if (this.#death === 'before') throw new DeathError('the writer died before it wrote');
+        if (this.#death === 'before') throw new CrashError('the writer died before it wrote');
         const stored = await store.append(lease, after, drafts);
-        if (this.#death === 'after') throw new DeathError('the writer died after it wrote');
+        if (this.#death === 'after') throw new CrashError('the writer died after it wrote');
         return stored;
       },
       acquire: async (...args) => {
@@ -43,7 +43,7 @@ export class MortalProcess {
   }
 
   /** The writer dies at its next append. */
-  dieAt(death: Death): void {
+  crashAt(death: CrashMoment): void {
     this.#death = death;
   }
 }

@@ -1,7 +1,7 @@
 import { AgencyRuns } from '../../evidence/agency-runs.ts';
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import { waitingTimeMs } from '../../evidence/waiting-time.ts';
-import { AGENCY_TOOL, RECEIPTS } from '../../spec/policy/closed-lists.ts';
+import { AGENCY_TOOL, RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { fieldsOf, textOf } from '../rules/compare-json.ts';
 import type { AuditReport } from './audit-report.ts';
@@ -79,10 +79,10 @@ export class MessageAudit {
       this.#wrong(`receipts are read in order: the next is after ${this.#nth}`, `receipt ${nth} follows`);
     this.#nth = Math.max(nth, this.#nth);
     const before = this.#sent.get(message);
-    const rank = RECEIPTS.indexOf(state);
+    const rank = RECEIPT_STATES.indexOf(state);
     if (before === undefined) this.#report.gap('no-outcome', `the sending of ${message} is not on record`);
     if (rank < 0 || (before !== undefined && rank <= before))
-      this.#wrong(RECEIPTS.join(', then '), `"${state}" follows "${RECEIPTS[before ?? 0]}"`);
+      this.#wrong(RECEIPT_STATES.join(', then '), `"${state}" follows "${RECEIPT_STATES[before ?? 0]}"`);
     this.#sent.set(message, rank);
   }
 

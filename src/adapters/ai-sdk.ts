@@ -60,7 +60,7 @@ export interface AiSdkSettings {
  */
 export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Promise<AiSdkSettings> {
   const catalogue = await session.allTools();
-  // Without new messages: the prompt of the first step contains them, and replaces these instructions.
+  // Leaves out new messages: the prompt of the first step contains them, and replaces these instructions.
   const firstPrompt = await session.prompt({ messages: false });
   const sessionTools = new Set(catalogue.map(({ name }) => name));
   let failure: { readonly error: unknown } | null = null;
@@ -111,7 +111,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
       }
       if (stepNumber === 0)
         for (const { toolName: name, input } of refusedCalls(initialMessages))
-          if (sessionTools.has(name)) await session.call({ name, input, approved: null }); // only recorded: the SDK answers the call
+          if (sessionTools.has(name)) await session.call({ name, input, approved: null }); // records the refusal; the SDK answers the call
       const now = new Set((await session.tools()).map(({ name }) => name));
       return {
         model: showOnly(model, (name) => !sessionTools.has(name) || now.has(name)),

@@ -32,7 +32,7 @@ export type GatedOptions = Required<
 /** The name of the MCP server; Claude Code calls its tools `mcp__hopgate__read` and so on. */
 const SERVER = 'hopgate';
 const OURS = `mcp__${SERVER}__`;
-/** The program's tool for answers in the operator's `outputFormat`; it has no effect on the world. */
+/** The tool by which Claude Code answers in the form of the option `outputFormat`; it has no effect on the world. */
 const ANSWER = 'StructuredOutput';
 
 /**
@@ -76,7 +76,7 @@ export async function claudeAgentOptions(
     const reason = await refusal(input.tool_name, input.tool_input, input.mcp_server?.source);
     const decision =
       reason === null
-        ? ({ permissionDecision: 'allow' } as const) // the server decides when the call arrives
+        ? ({ permissionDecision: 'allow' } as const) // hopgate's MCP server decides the call
         : ({ permissionDecision: 'deny', permissionDecisionReason: reason } as const);
     return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } };
   };

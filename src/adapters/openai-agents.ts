@@ -113,7 +113,7 @@ export async function openAiAgents(
         return (await session.call(approved ? await approvedCall(callId, call) : call)).text;
       },
     }),
-    name, // the SDK would replace - by _, and the prompt would name tools that the model does not have
+    name, // `tool()` would replace - by _, and the prompt would name tools that the model does not have
   });
 
   /** Returns the text. The SDK's formatter must not throw, so an error is thrown when the next turn begins. */

@@ -95,7 +95,10 @@ function setTest(set: string, negated: boolean): CharacterTest {
   };
 }
 
-/** Matches parts with items one by one. On a mismatch, the last `many` part takes one more item. */
+/**
+ * True if the items match the parts of a pattern; a part `many` matches any number of items. On a mismatch, the last
+ * `many` takes one more item.
+ */
 function matches<Part, Item>(
   parts: readonly Part[],
   items: ArrayLike<Item>,

@@ -1,4 +1,4 @@
-/** An object whose method is another function. All other methods keep their own `this`, so private fields work. */
+/** A view of an object with one method replaced. All other methods keep their own `this`, so private fields work. */
 export function replaceMethod<T extends object, Name extends keyof T>(object: T, method: Name, run: T[Name]): T {
   return new Proxy(object, {
     get(of, name) {

@@ -104,7 +104,7 @@ export class ConversationFiles {
     return takePrivateJson<{ value: Json }>(this.#ticketFile(conversation, key))?.value ?? null;
   }
 
-  /** Records that the next such call on this session's connection belongs to another session. */
+  /** Records that the next call equal to this one, on the session's connection, belongs to another session. */
   expectCall(sessionId: string, call: Json, forSession: string): void {
     writePrivateJson(this.#expectedFile(sessionId, call), { session: forSession, at: Date.now() });
   }

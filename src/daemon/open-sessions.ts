@@ -55,7 +55,7 @@ export class OpenSessions {
     try {
       await begin(session);
     } catch (error) {
-      await session.close('it could not begin');
+      await session.close('its first visit could not begin');
       await session.detach();
       throw error;
     }

@@ -44,9 +44,9 @@ export async function runTicket(
   try {
     const run = host.runs.take(ticket);
     if (!run)
-      return failure(NOT_RUN, 'this run does not exist or was used; each can be used once, so make the call again');
+      return failure(NOT_RUN, 'there is no call for this run ticket, or it has run already; make the call again');
     const record = host.conversations.stored(run.conversation);
-    if (!record) return failure(NOT_RUN, 'its conversation no longer has a session');
+    if (!record) return failure(NOT_RUN, 'the conversation of this run ticket no longer has a session');
     const { root } = run.conversation;
     const { callId, ...call } = run.call;
     const recordResult = (came: ToolResultFields) =>
@@ -178,7 +178,7 @@ function asCommand(result: Json): RunOutput | null {
   return { exit: status & 0xff, stdout: notKept(rest) + text(stdout), stderr: text(stderr) + remarks(rest) };
 }
 
-/** Names the changes that were not kept. They come first, because they often mean that the command failed. */
+/** Names the changes that the sandbox dropped. They come first, because they often mean that the command failed. */
 function notKept({ dropped }: { readonly [field: string]: Json }): string {
   const lines = (Array.isArray(dropped) ? dropped : []).slice(0, MAX_DROPPED).map((item) => {
     const { path, why } = item as { readonly path?: Json; readonly why?: Json };

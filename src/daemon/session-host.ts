@@ -96,7 +96,7 @@ export class SessionHost {
     return this.#transcripts.transcriptOf(root, sessionId);
   }
 
-  /** The session of a call on a session's connection: this session, or a sub-agent's that announced the call. */
+  /** The session of a call: that of its connection, or that of the sub-agent that announced the call. */
   async sessionOfCall(
     root: string,
     sessionId: string,

@@ -63,7 +63,7 @@ export interface MailPosition {
 export interface Mail {
   readonly messages: readonly Message[];
   readonly receipts: readonly Receipt[];
-  /** The positions to continue from. */
+  /** The positions after these messages and receipts, to continue from. */
   readonly place: MailPosition;
 }
 

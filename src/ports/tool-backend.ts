@@ -34,7 +34,7 @@ export interface ShippingLimits {
   readonly changed?: readonly string[];
   /** The tested tree, and its approved part; null if entering the peripheral did not depend on a tree. */
   readonly tree: TreeToShip | null;
-  /** The commit message in the context of the visit, which every commit has; null if there was none. */
+  /** The message that every commit of the visit must have, from its context; null if the context has none. */
   readonly message: string | null;
   /** The name of the session's agent. */
   readonly agent: string;
@@ -62,7 +62,7 @@ export interface BackgroundCommand {
 
 export interface ToolCall extends CallWatch {
   readonly tool: ToolSpec;
-  /** By parameter name, checked against the catalogue's schemas. Paths are as the agent wrote them. */
+  /** The arguments by parameter name, checked against the catalogue's schemas. Paths are as the agent wrote them. */
   readonly args: { readonly [name: string]: Json };
   readonly envelope: CallEnvelope;
   readonly sessionId: string;
@@ -118,7 +118,7 @@ export interface NativeWatch {
 }
 
 export interface TreeObservation extends Pick<CallEnvelope, 'root' | 'config' | 'unsafeNoSandbox'> {
-  /** Absent if the content to be shipped is not needed. */
+  /** True if a path is one of the session's own changes; absent if the caller needs only the tree. */
   readonly isOwnChange?: ShippingLimits['isOwnChange'];
   readonly changed?: ShippingLimits['changed'];
   readonly agent: string;

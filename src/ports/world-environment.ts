@@ -3,7 +3,7 @@ export interface WorldTurn {
   readonly observation: string;
   /** The commands that the world would accept; null if it does not list them. */
   readonly admissible: readonly string[] | null;
-  /** Commands since the reset, refused ones included. */
+  /** The number of commands since the reset, refused ones included. */
   readonly steps: number;
   readonly done: boolean;
   readonly won: boolean;

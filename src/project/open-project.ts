@@ -21,7 +21,7 @@ export interface Project {
   readonly narrowed: boolean;
   /** The ignored keys: `test`, `scopes.edit`, … */
   readonly ignored: readonly string[];
-  /** See `stateDir`; it may not exist yet. */
+  /** The folder with hopgate's state of the repository; it may not exist yet. */
   readonly stateDir: string;
   readonly specs: SpecSet;
   readonly specsFolder: string;

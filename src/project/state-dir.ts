@@ -29,7 +29,7 @@ export function stateDir(root: string, env: Env): string {
  * {@link stateDir}, created if missing, and closed to other users (0700).
  *
  * @throws ProjectError `state-dir-unwritable`; `state-dir-unsafe`: it is a link, not a folder, or owned by another
- *   user. `state-dir-inside-root` as above.
+ *   user. `state-dir-inside-root` as for {@link stateDir}.
  */
 export function ensureStateDir(root: string, env: Env): string {
   const dir = stateDir(root, env);

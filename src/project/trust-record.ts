@@ -79,6 +79,6 @@ export function untrustedConfigWarning(root: string, env: Env): string | null {
   const config = hash('sha256', bytes);
   const trusted = readTrustOf(root, config, env)?.config;
   if (trusted === config) return null;
-  const why = trusted === undefined ? 'is not trusted' : 'is not what you have trusted';
+  const why = trusted === undefined ? 'is not trusted' : 'differs from the file that you trusted';
   return `${join(root, CONFIG_FILE)} ${why}, so this session uses the default specs and only the restrictions of the file; read it, then run "hopgate trust"`;
 }

@@ -29,7 +29,7 @@ export interface OpenedSession {
 /** The lines that mark the beginning and the end of the situation in a prompt. */
 const [BEGIN, END] = ['<hopgate-situation>', '</hopgate-situation>'];
 
-/** Removes the situation from a text; a title may contain only a part of it. */
+/** Removes hopgate's description of the situation from a text. In a title the description may be cut off. */
 export const removeSituation = (text: string): string =>
   text.replace(new RegExp(`\\s*${BEGIN}[^]*?(?:${END}\\s*|$)`, 'g'), '');
 

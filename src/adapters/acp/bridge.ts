@@ -42,7 +42,7 @@ export interface AcpOptions {
   readonly root: string;
   /** The version of hopgate that the editor shows. */
   readonly version: string;
-  /** The secret name of hopgate's MCP server for the inner agent, so that no repository can configure this name. */
+  /** The inner agent's name for hopgate's MCP server. It is secret, so that no repository can configure it. */
   readonly server: string;
   /**
    * Opens a session of hopgate and its MCP server.
@@ -85,7 +85,7 @@ class Bridge {
     await Promise.all([...this.#sessions.values()].map((session) => session.close()));
   }
 
-  /** The agent that the editor sees. */
+  /** Builds the ACP agent that the editor connects to. */
   #agent() {
     const agentOf = (): ClientConnection['agent'] => this.#inner.agent;
     return agent({ name: 'hopgate' })
@@ -111,7 +111,7 @@ class Bridge {
       });
   }
 
-  /** The client that the inner agent sees. */
+  /** Builds the ACP client that the inner agent connects to. */
   #client() {
     return client({ name: 'hopgate' })
       .onNotification('session/update', ({ params }) => this.#update(params))

@@ -32,7 +32,7 @@ export function readClaudeEvent(raw: unknown): ClaudeHookEvent | null {
   return { name, conversation, agentId: textOf(agentId), toolUseId: textOf(fields['tool_use_id']), fields };
 }
 
-/** The event as an event about a call; null if it names no call. */
+/** Reads an event about a tool call; null if the event names no tool or no call id. */
 export function asToolEvent(event: ClaudeHookEvent): ClaudeToolEvent | null {
   const tool = textOf(event.fields['tool_name']);
   const { toolUseId } = event;

@@ -18,7 +18,7 @@ export function describeClaudeRefusal(
   return lines.join('\n');
 }
 
-/** The refusal of a client's tool whose calls only a hopgate tool carries out here. */
+/** The refusal of one of Claude Code's own tools; it names the call of a hopgate tool to make instead. */
 export const refuseClientTool = (
   tool: string,
   ours: { readonly tool: string; readonly args: unknown },
@@ -40,7 +40,7 @@ export const refuseSkill = ({ skill }: { readonly skill: string }, why: string):
 export const refuseClaudeSubAgent = (tool: string): string =>
   `hopgate: a sub-agent can neither hop nor change the mode (${tool}).\nWhat to do: stay within this envelope, and report to the agent that started you what else is needed.`;
 
-/** Explains how to call the peripheral's tools in this client; appended to the prompt section. */
+/** Explains how to call the peripheral's tools in Claude Code; appended to the prompt section. */
 export function explainClaudeTools(isSubAgent: boolean, ourName: ClaudeToolName): string {
   return [
     'In Claude Code, call Read, Edit, Write and Bash for the tools read, edit, write and bash of this peripheral; each call is checked.',

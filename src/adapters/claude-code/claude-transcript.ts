@@ -46,7 +46,7 @@ export function readClaudeTranscript(file: string, from = 0): ClaudeTranscript {
   return { texts, ran, end };
 }
 
-/** The end of a call, in Claude Code's words. `ran` is false if the user, or the user's rules, refused the call. */
+/** How a call ended; `text` is Claude Code's own. `ran` is false if the user, or the user's rules, refused the call. */
 export interface CallEnd {
   readonly ran: boolean;
   readonly text: string;

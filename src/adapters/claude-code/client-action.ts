@@ -44,7 +44,7 @@ function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields
   );
 }
 
-const LOOKS_ALIKE = "is of another MCP server that has the name of hopgate's";
+const LOOKS_ALIKE = "belongs to another MCP server that has the name of hopgate's server";
 
 /**
  * The reason to refuse a call of a tool that is harmless with other arguments; completes "the tool …". null if there
@@ -52,7 +52,7 @@ const LOOKS_ALIKE = "is of another MCP server that has the name of hopgate's";
  */
 function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | null {
   if ((tool === 'Agent' || tool === 'Task') && input['isolation'] !== undefined)
-    return 'would start an agent in another working tree, outside of this session; leave isolation out';
+    return 'would start an agent in another working tree, outside of this session; leave out the argument isolation';
   if (tool === 'SendMessage' && input['to'] !== 'main')
     return 'reaches agents that are not in this session; start a sub-agent with Agent instead';
   return null;

@@ -103,7 +103,7 @@ async function handleEvent(at: HookCall): Promise<HookReply> {
   }
 }
 
-/** The notes with the transcript file and its current length: messages before it belong to an earlier conversation. */
+/** Notes the transcript file and its current length: messages before this length belong to an earlier conversation. */
 async function transcriptNotes(
   { fields }: ClaudeHookEvent,
   { notes }: ConversationRecord,
@@ -156,7 +156,7 @@ async function concludeUnfinishedCall({ host, record }: HookCall, toolUseId: str
   const stored = (await host.takeForCall(record, toolUseId)) as StoredCall | null;
   if (stored === null) return;
   const { ticket, input } = stored;
-  // If the command has begun, the run command records it.
+  // A command that has begun is recorded by the process that runs it.
   if (ticket === null && !(await host.revokeCommand(textOf(input['command']) ?? ''))) return;
   const concluded =
     ticket &&
@@ -167,7 +167,7 @@ async function concludeUnfinishedCall({ host, record }: HookCall, toolUseId: str
     record,
     concluded
       ? toolResult(toolUseId, { status: 'failed', text: message, evidence: knownEntryIds(concluded.evidence) })
-      : toolResult(toolUseId, { status: 'refused', text: message }), // by the user, not by the gate
+      : toolResult(toolUseId, { status: 'refused', text: message }), // refused by the user, not by the gate
   );
 }
 
@@ -235,7 +235,7 @@ async function withNews(at: HookCall, reply: HookReply): Promise<HookReply> {
 async function renderWithWarning(at: HookCall, reply: HookReply): Promise<HookAnswer> {
   const unshown = textOf(at.record.notes['unshown']);
   if (unshown === null || reply.kind === 'deny') return renderReply(reply, null);
-  const record = await at.host.conversation(at.record.conversation); // includes the notes that the handler added
+  const record = await at.host.conversation(at.record.conversation); // read again: the handler may have added notes
   const { unshown: _, ...notes } = record.notes;
   await recordHookEvent({ ...at, record, event: { ...at.event, toolUseId: null } }, 'missing hook shown', notes);
   return renderReply(reply, `hopgate: ${unshown}`);

@@ -101,7 +101,7 @@ async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction)
   switch (action.kind) {
     case 'steps': {
       const [step, ...more] = action.steps;
-      if (!step || more.length > 0) return refuseUnmapped(at, 'is several calls in one; make them one by one');
+      if (!step || more.length > 0) return refuseUnmapped(at, 'contains several calls; make them one by one');
       return decideStep(at, step);
     }
     case 'hop':
@@ -243,7 +243,7 @@ async function decideOurTool(at: HookCall<ClaudeToolEvent>, { tool, args }: Call
   if (ruledBy && hasUserRules(ruledBy, record.conversation.root, at.env))
     return allow([], {
       decision: 'ask',
-      why: `asks, because there are rules on ${ruledBy}, and Claude Code cannot apply them to ${tool}`,
+      why: `asks, because the user has rules for ${ruledBy} that Claude Code cannot apply to ${tool}`,
     });
   return allow([], isReadOnly && tool !== 'web-fetch' ? WITHOUT_QUESTION : {});
 }
@@ -270,11 +270,11 @@ async function refuseUnmapped(at: HookCall<ClaudeToolEvent>, why: string | null)
   };
 }
 
-/** Decides a call without running it, by the session's envelope and the parent's. Records a refusal. */
+/** Decides a call without running it, by the envelopes of its session and of the parent session. Records a refusal. */
 async function dryRun({ host, record }: HookCall, call: Call): Promise<Refused | null> {
   const decided = await host.withSession(record, async (session) => {
     if (session.why(call) === null) return null;
-    const judged = await session.admit(call); // refused for the same reason, and recorded
+    const judged = await session.admit(call); // the refusal, now in the evidence
     return judged.ok ? null : judged;
   });
   if (decided) return decided;

@@ -5,7 +5,7 @@ import { assistantMessage } from '../core/transcript/transcript-items.ts';
 import type { ClaudeHookEvent } from './claude-event.ts';
 import { readClaudeTranscript } from './claude-transcript.ts';
 
-/** The arguments of a handler: the event, the record of its conversation, and the services. */
+/** The arguments of a hook handler: the event, the record of its conversation, and the services. */
 export interface HookCall<E extends ClaudeHookEvent = ClaudeHookEvent> {
   readonly event: E;
   readonly record: ConversationRecord;

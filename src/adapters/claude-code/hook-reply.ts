@@ -24,7 +24,7 @@ export type HookReply =
   | { readonly kind: 'remark'; readonly text: string }
   | { readonly kind: 'nothing' };
 
-/** Start of every allow, and of no other reply. The script around the hook checks for it, and for the end. */
+/** Begins every reply that allows a call, and no other. The script around the hook checks it, and {@link ALLOW_END}. */
 export const ALLOW_START = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecisionReason":"hopgate ';
 /** Sentinel that ends every non-empty reply and marks it as complete. JSON strings would escape its quotes. */
 export const ALLOW_END = ',"continue":true}';

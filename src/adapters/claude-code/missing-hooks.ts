@@ -42,7 +42,7 @@ function overdueCalls(event: ClaudeHookEvent, record: ConversationRecord): reado
   return QUIET.has(event.name) ? openCalls(record, () => true) : [];
 }
 
-/** The calls of `overdueCalls`. At a prompt, also those that the user may have interrupted before they typed it. */
+/** The calls whose end is overdue. At a prompt, all open calls: the user may have interrupted them. */
 export const callsThatMayHaveEnded = (
   event: ClaudeHookEvent,
   record: ConversationRecord,

@@ -43,7 +43,7 @@ export function nativeResult(tool: string, response: unknown, root: string): Nat
 export const nativeFailure = (error: unknown): NativeOutcome => ({
   status: 'failed',
   code: 'client-error',
-  message: boundedText(textOf(error) ?? 'the client did not say why') ?? '',
+  message: boundedText(textOf(error) ?? 'the client gave no reason') ?? '',
 });
 
 function okOutcomeOf(result: { readonly [name: string]: Json | undefined }): NativeOutcome {

@@ -21,7 +21,7 @@ export function readsSavedResult(
   return dirname(path) === join(conversation, 'tool-results');
 }
 
-/** True if a path is a regular file with no other name, so that it is the file that Claude Code wrote there. */
+/** True if a path is a regular file with one hard link, so that it is the file that Claude Code wrote there. */
 export function hasOneLink(path: string): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   return stat?.isFile() === true && stat.nlink === 1;

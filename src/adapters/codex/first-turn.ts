@@ -21,7 +21,7 @@ export class FirstTurn {
     return begun;
   }
 
-  /** Registers a turn that has begun to run. Returned in an object, so that `await` does not wait for its end. */
+  /** Registers a turn that has begun to run. Returns it in an object, so that `await` does not wait for its end. */
   ofRun<T>(turn: Promise<T>): { readonly turn: Promise<T> } {
     this.#beginUntil(turn);
     return { turn };

@@ -126,7 +126,7 @@ export function mcpOverrides(server: McpServer, name = 'hopgate'): readonly Over
   ];
 }
 
-/** Removes Codex's shell, so that commands run only through hopgate. For programs whose calls no hook reports. */
+/** Removes Codex's shell, so that commands run only through hopgate. Needed where no hooks are installed. */
 export const withoutShell = (): readonly Override[] => [override('features.shell_tool', false)];
 
 /** Adds hopgate's hooks as a layer of their own; the user's hooks run as well. */

@@ -40,7 +40,7 @@ function modeInWords(modeGate: ModeGateSpec, mode: Mode): string {
   const strongest = (Object.keys(EFFECT_WORDS) as ToolEffect[]).find((effect) => effects.includes(effect));
   const ways = modeGate.transitions.filter(({ to }) => to === mode);
   const approved = ways.length > 0 && ways.every(({ approval }) => approval !== null);
-  return `${strongest ? EFFECT_WORDS[strongest] : 'no tools'}${approved ? '; the operator approves it' : ''}`;
+  return `${strongest ? EFFECT_WORDS[strongest] : 'no tools'}${approved ? '; needs an approval by the operator' : ''}`;
 }
 
 /** The text arguments of a mode change: the summary and the exit criteria. */
@@ -49,11 +49,11 @@ function modeTexts({ transitions }: ModeGateSpec) {
   const approved = [...new Set(transitions.flatMap(({ to, approval }) => (approval ? [to] : [])))].join(' or ');
   return {
     summary: text(`What was done${summed === '' ? '' : `; needed to leave ${summed}`}.`),
-    'exit-criteria': text(`When ${approved || 'the mode'} will be over.`),
+    'exit-criteria': text(`The condition that ends ${approved || 'the mode'}.`),
   };
 }
 
-/** The tools that move or explain the session. */
+/** The control tools: `hop` and `mode` change the place of the session, `status` and `why` explain it. */
 export function controlTools(specs: SpecSet): readonly AgentTool[] {
   const control = (name: string, description: string, inputSchema: InputSchema): AgentTool => ({
     name,

@@ -38,12 +38,12 @@ export interface Constraints {
   readonly forbidden: {
     /** Tools of the spec set that the peripheral lacks. */
     readonly tools: readonly string[];
-    /** In English, for a prompt. */
+    /** The rules for all tools of the peripheral, in English for a prompt. */
     readonly rules: readonly string[];
   };
   readonly entries: { readonly sources: readonly string[]; readonly conditions: readonly string[] };
   readonly exits: readonly ExitConstraint[];
-  /** In English, by destination. */
+  /** The rules for entering each destination, in English. */
   readonly gates: { readonly [peripheral: string]: readonly string[] };
   readonly limits: { readonly steps: number | null; readonly minutes: number | null };
   readonly context: { readonly [field: string]: 'required' | 'optional' };

@@ -2,7 +2,7 @@ import { fieldsOf, type Json, textOf } from '../../base/json.ts';
 import { escapeInvisible } from '../../base/text.ts';
 import type { ConversationRecord, HookContext } from './hook-context.ts';
 
-/** The name of the note with the `seq` of the last reported act. */
+/** The key of the note that stores the `seq` of the last reported act. */
 const LAST_REPORTED = 'toldActs';
 
 /** A report to the model about the operator's recent acts. */

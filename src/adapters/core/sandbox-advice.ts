@@ -36,10 +36,10 @@ const NO_PACKAGES = /dpkg frontend lock|dpkg\/lock|Unable to locate package/;
 /** Git reached no remote repository. */
 const NO_REMOTE = /does not appear to be a git repository|Could not read from remote repository|unable to access '/;
 
-/** Git has no author for a commit here, or a commit or branch of the command was not kept. */
+/** Git has no author for a commit in the sandbox, or the sandbox dropped a commit or branch of the command. */
 const NO_COMMIT = /Author identity unknown|unable to auto-detect email address|git-not-kept: .*bash-git/;
 
-/** Git found no branch to push, such as one that was not kept. */
+/** Git found no branch to push, such as one that the sandbox dropped. */
 const NO_BRANCH = /src refspec \S+ does not match any/;
 
 /** Advice if git's folder is read-only: outside of edit, and in a linked work tree or submodule also in edit. */

@@ -21,7 +21,7 @@ import type { McpHost, ServedClient } from './mcp-host.ts';
 import type { EndedTask } from './tasks/mcp-tasks.ts';
 import { refuseTask, requestedTaskForm, TASK_TOOL, taskResult } from './tasks/task-protocol.ts';
 
-/** Milliseconds for a client to process a list that it has just received. */
+/** Milliseconds for a client to process a list of tools that it has just received. */
 const LIST_GRACE_MS = 30;
 
 /** Polling interval until a whistle is in the store, in milliseconds. */
@@ -66,7 +66,7 @@ export async function callTool(
   const begun = Promise.withResolvers<CallToolResult>();
   const stop = reportProgress(ctx, `${params.name} has been running`, progressMs);
   const done = host.inOrder<CallToolResult | InputRequiredResult>(async () => {
-    // cancelled while it waited, so this result is never read
+    // the call was cancelled while it waited: nobody reads this result
     if (signal.aborted) return { content: [], isError: true };
     const named = { ...called, name: (await host.names()).idOf(called.name) };
     const isTask = taskForm !== null && named.name === TASK_TOOL;

@@ -16,10 +16,10 @@ export interface GuardOptions {
 export function guardRequest(headers: IncomingHttpHeaders, { token, hosts }: GuardOptions): Response | null {
   const host = validateHostHeader(headers.host, [...hosts]);
   if (!host.ok || headers.host?.includes('@'))
-    return refuseRequest(403, 'this server does not answer under that host name');
+    return refuseRequest(403, 'this server does not answer under the host name of this request');
   const { origin: from } = headers;
   const origin = validateOriginHeader(from, [...hosts]);
-  if (!origin.ok) return refuseRequest(403, 'this server does not answer to web pages of that origin');
+  if (!origin.ok) return refuseRequest(403, 'this server does not answer to web pages of the origin of this request');
   if (token === null) return null;
   const [, bearer] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
   if (bearer !== undefined && isSameText(bearer, token)) return null;

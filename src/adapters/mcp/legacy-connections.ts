@@ -10,7 +10,7 @@ const MAX_CONNECTIONS = 64;
 /** The connections of clients that speak MCP 2025-11-25 or older, by the id in `Mcp-Session-Id`. */
 export class LegacyConnections {
   readonly #host: McpHost;
-  /** Least recently used first. */
+  /** The open connections by id, the least recently used first. */
   readonly #open = new Map<string, WebStandardStreamableHTTPServerTransport>();
 
   constructor(host: McpHost) {

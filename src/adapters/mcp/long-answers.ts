@@ -26,7 +26,7 @@ export class LongAnswers {
     return { ...tool, inputSchema: { ...inputSchema, properties: { ...inputSchema.properties, part } } };
   }
 
-  /** The part that a call requests, as its answer; null if it requests none. */
+  /** The part of a stored answer that a call of `status` requests; null if the call requests none. */
   requestedPart({ name, input }: AgentCall): string | null {
     const { part } = argumentsOf(input);
     if (name !== 'status' || typeof part !== 'string') return null;
@@ -52,7 +52,7 @@ export class LongAnswers {
   }
 }
 
-/** The line after a part, with the call for the next one. */
+/** The line below a part of an answer: the part's number, and the call that returns the next part. */
 const remark = (id: string, part: number, of: number): string =>
   part === of
     ? `\n(part ${part} of ${of}, the last)`

@@ -69,7 +69,7 @@ export class McpHost {
       const entry = await this.#lastEntry();
       isPolling = false;
       if (now !== unread) for (const observer of this.#observers) observer.resourceUpdated(INBOX_URI);
-      // In order, because a running call notifies of its own changes.
+      // Waits for a running call, because the call itself notifies of its changes.
       if (entry !== last)
         this.inOrder(async () => {
           if (entry > (await this.#notified)) await this.notifyOfChanges();

@@ -85,7 +85,8 @@ export class Conversations {
     const files = this.#owned.files(record.conversation.root);
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const now = files.read(record.conversation);
-      if (!now) throw new Error(`the record of conversation ${record.conversation.id} was removed`);
+      if (!now)
+        throw new Error(`somebody removed the record of conversation ${record.conversation.id} from the state folder`);
       const next = addEvent(now, event, notes);
       files.write(next);
       return next;
@@ -132,7 +133,7 @@ export class Conversations {
     const known = new Set(
       [...files.all().filter(isOfClient), ...files.owners().filter(isOfClient)].map(({ sessionId }) => sessionId),
     );
-    // No wait for a session, because this process holds the lock, for which the session's writer may wait.
+    // Does not wait for the session: its writer may be waiting for the lock that this process holds.
     for (const id of known) if (!(await this.#owned.join(root, id, async ({ state }) => state.closed, 0))) return id;
     return null;
   }

@@ -142,7 +142,7 @@ export class OwnedSessions {
     if (opened === null)
       throw new StoreError(
         'session-not-found',
-        `there is no session "${sessionId}" of ${root}; HOPGATE_SESSION names it`,
+        `there is no session "${sessionId}" of ${root}; unset HOPGATE_SESSION, or name one of "hopgate sessions"`,
       );
     const owner = { sessionId, agent: opened.agent, parent: null, approve: [], client: null };
     files.setOwner(owner);

@@ -14,9 +14,9 @@ export interface HostOptions {
   readonly runCommand?: string;
   /** Replaces the real tools; see {@link OpenOptions}. */
   readonly backends?: OpenOptions['backends'];
-  /** Spans of every session; see `OpenOptions`. */
+  /** Exports spans of every session; see `OpenOptions`. */
   readonly telemetry?: OpenOptions['telemetry'];
-  /** See `sqliteStore`. */
+  /** Maximum size of the write-ahead log, in pages; see `sqliteStore`. */
   readonly checkpointPages?: number;
 }
 
@@ -26,6 +26,6 @@ export interface Caller {
   readonly env: Env;
   /** null if not known. */
   readonly pid: number | null;
-  /** A new session only observes. It is never read from the environment, which a repository's settings can change. */
+  /** True if a new session is observe-only. Never read from the environment, which a repository can change. */
   readonly observe?: boolean;
 }

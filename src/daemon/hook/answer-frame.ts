@@ -10,13 +10,13 @@ export function encodeFrame({ exit, stdout, stderr }: { exit: number; stdout: st
   return Buffer.concat([Buffer.from(`hopgate ${exit} ${out.length} ${err.length}\n`), out, err]);
 }
 
-/** Output that is sent before the frame, while the process runs. */
+/** Encodes output that is sent before the frame, while the process runs. */
 export function encodeOutputPart(text: string): Buffer {
   const bytes = Buffer.from(text);
   return Buffer.concat([Buffer.from(`part ${bytes.length}\n`), bytes]);
 }
 
-/** Passes each complete part at the beginning to `onPart`, and returns the remaining bytes. */
+/** Passes each complete part of the output that `bytes` begins with to `onPart`; returns the rest. */
 export function takeOutputParts(bytes: Buffer, onPart: (bytes: Buffer) => void): Buffer {
   for (let rest = bytes; ; ) {
     const [head, length] = /^part (\d+)\n/.exec(rest.subarray(0, 24).toString('latin1')) ?? [];

@@ -78,7 +78,7 @@ function isMine(file: string): boolean {
   return uid === (process.getuid?.() ?? uid) && (mode & 0o022) === 0 && mayAccess(file, constants.X_OK);
 }
 
-/** @param client the compiled client; null if Node asks */
+/** @param client path of the compiled client that asks the daemon; null if Node asks it */
 function script(client: string | null, env: Env): string {
   const timeout = findProgram('timeout', env['PATH']);
   const limited = timeout ? `${quoteShell(timeout)} -s KILL ${Math.ceil(DEADLINE_MS / 1000) + 1} ` : '';

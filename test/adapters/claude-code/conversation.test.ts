@@ -71,7 +71,7 @@ describe('the message to the person', () => {
     world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
     await acceptConfig(world.root, world.env);
     world.write('hopgate.yaml', 'scopes: { edit: [docs/, src/] }\n');
-    expect(await begin()).toContain('is not what you have trusted');
+    expect(await begin()).toContain('differs from the file that you trusted');
   });
 
   it('is empty if hopgate.yaml is trusted unchanged, or missing', async () => {

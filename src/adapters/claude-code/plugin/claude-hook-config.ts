@@ -69,7 +69,7 @@ esac
 if [ "$1" = PreToolUse ]; then
   case $reply in
   '${ALLOW_START}'*'${ALLOW_END}') ;;
-  *) fault "$ended, without a verdict" ;;
+  *) fault "$ended, without a decision" ;;
   esac
 fi
 printf '%s' "$reply"
@@ -98,7 +98,7 @@ export function guardHooks(script: string): {
 
 export const GUARD_SCRIPT = `# Written by hopgate; changes made here are lost.
 [ -e "$CLAUDE_PROJECT_DIR/.claude/skills/hopgate/hooks/ask.sh" ] && exit 0
-echo 'hopgate is installed in this repository, and Claude Code loads it only where it is started in the root of it.' >&2
+echo 'hopgate is installed in this repository, but Claude Code loads it only if started in the root of the repository.' >&2
 echo 'What to do: start Claude Code there, or with "hopgate claude".' >&2
 exit 2
 `;

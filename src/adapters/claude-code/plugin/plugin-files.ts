@@ -30,7 +30,7 @@ export function pluginFiles({ version, hookCommand, server, mcp }: PluginOptions
       hooks: claudeHooks('"${CLAUDE_PLUGIN_ROOT}/hooks/ask.sh"'),
     }),
     'hooks/ask.sh': hookScript(hookCommand),
-    // Loaded at the start, not by the tool search: without hop and mode an agent cannot leave its peripheral.
+    // The tools are loaded at the start, not by the tool search: an agent needs hop to leave its peripheral.
     '.mcp.json': json({ mcpServers: { [server]: { command: mcp.command, args: mcp.args, alwaysLoad: true } } }),
     'README.md': `# hopgate for Claude Code\n\n${description} Written by \`hopgate claude\` and \`hopgate install claude\`; changes made here are lost.\n`,
     ...commandPages(claudeToolName({ server })),

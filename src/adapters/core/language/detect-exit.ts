@@ -127,7 +127,7 @@ const TAKEN_BACK =
 const WANTS =
   /\b(?:want|going|like|need|have|ready|decided?|time|about|plan|ought|choose|chose|propose|request|ask|asking|like) to$/i;
 
-/** True if the words at this place are an unconditional statement of the agent. */
+/** True if `text` between `from` and `to` is an unconditional statement of the agent. */
 function isMeant(text: string, from: number, to: number): boolean {
   const before = text.slice(0, from);
   const clause = before.slice(lastBreak(before)).trim();

@@ -1,4 +1,4 @@
-/** Phrases with which agents announce that they take an exit. */
+/** Regular expressions (as text) for the words of a sentence that announces an exit: "I am now", "the tests", … */
 const I = "(?:i|we)(?:'m| am|'re| are|'ve| have)?(?: now| currently| still| completely| totally| really| all)*";
 const IT =
   '(?:it|this|that|everything|all|the (?:change|changes|fix|work|task|release|version|commit|code|feature|service|app|site))';
@@ -63,7 +63,7 @@ const PHRASES: { readonly [exit: string]: readonly string[] } = {
   ],
 };
 
-/** Exits that require all of something; a statement about a part does not name them. */
+/** Exits that require all tests to pass; "some tests pass" does not name them. */
 export const EXITS_REQUIRING_ALL: ReadonlySet<string> = new Set(['pass', 'tests-pass']);
 
 const escapePattern = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -104,7 +104,7 @@ export function exitPatterns(exit: string): readonly RegExp[] {
 
 const WORK = '(?:peripheral|phase|stage)';
 
-/** "ready to test": used only for peripherals without an exit of that name. */
+/** The pattern of "ready to <peripheral>"; used only if no exit has that name. */
 export const readyPattern = (to: string): RegExp =>
   new RegExp(
     `(?<![\\w-])ready (?:now )?(?:to|for) ${escapePattern(to).replaceAll('-', '[ -]')}(?= (?:it|this|the|that)\\b|[.,!:;]|$)`,

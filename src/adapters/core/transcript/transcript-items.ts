@@ -119,7 +119,7 @@ export const toolAnswer = (
 export const toolFault = (callId: string, error: unknown, evidence: readonly string[] | null = null): RecordedItem =>
   toolResult(callId, { status: 'error', text: errorText(error), evidence });
 
-/** The ids of a call's entries; null if some of them are recorded later, so that they are not known yet. */
+/** The ids of a call's evidence entries; null if none is recorded yet. */
 export const knownEntryIds = (evidence: readonly { readonly id: string }[]): readonly string[] | null =>
   evidence.length === 0 ? null : evidence.map(({ id }) => id);
 

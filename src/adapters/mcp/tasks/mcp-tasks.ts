@@ -12,7 +12,7 @@ const MAX_TASKS = 256;
 
 export type TaskStatus = 'working' | 'completed' | 'cancelled' | 'failed';
 
-/** A whistle as a task: its id is that of the message. */
+/** A whistle whose answer the client polls for. The task's id is the id of the whistle's message. */
 export interface McpTask {
   readonly id: string;
   readonly status: TaskStatus;
@@ -83,7 +83,7 @@ export class McpTasks {
     return this.#running.get(id)?.task ?? this.#storedTask(id);
   }
 
-  /** A task at its end; null as in {@link find}. */
+  /** Waits for a task to end, and returns it; null as in {@link find}. */
   async ended(id: string): Promise<McpTask | null> {
     this.#forget();
     return this.#running.get(id)?.settled ?? this.#storedTask(id);

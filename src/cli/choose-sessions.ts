@@ -10,7 +10,7 @@ export async function chooseSessions(store: EvidenceStore, ids: readonly string[
 }
 
 /** The error if a command needs a session and the repository has none. */
-export const noSessions = (root: string): CliError =>
+export const noSessionsError = (root: string): CliError =>
   new CliError('unknown-session', `${root} has no sessions yet`, 'Start one with "hopgate run".');
 
 /**
@@ -26,7 +26,7 @@ export async function withSessions<T>(
 ): Promise<T> {
   const wrapped = async (store: EvidenceStore) => ({ value: await use(store) });
   const done = await withStore<{ readonly value: T } | null>(root, io.env, null, wrapped, access);
-  if (done === null) throw noSessions(root);
+  if (done === null) throw noSessionsError(root);
   return done.value;
 }
 
@@ -35,7 +35,7 @@ export const findOpenedSession = (io: Pick<Io, 'env'>, root: string, id: string)
   withSessions(io, root, async (store) => findSession(await store.sessions(), id));
 
 /** The order of each tool's parameters in the pinned specs of sessions. */
-export async function pinnedOrder(
+export async function pinnedParameterOrder(
   store: EvidenceStore,
   sessions: readonly SessionSummary[],
 ): Promise<(tool: string) => readonly string[] | null> {

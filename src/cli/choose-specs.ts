@@ -4,9 +4,9 @@ import { loadProjectConfig } from '../spec/load/load-project-config.ts';
 import type { Io } from './io.ts';
 
 /** The spec set that a command names: `default`, or a path relative to the current folder. */
-export const namedSpecs = ({ cwd }: Io, path: string): string => (path === 'default' ? path : resolve(cwd, path));
+export const resolveSpecsName = ({ cwd }: Io, path: string): string => (path === 'default' ? path : resolve(cwd, path));
 
 /** The spec set that a command uses: the named one, or else the one in hopgate.yaml. */
 export async function chooseSpecs(io: Io, root: string, path: string | undefined): Promise<string> {
-  return path === undefined ? specsFolder(root, (await loadProjectConfig(root)).config) : namedSpecs(io, path);
+  return path === undefined ? specsFolder(root, (await loadProjectConfig(root)).config) : resolveSpecsName(io, path);
 }

@@ -15,13 +15,13 @@ interface DaemonStatus {
 }
 
 /** The status of this user's daemon; null if none is running. */
-export async function askStatus({ env }: Io): Promise<DaemonStatus | null> {
+export async function askDaemonStatus({ env }: Io): Promise<DaemonStatus | null> {
   const answer = await askDaemon('/status', { env }).catch(nullWithoutDaemon);
   return answer && (JSON.parse(answer.toString()) as DaemonStatus);
 }
 
 /** Ends this user's daemon after its running calls; false if none is running. */
-export const askStop = async ({ env }: Io): Promise<boolean> =>
+export const stopDaemon = async ({ env }: Io): Promise<boolean> =>
   (await askDaemon('/stop', { env, body: '' }).catch(nullWithoutDaemon)) !== null;
 
 function nullWithoutDaemon(error: unknown): null {

@@ -8,7 +8,7 @@ import { CliError, type Io, paint, printJson } from './io.ts';
  * Prints the error and its remedy, and sets the exit code: 2 for usage, else 1. With `--json` the error is a document
  * on stdout: `{ "error": { code, message, remedy, issues? } }`. `HOPGATE_DEBUG=1` adds the stack.
  */
-export function fail(io: Io, error: unknown): void {
+export function reportError(io: Io, error: unknown): void {
   const { code, message, remedy, exitCode } = describe(error);
   io.exitCode = exitCode;
   if (io.json) {

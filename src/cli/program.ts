@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { COMMANDS } from './command-list.ts';
-import { fail } from './fail.ts';
+import { reportError } from './fail.ts';
 import { type Io, usageError } from './io.ts';
 
 /**
@@ -51,7 +51,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<0 | 1 | 2
     await (await createProgram(io, commandsIn(argv))).parseAsync([...argv], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) await onCommander(argv, io, error);
-    else fail(io, error);
+    else reportError(io, error);
   }
   return io.exitCode;
 }
@@ -72,7 +72,7 @@ async function onCommander(argv: readonly string[], io: Io, error: CommanderErro
   }
   const message = error.message.replace(/^error: /, '').replace(/\n/g, ' ');
   const help = `Run "${(await commandOf(argv, io)).name} --help".`;
-  fail(io, usageError(message, /'session'/.test(message) ? `"hopgate sessions" lists them. ${help}` : help));
+  reportError(io, usageError(message, /'session'/.test(message) ? `"hopgate sessions" lists them. ${help}` : help));
 }
 
 /** The command that a command line names, such as `hopgate upstream list`; `hopgate` if it names none. */

@@ -28,7 +28,7 @@ export const helpExamples = (...lines: readonly string[]) =>
   ['after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`] as const;
 
 /** Parses an option that is a whole number, by default from 0. @throws InvalidArgumentError */
-export const wholeUpTo =
+export const wholeNumberUpTo =
   (most: number, least = 0) =>
   (text: string): number => {
     const value = Number(text);
@@ -46,7 +46,7 @@ export const numberUpTo =
   };
 
 /** Parses `host:port` or `[IPv6]:port`. @throws InvalidArgumentError */
-export function hostAndPort(text: string): { readonly host: string; readonly port: number } {
+export function parseHostAndPortOption(text: string): { readonly host: string; readonly port: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   if (host !== undefined && Number(port) < 65_536) return { host, port: Number(port) };

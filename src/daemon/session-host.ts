@@ -1,7 +1,7 @@
 import type { AgentCall } from '../adapters/core/agent-session.ts';
 import type { ConversationRecord, HookContext } from '../adapters/core/hook-context.ts';
 import type { Denial } from '../gate/denial.ts';
-import { usableToken } from '../operator/operator-token.ts';
+import { usableOperatorToken } from '../operator/operator-token.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 import type { Json } from '../spec/types.ts';
 import { instructionProblem } from '../tools/instruction-imports.ts';
@@ -109,7 +109,7 @@ export class SessionHost {
 
   /** True if the token is the operator's token of the repository. */
   isOperator(root: string, token: string): boolean {
-    return usableToken(ensureStateDir(root, this.#options.env)) === token;
+    return usableOperatorToken(ensureStateDir(root, this.#options.env)) === token;
   }
 
   /** The refusal of a sub-agent's call by its parent's present envelope; null if there is no refusal, or no parent. */

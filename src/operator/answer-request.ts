@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { approvalsFolder } from './approvals-folder.ts';
-import { usableToken } from './operator-token.ts';
+import { usableOperatorToken } from './operator-token.ts';
 import type { PendingRequest } from './pending-request.ts';
-import { type AnswerTerms, answerProblem, type SignedAnswer, signAnswer } from './signed-answer.ts';
+import { type AnswerTerms, problemOfAnswer, type SignedAnswer, signAnswer } from './signed-answer.ts';
 
 export interface OperatorItem {
   readonly pending: PendingRequest;
@@ -15,11 +15,11 @@ export function pendingRequests(stateDir: string, now = Date.now()): readonly Op
   const folder = approvalsFolder(stateDir);
   folder.sweep(now);
   const waiting = folder.pending();
-  const token = waiting.length === 0 ? null : usableToken(stateDir);
+  const token = waiting.length === 0 ? null : usableOperatorToken(stateDir);
   return waiting.map((pending) => {
     const answer = folder.answer(pending.request.hash);
     const holds =
-      answer && token && answerProblem(answer, pending.request, token, now) === null && !folder.isUsed(answer);
+      answer && token && problemOfAnswer(answer, pending.request, token, now) === null && !folder.isUsed(answer);
     return { pending, answer: holds ? answer : null };
   });
 }
@@ -61,7 +61,7 @@ export function answerOnce(
   folder.sweep(now);
   const { request } = pending;
   const before = folder.answer(request.hash);
-  if (before && answerProblem(before, request, token, now) === null && !folder.isUsed(before))
+  if (before && problemOfAnswer(before, request, token, now) === null && !folder.isUsed(before))
     return { earlier: before };
   if (before) folder.dropAnswer(request.hash);
   const signed = signedAnswer(pending, answer, token, now);

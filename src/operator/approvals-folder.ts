@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { withOpenFile, writeAtomically, writeOnce } from '../base/files.ts';
 import { isHolderGone } from '../base/process-holder.ts';
-import { type PendingRequest, parsePending, REQUEST_LIFETIME } from './pending-request.ts';
+import { type PendingRequest, parsePending, REQUEST_LIFETIME_MS } from './pending-request.ts';
 import { isHash, parseAnswer, type SignedAnswer } from './signed-answer.ts';
 
 /** Maximum size of a request, in bytes: no person could read a larger one. Larger files are ignored. */
@@ -114,9 +114,9 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
         if (found === null || now >= found.expiresAt) remove(answerFile(hash));
       }
       for (const path of [pendingFolder, answersFolder])
-        for (const name of readdirSync(path)) if (!isHashFile(name)) removeOld(join(path, name), REQUEST_LIFETIME);
+        for (const name of readdirSync(path)) if (!isHashFile(name)) removeOld(join(path, name), REQUEST_LIFETIME_MS);
       // An answer is valid for at most a day, so its use need not be stored for more than two.
-      for (const name of readdirSync(usedFolder)) removeOld(join(usedFolder, name), 2 * REQUEST_LIFETIME);
+      for (const name of readdirSync(usedFolder)) removeOld(join(usedFolder, name), 2 * REQUEST_LIFETIME_MS);
     },
   };
 }

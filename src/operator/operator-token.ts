@@ -24,10 +24,10 @@ const TOKEN = /^hopgate-(?:operator|auditor|agent)-[0-9a-f]{64}$/;
  *
  * @throws TokenError as {@link readToken}
  */
-export const ownToken = (stateDir: string): string => ownTokenIn(tokenFile(stateDir), 'operator');
+export const ensureOperatorToken = (stateDir: string): string => ensureTokenIn(tokenFile(stateDir), 'operator');
 
 /** The token of a role in a file; created if missing (0600). @throws TokenError as {@link readToken} */
-export function ownTokenIn(file: string, role: 'operator' | 'auditor' | 'agent'): string {
+export function ensureTokenIn(file: string, role: 'operator' | 'auditor' | 'agent'): string {
   try {
     return readToken(file);
   } catch (error) {
@@ -38,10 +38,10 @@ export function ownTokenIn(file: string, role: 'operator' | 'auditor' | 'agent')
   return readToken(file);
 }
 
-/** {@link ownToken}; null if it cannot be used, so that no answer can be proved. */
-export function usableToken(stateDir: string): string | null {
+/** {@link ensureOperatorToken}; null if it cannot be used, so that no answer can be proved. */
+export function usableOperatorToken(stateDir: string): string | null {
   try {
-    return ownToken(stateDir);
+    return ensureOperatorToken(stateDir);
   } catch (error) {
     if (error instanceof TokenError) return null;
     throw error;

@@ -3,9 +3,9 @@ import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type ApprovalsFolder, approvalsFolder } from './approvals-folder.ts';
 import { watchFolderUntil } from './folder-watch.ts';
-import { usableToken } from './operator-token.ts';
-import { REQUEST_LIFETIME, shortId } from './pending-request.ts';
-import { answerProblem, type SignedAnswer } from './signed-answer.ts';
+import { usableOperatorToken } from './operator-token.ts';
+import { newRequestId, REQUEST_LIFETIME_MS } from './pending-request.ts';
+import { problemOfAnswer, type SignedAnswer } from './signed-answer.ts';
 
 /** Maximum number of pending requests per session; the oldest is removed first. */
 const PER_SESSION = 20;
@@ -72,7 +72,7 @@ export function askHereOrElsewhere(
       const elsewhere = pendingApprover({
         ...options,
         holder: processHolder(''),
-        waitMs: REQUEST_LIFETIME,
+        waitMs: REQUEST_LIFETIME_MS,
         signal: waiting.signal,
       });
       const other = elsewhere.approve(request).then((answer) => {
@@ -114,8 +114,8 @@ function takeAnswer(
   now: number,
 ): SignedAnswer | null {
   const answer = folder.answer(request.hash);
-  const token = answer && usableToken(stateDir);
-  if (!answer || !token || answerProblem(answer, request, token, now) !== null || !folder.claim(answer)) return null;
+  const token = answer && usableOperatorToken(stateDir);
+  if (!answer || !token || problemOfAnswer(answer, request, token, now) !== null || !folder.claim(answer)) return null;
   folder.dropPending(request.hash);
   // The request is settled, so a second answer must not approve a later one.
   folder.dropAnswer(request.hash);
@@ -138,11 +138,11 @@ function storeRequest(
   const { sessionId, agent, action, reason, view, hash } = request;
   const storedPending = folder.keepPending({
     version: 1,
-    id: shortId(all.map(({ id }) => id)),
+    id: newRequestId(all.map(({ id }) => id)),
     root,
     // Later than the times of all waiting requests, so that requests of one millisecond keep their order.
     askedAt: all.reduce((last, { askedAt }) => Math.max(last, askedAt + 1), now),
-    expiresAt: now + REQUEST_LIFETIME,
+    expiresAt: now + REQUEST_LIFETIME_MS,
     ...(holder === undefined ? {} : { holder }),
     request: { sessionId, agent, action, reason, view, hash },
   });

@@ -6,7 +6,7 @@ import type { ApprovalRequest } from '../ports/approver.ts';
 import { isHash } from './signed-answer.ts';
 
 /** The time that a request waits for its answer, in milliseconds. */
-export const REQUEST_LIFETIME = 24 * 60 * 60_000;
+export const REQUEST_LIFETIME_MS = 24 * 60 * 60_000;
 
 /** A request that waits for the operator, as stored in its file. */
 export interface PendingRequest {
@@ -26,7 +26,7 @@ export interface PendingRequest {
 // No characters that are easily confused.
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-export function shortId(taken: readonly string[]): string {
+export function newRequestId(taken: readonly string[]): string {
   for (;;) {
     const id = Array.from({ length: 6 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
     if (!taken.includes(id)) return id;

@@ -61,7 +61,7 @@ const NAMES = 'by,expiresAt,givenAt,mac,nonce,requestHash,sessionId,verdict,vers
 export const isHash = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
 /** Explains why an answer is not valid for a request; null if it is. `ApprovalsFolder.claim` checks the single use. */
-export function answerProblem(
+export function problemOfAnswer(
   { mac, ...unsigned }: SignedAnswer,
   request: { readonly sessionId: string; readonly hash: string },
   token: string,

@@ -5,15 +5,15 @@ import { Graph } from './graph.tsx';
 import { Inbox } from './inbox/inbox.tsx';
 import { NodeTools, OperatorPanel, pickedNode } from './operator.tsx';
 import { FILTERS, Rows, rowFilter, searchText } from './rows.tsx';
-import { FactList, pageClock, timeSpan, Ways } from './side-panel.tsx';
-import type { SessionEntry, Source } from './source.ts';
+import { ExitList, FactList, pageClock, timeSpan } from './side-panel.tsx';
+import type { PageSource, SessionEntry } from './source.ts';
 import { describeActivity, Summary } from './summary.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** The id of the shown session; null for the overview of all sessions. */
 export const shownSession = signal<string | null>(null);
 
-export function App({ source }: { readonly source: Source }) {
+export function App({ source }: { readonly source: PageSource }) {
   const sessions = source.sessions.value;
   const session =
     sessions.find(({ id }) => id === shownSession.value) ?? (sessions.length === 1 ? sessions[0] : undefined);
@@ -46,7 +46,7 @@ export function App({ source }: { readonly source: Source }) {
   );
 }
 
-function SessionPage({ session, source }: { readonly session: SessionEntry; readonly source: Source }) {
+function SessionPage({ session, source }: { readonly session: SessionEntry; readonly source: PageSource }) {
   const { store, graph } = session;
   const state = store.state.value;
   const isNewest = store.cursor.value === null;
@@ -67,7 +67,7 @@ function SessionPage({ session, source }: { readonly session: SessionEntry; read
             }}
           />
           <NodeTools session={session} acts={isNewest ? source.acts : null} />
-          <Ways state={state} now={now} />
+          <ExitList state={state} now={now} />
           {isNewest && source.acts !== null && <OperatorPanel session={session} acts={source.acts} state={state} />}
           <FactList state={state} now={now} />
         </div>
@@ -118,7 +118,7 @@ function Search({ codes }: { readonly codes: readonly string[] }) {
 }
 
 /** A card for each session. Sessions that wait for a person come first, then the most recently active. */
-function Overview({ source }: { readonly source: Source }) {
+function Overview({ source }: { readonly source: PageSource }) {
   const cards = useComputed(() => {
     const waits = new Set(source.waiting.value.map(({ sessionId }) => sessionId));
     for (const { kind, from } of source.messages.value)

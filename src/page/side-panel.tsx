@@ -32,7 +32,7 @@ interface AsideProps {
 }
 
 /** Every exit of the present peripheral: open or closed, with its missing needs. */
-export function Ways({ state, now }: AsideProps) {
+export function ExitList({ state, now }: AsideProps) {
   const { peripheral, ways, closed } = state;
   const title = closed ? 'The session is closed' : peripheral === null ? 'Ways in' : `Ways out of ${peripheral}`;
   return (

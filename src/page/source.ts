@@ -4,7 +4,7 @@ import type { EntryDetail, ViewGraph } from '../view/view-state.ts';
 import type { SessionStore } from './session-store.ts';
 
 /** The summary of a request, which a person reads first. */
-export interface CardData {
+export interface ApprovalCardData {
   readonly message: string | null;
   /** The peripheral, mode or call that a yes allows, and its limits. */
   readonly opens: string;
@@ -43,7 +43,7 @@ export interface WaitingRequest {
   readonly reason: string;
   /** Title and text of each part that is approved, in order. */
   readonly rows: readonly (readonly [title: string, text: string])[];
-  readonly card: CardData;
+  readonly card: ApprovalCardData;
   /** The paths that the agent may write. */
   readonly writable: readonly string[];
   /** Epoch milliseconds. */
@@ -95,7 +95,7 @@ export interface OperatorActions {
 }
 
 /** The data of a page: a recording, or a server. */
-export interface Source {
+export interface PageSource {
   readonly sessions: Signal<readonly SessionEntry[]>;
   readonly waiting: Signal<readonly WaitingRequest[]>;
   readonly grants: Signal<readonly ValidGrant[]>;

@@ -11,13 +11,13 @@ import type { Pin } from '../session/pin.ts';
 import { effectsOfMode } from '../spec/mode-way.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { TreeDiff } from '../tools/tree/tree-diff.ts';
-import { Millis } from './schemas.ts';
+import { MillisSchema } from './schemas.ts';
 
 export const ApprovalCardSchema = z.object({
   message: z.string().nullable().describe('The message of the commit that a yes allows.'),
   opens: z.string().describe('The peripheral, mode or call that a yes allows, and its limits.'),
   tests: z
-    .object({ at: Millis, verdict: z.string(), command: z.string() })
+    .object({ at: MillisSchema, verdict: z.string(), command: z.string() })
     .nullable()
     .describe('The last run of the tests; null if none is recorded.'),
   changed: z.array(z.string()).describe('The changed files: of the session, and of the commit.'),

@@ -14,7 +14,7 @@ import type { Services } from './services.ts';
 import { sendMessages } from './stream/send-events.ts';
 
 /** Maximum size of a request's body, in bytes. */
-export const MAX_BODY = 4 << 20;
+export const MAX_REQUEST_BODY = 4 << 20;
 
 /**
  * Headers of every response. The Content-Security-Policy allows no script, style, image or connection from elsewhere,
@@ -68,9 +68,9 @@ export function createApp(options: AppOptions): Hono {
     await next();
   });
   const tooLarge = () => {
-    throw new ApiError('body-too-large', `the body is larger than ${MAX_BODY} bytes`, 'Send less at once.');
+    throw new ApiError('body-too-large', `the body is larger than ${MAX_REQUEST_BODY} bytes`, 'Send less at once.');
   };
-  app.use(bodyLimit({ maxSize: MAX_BODY, onError: tooLarge }));
+  app.use(bodyLimit({ maxSize: MAX_REQUEST_BODY, onError: tooLarge }));
   for (const route of routes) mountRoute(app, route, options);
   app.notFound(() => answerWith(new ApiError('not-found', 'there is no such address', 'Read GET /v1/openapi.json.')));
   app.onError((error, c) => {

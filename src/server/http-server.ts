@@ -11,7 +11,7 @@ import { announceNode } from '../agency/nearest-node.ts';
 import type { Env } from '../base/user-folders.ts';
 import type { HttpEndpoint } from '../daemon/serve-daemon.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
-import { createApp, MAX_BODY } from './create-app.ts';
+import { createApp, MAX_REQUEST_BODY } from './create-app.ts';
 import type { HttpRoute } from './http-route.ts';
 import { keepExchanges } from './messages/keep-exchanges.ts';
 import { A2A_ROUTES } from './routes/a2a.ts';
@@ -71,7 +71,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
     agencyListen &&
     serverOf(
       createApp({ services, routes: [...AGENCY_ROUTES, ...A2A_ROUTES], hosts: () => null, log, checkAnswers }),
-      MAX_BODY * 2,
+      MAX_REQUEST_BODY * 2,
     );
   if ('socket' in listen) rmSync(listen.socket, { force: true });
   try {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HTTP_STATUS } from './api-error.ts';
 import { type HttpRoute, isStreamed } from './http-route.ts';
-import { Failure } from './schemas.ts';
+import { FailureSchema } from './schemas.ts';
 
 type Document = { readonly [field: string]: unknown };
 
@@ -48,7 +48,7 @@ class JsonSchemas {
 
 /** The OpenAPI 3.1 page of the routes. It is generated, so that it cannot differ from what the server checks. */
 export function openApi(routes: readonly HttpRoute[], version: string): Document {
-  const schemas: Schemas = { Failure: new JsonSchemas({}, '').of(Failure, 'output') };
+  const schemas: Schemas = { Failure: new JsonSchemas({}, '').of(FailureSchema, 'output') };
   const paths: { [at: string]: { [method: string]: Document } } = {};
   for (const route of routes) {
     paths[route.at] ??= {};

@@ -9,21 +9,21 @@ import type { Json as JsonValue } from '../spec/types.ts';
 export const JsonSchema = z.unknown().describe('Any JSON value.') as z.ZodType<JsonValue>;
 export const FieldsSchema = z.record(z.string(), JsonSchema);
 export const NameSchema = z.string().min(1).max(300);
-export const Text = z.string().max(100_000);
+export const TextSchema = z.string().max(100_000);
 export const ModeSchema = NameSchema.describe('A mode of the mode gate, such as discuss.');
-export const Instant = z.string().describe('ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
-export const Millis = z.number().describe('Epoch milliseconds.');
-export const Hash = z
+export const InstantSchema = z.string().describe('ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
+export const MillisSchema = z.number().describe('Epoch milliseconds.');
+export const HashSchema = z
   .string()
   .regex(/^[0-9a-f]{64}$/)
   .describe('A sha256, as 64 hex digits.');
-export const By = z
+export const PrincipalSchema = z
   .enum(['agent', 'operator'])
   .describe('The principal of the request. Only the operator may name "operator".');
 
 export const SessionPath = z.object({ session: NameSchema.describe('The id of the session.') });
-export const Limit = z.coerce.number().int().min(1).max(MAX_LIMIT);
-export const Seq = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+export const LimitSchema = z.coerce.number().int().min(1).max(MAX_LIMIT);
+export const SeqSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 const ModeStepSchema = z.object({ to: ModeSchema, needs: z.array(z.string()) });
 
@@ -54,7 +54,7 @@ export const DenialSchema = z.object({
 export const EntrySchema = z.looseObject({
   id: z.string(),
   seq: z.int().optional().describe('The place in its session, from 0; ephemeral entries have none.'),
-  at: Instant,
+  at: InstantSchema,
   type: z.enum(EVIDENCE_TYPES),
   claim: z.enum(CLAIM_TYPES),
   subject: z.object({ type: z.enum(SUBJECT_TYPES), id: z.string() }),
@@ -68,7 +68,7 @@ export const EntrySchema = z.looseObject({
   prev: z.string().optional(),
 });
 
-export const Status = z.object({
+export const StatusSchema = z.object({
   sessionId: z.string(),
   agent: z.string(),
   mode: ModeSchema.nullable(),
@@ -80,7 +80,7 @@ export const Status = z.object({
   visits: z.record(z.string(), z.int()),
   backpack: FieldsSchema,
   fruits: z.record(z.string(), FieldsSchema),
-  here: z.object({ steps: z.int(), deadline: Millis.nullable(), observed: FieldsSchema }).nullable(),
+  here: z.object({ steps: z.int(), deadline: MillisSchema.nullable(), observed: FieldsSchema }).nullable(),
   changedFiles: z.array(z.string()),
   observeOnly: z.boolean().describe('True if calls that would be refused run, and the refusals are recorded.'),
 });
@@ -112,7 +112,7 @@ export const ModeAnswer = doneAnswer({ mode: ModeSchema });
 export const CloseAnswer = doneAnswer({ openSelections: z.array(z.string()) });
 export const SettleAnswer = doneAnswer({});
 
-export const Failure = z.object({
+export const FailureSchema = z.object({
   error: z.object({
     code: z.string(),
     message: z.string(),

@@ -4,7 +4,7 @@ import { DialIns } from '../agency/dial-in.ts';
 import { agencyFolder, openAgencyNode } from '../agency/open-node.ts';
 import type { Env } from '../base/user-folders.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
-import { type A2aHandler, openA2a } from './a2a/a2a-handler.ts';
+import { type A2aHandler, openA2aHandler } from './a2a/a2a-handler.ts';
 import { Logins } from './access/logins.ts';
 import { nodeId, type Requester, Tokens, tokenFolder } from './access/tokens.ts';
 import { AllEvidence } from './all-evidence.ts';
@@ -79,7 +79,7 @@ export function makeServices(
     agency,
     dialIns,
     mail: new NodeMail(allEvidence),
-    a2a: () => (a2a ??= openA2a({ env, agency, folder, version: parts.version })),
+    a2a: () => (a2a ??= openA2aHandler({ env, agency, folder, version: parts.version })),
     counters: { requests: new Map(), denials: 0, streams: 0, streamsOf: new Map() },
     async close() {
       feed.stop();

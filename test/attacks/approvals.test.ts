@@ -8,7 +8,7 @@ import { processIo } from '../../src/cli/io.ts';
 import { openSession } from '../../src/open-session.ts';
 import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';
 import { approvalsFolder } from '../../src/operator/approvals-folder.ts';
-import { ownToken } from '../../src/operator/operator-token.ts';
+import { ensureOperatorToken } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import type { Session } from '../../src/session/session.ts';
@@ -90,7 +90,7 @@ describe('an answer in the state folder counts only if the operator gave it to t
     const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
     expect(await ask()).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
     const [item] = pendingRequests(stateDir);
-    const token = ownToken(stateDir);
+    const token = ensureOperatorToken(stateDir);
     const honest = answerRequest(stateDir, item!.pending, { verdict: 'yes', by: 'operator', minutes: 5 }, token);
     const path = join(approvalsFolder(stateDir).answersFolder, `${item!.pending.request.hash}.json`);
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(honest);
@@ -109,7 +109,12 @@ describe('an answer in the state folder counts only if the operator gave it to t
     const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
     await ask();
     const [item] = pendingRequests(stateDir);
-    const honest = answerRequest(stateDir, item!.pending, { verdict: 'yes', by: 'o', minutes: 5 }, ownToken(stateDir));
+    const honest = answerRequest(
+      stateDir,
+      item!.pending,
+      { verdict: 'yes', by: 'o', minutes: 5 },
+      ensureOperatorToken(stateDir),
+    );
     expect(await ask()).toMatchObject({ ok: true });
     await session.setMode({ to: 'discuss', summary: 'done' });
     await session.setMode({ to: 'diagnose' });

@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { detectDeploys, detectGit, detectProject } from '../../src/cli/detect/detect-project.ts';
-import { editScope, withManifests, withoutTests } from '../../src/cli/detect/edit-scope.ts';
-import { exceptionFor, maskExceptions } from '../../src/cli/detect/mask-exceptions.ts';
-import { unquotedWords } from '../../src/cli/detect/package-json.ts';
+import { proposeEditScope, withManifests, withoutTests } from '../../src/cli/detect/edit-scope.ts';
+import { maskExceptionFor, maskExceptions } from '../../src/cli/detect/mask-exceptions.ts';
+import { splitUnquotedWords } from '../../src/cli/detect/package-json.ts';
 import { prefersSingleQuotes } from '../../src/cli/detect/prefers-single-quotes.ts';
 import { proposedCaches, proposedPrograms } from '../../src/cli/detect/proposed-programs.ts';
 import { renderConfig } from '../../src/cli/detect/render-config.ts';
@@ -172,14 +172,14 @@ describe('the detection of tests', () => {
     const word = fc.stringMatching(/^[\w./:@%+,-]+$/);
     fc.assert(
       fc.property(fc.array(word, { minLength: 1 }), (words) => {
-        expect(unquotedWords(words.join(' '))).toEqual(words);
+        expect(splitUnquotedWords(words.join(' '))).toEqual(words);
       }),
     );
     const special = fc.constantFrom(...'|&;<>()$`\\"\'*?[#~!{}\n');
     fc.assert(
       fc.property(word, special, word, (before, char, after) => {
         fc.pre(char !== '\n');
-        expect(unquotedWords(`${before}${char}${after}`)).toBeNull();
+        expect(splitUnquotedWords(`${before}${char}${after}`)).toBeNull();
       }),
     );
   });
@@ -214,7 +214,7 @@ describe('the detection of deploys', () => {
 
 describe('the proposed write paths', () => {
   const scope = (names: string, git?: { ignored?: string[]; tracked?: string[] }) =>
-    editScope(memoryTree(Object.fromEntries(names.split(' ').map((path) => [path, '']))), {
+    proposeEditScope(memoryTree(Object.fromEntries(names.split(' ').map((path) => [path, '']))), {
       ignored: new Set(git?.ignored),
       tracked: new Set(git?.tracked),
     });
@@ -284,7 +284,7 @@ describe('the proposed write paths', () => {
 
   it('have manifests and, for C without a deploy target, build files if asked', () => {
     const withThem = (files: { readonly [path: string]: string }) =>
-      withManifests(editScope(memoryTree(files)), memoryTree(files));
+      withManifests(proposeEditScope(memoryTree(files)), memoryTree(files));
     expect(withThem({ 'kilo.c': '', Makefile: 'all:\n' })).not.toContain('!Makefile');
     expect(withThem({ 'kilo.c': '', Makefile: 'deploy:\n' })).toContain('!Makefile');
     expect(withThem({ 'src/a.c': '', 'configure.ac': '', 'Makefile.am': '' })).toContain('Makefile.am');
@@ -355,7 +355,7 @@ describe('the proposed write paths', () => {
     );
     fc.assert(
       fc.property(fc.uniqueArray(name), (names) => {
-        const edit = editScope(memoryTree(Object.fromEntries(names.map((path) => [path, '']))));
+        const edit = proposeEditScope(memoryTree(Object.fromEntries(names.map((path) => [path, '']))));
         const text = renderConfig({ edit, test: [], deploy: [], git: null });
         expect(parseProjectConfig(text)).toMatchObject({ ok: true, config: { scopes: { edit } } });
       }),
@@ -377,7 +377,7 @@ describe('the proposed exceptions to the masks', () => {
         'src/a.ts': '',
       }),
     ).toEqual(['.npmrc', 'sig/a.key', 'ca/root.pem', 'src/__tests__/env/.env.production']);
-    const proposed = { certain: [], possible: [], caches: [], shown: ['.npmrc', 'a/.npmrc'].map(exceptionFor) };
+    const proposed = { certain: [], possible: [], caches: [], shown: ['.npmrc', 'a/.npmrc'].map(maskExceptionFor) };
     const text = renderConfig({ edit: ['.'], test: [], deploy: [], git: null }, proposed);
     const mask = [...DEFAULT_MASKS, '!/.npmrc', '!a/.npmrc'];
     expect(parseProjectConfig(text)).toMatchObject({ ok: true, config: { mask } });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
-import { addressOf } from '../../src/cli/mcp/http-address.ts';
+import { parseHttpAddress } from '../../src/cli/mcp/http-address.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { evidenceFile } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
@@ -288,7 +288,7 @@ describe('hopgate mcp --http', () => {
     ['[::1]:80', { address: '::1', port: 80 }],
     ['[::1]', { address: '::1', port: 0 }],
     ['example.org', { address: 'example.org', port: 0 }],
-  ] as const)('accepts the address %s', (text, address) => expect(addressOf(text)).toEqual(address));
+  ] as const)('accepts the address %s', (text, address) => expect(parseHttpAddress(text)).toEqual(address));
 });
 
 describe('the MCP Inspector', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, it, vi } from 'vitest';
-import { ownProgram } from '../../src/cli/client/client-program.ts';
+import { hopgateCommandLine } from '../../src/cli/client/client-program.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
@@ -20,7 +20,7 @@ it.runIf(isDeep)(
     world.later(() => store.close());
     const session = await openSession({ root: world.root, agent: 'ann', store });
     await session.detach();
-    const [command = '', ...args] = ownProgram();
+    const [command = '', ...args] = hopgateCommandLine();
     const agent = async () => {
       const transport = new StdioClientTransport({
         command,
@@ -69,7 +69,7 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
     world.later(() => store.close());
     const session = await openSession({ root: world.root, agent: 'ann', store });
     await session.detach();
-    const [command = '', ...args] = ownProgram();
+    const [command = '', ...args] = hopgateCommandLine();
     const words = ['whistle', `session:${session.id}`, 'Which port?', '--seconds', '600', '--root', world.root];
     const child = spawn(command, [...args, ...words], { env: world.env });
     world.later(() => void child.kill('SIGKILL'));

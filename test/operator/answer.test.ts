@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AnswerTerms, answerProblem, parseAnswer, signAnswer } from '../../src/operator/signed-answer.ts';
+import { type AnswerTerms, parseAnswer, problemOfAnswer, signAnswer } from '../../src/operator/signed-answer.ts';
 
 const hex = (length: number) =>
   fc.array(fc.constantFrom(...'0123456789abcdef'), { minLength: length, maxLength: length }).map((all) => all.join(''));
@@ -22,10 +22,10 @@ describe('a signed answer', () => {
         const read = parseAnswer(JSON.parse(JSON.stringify(signAnswer(given, token))));
         expect(read).not.toBeNull();
         const wanted = { sessionId: given.sessionId, hash: given.requestHash };
-        expect(answerProblem(read!, wanted, token, given.expiresAt - 1)).toBeNull();
-        expect(answerProblem(read!, wanted, token, given.expiresAt)).toBe('it has expired');
-        expect(answerProblem(read!, { ...wanted, sessionId: `${given.sessionId}x` }, token, 0)).toMatch(/session/);
-        expect(answerProblem(read!, wanted, `${token}x`, 0)).toMatch(/token/);
+        expect(problemOfAnswer(read!, wanted, token, given.expiresAt - 1)).toBeNull();
+        expect(problemOfAnswer(read!, wanted, token, given.expiresAt)).toBe('it has expired');
+        expect(problemOfAnswer(read!, { ...wanted, sessionId: `${given.sessionId}x` }, token, 0)).toMatch(/session/);
+        expect(problemOfAnswer(read!, wanted, `${token}x`, 0)).toMatch(/token/);
       }),
     );
   });
@@ -40,7 +40,7 @@ describe('a signed answer', () => {
       fc.property(changed, ({ given, other, name }) => {
         fc.pre(given[name] !== other[name]);
         const forged = { ...signAnswer(given, token), [name]: other[name] };
-        expect(answerProblem(forged, { sessionId: forged.sessionId, hash: forged.requestHash }, token, 0)).toMatch(
+        expect(problemOfAnswer(forged, { sessionId: forged.sessionId, hash: forged.requestHash }, token, 0)).toMatch(
           /token/,
         );
       }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { answerOnce, pendingRequests } from '../../src/operator/answer-request.ts';
 import { type GrantTerms, grantLimits, parseTypedAnswer } from '../../src/operator/grant-terms.ts';
-import { ownToken } from '../../src/operator/operator-token.ts';
+import { ensureOperatorToken } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { revokedBy, revokeGrant } from '../../src/operator/revoked-grants.ts';
 import { readAnswerFile, requestOf, stateFolder, writeAnswerFile } from './support.ts';
@@ -54,7 +54,12 @@ describe('a grant in an answer', () => {
       await approver.approve(requestOf());
       const [item] = pendingRequests(stateDir);
       const grant = { until: Date.now() + HOUR, uses: 2 };
-      answerOnce(stateDir, item!.pending, { verdict: 'yes', by: 'mary', minutes: 5, grant }, ownToken(stateDir));
+      answerOnce(
+        stateDir,
+        item!.pending,
+        { verdict: 'yes', by: 'mary', minutes: 5, grant },
+        ensureOperatorToken(stateDir),
+      );
       return item!.pending.request.hash;
     };
     await answerWith();

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isWithin } from '../../src/base/paths.ts';
-import { ownToken, tokenFile } from '../../src/operator/operator-token.ts';
+import { ensureOperatorToken, tokenFile } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
 import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
@@ -17,7 +17,7 @@ async function world() {
   const dir = stateDir(root, { XDG_STATE_HOME: stateFolder() });
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   await pendingApprover({ stateDir: dir, root }).approve(requestOf());
-  return { root, dir, token: ownToken(dir) };
+  return { root, dir, token: ensureOperatorToken(dir) };
 }
 
 describe('the operator’s token and key', () => {
@@ -62,7 +62,7 @@ describe('the operator’s token and key', () => {
 it('a token file that others could have read is refused', async () => {
   const { dir } = await world();
   chmodSync(tokenFile(dir), 0o644);
-  expect(() => ownToken(dir)).toThrow(/can be read by other users/);
+  expect(() => ensureOperatorToken(dir)).toThrow(/can be read by other users/);
 });
 
 it('a toolchain that contains the state folder is refused', () => {

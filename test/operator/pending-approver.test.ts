@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { APPROVAL_KINDS } from '../../src/gate/approvals/approval.ts';
 import { answerOnce, type OperatorItem, pendingRequests } from '../../src/operator/answer-request.ts';
 import { approverInAdvance, fallbackApprover } from '../../src/operator/fallback-approver.ts';
-import { ownToken, tokenFile } from '../../src/operator/operator-token.ts';
+import { ensureOperatorToken, tokenFile } from '../../src/operator/operator-token.ts';
 import { askHereOrElsewhere, pendingApprover } from '../../src/operator/pending-approver.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import { answerFiles, readAnswerFile, requestOf, say, stateFolder, writeAnswerFile } from './support.ts';
@@ -233,14 +233,14 @@ describe('an answer to a request is ignored', () => {
   it('if it was made with another token', async () => {
     const { stateDir, ask } = world();
     const id = await pendingId(ask());
-    say(stateDir, id, 'yes', { token: ownToken(stateFolder()) });
+    say(stateDir, id, 'yes', { token: ensureOperatorToken(stateFolder()) });
     expect(await pendingId(ask())).toBe(id);
     expect(pendingRequests(stateDir)[0]?.answer).toBeNull();
   });
 
   it('if the token changed, or others may know it', async () => {
     const { stateDir, ask, id } = await answered();
-    writeFileSync(tokenFile(stateDir), ownToken(stateFolder()));
+    writeFileSync(tokenFile(stateDir), ensureOperatorToken(stateFolder()));
     expect(await pendingId(ask())).toBe(id);
     say(stateDir, id);
     chmodSync(tokenFile(stateDir), 0o644);
@@ -304,7 +304,7 @@ describe('a question that can be answered in two places', () => {
     expect(here.via).toBe('terminal');
     expect(pendingRequests(stateDir)).toEqual([]);
     const late = { verdict: 'yes', by: 'mary', minutes: 5 } as const;
-    expect(answerOnce(stateDir, shown!.pending, late, ownToken(stateDir))).toBeNull();
+    expect(answerOnce(stateDir, shown!.pending, late, ensureOperatorToken(stateDir))).toBeNull();
     expect(answerFiles(stateDir)).toEqual([]);
   });
 
@@ -324,7 +324,7 @@ describe('a question that can be answered in two places', () => {
     await once(asking, 'close');
     expect(pendingRequests(stateDir)).toEqual([]);
     const yes = { verdict: 'yes', by: 'mary', minutes: 5 } as const;
-    expect(answerOnce(stateDir, asked!.pending, yes, ownToken(stateDir))).toBeNull();
+    expect(answerOnce(stateDir, asked!.pending, yes, ensureOperatorToken(stateDir))).toBeNull();
     // A process that does not wait makes the same request again, so the request stays.
     const again = await pendingId(pendingApprover({ stateDir, root: '/repo' }).approve(requestOf()));
     expect(again).not.toBe(asked!.pending.id);
@@ -340,7 +340,7 @@ describe('a question that can be answered in two places', () => {
         stateDir,
         item!.pending,
         { verdict: index % 2 === 0 ? 'yes' : 'no', by: `p${index}`, minutes: 5 },
-        ownToken(stateDir),
+        ensureOperatorToken(stateDir),
       ),
     );
     expect(given.filter((one) => one && 'answer' in one)).toHaveLength(1);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';
-import { ownToken } from '../../src/operator/operator-token.ts';
+import { ensureOperatorToken } from '../../src/operator/operator-token.ts';
 
 /** A state folder of its own for one test. */
 export function stateFolder(): string {
@@ -21,7 +21,7 @@ export function say(
   verdict: 'yes' | 'no' = 'yes',
   more: { readonly minutes?: number; readonly now?: number; readonly token?: string } = {},
 ) {
-  const { now = Date.now(), minutes = 60, token = ownToken(stateDir) } = more;
+  const { now = Date.now(), minutes = 60, token = ensureOperatorToken(stateDir) } = more;
   const item = pendingRequests(stateDir, now).find(({ pending }) => pending.id === id);
   if (!item) throw new Error(`nothing waits under ${id}`);
   return answerRequest(stateDir, item.pending, { verdict, by: 'mary', minutes }, token, now);

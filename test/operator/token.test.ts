@@ -1,7 +1,13 @@
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ownToken, readToken, TokenError, tokenFile, usableToken } from '../../src/operator/operator-token.ts';
+import {
+  ensureOperatorToken,
+  readToken,
+  TokenError,
+  tokenFile,
+  usableOperatorToken,
+} from '../../src/operator/operator-token.ts';
 import { stateFolder } from './support.ts';
 
 const codeOf = (work: () => unknown): string => {
@@ -17,18 +23,18 @@ const codeOf = (work: () => unknown): string => {
 describe("the operator's token", () => {
   it('is made on first use, readable only by its owner, and stays the same', () => {
     const folder = stateFolder();
-    const token = ownToken(folder);
+    const token = ensureOperatorToken(folder);
     expect(token).toMatch(/^hopgate-operator-[0-9a-f]{64}$/);
     expect(statSync(tokenFile(folder)).mode & 0o777).toBe(0o600);
-    expect(ownToken(folder)).toBe(token);
+    expect(ensureOperatorToken(folder)).toBe(token);
     expect(readToken(tokenFile(folder))).toBe(token);
-    expect(ownToken(stateFolder())).not.toBe(token);
+    expect(ensureOperatorToken(stateFolder())).not.toBe(token);
   });
 
   it('is made without leaving another file', () => {
     const folder = stateFolder();
-    ownToken(folder);
-    expect(readFileSync(tokenFile(folder), 'utf8').trim()).toBe(ownToken(folder));
+    ensureOperatorToken(folder);
+    expect(readFileSync(tokenFile(folder), 'utf8').trim()).toBe(ensureOperatorToken(folder));
     expect(statSync(tokenFile(folder)).nlink).toBe(1);
   });
 
@@ -57,10 +63,10 @@ describe("the operator's token", () => {
     ],
   ])('is refused if it %s', (_what, code, spoil) => {
     const folder = stateFolder();
-    ownToken(folder);
+    ensureOperatorToken(folder);
     spoil(tokenFile(folder));
-    expect(codeOf(() => ownToken(folder))).toBe(code);
-    expect(usableToken(folder)).toBeNull();
+    expect(codeOf(() => ensureOperatorToken(folder))).toBe(code);
+    expect(usableOperatorToken(folder)).toBeNull();
   });
 
   it('is reported as missing if the named file does not exist', () => {

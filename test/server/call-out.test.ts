@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { ownProgram } from '../../src/cli/client/client-program.ts';
+import { hopgateCommandLine } from '../../src/cli/client/client-program.ts';
 import { carryOutAgentOp } from '../../src/daemon/agent-ops.ts';
 import { midGame } from './mid-game.ts';
 import type { Served } from './serve-world.ts';
@@ -13,7 +13,7 @@ import type { Served } from './serve-world.ts';
 async function emacs({ root, env }: Served, command: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'hopgate-emacs-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const words = ownProgram()
+  const words = hopgateCommandLine()
     .map((word) => JSON.stringify(word))
     .join(' ');
   writeFileSync(

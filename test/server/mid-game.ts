@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
-import { ownProgram } from '../../src/cli/client/client-program.ts';
+import { hopgateCommandLine } from '../../src/cli/client/client-program.ts';
 import { storySpecs } from '../../src/cli/world/story-specs.ts';
 import { acceptConfig } from '../../src/project/trust.ts';
 import { serveWorld as serveHouse } from '../../src/world/serve/world-server.ts';
@@ -15,7 +15,7 @@ export async function midGame() {
     { file: string; text: string },
   ];
   const served = await serveWorld({ 'hopgate.yaml': 'specs: specs\n', [`specs/${file}`]: text });
-  const [node = '', ...args] = ownProgram();
+  const [node = '', ...args] = hopgateCommandLine();
   const env = { ...process.env, ...served.env, HOPGATE_DAEMON: 'off' };
   // Without the daemon, which would keep the session for a while. Asynchronous: the server of this process releases the
   // session meanwhile.

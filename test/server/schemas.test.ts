@@ -5,7 +5,7 @@ import { RUN_HTTP_STATUS } from '../../src/agency/run-reply.ts';
 import { HTTP_STATUS } from '../../src/server/api-error.ts';
 import { openApi } from '../../src/server/openapi.ts';
 import { ROUTES } from '../../src/server/routes.ts';
-import { Failure } from '../../src/server/schemas.ts';
+import { FailureSchema } from '../../src/server/schemas.ts';
 import { depth } from '../depth.ts';
 import { type Served, serveWorld } from './serve-world.ts';
 
@@ -144,7 +144,7 @@ describe('every address', () => {
           );
           statuses.add(answer.status);
           if (answer.status < 300) return;
-          const { error } = Failure.parse(answer.json);
+          const { error } = FailureSchema.parse(answer.json);
           expect(known[error.code as keyof typeof known], `${id}: ${error.code}`).toBe(answer.status);
           expect(error.remedy).not.toBe('');
           expect(answer.status, `${id} ${path} ${JSON.stringify(body)}: ${lines.at(-1)}`).not.toBe(500);

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Logins } from '../../src/server/access/logins.ts';
 import { FILE_ROLES, roleTokenFile } from '../../src/server/access/tokens.ts';
-import { MAX_BODY } from '../../src/server/create-app.ts';
+import { MAX_REQUEST_BODY } from '../../src/server/create-app.ts';
 import { ROUTES } from '../../src/server/routes.ts';
 import { isDeep } from '../depth.ts';
 import { send, serveWorld } from './serve-world.ts';
@@ -218,7 +218,7 @@ describe('the limits', () => {
   it('refuse a body that is too large, whether it says so or not', async () => {
     const served = await serveWorld();
     const { id } = await served.session();
-    const body = JSON.stringify({ tool: 'read', args: 'x'.repeat(MAX_BODY) });
+    const body = JSON.stringify({ tool: 'read', args: 'x'.repeat(MAX_REQUEST_BODY) });
     const answer = await served.ask(`POST /v1/sessions/${id}/why`, { body });
     expect(answer.json.error.code).toBe('body-too-large');
     const socket = createConnection({ port: served.port, host: '127.0.0.1' });

@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { CloudEvent } from '../../src/server/stream/cloud-event.ts';
-import { MAX_LAG } from '../../src/server/stream/follow-session.ts';
+import { MAX_LAG_ENTRIES } from '../../src/server/stream/follow-session.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { depth } from '../depth.ts';
 import { type Served, serveWorld, until } from './serve-world.ts';
@@ -200,7 +200,7 @@ describe('the event stream of a session', () => {
     await until(() => text.includes('dev.hopgate.stream.resync.v1'));
     const marker = /"type":"dev.hopgate.stream.resync.v1".*?"sequence":"(\d+)"/.exec(text);
     expect(Number(marker?.[1])).toBe(count);
-    expect(count).toBeGreaterThan(MAX_LAG);
+    expect(count).toBeGreaterThan(MAX_LAG_ENTRIES);
     // The test writes in the same process, so its own buffers count too.
     expect(grown).toBeLessThan(120 << 20);
     await writer.add(1);

@@ -12,7 +12,7 @@ import { askHereOrElsewhere } from '../../operator/pending-approver.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { type Io, printRemark } from '../io.ts';
 import type { McpCommand } from '../mcp/mcp-command.ts';
-import { openAgent } from '../mcp/open-agent.ts';
+import { openAgentSession } from '../mcp/open-agent.ts';
 import { diffForWindow } from '../mcp/serve-mcp.ts';
 import { sessionReading } from '../mcp/session-reading.ts';
 import { rootOf } from '../shared-options.ts';
@@ -64,7 +64,7 @@ async function openServed(
       return false;
     });
   });
-  const session = await openAgent(io, {
+  const session = await openAgentSession(io, {
     root,
     agent: options.agent,
     observe: false,

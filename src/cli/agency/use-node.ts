@@ -18,11 +18,11 @@ export interface AgencyOptions {
 export const agencyOption = (): Option =>
   new Option('--agency <dir>', 'the agency folder (default: ~/.config/hopgate/agency)');
 
-export const folderOf = (io: Io, { agency }: AgencyOptions): string =>
+export const agencyFolderOf = (io: Io, { agency }: AgencyOptions): string =>
   agency === undefined ? agencyFolder(io.env) : resolve(io.cwd, agency);
 
-export const openOwnNode = (io: Io, options: AgencyOptions): AgencyNode =>
-  openAgencyNode({ env: io.env, id: nodeId(io.env), folder: folderOf(io, options), dialIns: new DialIns() });
+export const openLocalNode = (io: Io, options: AgencyOptions): AgencyNode =>
+  openAgencyNode({ env: io.env, id: nodeId(io.env), folder: agencyFolderOf(io, options), dialIns: new DialIns() });
 
 /**
  * Uses the running server, which has the connections of other nodes; without a server, this process. Ctrl-C and SIGTERM
@@ -34,7 +34,7 @@ export async function withNode<T>(
   work: (send: SendRun, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { env } = io;
-  const folder = options.agency === undefined ? {} : { folder: folderOf(io, options) };
+  const folder = options.agency === undefined ? {} : { folder: agencyFolderOf(io, options) };
   const nearest = new NearestNode({ env, role: 'operator', ...folder });
   const ended = new AbortController();
   const stop = onSignal(() => ended.abort(RUN_CANCELLED));
@@ -61,7 +61,7 @@ function withServerRemedy(reply: RunReply): RunReply {
 }
 
 /** A reply as text for a person. */
-export function replyText(reply: RunReply): string {
+export function formatRunReply(reply: RunReply): string {
   if (!reply.ok)
     return `${reply.error.code}: ${escapeInvisible(reply.error.message)} (${escapeInvisible(reply.error.remedy)})`;
   const text = typeof reply.response === 'string' ? reply.response : JSON.stringify(reply.response, null, 2);

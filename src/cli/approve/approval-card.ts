@@ -9,10 +9,10 @@ import { withStore } from '../open-store.ts';
 export type ApprovalCard = z.output<typeof ApprovalCardSchema>;
 
 /** The line that separates the files outside of the scope. */
-export const BORDER = '── outside of the scope: no peripheral of this session may write these ──';
+export const SCOPE_BORDER = '── outside of the scope: no peripheral of this session may write these ──';
 
 /** The summary of a request as the live view shows it; null if its session is not in this evidence. */
-export function cardFor(
+export function readApprovalCard(
   io: Pick<Io, 'env'>,
   request: ApprovalRequest,
   root: string,
@@ -27,8 +27,8 @@ export function cardFor(
 }
 
 /** The lines of a diff, with the line that separates the files outside of the scope. */
-export function linesWithBorder(diff: TreeDiff, card: ApprovalCard | null): readonly string[] {
+export function diffLinesWithBorder(diff: TreeDiff, card: ApprovalCard | null): readonly string[] {
   if (card === null || card.files.length === 0) return diff.lines;
   const border = card.files.findIndex(({ inside }) => !inside);
-  return card.files.flatMap(({ lines }, index) => (index === border ? [BORDER, ...lines] : lines));
+  return card.files.flatMap(({ lines }, index) => (index === border ? [SCOPE_BORDER, ...lines] : lines));
 }

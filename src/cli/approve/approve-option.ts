@@ -4,15 +4,15 @@ import { nearestName } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { usageError } from '../io.ts';
 
-/** `--approve NAMES`: approvals that the operator gives in advance. Check the names with {@link checkApproved}. */
+/** `--approve NAMES`: approvals that the operator gives in advance. Check the names with {@link checkApprovedNames}. */
 export const approveOption = (): Option =>
   new Option(
     '--approve <names...>',
     'give these approvals: destinations (deploy), modes (execute), tools whose calls need one, or all; separated by commas or spaces',
-  ).argParser((word: string, before: readonly string[] = []) => [...before, ...approvedNames(word)]);
+  ).argParser((word: string, before: readonly string[] = []) => [...before, ...splitApprovedNames(word)]);
 
 /** Splits the names in one word, such as `execute,deploy`. */
-export const approvedNames = (word: string): readonly string[] =>
+export const splitApprovedNames = (word: string): readonly string[] =>
   word
     .split(',')
     .map((name) => name.trim())
@@ -24,7 +24,7 @@ export const approvedNames = (word: string): readonly string[] =>
  *
  * @throws CliError `usage`
  */
-export function checkApproved(names: readonly string[], { peripherals, modeGate, tools }: SpecSet): void {
+export function checkApprovedNames(names: readonly string[], { peripherals, modeGate, tools }: SpecSet): void {
   const destinations = Object.keys(peripherals);
   const modes = modeGate ? Object.keys(modeGate.effects) : [];
   // The repository's configuration decides whether an install needs an approval.

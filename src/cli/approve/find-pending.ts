@@ -9,7 +9,7 @@ import { CliError, type Io } from '../io.ts';
 import { rootOf } from '../shared-options.ts';
 
 /** The pending requests of all repositories, the oldest first. */
-export function pendingEverywhere(io: Io): readonly PendingItem[] {
+export function pendingOfAllRoots(io: Io): readonly PendingItem[] {
   const home = stateHome(io.env);
   if (!pathExists(home)) return [];
   return readdirSync(home, { withFileTypes: true })
@@ -27,8 +27,8 @@ export const pendingOfRoot = (io: Io, root: string): readonly PendingItem[] =>
  *
  * @throws CliError `unknown-request` with the nearest id; `ambiguous-request` if two repositories use the id.
  */
-export function findPending(io: Io, id: string, root: string | undefined): PendingItem {
-  const items = root === undefined ? pendingEverywhere(io) : pendingOfRoot(io, root);
+export function findPendingRequest(io: Io, id: string, root: string | undefined): PendingItem {
+  const items = root === undefined ? pendingOfAllRoots(io) : pendingOfRoot(io, root);
   const wantedId = id.toLowerCase();
   const found = items.filter(({ pending }) => pending.id === wantedId);
   if (found.length === 1) return found[0]!;

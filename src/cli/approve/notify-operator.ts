@@ -36,7 +36,7 @@ export function notifyOperator(io: Io, { pending }: PendingItem, command: string
 const POLL_MS = 500;
 
 /** Notifies the operator of each new request until the returned function is called. */
-export function notifyOfNew(io: Io, items: () => readonly PendingItem[], command: string): () => void {
+export function notifyOfNewRequests(io: Io, items: () => readonly PendingItem[], command: string): () => void {
   const notified = new Set(items().map(({ pending }) => pending.request.hash));
   const timer = setInterval(() => {
     for (const item of items()) {

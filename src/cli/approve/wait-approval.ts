@@ -3,14 +3,14 @@ import { pendingApprover } from '../../operator/pending-approver.ts';
 import type { Approver } from '../../ports/approver.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { type Io, printRemark } from '../io.ts';
-import { wholeUpTo } from '../shared-options.ts';
+import { wholeNumberUpTo } from '../shared-options.ts';
 
 /** `--wait-approval SECONDS`, for commands that leave requests to the operator. */
 export const waitApprovalOption = (): Option =>
   new Option(
     '--wait-approval <seconds>',
     'if nobody can be asked here, wait this long for "hopgate approve" in another terminal',
-  ).argParser(wholeUpTo(86_400));
+  ).argParser(wholeNumberUpTo(86_400));
 
 /** Files a repository's requests for the operator. While it waits, it prints on stderr how to answer. */
 export function waitingApprover(io: Io, root: string, waitSeconds = 0): Approver {

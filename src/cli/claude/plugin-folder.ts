@@ -7,14 +7,14 @@ import { stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { mcpServerName } from '../../daemon/mcp-server-name.ts';
-import { ownProgram } from '../client/client-program.ts';
+import { hopgateCommandLine } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
 
 export type PluginFiles = { readonly [path: string]: string };
 
 /** The plugin's files for this installation of hopgate. */
 export function ownPluginFiles(env: Io['env']): PluginFiles {
-  const [command, ...own] = ownProgram();
+  const [command, ...own] = hopgateCommandLine();
   return pluginFiles({
     version: manifest.version,
     hookCommand: hookCommand('claude-code', env),

@@ -7,10 +7,10 @@ import { evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { findOpenedSession } from '../choose-sessions.ts';
-import { clientRun } from '../client/client-end.ts';
-import { clientProgram } from '../client/client-program.ts';
-import { openClient } from '../client/open-client.ts';
-import { printStart } from '../client/print-place.ts';
+import { readClientRun } from '../client/client-end.ts';
+import { findClientProgram } from '../client/client-program.ts';
+import { openClientSession } from '../client/open-client.ts';
+import { printSessionStart } from '../client/print-place.ts';
 import { runClient } from '../client/run-client.ts';
 import { type Io, usageError } from '../io.ts';
 import { rootOf } from '../shared-options.ts';
@@ -24,17 +24,17 @@ import { userStatusLine, withStatusLine } from './status-line-setting.ts';
 /** `hopgate claude`: runs Claude Code in a session until Claude Code ends. */
 export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   const root = rootOf(io, command);
-  const program = clientProgram(io, 'claude', command.program);
+  const program = findClientProgram(io, 'claude', command.program);
   const stated = userSettings(io, command.settings);
   const host = new SessionHost({ env: io.env, keepOpenMs: 0 });
   try {
-    const { sessionId } = await openClient(io, host, root, 'claude-code', command);
+    const { sessionId } = await openClientSession(io, host, root, 'claude-code', command);
     if (isPlanMode(command.args)) await host.sessions.join(root, sessionId, allowReading);
     const { before, types } = await inSession(io, root, sessionId, (session) => ({
       before: session.state,
       types: subAgentTypes(session.specs, command.args),
     }));
-    printStart(io, sessionId, root, before);
+    printSessionStart(io, sessionId, root, before);
     const begun = new Date().toISOString();
     const rules = stated.permissions !== undefined || command.args.some((word) => /^--disallowed-?tools\b/i.test(word));
     const env = clientEnvironment(io.env, sessionId, root, rules);
@@ -45,7 +45,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...types, ...command.args];
     const code = await runClient('claude', program, args, { cwd: root, env });
     await host.sessions.release(root, sessionId).catch(() => {}); // may fail: the end of this process also releases it
-    const run = clientRun(io, root, sessionId, begun);
+    const run = readClientRun(io, root, sessionId, begun);
     const isScript = command.args.some((word) => word === '-p' || word === '--print');
     const after = await inSession(io, root, sessionId, ({ state }) => state);
     showClaudeEnd(io, { ...run, code, before, after, isScript });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { claudeFolder } from '../../base/user-folders.ts';
 import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
-import { type ClientEnd, mainConversation, quitAtOnce, showEnd } from '../client/client-end.ts';
+import { type ClientEnd, didQuitAtOnce, mainConversationId, showClientEnd } from '../client/client-end.ts';
 import type { Io } from '../io.ts';
 import { missingHooksIn } from './list-missing-hooks.ts';
 
@@ -10,15 +10,15 @@ import { missingHooksIn } from './list-missing-hooks.ts';
  * missing.
  */
 export function showClaudeEnd(io: Io, end: ClientEnd): void {
-  const missingHooks = quitAtOnce(end, join(claudeFolder(io.env), 'projects')) ? [] : missingHooksOf(end);
+  const missingHooks = didQuitAtOnce(end, join(claudeFolder(io.env), 'projects')) ? [] : missingHooksOf(end);
   io.exitCode = (end.code === 0 && missingHooks.length > 0 ? 1 : end.code) as Io['exitCode'];
-  const main = mainConversation(end);
-  showEnd(io, end, missingHooks, ['claude', ...(main === null ? [] : ['--resume', main])]);
+  const main = mainConversationId(end);
+  showClientEnd(io, end, missingHooks, ['claude', ...(main === null ? [] : ['--resume', main])]);
 }
 
 /** Events of this run that the hooks should have reported but did not. */
 function missingHooksOf(end: ClientEnd): readonly string[] {
-  if (mainConversation(end) === null)
+  if (mainConversationId(end) === null)
     return [
       "none of hopgate's hooks was called: the agent's own tools were neither checked nor observed. Run hopgate doctor.",
     ];

@@ -1,4 +1,4 @@
-import { approvedNames } from '../approve/approve-option.ts';
+import { splitApprovedNames } from '../approve/approve-option.ts';
 import { usageError } from '../io.ts';
 import type { ContinuedConversation } from './continued-session.ts';
 
@@ -51,7 +51,7 @@ export function parseClientCommand(
     const value = joined ?? words[++at];
     afterApprove = option === '--approve' ? (words[at + 1] ?? null) : null;
     if (!value) throw usageError(`${option} needs a value`, `Write a value after ${option}.`);
-    if (option === '--approve') approve.push(...approvedNames(value));
+    if (option === '--approve') approve.push(...splitApprovedNames(value));
     else values[option] = value;
   }
   if (words[at] === '--') at++;

@@ -28,7 +28,7 @@ export interface ClientEnd extends ClientRun {
   readonly isScript: boolean;
 }
 
-export const clientRun = ({ env }: Io, root: string, sessionId: string, begun: string): ClientRun => ({
+export const readClientRun = ({ env }: Io, root: string, sessionId: string, begun: string): ClientRun => ({
   root,
   sessionId,
   begun,
@@ -39,7 +39,7 @@ export const clientRun = ({ env }: Io, root: string, sessionId: string, begun: s
 });
 
 /** The id of the main agent's conversation; null if there is none. */
-export const mainConversation = ({ conversations }: Pick<ClientRun, 'conversations'>): string | null =>
+export const mainConversationId = ({ conversations }: Pick<ClientRun, 'conversations'>): string | null =>
   conversations.find(({ conversation }) => conversation.agentId === null)?.conversation.id ?? null;
 
 /**
@@ -47,7 +47,7 @@ export const mainConversation = ({ conversations }: Pick<ClientRun, 'conversatio
  *
  * @param transcripts the folder tree in which the client records its conversations
  */
-export const quitAtOnce = ({ isScript, conversations, begun }: ClientEnd, transcripts: string): boolean =>
+export const didQuitAtOnce = ({ isScript, conversations, begun }: ClientEnd, transcripts: string): boolean =>
   !isScript && conversations.length === 0 && !wroteSince(transcripts, begun);
 
 function wroteSince(folder: string, since: string): boolean {
@@ -68,7 +68,7 @@ function wroteSince(folder: string, since: string): boolean {
  * @param next the command that continues the client's conversation: its name and its arguments
  * @param more further lines
  */
-export function showEnd(
+export function showClientEnd(
   io: Io,
   { root, sessionId, code, before, after }: ClientEnd,
   missingHooks: readonly string[] | string | null,

@@ -7,7 +7,7 @@ import { CliError, type Io } from '../io.ts';
 const PACKAGES = { claude: '@anthropic-ai/claude-code', codex: '@openai/codex' } as const;
 
 /** The client program to start: the one that the option, CLAUDE_BIN or CODEX_BIN names, or else that on the PATH. */
-export function clientProgram(io: Io, name: 'claude' | 'codex', named: string | null): string {
+export function findClientProgram(io: Io, name: 'claude' | 'codex', named: string | null): string {
   const found = named ?? io.env[`${name.toUpperCase()}_BIN`] ?? findProgram(name, io.env['PATH']);
   if (found && (!found.includes('/') || existsSync(resolve(io.cwd, found)))) return found;
   throw new CliError(
@@ -18,7 +18,7 @@ export function clientProgram(io: Io, name: 'claude' | 'codex', named: string | 
 }
 
 /** hopgate's own command line, as a program and its first arguments. */
-export function ownProgram(): readonly [program: string, ...args: string[]] {
+export function hopgateCommandLine(): readonly [program: string, ...args: string[]] {
   const fromSource = import.meta.filename.endsWith('.ts');
   return [process.execPath, join(packageFolder(), ...(fromSource ? ['src', 'cli', 'main.ts'] : ['dist', 'cli.js']))];
 }

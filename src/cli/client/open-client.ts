@@ -3,19 +3,19 @@ import type { SessionHost } from '../../daemon/session-host.ts';
 import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { type InstructedClient, instructionProblem } from '../../tools/instruction-imports.ts';
-import { checkApproved } from '../approve/approve-option.ts';
+import { checkApprovedNames } from '../approve/approve-option.ts';
 import { findOpenedSession } from '../choose-sessions.ts';
 import { CliError, type Io, printRemark, usageError } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 import type { ClientCommand } from './client-command.ts';
-import { continuedSession } from './continued-session.ts';
+import { continuedSessionId } from './continued-session.ts';
 
 /**
  * Opens the session for a client program, and records the operator's approvals in advance.
  *
  * @throws CliError if the command asks for something impossible
  */
-export async function openClient(
+export async function openClientSession(
   io: Io,
   host: SessionHost,
   root: string,
@@ -28,13 +28,13 @@ export async function openClient(
   if (problem) throw new CliError('instructions-show', problem.message, problem.remedy);
   // Checked before anything is opened, except for a continued session, whose spec set is not known yet.
   if (command.session === null) {
-    checkApproved(command.approve, project.specs);
+    checkApprovedNames(command.approve, project.specs);
     checkList(command, agent, project.specs);
   }
   const session = command.session ?? (await openContinued(io, root, agent, command));
   const sessionId = await clientSession(io, host, root, { agent, ...command, session });
   const { specs, config } = await host.sessions.join(root, sessionId, async ({ specs, config }) => ({ specs, config }));
-  checkApproved(command.approve, specs);
+  checkApprovedNames(command.approve, specs);
   await host.sessions.claim(root, sessionId, { approve: command.approve }).catch((cause: unknown) => {
     if (!(cause instanceof SessionBusy)) throw cause;
     const remedy = 'Wait until it ends, or leave out --session to open another one.';
@@ -69,7 +69,7 @@ async function openContinued(
   agent: InstructedClient,
   { continued, peripheral }: ClientCommand,
 ): Promise<string | null> {
-  const session = continued && peripheral === null ? continuedSession(io, root, agent, continued) : null;
+  const session = continued && peripheral === null ? continuedSessionId(io, root, agent, continued) : null;
   if (session === null) return null;
   const summary = await findOpenedSession(io, root, session).catch(() => null); // it may be pruned
   if (summary?.closed === false) return session;

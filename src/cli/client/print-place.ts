@@ -3,7 +3,7 @@ import type { SessionStatus } from '../../session/session-status.ts';
 import { type Io, printRemark } from '../io.ts';
 
 /** Prints the session's state before the client program takes over the screen. */
-export const printStart = (io: Io, sessionId: string, root: string, { mode, peripheral }: SessionStatus): void =>
+export const printSessionStart = (io: Io, sessionId: string, root: string, { mode, peripheral }: SessionStatus): void =>
   printRemark(
     io,
     `session ${sessionId} in ${root}: ${mode ?? 'no mode gate'}, ${peripheral ?? 'outside of any peripheral'}`,

@@ -2,7 +2,7 @@ import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { argumentsOf } from '../../adapters/core/calls/control-calls.ts';
 import { shellCommandOf } from '../../adapters/core/calls/shell-route.ts';
 import type { McpOptions } from '../../adapters/mcp/mcp-options.ts';
-import { clientProgram } from '../client/client-program.ts';
+import { findClientProgram } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
 import { pinOfSession } from '../mcp/session-reading.ts';
 
@@ -14,6 +14,6 @@ export const codexRules =
     const command = shellCommandOf({ tool: name, args: argumentsOf(input) }, specs, config) ?? '';
     if (command.trim() === '') return null;
     const { judgeByUserRules } = await import('../../adapters/codex/codex-user-rules.ts');
-    const ruled = await judgeByUserRules(command, () => clientProgram(io, 'codex', null), root, io.env);
+    const ruled = await judgeByUserRules(command, () => findClientProgram(io, 'codex', null), root, io.env);
     return ruled && { ...ruled, command };
   };

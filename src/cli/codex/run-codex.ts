@@ -8,10 +8,10 @@ import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { remoteAgentSession } from '../../daemon/remote-agent-session.ts';
 import { SessionHost } from '../../daemon/session-host.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
-import { clientRun, mainConversation } from '../client/client-end.ts';
-import { clientProgram, ownProgram } from '../client/client-program.ts';
-import { openClient } from '../client/open-client.ts';
-import { printStart } from '../client/print-place.ts';
+import { mainConversationId, readClientRun } from '../client/client-end.ts';
+import { findClientProgram, hopgateCommandLine } from '../client/client-program.ts';
+import { openClientSession } from '../client/open-client.ts';
+import { printSessionStart } from '../client/print-place.ts';
 import { runClient } from '../client/run-client.ts';
 import { showTerminalTitle } from '../client/terminal-title.ts';
 import { type Io, printRemark } from '../io.ts';
@@ -26,7 +26,7 @@ const MAX_ROUNDS = 8;
 /** `hopgate codex`: runs Codex in a session until Codex ends. */
 export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const root = rootOf(io, command);
-  const codex = clientProgram(io, 'codex', command.program);
+  const codex = findClientProgram(io, 'codex', command.program);
   const hooks = codexHooks(hookCommand('codex', io.env));
   const trust = askHookTrust({ codex, root, env: io.env, hooks });
   trust.catch(() => {}); // awaited below, unless the session cannot be opened
@@ -40,13 +40,13 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const optionsFor = ({ peripheral, mode }: SessionStatus) => threadOptions(specs, config, peripheral, root, mode);
   const begun = new Date().toISOString();
   const before = await remote.status();
-  printStart(io, sessionId, root, before);
+  printSessionStart(io, sessionId, root, before);
   const launch = { codex, root, sessionId, hooks, trust: await trust };
   let options = optionsFor(before);
   let code = await runOnce(io, { ...launch, options, args: command.args });
   let after = await remote.status();
   for (let round = 1; command.follow && code === 0 && round < MAX_ROUNDS; round++) {
-    const thread = mainConversation(clientRun(io, root, sessionId, begun));
+    const thread = mainConversationId(readClientRun(io, root, sessionId, begun));
     const next = optionsFor(after);
     if (!isExec(command.args) || thread === null || after.closed || next.sandboxMode === options.sandboxMode) break;
     printRemark(io, `the session is in ${after.peripheral} now: resuming with the sandbox ${next.sandboxMode}`);
@@ -59,13 +59,13 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   // may fail: the end of this process also releases it
   await withHost(io, (host) => host.sessions.release(root, sessionId)).catch(() => {});
   const sandboxes = { sandbox: options.sandboxMode, allowedSandbox: optionsFor(after).sandboxMode };
-  const run = clientRun(io, root, sessionId, begun);
+  const run = readClientRun(io, root, sessionId, begun);
   showCodexEnd(io, { ...run, code, before, after, isScript: isExec(command.args), ...sandboxes });
 }
 
 /** Opens the session, records the operator's approvals in advance, and releases the session. */
 const openCodexSession = (io: Io, root: string, command: CodexCommand) =>
-  withHost(io, (host) => openClient(io, host, root, 'codex', command));
+  withHost(io, (host) => openClientSession(io, host, root, 'codex', command));
 
 async function withHost<T>(io: Io, work: (host: SessionHost) => Promise<T>): Promise<T> {
   const host = new SessionHost({ env: io.env, keepOpenMs: 0 });
@@ -89,7 +89,7 @@ interface Run {
 async function runOnce(io: Io, { codex, root, sessionId, hooks, trust, options, args }: Run): Promise<number> {
   const session = { HOPGATE_SESSION: sessionId, HOPGATE_ROOT: root, HOPGATE_CODEX_SANDBOX: options.sandboxMode };
   const env = { ...io.env, ...session };
-  const [command, ...own] = ownProgram();
+  const [command, ...own] = hopgateCommandLine();
   const isInteractive = !args.some((word) => EXEC.has(word));
   const mcp = {
     command,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { codexFolder } from '../../base/user-folders.ts';
 import type { StoredConversation } from '../../daemon/conversation-files.ts';
 import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
-import { type ClientEnd, mainConversation, quitAtOnce, showEnd } from '../client/client-end.ts';
+import { type ClientEnd, didQuitAtOnce, mainConversationId, showClientEnd } from '../client/client-end.ts';
 import type { Io } from '../io.ts';
 
 interface CodexEnd extends ClientEnd {
@@ -16,13 +16,13 @@ interface CodexEnd extends ClientEnd {
 export function showCodexEnd(io: Io, end: CodexEnd): void {
   const { isScript, after, sandbox, allowedSandbox } = end;
   // Codex begins to call hooks and to record with the first turn.
-  const missingHooks = quitAtOnce(end, join(codexFolder(io.env), 'sessions'))
+  const missingHooks = didQuitAtOnce(end, join(codexFolder(io.env), 'sessions'))
     ? null
     : (hookWarning(end.conversations, end.begun) ?? callsWithoutHookWarning('Codex', end.callsWithoutHook));
   io.exitCode = end.code === 0 && missingHooks === null ? 0 : 1;
-  const main = mainConversation(end);
+  const main = mainConversationId(end);
   const other = `Codex's own sandbox was ${sandbox}; for the session's present peripheral it will be ${allowedSandbox} at the next start${isScript ? ' (--follow resumes by itself)' : ''}`;
-  showEnd(
+  showClientEnd(
     io,
     end,
     missingHooks,

@@ -12,10 +12,10 @@ import { loadSpecs } from '../../spec/load/load-specs.ts';
 import type { Scenario } from '../../spec/schema/scenario-file.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { lastFailureLines } from '../../view/describe-value.ts';
-import { checkApproved } from '../approve/approve-option.ts';
+import { checkApprovedNames } from '../approve/approve-option.ts';
 import { waitingApprover } from '../approve/wait-approval.ts';
-import { namedSpecs } from '../choose-specs.ts';
-import { untilInterrupted, watchIfAsked } from '../inspect/watch-machines.ts';
+import { resolveSpecsName } from '../choose-specs.ts';
+import { keepBridgeOpen, watchIfAsked } from '../inspect/watch-machines.ts';
 import { heading, type Io, paint, print, printJsonLine, printRemark } from '../io.ts';
 import { makeFixture } from '../run/fixture.ts';
 import { operatorApprover } from '../run/operator-approver.ts';
@@ -23,7 +23,7 @@ import { type SessionOptions, withSessionOptions } from '../run/session-options.
 import {
   describeAction,
   describeOutcome,
-  describeResultRefusal,
+  describeRefusedResult,
   describeWouldRefuse,
   resultVerdict,
 } from '../run/show-result.ts';
@@ -65,7 +65,7 @@ interface RunPlace {
 
 async function run(io: Io, file: string, options: Options): Promise<void> {
   const scenario = await loadScenario(resolve(io.cwd, file));
-  await playScenario(io, scenario, await scenarioPlace(io, scenario, options), options);
+  await playScenario(io, scenario, await scenarioRepository(io, scenario, options), options);
 }
 
 /** Maximum time between two Ctrl-C that end the run, in milliseconds. */
@@ -75,8 +75,8 @@ const AGAIN_MS = 1000;
 export async function playScenario(io: Io, scenario: Scenario, place: RunPlace, options: Options): Promise<string> {
   let scripted: 'given' | 'refused' | null = null;
   const named = options.specs ?? scenario.specs;
-  const specs = named === null ? place.specs : await loadSpecs(namedSpecs(io, named));
-  checkApproved(options.approve ?? [], specs);
+  const specs = named === null ? place.specs : await loadSpecs(resolveSpecsName(io, named));
+  checkApprovedNames(options.approve ?? [], specs);
   const watch = await watchIfAsked(io, options.inspect);
   const store = openEvidence(place.root, io.env, 'create');
   const session = await openSession({
@@ -126,7 +126,7 @@ export async function playScenario(io: Io, scenario: Scenario, place: RunPlace, 
     }
     await printEnd(io, session, place, outcomes);
     process.removeListener('SIGINT', onInterrupt);
-    if (watch) await untilInterrupted(io, watch);
+    if (watch) await keepBridgeOpen(io, watch);
     return session.id;
   } finally {
     process.removeListener('SIGINT', onInterrupt);
@@ -138,7 +138,7 @@ export async function playScenario(io: Io, scenario: Scenario, place: RunPlace, 
 }
 
 /** The repository of a run: the named one, or the scenario's fixture. */
-export async function scenarioPlace(io: Io, { fixture }: Scenario, { root }: Options): Promise<RunPlace> {
+export async function scenarioRepository(io: Io, { fixture }: Scenario, { root }: Options): Promise<RunPlace> {
   if (root === undefined && fixture !== null) return { ...makeFixture(fixture), specs: await loadSpecs('default') };
   const project = await openProject(rootOf(io, { root: root ?? '.' }), io.env);
   if (project.narrowed)
@@ -200,7 +200,7 @@ function printOutcome(io: Io, { number, step, result, surprises }: ScenarioOutco
       for (const line of lastFailureLines(result.result))
         print(io, paint(io, 'dim', `      │ ${escapeInvisible(line)}`));
   }
-  if (!result.ok) print(io, describeResultRefusal(io, result.denial));
+  if (!result.ok) print(io, describeRefusedResult(io, result.denial));
   for (const surprise of surprises) print(io, `      ${paint(io, 'red', 'unexpected')}: ${escapeInvisible(surprise)}`);
 }
 

@@ -5,7 +5,7 @@ import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
-import { checkApproved } from '../approve/approve-option.ts';
+import { checkApprovedNames } from '../approve/approve-option.ts';
 import { waitingApprover } from '../approve/wait-approval.ts';
 import { findOpenedSession } from '../choose-sessions.ts';
 import { showTerminalTitle } from '../client/terminal-title.ts';
@@ -57,7 +57,7 @@ export async function openShellSession(
   printConfigWarnings(io, project);
   ensureStateDir(root, io.env);
   const resumed = options.session === undefined ? null : await findOpenedSession(io, root, options.session);
-  if (resumed === null) checkApproved(options.approve ?? [], project.specs);
+  if (resumed === null) checkApprovedNames(options.approve ?? [], project.specs);
   const session = await openSession({
     root,
     agent: resumed?.agent ?? options.agent,
@@ -77,7 +77,7 @@ export async function openShellSession(
     ...(resumed ? { session: resumed.sessionId } : {}),
   });
   try {
-    checkApproved(options.approve ?? [], session.specs);
+    checkApprovedNames(options.approve ?? [], session.specs);
     return session;
   } catch (error) {
     await session.detach();

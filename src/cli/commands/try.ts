@@ -8,9 +8,9 @@ import { pageScript } from '../../view/page-script.ts';
 import { type Io, print, printJsonLine, printRemark } from '../io.ts';
 import { withoutShellSteps } from '../run/without-shell-steps.ts';
 import { helpExamples } from '../shared-options.ts';
-import { SERVED_PORT, serveHttp } from './clients/serve.ts';
+import { DEFAULT_HTTP_PORT, serveHttp } from './clients/serve.ts';
 import { writeRecording } from './evidence/record.ts';
-import { playScenario, scenarioPlace } from './run.ts';
+import { playScenario, scenarioRepository } from './run.ts';
 
 const NO_OVERLAY =
   'bubblewrap has no overlays here, which bash and bash-test need; use Linux 5.11 or newer, where user namespaces may mount overlays';
@@ -33,7 +33,7 @@ export async function tryDemo(
 ): Promise<void> {
   const whole = await loadScenario(join(defaultSpecsFolder(), 'scenarios', 'fix-a-bug.yaml'));
   const missing = missingFor(await sandbox());
-  const place = await scenarioPlace(io, whole, {});
+  const place = await scenarioRepository(io, whole, {});
   if (missing !== null) printRemark(io, `${missing}. The demo plays the steps that need no shell.`);
   const scenario = missing === null ? whole : withoutShellSteps(whole, place.specs);
   const session = await playScenario(io, scenario, place, {});
@@ -43,7 +43,7 @@ export async function tryDemo(
     else print(io, `\nThe session as a page, for any browser: ${file}`);
   }
   if (!io.json) print(io, 'Next, in your own repository: hopgate init');
-  if (open) await serveHttp(io, { port: SERVED_PORT, open, session });
+  if (open) await serveHttp(io, { port: DEFAULT_HTTP_PORT, open, session });
 }
 
 /** The reason why this machine cannot play the whole demo, with the remedy; null if it can. */

@@ -1,8 +1,8 @@
 import type { DiskTree } from './disk-tree.ts';
-import { editScope, type GitFolders } from './edit-scope.ts';
+import { type GitFolders, proposeEditScope } from './edit-scope.ts';
 import type { FoundDeploy, FoundTest } from './found-commands.ts';
-import { makeDeploys, makeTest } from './makefile.ts';
-import { cargoTest, denoTest, goTests, otherTests, pytest, scriptTest, unittest } from './other-tests.ts';
+import { makefileDeploys, makefileTest } from './makefile.ts';
+import { cargoTest, denoTest, goTests, otherTests, pytestTest, scriptTest, unittestTest } from './other-tests.ts';
 import { packageDeploys, packageTest } from './package-json.ts';
 import { workspaceTests } from './workspace-tests.ts';
 
@@ -21,16 +21,16 @@ export interface DetectedProject {
  */
 export async function detectProject(tree: DiskTree, git: AskGit): Promise<DetectedProject> {
   const script = packageTest(tree);
-  const others = [cargoTest(tree), ...goTests(tree), pytest(tree), unittest(tree), ...otherTests(tree)].filter(
+  const others = [cargoTest(tree), ...goTests(tree), pytestTest(tree), unittestTest(tree), ...otherTests(tree)].filter(
     (found) => found !== null,
   );
   const tests =
     script === null
       ? [...workspaceTests(tree), ...[denoTest(tree) ?? []].flat(), ...others]
       : [script, ...others.filter(({ run }) => !isRunBy(script.because, run))];
-  const fallback = makeTest(tree) ?? scriptTest(tree);
+  const fallback = makefileTest(tree) ?? scriptTest(tree);
   return {
-    edit: editScope(tree, await gitFolders(tree, git)),
+    edit: proposeEditScope(tree, await gitFolders(tree, git)),
     test: tests.length > 0 || fallback === null ? tests : [fallback],
     deploy: detectDeploys(tree),
     git: await detectGit(git),
@@ -81,6 +81,6 @@ export function detectDeploys(tree: DiskTree): readonly FoundDeploy[] {
     run: [`./${path}`],
     because: path,
   }));
-  const all = [...packageDeploys(tree), ...makeDeploys(tree), ...scripts];
+  const all = [...packageDeploys(tree), ...makefileDeploys(tree), ...scripts];
   return all.filter((found, i) => all.findIndex(({ name }) => name === found.name) === i);
 }

@@ -2,7 +2,7 @@ import { compileGlob } from '../../base/glob.ts';
 import { WritePaths } from '../../spec/schema/path-schema.ts';
 import { isTestFile, TEST_FILE_PATTERNS } from '../../spec/test-files.ts';
 import type { DiskTree } from './disk-tree.ts';
-import { makeDeploys } from './makefile.ts';
+import { makefileDeploys } from './makefile.ts';
 
 /** A kind of project. A file or folder at the root identifies it. */
 interface Kind {
@@ -106,7 +106,7 @@ export interface GitFolders {
  * creates, and globs for the files at the root (`*.go`, `*.md`). If it is at the root itself: `.`. Hidden, generated
  * and configuring files are excluded, because they decide what is installed and run.
  */
-export function editScope(
+export function proposeEditScope(
   tree: DiskTree,
   git: GitFolders = { ignored: new Set(), tracked: new Set() },
 ): readonly string[] {
@@ -161,7 +161,7 @@ export const withoutTests = (scope: readonly string[]): readonly string[] => [
 const isC = (names: readonly string[]): boolean => names.some((name) => C_SIGN.test(name));
 
 const manifestPatterns = (tree: DiskTree): readonly string[] =>
-  isC(tree.list('')) && makeDeploys(tree).length === 0 ? [...MANIFESTS, ...BUILD_FILES] : MANIFESTS;
+  isC(tree.list('')) && makefileDeploys(tree).length === 0 ? [...MANIFESTS, ...BUILD_FILES] : MANIFESTS;
 
 /** The manifests, lock files and, of a C program, build files at the root. */
 export function manifestsIn(tree: DiskTree): readonly string[] {

@@ -8,13 +8,13 @@ function targets(tree: DiskTree): readonly string[] {
 }
 
 /** The Makefile's `test` (or `check`) target. */
-export function makeTest(tree: DiskTree): FoundTest | null {
+export function makefileTest(tree: DiskTree): FoundTest | null {
   const target = ['test', 'check'].find((name) => targets(tree).includes(name));
   return target === undefined ? null : { run: ['make', target], report: 'none', because: `Makefile: ${target}` };
 }
 
 /** The Makefile's targets `deploy` and `deploy-<name>`. */
-export const makeDeploys = (tree: DiskTree): readonly FoundDeploy[] =>
+export const makefileDeploys = (tree: DiskTree): readonly FoundDeploy[] =>
   [...new Set(targets(tree))]
     .filter((target) => /^deploy(-[a-z][a-z0-9-]*)?$/.test(target))
     .map((target) => ({

@@ -34,4 +34,4 @@ function isHarmless(path: string, tree: DiskTree): boolean {
 }
 
 /** The entry of `mask` that excepts one file. A name without a slash would apply to every folder. */
-export const exceptionFor = (path: string): string => (path.includes('/') ? `!${path}` : `!/${path}`);
+export const maskExceptionFor = (path: string): string => (path.includes('/') ? `!${path}` : `!/${path}`);

@@ -150,7 +150,7 @@ export function denoTest(tree: DiskTree): FoundTest | null {
 }
 
 /** pytest, if a file mentions it. It is run by the environment manager whose lock file exists, such as uv. */
-export function pytest(tree: DiskTree): FoundTest | null {
+export function pytestTest(tree: DiskTree): FoundTest | null {
   const because = pytestSign(tree);
   if (because === null) return null;
   const files = new Set(tree.list(''));
@@ -159,7 +159,7 @@ export function pytest(tree: DiskTree): FoundTest | null {
 }
 
 /** Python's own runner, if there are test files and nothing mentions pytest. */
-export function unittest(tree: DiskTree): FoundTest | null {
+export function unittestTest(tree: DiskTree): FoundTest | null {
   if (pytestSign(tree) !== null) return null;
   for (const folder of ['tests', 'test', '']) {
     const file = tree.list(folder).find((name) => /^test.*\.py$/.test(name));

@@ -35,7 +35,7 @@ function manifestOf(tree: DiskTree): Manifest | null {
 }
 
 /** The package manager that package.json names, or whose lock file exists here. */
-export function managerNameOf(tree: DiskTree): keyof typeof MANAGERS {
+export function packageManagerNameOf(tree: DiskTree): keyof typeof MANAGERS {
   const files = new Set(tree.list(''));
   const names = Object.keys(MANAGERS) as (keyof typeof MANAGERS)[];
   const stated = names.find((name) => manifestOf(tree)?.packageManager.startsWith(`${name}@`));
@@ -43,7 +43,7 @@ export function managerNameOf(tree: DiskTree): keyof typeof MANAGERS {
   return stated ?? locked ?? 'npm';
 }
 
-const managerOf = (tree: DiskTree): Manager => MANAGERS[managerNameOf(tree)];
+const managerOf = (tree: DiskTree): Manager => MANAGERS[packageManagerNameOf(tree)];
 
 /** The command that runs a script: `npm test` for npm's `test`. `bun test` would not be the same as `bun run test`. */
 const runScript = (manager: Manager, script: string, args: readonly string[] = []): readonly string[] => {
@@ -60,12 +60,12 @@ export function packageTest(tree: DiskTree): FoundTest | null {
   const manager = managerOf(tree);
   const because = `package.json: "test": ${JSON.stringify(script)}`;
   // Quotes and globs change neither the program nor its options.
-  const words = unquotedWords(script.replaceAll(/["'*?{}]/g, '_'));
+  const words = splitUnquotedWords(script.replaceAll(/["'*?{}]/g, '_'));
   const reported = words === null ? null : reporter(words, manifest);
   if (reported === null) return { run: runScript(manager, 'test'), report: 'none', because };
   if ('run' in reported) {
     const { pretest, posttest } = manifest.scripts;
-    return pretest !== undefined || posttest !== undefined || unquotedWords(script) === null
+    return pretest !== undefined || posttest !== undefined || splitUnquotedWords(script) === null
       ? { run: runScript(manager, 'test'), report: 'none', because }
       : { ...reported, because };
   }
@@ -135,7 +135,7 @@ export function packageDeploys(tree: DiskTree): readonly FoundDeploy[] {
  * The words of a command line that a shell would run as exactly these words: one command, nothing quoted, expanded,
  * joined or redirected. null for every other command line.
  */
-export function unquotedWords(line: string): readonly string[] | null {
+export function splitUnquotedWords(line: string): readonly string[] | null {
   const words = line.trim().split(/\s+/);
   return words.every((word) => /^[\w./:@%+,=-]+$/.test(word)) && !/^\w+=/.test(words[0]!) ? words : null;
 }

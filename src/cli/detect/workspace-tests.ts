@@ -4,7 +4,7 @@ import { fieldsOf, parseJson } from '../../base/json.ts';
 import { valueOr } from '../../base/value-or.ts';
 import type { DiskTree } from './disk-tree.ts';
 import type { FoundTest } from './found-commands.ts';
-import { managerNameOf } from './package-json.ts';
+import { packageManagerNameOf } from './package-json.ts';
 
 /** Maximum depth of folders in which packages of a workspace are searched. */
 const DEPTH = 4;
@@ -24,7 +24,7 @@ export function workspaceTests(tree: DiskTree): readonly FoundTest[] {
   const others = tested.length === 1 ? '' : ` and ${tested.length - 1} more`;
   const because = `${first.folder}/package.json: "test": ${JSON.stringify(first.script)}${others}`;
   const found = (run: readonly string[], why = because): FoundTest => ({ run, report: 'none', because: why });
-  switch (managerNameOf(tree)) {
+  switch (packageManagerNameOf(tree)) {
     case 'pnpm':
       // By `{args}`, an agent may choose packages: --filter NAME.
       return [found(['pnpm', '-r', '{args}', 'run', 'test'])];

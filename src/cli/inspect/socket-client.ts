@@ -4,7 +4,7 @@ import { CliError, usageError } from '../io.ts';
 import type { Send } from './stately-inspector.ts';
 
 /** A remote receiver that listens for inspectors. */
-export interface Receiver {
+export interface InspectorReceiver {
   readonly send: Send;
   /** Waits until all messages are sent, then closes. */
   close(): Promise<void>;
@@ -16,7 +16,7 @@ export interface Receiver {
  *
  * @throws CliError `bad-address` (usage) or `inspector-unreachable`
  */
-export async function connectTo(url: string, onLost: (why: string) => void): Promise<Receiver> {
+export async function connectToReceiver(url: string, onLost: (why: string) => void): Promise<InspectorReceiver> {
   if (!URL.canParse(url) || !['ws:', 'wss:'].includes(new URL(url).protocol))
     throw usageError(`"${url}" is not a WebSocket address`, 'Write it like ws://127.0.0.1:8080.', 'bad-address');
   const socket = new WebSocket(url);

@@ -2,9 +2,9 @@ import { type Command, Option } from 'commander';
 import type { Inspector } from '../../ports/inspector.ts';
 import { type Io, printRemark } from '../io.ts';
 import { onSignal } from '../on-signal.ts';
-import { wholeUpTo } from '../shared-options.ts';
+import { wholeNumberUpTo } from '../shared-options.ts';
 import { startBridge } from './bridge-server.ts';
-import { connectTo } from './socket-client.ts';
+import { connectToReceiver } from './socket-client.ts';
 import { statelyInspector } from './stately-inspector.ts';
 
 /** A session's machines and the place where they are shown. */
@@ -26,16 +26,18 @@ export interface WatchOptions {
 }
 
 /** Starts sending to a receiver at `url`, or else starts a bridge on the loopback interface. */
-export async function startWatch(io: Io, { port, url }: WatchOptions): Promise<MachineWatch> {
+export async function startMachineWatch(io: Io, { port, url }: WatchOptions): Promise<MachineWatch> {
   if (url !== undefined) {
-    const receiver = await connectTo(url, (why) => printRemark(io, `the inspector at ${url} disconnected: ${why}`));
+    const receiver = await connectToReceiver(url, (why) =>
+      printRemark(io, `the inspector at ${url} disconnected: ${why}`),
+    );
     return { inspector: statelyInspector(receiver.send), address: null, socket: url, close: receiver.close };
   }
   const { address, socket, send, close } = await startBridge(port ?? PORT);
   return { inspector: statelyInspector(send), address, socket, close };
 }
 
-const portOf = wholeUpTo(65_535);
+const portOf = wholeNumberUpTo(65_535);
 
 /** `--port` and `--url` of `hopgate inspect`. */
 export const addWatchOptions = (command: Command): Command =>
@@ -55,7 +57,7 @@ export const inspectOption = (): Option =>
 /** Starts the watch that `--inspect` requests; null without the option. */
 export async function watchIfAsked(io: Io, inspect: string | true | undefined): Promise<MachineWatch | null> {
   if (inspect === undefined) return null;
-  const watch = await startWatch(
+  const watch = await startMachineWatch(
     io,
     inspect === true ? {} : /^\d+$/.test(inspect) ? { port: portOf(inspect) } : { url: inspect },
   );
@@ -67,7 +69,7 @@ export async function watchIfAsked(io: Io, inspect: string | true | undefined): 
 }
 
 /** Keeps the bridge open after the session until Ctrl-C, so that watchers can continue to read. */
-export async function untilInterrupted(io: Io, { address }: MachineWatch): Promise<void> {
+export async function keepBridgeOpen(io: Io, { address }: MachineWatch): Promise<void> {
   if (address === null) return;
   printRemark(io, `still shown at ${address}; Ctrl-C ends it`);
   await new Promise<void>(onSignal);

@@ -25,9 +25,9 @@ export function readText(path: string): string | null {
   return readRegularFile(path, MAX_SETTINGS_BYTES).toString('utf8');
 }
 
-export const changeOf = (path: string, after: string | null): FileChange => ({ path, before: readText(path), after });
+export const changeTo = (path: string, after: string | null): FileChange => ({ path, before: readText(path), after });
 
-export const changesOf = (changes: readonly FileChange[]): readonly FileChange[] =>
+export const realChanges = (changes: readonly FileChange[]): readonly FileChange[] =>
   changes.filter(({ before, after }) => before !== after);
 
 /**
@@ -38,7 +38,7 @@ export const changesOf = (changes: readonly FileChange[]): readonly FileChange[]
  * @throws CliError `changed-meanwhile`, `unwritable`
  */
 export function applyInstall(changes: readonly FileChange[], keep: string): void {
-  const todo = changesOf(changes);
+  const todo = realChanges(changes);
   for (const { path, before } of todo)
     if (readText(path) !== before)
       throw new CliError('changed-meanwhile', `${path} was changed meanwhile`, 'Run this again. Nothing was changed.');

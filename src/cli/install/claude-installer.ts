@@ -10,10 +10,10 @@ import { ownPluginFiles } from '../claude/plugin-folder.ts';
 import { withoutRunCommand, withRunCommand } from '../claude/run-command-rules.ts';
 import { isOurStatusLine, userStatusLine, withStatusLine } from '../claude/status-line-setting.ts';
 import { CliError } from '../io.ts';
-import { changeOf, readText } from './apply-install.ts';
+import { changeTo, readText } from './apply-install.ts';
 import type { FileChange, Installer, InstallTarget } from './installer.ts';
-import { objectIn, withKey } from './json-settings.ts';
-import { withGuard } from './merge-claude-hooks.ts';
+import { parseObject, withKey } from './json-settings.ts';
+import { withGuardHook } from './merge-claude-hooks.ts';
 
 /**
  * Installs the plugin in the folder where Claude Code looks for skills that are plugins, so that no settings have to
@@ -74,7 +74,7 @@ const projectNotes = ({ root }: InstallTarget): readonly string[] => [
 const ourFiles = (target: InstallTarget): readonly string[] =>
   isOurPlugin(readText(join(pluginFolder(target), PLUGIN_FILE))) ? filesIn(pluginFolder(target)) : [];
 
-const ownChange = (path: string, after: string | null): FileChange => ({ ...changeOf(path, after), isOurs: true });
+const ownChange = (path: string, after: string | null): FileChange => ({ ...changeTo(path, after), isOurs: true });
 
 const PLUGIN_FILE = join('.claude-plugin', 'plugin.json');
 
@@ -110,7 +110,7 @@ function settingsChange(target: InstallTarget, installs: boolean): FileChange {
     return { path, before, after: originalText };
   const after = withoutOurs(target, path, before, originalText);
   const isNonEmpty =
-    originalText !== null || after === null || after === before || Object.keys(objectIn(after, path)).length > 0;
+    originalText !== null || after === null || after === before || Object.keys(parseObject(after, path)).length > 0;
   return { path, before, after: isNonEmpty ? after : null };
 }
 
@@ -129,11 +129,11 @@ function withOurs(target: InstallTarget, path: string, text: string | null): str
   const own =
     settingIn(text, path, 'statusLine') ?? (target.scope === 'project' ? userStatusLine(target.io.env) : undefined);
   const shown = withKey(switched, path, 'statusLine', withStatusLine(own, target.io.env) as never);
-  return withGuard(withAllowedRunCommand(shown, path, target.io.env, true), path, guardOf(target));
+  return withGuardHook(withAllowedRunCommand(shown, path, target.io.env, true), path, guardOf(target));
 }
 
 const settingIn = (text: string | null, path: string, key: string): unknown =>
-  text?.trim() ? objectIn(text, path)[key] : undefined;
+  text?.trim() ? parseObject(text, path)[key] : undefined;
 
 /** @param originalText the settings before the installation, whose `disableAllHooks` and `statusLine` are restored */
 function withoutOurs(
@@ -148,7 +148,7 @@ function withoutOurs(
   const shown = isOurStatusLine(settingIn(text, path, 'statusLine'), io.env)
     ? withKey(switched, path, 'statusLine', settingIn(originalText, path, 'statusLine') as never)
     : switched;
-  return withGuard(withAllowedRunCommand(shown, path, io.env, false), path, {});
+  return withGuardHook(withAllowedRunCommand(shown, path, io.env, false), path, {});
 }
 
 /** Adds or removes the rules that allow hopgate's run command. On removal, parts that become empty are removed too. */
@@ -158,7 +158,7 @@ function withAllowedRunCommand(
   env: InstallTarget['io']['env'],
   isAllowed: boolean,
 ): string | null {
-  const permissions = text === null || text.trim() === '' ? undefined : objectIn(text, path)['permissions'];
+  const permissions = text === null || text.trim() === '' ? undefined : parseObject(text, path)['permissions'];
   if (permissions !== undefined && !isObject(permissions)) return text;
   const changed = isAllowed ? withRunCommand(permissions, env) : withoutRunCommand(permissions ?? {}, env);
   if (isDeepStrictEqual(changed, permissions ?? {})) return text;

@@ -30,9 +30,9 @@ const MARK = '# hopgate';
  * @throws CliError `malformed` if the file cannot be parsed; `taken` if it has a table of this name that hopgate did
  *   not write, or if no feature can be added to it
  */
-export function withAdditions(path: string, text: string | null, additions: ConfigAdditions): string {
+export function withConfigAdditions(path: string, text: string | null, additions: ConfigAdditions): string {
   const { block, tables, features } = additions;
-  const plain = withoutAdditions(path, text ?? '', block, features) ?? '';
+  const plain = withoutConfigAdditions(path, text ?? '', block, features) ?? '';
   const before = parseConfig(path, plain);
   for (const table of tables)
     if (valueAt(before, table.path) !== undefined)
@@ -61,7 +61,7 @@ export function withAdditions(path: string, text: string | null, additions: Conf
 }
 
 /** Removes hopgate's block and marked lines from config.toml, and restores the earlier bytes; null if none remain. */
-export function withoutAdditions(
+export function withoutConfigAdditions(
   path: string,
   text: string,
   block: string,

@@ -7,10 +7,10 @@ import { splitWords } from '../../base/text.ts';
 import { codexFolder } from '../../base/user-folders.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { mcpServerName } from '../../daemon/mcp-server-name.ts';
-import { clientProgram, ownProgram } from '../client/client-program.ts';
+import { findClientProgram, hopgateCommandLine } from '../client/client-program.ts';
 import { hookHashes } from '../codex/codex-arguments.ts';
-import { changeOf, readText } from './apply-install.ts';
-import { type ConfigAdditions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
+import { changeTo, readText } from './apply-install.ts';
+import { type ConfigAdditions, withConfigAdditions, withoutConfigAdditions } from './codex-config-toml.ts';
 import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
 import type { FileChange, Installer, InstallPlan, InstallTarget } from './installer.ts';
 import { originalCopies, restoredCopies, withCopies } from './original-copies.ts';
@@ -43,14 +43,14 @@ async function planInstall(target: InstallTarget): Promise<InstallPlan> {
   const trust = await trustOf(target, hooksFile, hooks.positions, notes);
   const configs = new Map<string, ConfigAdditions[]>([[join(folder, 'config.toml'), [serverAdditions(target)]]]);
   if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
-  const changes = [changeOf(hooksFile, hooks.text)];
+  const changes = [changeTo(hooksFile, hooks.text)];
   for (const [path, additions] of configs) {
     let text = readText(path);
     // Starts from the text without hopgate's additions, which are removed in the reverse order of adding.
     for (const { block, features } of additions.toReversed())
-      if (text !== null) text = withoutAdditions(path, text, block, features);
-    for (const addition of additions) text = withAdditions(path, text, addition);
-    changes.push(changeOf(path, text));
+      if (text !== null) text = withoutConfigAdditions(path, text, block, features);
+    for (const addition of additions) text = withConfigAdditions(path, text, addition);
+    changes.push(changeTo(path, text));
   }
   const removals = partsRemoved(target);
   const isPlain = (path: string) => removals.every((each) => each.path !== path || each.after === each.before);
@@ -70,7 +70,7 @@ function partsRemoved(target: InstallTarget): readonly FileChange[] {
   const { folder, home } = foldersOf(target);
   const hooksFile = join(folder, 'hooks.json');
   const hooks = readText(hooksFile);
-  const changes = [changeOf(hooksFile, hooks === null ? null : withoutOurHooks(hooksFile, hooks))];
+  const changes = [changeTo(hooksFile, hooks === null ? null : withoutOurHooks(hooksFile, hooks))];
   for (const path of new Set([join(folder, 'config.toml'), join(home, 'config.toml')])) {
     let text = readText(path);
     // Removes in the reverse order of installing, so that the file gets its earlier text back.
@@ -79,8 +79,8 @@ function partsRemoved(target: InstallTarget): readonly FileChange[] {
       [SERVER_BLOCK, FEATURES],
     ] as const)
       if (text !== null && (block !== SERVER_BLOCK || path === join(folder, 'config.toml')))
-        text = withoutAdditions(path, text, block, features);
-    changes.push(changeOf(path, text));
+        text = withoutConfigAdditions(path, text, block, features);
+    changes.push(changeTo(path, text));
   }
   return changes;
 }
@@ -99,7 +99,7 @@ function keptFolder(target: InstallTarget): string {
 }
 
 function serverAdditions({ io }: InstallTarget): ConfigAdditions {
-  const [command, ...own] = ownProgram();
+  const [command, ...own] = hopgateCommandLine();
   return {
     block: SERVER_BLOCK,
     features: FEATURES,
@@ -133,7 +133,7 @@ async function trustOf(
   let hashes: { readonly [key: string]: string };
   try {
     answer = await askCodex({
-      codex: clientProgram(io, 'codex', null),
+      codex: findClientProgram(io, 'codex', null),
       cwd: root,
       env: io.env,
       overrides: hookOverrides(ours),

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isGuardCommand } from '../../adapters/claude-code/plugin/claude-hook-config.ts';
 import { isObject } from '../../base/json.ts';
-import { objectIn, withKey } from './json-settings.ts';
+import { parseObject, withKey } from './json-settings.ts';
 
 type Groups = { readonly [event: string]: readonly unknown[] };
 
@@ -11,8 +11,8 @@ type Groups = { readonly [event: string]: readonly unknown[] };
  *
  * @throws CliError `bad-json`
  */
-export function withGuard(text: string | null, path: string, guard: Groups): string | null {
-  const hooksBefore = text === null || text.trim() === '' ? undefined : objectIn(text, path)['hooks'];
+export function withGuardHook(text: string | null, path: string, guard: Groups): string | null {
+  const hooksBefore = text === null || text.trim() === '' ? undefined : parseObject(text, path)['hooks'];
   // Claude Code also ignores hooks that are not an object.
   if (hooksBefore !== undefined && !isObject(hooksBefore)) return text;
   const others = withoutOurs(hooksBefore ?? {});

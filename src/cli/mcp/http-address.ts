@@ -6,7 +6,7 @@ export interface HttpAddress {
 }
 
 /** Parses the value of `--http`: none (true), a port, an address, or both (`[::1]:8123`). @throws CliError `usage` */
-export function addressOf(text: string | true): HttpAddress {
+export function parseHttpAddress(text: string | true): HttpAddress {
   if (text === true) return { address: '127.0.0.1', port: 0 };
   const parts =
     /^(?:(\[[0-9a-f:.]+\]|[^\s:[\]]+):)?(\d{1,5})$/i.exec(text) ?? /^(\[[0-9a-f:.]+\]|[^\s:[\]]+)$/i.exec(text);

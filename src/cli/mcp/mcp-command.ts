@@ -19,4 +19,4 @@ export interface McpCommand {
 }
 
 /** The environment variable with the token for `--http`, so that a client's config can contain a fixed one. */
-export const TOKEN_VARIABLE = 'HOPGATE_MCP_TOKEN';
+export const MCP_TOKEN_VARIABLE = 'HOPGATE_MCP_TOKEN';

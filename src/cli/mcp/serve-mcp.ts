@@ -14,16 +14,16 @@ import { grantLimits, parseTypedAnswer } from '../../operator/grant-terms.ts';
 import { storePending } from '../../operator/pending-approver.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { ensureStateDir, stateDir } from '../../project/state-dir.ts';
-import { cardFor, linesWithBorder } from '../approve/approval-card.ts';
-import { diffFor } from '../approve/show-request.ts';
+import { diffLinesWithBorder, readApprovalCard } from '../approve/approval-card.ts';
+import { diffOfRequest } from '../approve/show-request.ts';
 import { waitingApprover } from '../approve/wait-approval.ts';
 import { codexRules } from '../codex/codex-rules.ts';
-import { fail } from '../fail.ts';
+import { reportError } from '../fail.ts';
 import { type Io, printRemark, usageError } from '../io.ts';
 import { onSignal } from '../on-signal.ts';
 import { rootOf, telemetryOf } from '../shared-options.ts';
-import { addressOf, type HttpAddress, isLoopback } from './http-address.ts';
-import { type McpCommand, TOKEN_VARIABLE } from './mcp-command.ts';
+import { type HttpAddress, isLoopback, parseHttpAddress } from './http-address.ts';
+import { MCP_TOKEN_VARIABLE, type McpCommand } from './mcp-command.ts';
 import type { AgentOptions } from './open-agent.ts';
 import { sessionReading } from './session-reading.ts';
 
@@ -36,7 +36,7 @@ export async function serveMcp(io: Io, options: McpCommand): Promise<void> {
     await serve(io, options);
   } catch (error) {
     const quiet = { ...io, stdout: io.stderr };
-    fail(quiet, error);
+    reportError(quiet, error);
     io.exitCode = quiet.exitCode;
   }
 }
@@ -46,7 +46,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
   const at = options.http === undefined ? null : listenAddress(options.http, options.allowHost ?? []);
   const session = await (options.attach
     ? remoteAgentSession({ root, agent: options.agent, env: io.env })
-    : (await import('./open-agent.ts')).openAgent(io, agentOptions(io, root, options)));
+    : (await import('./open-agent.ts')).openAgentSession(io, agentOptions(io, root, options)));
   const host = new McpHost({
     session,
     version: manifest.version,
@@ -60,7 +60,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
     ...(options.telemetry ? { inTrace: (await import('../../telemetry/index.ts')).inTrace } : {}),
     diff: (request) => diffForWindow(io, request, root),
     grantIn,
-    readBy: (request) => readBy(io, root, request),
+    readBy: (request) => fileForTerminal(io, root, request),
     answered: (hash) => approvalsFolder(ensureStateDir(root, io.env)).dropPending(hash),
     onError: (error) => printRemark(io, error.name === 'ZodError' ? NO_MESSAGE : error.message),
   });
@@ -129,9 +129,9 @@ async function serveHttp(
 
 /** The token from the environment; null if one must be generated. */
 function tokenFromEnv({ env }: Io): string | null {
-  const token = env[TOKEN_VARIABLE] ?? null;
+  const token = env[MCP_TOKEN_VARIABLE] ?? null;
   if (token === null || token.length >= 16) return token;
-  throw usageError(`${TOKEN_VARIABLE} is shorter than 16 characters`, 'Create one with "openssl rand -hex 16".');
+  throw usageError(`${MCP_TOKEN_VARIABLE} is shorter than 16 characters`, 'Create one with "openssl rand -hex 16".');
 }
 
 /** Prints the served session on stderr, because stdout carries the protocol. */
@@ -166,10 +166,10 @@ const MAX_LINES = 2000;
 
 /** The lines of the change that an approval would ship, formatted for a client's window; null if there is none. */
 export async function diffForWindow(io: Io, request: ApprovalRequest, root: string): Promise<readonly string[] | null> {
-  const diff = await diffFor(request, root);
+  const diff = await diffOfRequest(request, root);
   if (diff === null) return null;
   const { changedSince, problem } = diff;
-  const lines = linesWithBorder(diff, await cardFor(io, request, root, diff));
+  const lines = diffLinesWithBorder(diff, await readApprovalCard(io, request, root, diff));
   const hidden = lines.length - MAX_LINES;
   return [
     ...changedSince.map((path) => `(${path} differs from this session's last version)`),
@@ -188,7 +188,7 @@ function grantIn(text: string, request: ApprovalRequest): GrantLimits | { readon
 }
 
 /** Files the request for the operator too, and returns the command that shows it in a terminal; null if that fails. */
-function readBy(io: Io, root: string, request: ApprovalRequest): string | null {
+function fileForTerminal(io: Io, root: string, request: ApprovalRequest): string | null {
   const id = storePending({ stateDir: ensureStateDir(root, io.env), root }, request);
   return id === null ? null : `hopgate approve ${id}`;
 }
@@ -204,7 +204,7 @@ const answeredAhead =
     );
 
 function listenAddress(http: string | true, allowHosts: readonly string[]): HttpAddress {
-  const at = addressOf(http);
+  const at = parseHttpAddress(http);
   if (isLoopback(at.address) || allowHosts.length > 0) return at;
   throw usageError(
     `${at.address} can be reached from other machines`,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Option } from 'commander';
 import { checkMessage, type MessageProblem, type UncheckedMessage } from '../../messages/send-message.ts';
-import { ownToken } from '../../operator/operator-token.ts';
+import { ensureOperatorToken } from '../../operator/operator-token.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
@@ -37,7 +37,7 @@ export async function withInboxes<T>(
       'Use lowercase letters, digits and "-".',
     );
   const root = rootOf(io, options);
-  ownToken(ensureStateDir(root, io.env));
+  ensureOperatorToken(ensureStateDir(root, io.env));
   const none = new CliError(
     'no-sessions',
     'there is no session in this repository yet',
@@ -60,7 +60,7 @@ export async function withInboxes<T>(
 }
 
 /** Checks a message of a person. @throws CliError `invalid-message` */
-export async function checkedDraft(
+export async function checkMessageDraft(
   store: EvidenceStore,
   messages: MessageStore,
   options: PersonOptions,

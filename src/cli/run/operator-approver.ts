@@ -49,11 +49,11 @@ export function operatorApprover(io: Io, options: OperatorOptions): Approver {
     approve: async (request) => (options.scripted?.() === 'refused' ? null : fallback.approve(request)),
   };
   const withoutTerminal = unanswered ? fallbackApprover(scripted, unanswered) : scripted;
-  return fallbackApprover(inAdvance, canAsk(io) ? terminal() : withoutTerminal);
+  return fallbackApprover(inAdvance, canAskPerson(io) ? terminal() : withoutTerminal);
 }
 
 /** True if a person is at the terminal. */
-export const canAsk = (io: Io): boolean => io.isTty && io.env['CI'] === undefined;
+export const canAskPerson = (io: Io): boolean => io.isTty && io.env['CI'] === undefined;
 
 async function ask(
   io: Io,

@@ -32,7 +32,7 @@ export function describeAction(action: ScenarioAction): string {
 }
 
 /** A denial as text: the problem, and on the next line the remedy. `inWords` rewrites the remedy for its reader. */
-export function describeResultRefusal(
+export function describeRefusedResult(
   io: Io,
   { code, message, remedy, way }: Denial,
   indent = '      ',
@@ -52,7 +52,7 @@ export const describeWouldRefuse = (
   indent = '      ',
   inWords?: (next: string) => string,
 ): string =>
-  `${indent}${paint(io, 'yellow', 'would be refused')}\n${describeResultRefusal(io, denial, indent, inWords)}`;
+  `${indent}${paint(io, 'yellow', 'would be refused')}\n${describeRefusedResult(io, denial, indent, inWords)}`;
 
 /** `ok`, or `failed` if the tool ran without success. */
 export const resultVerdict = (io: Io, result: object): string =>

@@ -16,7 +16,7 @@ export interface PruneOptions {
 }
 
 /** Shows a person the sessions to erase, then erases their content and archives them. */
-export async function prune(io: Io, ids: readonly string[], options: PruneOptions): Promise<void> {
+export async function pruneSessions(io: Io, ids: readonly string[], options: PruneOptions): Promise<void> {
   const root = rootOf(io, options);
   const before = Date.now() - (options.olderThan === undefined ? 0 : ageOf(options.olderThan));
   const done = await withSessions(

@@ -8,7 +8,7 @@ import { nearestName } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { summariseInOneLine } from '../../view/entry-summary.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
-import { describeOutcome, describeResultRefusal, describeWouldRefuse, resultVerdict } from '../run/show-result.ts';
+import { describeOutcome, describeRefusedResult, describeWouldRefuse, resultVerdict } from '../run/show-result.ts';
 import { type WatchedCall, watchCall } from '../run/watch-call.ts';
 import { SHELL_VERBS } from './complete-line.ts';
 import { parseArguments, parseLine, type ShellLine } from './parse-line.ts';
@@ -162,7 +162,7 @@ function printOutcome(io: Io, result: Result, wasShown: boolean): void {
     const { evidence, ...rest } = result;
     return printJsonLine(io, { type: 'result', ...rest, evidence: evidence.map(({ id }) => id) });
   }
-  if (!result.ok) return print(io, describeResultRefusal(io, result.denial, '  ', asShellCommands));
+  if (!result.ok) return print(io, describeRefusedResult(io, result.denial, '  ', asShellCommands));
   const { text, stdout, stderr, matches, files, leftOut } = (('result' in result && result.result) || {}) as {
     [key: string]: Json;
   };
@@ -251,7 +251,7 @@ function printWhy(io: Io, session: Session, line: ShellLine): void {
     io,
     denial === null
       ? `  ${paint(io, 'green', 'allowed')} ${tool} is allowed here`
-      : describeResultRefusal(io, denial, '  ', asShellCommands),
+      : describeRefusedResult(io, denial, '  ', asShellCommands),
   );
 }
 

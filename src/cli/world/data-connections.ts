@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { quote } from '../../adapters/text-turns.ts';
 import type { Json } from '../../spec/types.ts';
-import { ownProgram } from '../client/client-program.ts';
+import { hopgateCommandLine } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
 import type { DataAnswer, DataConnection } from './data-session.ts';
 
@@ -14,7 +14,7 @@ interface ConnectionSetting {
 }
 
 /** Connects to a session by the HTTP API, with the token of its agent. The server ends with the connection. */
-export async function overRest({ session, env }: Pick<ConnectionSetting, 'session' | 'env'>): Promise<DataConnection> {
+export async function connectOverHttp({ session, env }: Omit<ConnectionSetting, 'root'>): Promise<DataConnection> {
   const [{ SessionHost }, { openHttpServer }, { Tokens }] = await Promise.all([
     import('../../daemon/session-host.ts'),
     import('../../server/http-server.ts'),
@@ -47,8 +47,8 @@ export async function overRest({ session, env }: Pick<ConnectionSetting, 'sessio
 }
 
 /** Connects to a session in a separate process, `hopgate shell --json`, which writes one JSON object per line. */
-export async function overCommandLine({ session, root, env }: ConnectionSetting): Promise<DataConnection> {
-  const [command, ...args] = ownProgram();
+export async function connectOverCommandLine({ session, root, env }: ConnectionSetting): Promise<DataConnection> {
+  const [command, ...args] = hopgateCommandLine();
   const shell = spawn(command, [...args, 'shell', '--json', '--root', root, '--session', session], {
     env: env as NodeJS.ProcessEnv,
     stdio: ['pipe', 'pipe', 'ignore'],

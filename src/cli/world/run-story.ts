@@ -17,9 +17,9 @@ import { parseSpecSet } from '../../spec/resolve/parse-spec-set.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { generateHouse } from '../../world/generate-house.ts';
 import { serveWorld } from '../../world/serve/world-server.ts';
-import { ownProgram } from '../client/client-program.ts';
+import { hopgateCommandLine } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
-import { overCommandLine, overRest } from './data-connections.ts';
+import { connectOverCommandLine, connectOverHttp } from './data-connections.ts';
 import { dataSession } from './data-session.ts';
 import { playWithAgent, type StoryEnd } from './play-with-agent.ts';
 import { answeringAgent, joeInEmacs, type Participant, scriptedJoe } from './story-participants.ts';
@@ -142,7 +142,7 @@ async function sessionFor(
   if (agent !== 'rest' && agent !== 'cli') return here;
   await opened.detach();
   const place = { session: opened.id, root, env };
-  return dataSession(here, agent === 'rest' ? await overRest(place) : await overCommandLine(place));
+  return dataSession(here, agent === 'rest' ? await connectOverHttp(place) : await connectOverCommandLine(place));
 }
 
 interface ConnectedAgent {
@@ -174,7 +174,7 @@ async function overStdio(
   { root, env }: Pick<StorySetting, 'root' | 'env'>,
 ): Promise<ConnectedAgent> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
-  const [command, ...args] = ownProgram();
+  const [command, ...args] = hopgateCommandLine();
   const variables = Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );

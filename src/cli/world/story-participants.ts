@@ -7,7 +7,7 @@ import { packageFolder } from '../../daemon/package-files.ts';
 import { sendBell } from '../../messages/send-message.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Session } from '../../session/session.ts';
-import { ownProgram } from '../client/client-program.ts';
+import { hopgateCommandLine } from '../client/client-program.ts';
 
 type Environment = { readonly [name: string]: string | undefined };
 
@@ -75,7 +75,7 @@ export async function joeInEmacs(
   writeFileSync(
     script,
     `(load ${text(join(packageFolder(), 'src', 'adapters', 'emacs', 'hopgate.el'))} nil t)
-(setq hopgate-command (list ${ownProgram().map(text).join(' ')}) hopgate-person "joe")
+(setq hopgate-command (list ${hopgateCommandLine().map(text).join(' ')}) hopgate-person "joe")
 (add-hook 'hopgate-message-functions
   (lambda (message)
     (message "ding! %s" (hopgate--line message))

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { escapeInvisible, visibleLines } from '../../base/text.ts';
 import { pageClock, timeSpan } from '../side-panel.tsx';
-import type { InboxMessage, Source } from '../source.ts';
+import type { InboxMessage, PageSource } from '../source.ts';
 
 /** The unread messages of agents to the operator: whistles first, because their senders wait. */
-export function Messages({ source }: { readonly source: Source }) {
+export function Messages({ source }: { readonly source: PageSource }) {
   const messages = source.messages.value;
   if (messages.length === 0) return null;
   const ordered = messages.toSorted((a, b) => Number(b.kind === 'whistle') - Number(a.kind === 'whistle'));
@@ -24,7 +24,7 @@ export function Messages({ source }: { readonly source: Source }) {
 }
 
 /** One message: its source, its words as text, and the answer. */
-function MessageCard({ message, source }: { readonly message: InboxMessage; readonly source: Source }) {
+function MessageCard({ message, source }: { readonly message: InboxMessage; readonly source: PageSource }) {
   const problem = useSignal<string | null>(null);
   const { kind, act, from, author, text, state, sentAt } = message;
   const session = source.sessions.value.find(({ id }) => from === `session:${id}`);

@@ -1,14 +1,14 @@
 import { signal } from '@preact/signals';
 import { escapeInvisible, visibleLines } from '../../base/text.ts';
 import { pageClock, timeSpan } from '../side-panel.tsx';
-import type { CardData, ChosenGrantLimits, Source, WaitingRequest } from '../source.ts';
+import type { ApprovalCardData, ChosenGrantLimits, PageSource, WaitingRequest } from '../source.ts';
 import { GrantForm } from './grants.tsx';
 
 const problem = signal<{ readonly id: string; readonly why: string } | null>(null);
 const declining = signal<string | null>(null);
 
 /** One request: the effect of a yes, the commit, the tests, the diff, and the buttons to answer. */
-export function RequestCard({ request, source }: { readonly request: WaitingRequest; readonly source: Source }) {
+export function RequestCard({ request, source }: { readonly request: WaitingRequest; readonly source: PageSource }) {
   const { id, title, reason, rows, card, askedAt, expiresAt } = request;
   const session = source.sessions.value.find((one) => one.id === request.sessionId);
   const answer = async (approve: boolean, why: string, grant?: ChosenGrantLimits) => {
@@ -103,7 +103,7 @@ export function RequestCard({ request, source }: { readonly request: WaitingRequ
 }
 
 /** The diff by file. A line separates the files that no peripheral may write. */
-function Diff({ card, writable }: { readonly card: CardData; readonly writable: readonly string[] }) {
+function Diff({ card, writable }: { readonly card: ApprovalCardData; readonly writable: readonly string[] }) {
   const { files, staysBehind } = card;
   const border = files.findIndex(({ inside }) => !inside);
   if (files.length === 0 && staysBehind.length === 0) return null;

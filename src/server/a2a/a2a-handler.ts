@@ -34,7 +34,7 @@ interface A2aOptions {
   readonly version: string;
 }
 
-export async function openA2a({ env, agency, folder, version }: A2aOptions): Promise<A2aHandler> {
+export async function openA2aHandler({ env, agency, folder, version }: A2aOptions): Promise<A2aHandler> {
   const sdk = await loadA2aSdk();
   const working: RunKeyByTask = new Map();
   const executor = new RunExecutor(agency, working, sdk);

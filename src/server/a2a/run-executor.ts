@@ -39,7 +39,7 @@ export class RunExecutor implements AgentExecutor {
 
   async execute({ taskId, contextId, userMessage, context }: RequestContext, bus: ExecutionEventBus): Promise<void> {
     const { AgentEvent, TaskState } = this.#sdk;
-    const key = runKey(userMessage.messageId, context);
+    const key = keyOfMessageRun(userMessage.messageId, context);
     const status = (state: TaskStatus['state']): TaskStatus => ({ state, message: undefined, timestamp: now() });
     this.#working.set(taskId, key);
     try {
@@ -132,7 +132,7 @@ export function withReply({ Role, TaskState }: A2aSdk, task: Task, reply: RunRep
 }
 
 /** The idempotency key of a message's run, so that a repeated message does not start the agent again. */
-export const runKey = (messageId: string, context: ServerCallContext): string =>
+export const keyOfMessageRun = (messageId: string, context: ServerCallContext): string =>
   `a2a.${hash('sha256', JSON.stringify([context.user?.userName ?? '', messageId])).slice(0, 40)}`;
 
 const now = (): string => new Date().toISOString();

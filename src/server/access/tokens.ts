@@ -2,16 +2,16 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { type Env, stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
-import { ownTokenIn } from '../../operator/operator-token.ts';
+import { ensureTokenIn } from '../../operator/operator-token.ts';
 
 /** The roles that have a token in a file. A session's agent has a token of its own, which the server issues. */
 export const FILE_ROLES = ['operator', 'auditor', 'agent'] as const;
 export type FileRole = (typeof FILE_ROLES)[number];
 
 /** The roles that may read a session; its agent may read no other one. */
-export const READERS = ['operator', 'auditor', 'session'] as const;
+export const READER_ROLES = ['operator', 'auditor', 'session'] as const;
 /** The roles that may read all sessions. */
-export const AUDITORS = ['operator', 'auditor'] as const;
+export const AUDITOR_ROLES = ['operator', 'auditor'] as const;
 
 /**
  * The sender of a request. `agent`: a program that may open sessions and run agents. `session`: the agent of one
@@ -37,7 +37,7 @@ export class Tokens {
   /** @throws TokenError if a token's file is not safe */
   constructor(env: Env) {
     ensurePrivateDir(tokenFolder(env));
-    this.#tokens = new Map(FILE_ROLES.map((role) => [role, ownTokenIn(roleTokenFile(env, role), role)]));
+    this.#tokens = new Map(FILE_ROLES.map((role) => [role, ensureTokenIn(roleTokenFile(env, role), role)]));
   }
 
   /** The token of a session's agent. The same session always has the same token. */
@@ -75,7 +75,7 @@ export class Tokens {
 /** The id of this user's node of the agency. It is not secret. */
 export function nodeId(env: Env): string {
   ensurePrivateDir(tokenFolder(env));
-  return hash('sha256', ownTokenIn(roleTokenFile(env, 'auditor'), 'auditor')).slice(0, 16);
+  return hash('sha256', ensureTokenIn(roleTokenFile(env, 'auditor'), 'auditor')).slice(0, 16);
 }
 
 /** Compares secrets in constant time. */

@@ -5,7 +5,7 @@ import { MailSchema, type NodeMailBody, type Undelivered } from './mail-schema.t
 import { type MailPositions, NO_MAIL, type NodeMail } from './node-mail.ts';
 
 /** Interval in milliseconds for polling the stores for mail, because any process can send. */
-export const MAIL_LOOK_MS = 100;
+export const MAIL_POLL_MS = 100;
 /** Maximum time that a request for mail waits, in milliseconds. */
 export const MAIL_WAIT_MS = 15_000;
 /** Maximum time of a request, in milliseconds. */
@@ -48,7 +48,7 @@ export async function exchangeMail(options: ExchangeOptions): Promise<void> {
       const refusals = [...(await send(outgoing.mail))];
       await mail.accept(node, { messages: [], receipts: [], refusals });
       sent = outgoing.after;
-    } else await pause(MAIL_LOOK_MS, signal);
+    } else await pause(MAIL_POLL_MS, signal);
   };
   let got = '';
   const pull = async (): Promise<void> => {

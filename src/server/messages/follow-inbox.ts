@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '../../ports/message-store.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { cursorOfPositions, type StreamPositions } from '../stream/follow-all.ts';
-import { QUIET_MS, type SentEvent } from '../stream/follow-session.ts';
-import { inboxesOf } from './person-messages.ts';
+import { KEEP_ALIVE_MS, type SentEvent } from '../stream/follow-session.ts';
+import { requireInboxes } from './person-messages.ts';
 
 /** Interval in milliseconds for polling the inboxes, because any process can send. */
-const LOOK_MS = 100;
+const POLL_MS = 100;
 /** Maximum number of messages of one inbox per read. */
 const PAGE = 128;
 
@@ -34,16 +34,20 @@ export async function* followInbox(
     const sent: SentEvent[] = [];
     for (const repository of repositories()) {
       const { key } = repository;
-      const messages = await inboxesOf(repository).inbox(address, { after: places.get(key) ?? 0, unread, limit: PAGE });
+      const messages = await requireInboxes(repository).inbox(address, {
+        after: places.get(key) ?? 0,
+        unread,
+        limit: PAGE,
+      });
       for (const message of messages) {
         places.set(key, message.seq);
         sent.push({ event: messageEvent(message), cursor: cursor(places) });
       }
     }
-    if (sent.length > 0 || Date.now() - quietSince >= QUIET_MS) {
+    if (sent.length > 0 || Date.now() - quietSince >= KEEP_ALIVE_MS) {
       quietSince = Date.now();
       yield sent;
-    } else await sleep(LOOK_MS, undefined, { signal, ref: false }).catch(() => {});
+    } else await sleep(POLL_MS, undefined, { signal, ref: false }).catch(() => {});
   }
 }
 

@@ -6,7 +6,7 @@ import { exchangeMail } from './exchange-mail.ts';
 import type { NodeMail } from './node-mail.ts';
 
 /** Interval for reading the registry again, in milliseconds. */
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 
 /** Exchanges messages with every node that the registry gives an address, until the signal is aborted. */
 export async function keepExchanges(
@@ -31,7 +31,7 @@ export async function keepExchanges(
         log(`messages with ${node} ${problem === null ? 'are exchanged' : `cannot be exchanged: ${problem}`}`);
       void exchangeMail({ node, url, token: () => readSecret(tokenFile), mail, signal: until, onChange });
     }
-    await sleep(LOOK_MS, undefined, { signal, ref: false }).catch(() => {});
+    await sleep(POLL_MS, undefined, { signal, ref: false }).catch(() => {});
   }
 }
 

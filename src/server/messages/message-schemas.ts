@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_MESSAGE_CHARS, SPEECH_ACTS } from '../../messages/speech-acts.ts';
 import type { SpeechAct } from '../../ports/message-store.ts';
-import { EntrySchema, Instant, Limit, NameSchema, RefusedSchema } from '../schemas.ts';
+import { EntrySchema, InstantSchema, LimitSchema, NameSchema, RefusedSchema } from '../schemas.ts';
 
 const Act = z.enum(Object.keys(SPEECH_ACTS) as [SpeechAct, ...SpeechAct[]]);
 
@@ -15,7 +15,7 @@ export const MessageSchema = z.object({
   to: z.string(),
   text: z.string().describe('The words of the sender.'),
   ref: z.string().nullable().describe('The message that this one answers or is about.'),
-  sentAt: Instant,
+  sentAt: InstantSchema,
   state: z
     .enum(['sent', 'delivered', 'read', 'answered'])
     .describe('delivered: in the evidence of its session. read: a request of the recipient contained it.'),
@@ -23,7 +23,7 @@ export const MessageSchema = z.object({
 
 export const StoredMessage = z.object({
   message: MessageSchema,
-  receipts: z.array(z.object({ state: MessageSchema.shape.state, at: Instant })).describe('In their order.'),
+  receipts: z.array(z.object({ state: MessageSchema.shape.state, at: InstantSchema })).describe('In their order.'),
   answer: MessageSchema.nullable().describe('The first answer; null before there is one.'),
 });
 
@@ -58,7 +58,7 @@ export const AnswerBody = z.strictObject({ as: PersonName, text: Words });
 export const MessagePath = z.object({ message: NameSchema.describe('The id of the message.') });
 
 export const UnreadOnly = z.enum(['true', 'false']).default('false').describe('Only messages that were not read.');
-export const PageLimit = Limit.default(100);
+export const PageLimit = LimitSchema.default(100);
 
 export const SessionSent = z.union([
   z.object({ ok: z.literal(true), message: MessageSchema, evidence: z.array(EntrySchema) }),

@@ -3,12 +3,12 @@ import type { Message, MessageDraft, MessageStore } from '../../ports/message-st
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 
-export const inboxesOf = ({ store, key }: RepositoryEvidence): MessageStore => {
+export const requireInboxes = ({ store, key }: RepositoryEvidence): MessageStore => {
   if (store.messages) return store.messages;
   throw new ApiError('store-failed', `the store of repository ${key} has no inboxes`, 'Use the SQLite store.');
 };
 
-export const sendError = ({ argument, message, remedy }: MessageProblem): ApiError =>
+export const apiErrorOfSend = ({ argument, message, remedy }: MessageProblem): ApiError =>
   new ApiError('invalid-request', message, remedy, `body.${argument}`);
 
 /** A message and its inboxes. @throws ApiError `unknown-message` */
@@ -17,7 +17,7 @@ export async function findMessage(
   id: string,
 ): Promise<{ readonly message: Message; readonly messages: MessageStore; readonly repository: RepositoryEvidence }> {
   for (const repository of allEvidence.repositories()) {
-    const messages = inboxesOf(repository);
+    const messages = requireInboxes(repository);
     const message = await messages.find(id);
     if (message) return { message, messages, repository };
   }
@@ -43,14 +43,14 @@ export async function withReceipts(messages: MessageStore, message: Message) {
  *
  * @throws ApiError `invalid-request`
  */
-export async function draftIn(
+export async function checkDraft(
   repositories: readonly RepositoryEvidence[],
   post: Omit<UncheckedMessage, 'to'> & { readonly to?: unknown },
 ): Promise<{ readonly messages: MessageStore; readonly draft: MessageDraft }> {
   const found: { messages: MessageStore; draft: MessageDraft }[] = [];
   let refusal: MessageProblem | null = null;
   for (const repository of repositories) {
-    const messages = inboxesOf(repository);
+    const messages = requireInboxes(repository);
     const to = post.to ?? (await senderOf(messages, post.ref));
     const checked = await checkMessage(repository.store, messages, { ...post, to });
     if (checked.ok) found.push({ messages, draft: checked.draft });
@@ -65,7 +65,7 @@ export async function draftIn(
       'body.root',
     );
   if (first) return first;
-  if (refusal) throw sendError(refusal);
+  if (refusal) throw apiErrorOfSend(refusal);
   throw new ApiError('invalid-request', 'no session has an inbox yet', 'Open a session first.', 'body.root');
 }
 

@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import { LOGIN_COOKIE } from '../access/login-names.ts';
 import { LOGIN_SECONDS } from '../access/logins.ts';
-import { AUDITORS, FILE_ROLES } from '../access/tokens.ts';
+import { AUDITOR_ROLES, FILE_ROLES } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { Millis } from '../schemas.ts';
+import { MillisSchema } from '../schemas.ts';
 import type { Services } from '../services.ts';
 
 const health = defineRoute('GET /v1/health', {
   id: 'health',
   summary: 'Confirms that the server answers, with its version.',
   for: 'public',
-  answer: z.object({ ok: z.literal(true), version: z.string(), startedAt: Millis }),
+  answer: z.object({ ok: z.literal(true), version: z.string(), startedAt: MillisSchema }),
   run: async ({ services: { version, startedAt } }) => ({ ok: true, version, startedAt }),
 });
 
 const metrics = defineRoute('GET /v1/metrics', {
   id: 'metrics',
   summary: 'Counters since the start, in the Prometheus text format.',
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   answer: { type: 'text/plain', description: 'Lines such as `hopgate_streams 2`.' },
   run: async ({ services }) =>
     new Response(metricsOf(services), { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } }),

@@ -7,20 +7,20 @@ import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
 import { type Par, reviewOf } from '../../evidence/patterns/par.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { timeOrderedId } from '../../stores/time-ordered-id.ts';
-import { AUDITORS, READERS } from '../access/tokens.ts';
+import { AUDITOR_ROLES, READER_ROLES } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { FieldsSchema, Instant, Limit, NameSchema, SessionPath } from '../schemas.ts';
+import { FieldsSchema, InstantSchema, LimitSchema, NameSchema, SessionPath } from '../schemas.ts';
 
 const ActivityEvent = FieldsSchema.describe('An event of a MUSN activity log, with the keys `event/type`, `agent`, …');
 
 const list = defineRoute('GET /v1/sessions/{session}/activity', {
   id: 'activity',
   summary: 'A session as events of an activity log, newest first, one page at a time. `events?form=activity` is live.',
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
   query: z.strictObject({
-    limit: Limit.default(100),
+    limit: LimitSchema.default(100),
     after: NameSchema.optional().describe('The `next` of the previous page.'),
   }),
   answer: z.object({ events: z.array(ActivityEvent), next: z.string().nullable() }),
@@ -44,7 +44,7 @@ const append = defineRoute('POST /v1/sessions/{session}/activity', {
   path: SessionPath,
   body: FieldsSchema.describe('An activity event (`event/type`, `agent`, …) or an entry (`evidence/type`, …).'),
   status: 201,
-  answer: z.object({ id: z.string(), at: Instant, ephemeral: z.boolean() }),
+  answer: z.object({ id: z.string(), at: InstantSchema, ephemeral: z.boolean() }),
   run: async ({ who, path: { session }, body, services: { allEvidence } }) => {
     const { store } = await allEvidence.repositoryOf(session);
     const defaults = { id: `m-${timeOrderedId()}`, sessionId: session };
@@ -103,7 +103,7 @@ async function parsOf(store: EvidenceStore, session: string, since = ''): Promis
 const pars = defineRoute('GET /v1/sessions/{session}/pars', {
   id: 'pars',
   summary: 'The post-action reviews of a session, the oldest first.',
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
   answer: z.object({ pars: z.array(FieldsSchema) }),
   run: async ({ path: { session }, services: { allEvidence } }) => ({
@@ -114,10 +114,10 @@ const pars = defineRoute('GET /v1/sessions/{session}/pars', {
 const aggregate = defineRoute('GET /v1/pars', {
   id: 'aggregatePars',
   summary: 'All reviews added up: problems that recur, and patterns that helped.',
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   query: z.strictObject({
     root: NameSchema.optional(),
-    since: Instant.optional().describe('Only reviews since then.'),
+    since: InstantSchema.optional().describe('Only reviews since then.'),
   }),
   answer: z.object({
     reviews: z.int(),

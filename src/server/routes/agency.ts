@@ -8,7 +8,7 @@ import { parseJson } from '../../base/json.ts';
 import type { Requester } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { MAIL_LOOK_MS, MAIL_WAIT_MS, MailAnswer } from '../messages/exchange-mail.ts';
+import { MAIL_POLL_MS, MAIL_WAIT_MS, MailAnswer } from '../messages/exchange-mail.ts';
 import { MailSchema, NodeName } from '../messages/mail-schema.ts';
 import { type MailPositions, NO_MAIL } from '../messages/node-mail.ts';
 import { addContext, checkCaller } from '../session-context.ts';
@@ -163,7 +163,7 @@ const collect = defineRoute('GET /agency/messages', {
         return { mail: outgoing.mail, after: Buffer.from(JSON.stringify(outgoing.after)).toString('base64url') };
       if (signal.aborted || Date.now() >= until)
         return { mail: { messages: [], receipts: [], refusals: [] }, after: query.after };
-      await sleep(MAIL_LOOK_MS, undefined, { signal, ref: false }).catch(() => {});
+      await sleep(MAIL_POLL_MS, undefined, { signal, ref: false }).catch(() => {});
     }
   },
 });

@@ -3,17 +3,17 @@ import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.
 import { describeLimits } from '../../gate/approvals/grant.ts';
 import { answerOnce } from '../../operator/answer-request.ts';
 import { type GrantTerms, grantLimits, MAX_GRANT_MINUTES } from '../../operator/grant-terms.ts';
-import { ownToken } from '../../operator/operator-token.ts';
+import { ensureOperatorToken } from '../../operator/operator-token.ts';
 import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
 import { treeDiff } from '../../tools/tree/tree-diff.ts';
-import { AUDITORS } from '../access/tokens.ts';
+import { AUDITOR_ROLES } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { ApprovalCardSchema, cardOfRequest } from '../approval-card-schema.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { FieldsSchema, Hash, Millis } from '../schemas.ts';
+import { FieldsSchema, HashSchema, MillisSchema } from '../schemas.ts';
 import type { Services } from '../services.ts';
 
-const GivenAnswer = z.object({ verdict: z.enum(['yes', 'no']), by: z.string(), until: Millis });
+const GivenAnswer = z.object({ verdict: z.enum(['yes', 'no']), by: z.string(), until: MillisSchema });
 const WaitingRequest = z.object({
   id: z.string().describe('Six letters and digits.'),
   session: z.string(),
@@ -22,9 +22,9 @@ const WaitingRequest = z.object({
   title: z.string().describe('What the agent asks for, in a few words.'),
   reason: z.string().describe("The agent's words."),
   rows: z.array(z.tuple([z.string(), z.string()])).describe('Title and text of each part that a yes approves.'),
-  askedAt: Millis,
-  expiresAt: Millis,
-  hash: Hash.describe('The sha256 of the request; a yes is valid only for the request with this hash.'),
+  askedAt: MillisSchema,
+  expiresAt: MillisSchema,
+  hash: HashSchema.describe('The sha256 of the request; a yes is valid only for the request with this hash.'),
   answer: GivenAnswer.nullable().describe('The answer that the agent has not used yet; null before there is one.'),
 });
 const ApprovalPath = z.object({ approval: z.string().regex(/^[a-z2-9]{6}$/) });
@@ -65,7 +65,7 @@ function pendingJson({ pending, answer }: PendingItem): z.output<typeof WaitingR
 const list = defineRoute('GET /v1/approvals', {
   id: 'listApprovals',
   summary: 'The requests that wait for the operator, of all sessions, the oldest first.',
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   answer: z.object({ approvals: z.array(WaitingRequest) }),
   run: async ({ services }) => ({ approvals: pendingInAll(services).map(pendingJson) }),
 });
@@ -73,7 +73,7 @@ const list = defineRoute('GET /v1/approvals', {
 const show = defineRoute('GET /v1/approvals/{approval}', {
   id: 'approval',
   summary: 'One request in full, with the present diff of the files that a yes ships.',
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   path: ApprovalPath,
   answer: WaitingRequest.extend({
     view: FieldsSchema.describe('Everything that the hash covers.'),
@@ -115,7 +115,7 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
   path: ApprovalPath,
   body: z.strictObject({
     verdict: z.enum(['yes', 'no']),
-    hash: Hash.describe('The `hash` of the request as it was shown: a yes is for what a person read.'),
+    hash: HashSchema.describe('The `hash` of the request as it was shown: a yes is for what a person read.'),
     by: z
       .string()
       .regex(/^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,99}$/u)
@@ -145,7 +145,7 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
     id: z.string(),
     verdict: z.enum(['yes', 'no']),
     by: z.string(),
-    until: Millis,
+    until: MillisSchema,
     grant: z.string().optional().describe('The limits of the grant in words.'),
   }),
   run: async ({ path, body, services }) => {
@@ -163,7 +163,7 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
       stateDir,
       pending,
       { ...answer, ...refusal, ...(grant ? { grant } : {}) },
-      ownToken(stateDir),
+      ensureOperatorToken(stateDir),
     );
     if (!done)
       throw new ApiError(

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { toActivity } from '../../evidence/musn/activity.ts';
-import { AUDITORS, READERS } from '../access/tokens.ts';
+import { AUDITOR_ROLES, READER_ROLES } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute, type RouteRequest } from '../http-route.ts';
 import { SessionPath } from '../schemas.ts';
 import { followAll, parseCursor } from '../stream/follow-all.ts';
 import { followSession } from '../stream/follow-session.ts';
-import { type OpenedStream, SSE, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
+import { type OpenedStream, SSE_ANSWER, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
 
 const SessionQuery = z.strictObject({
   after: z
@@ -68,17 +68,17 @@ async function openAll(request: AllRequest): Promise<OpenedStream> {
 const sessionEvents = defineRoute('GET /v1/sessions/{session}/events', {
   id: 'sessionEvents',
   summary: "A session's entries as events: from a place on, then live. Each `seq` comes exactly once.",
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
   query: SessionQuery,
-  answer: SSE,
+  answer: SSE_ANSWER,
   run: async (request) => sseAnswer(await openSession(request)),
 });
 
 const sessionSocket = defineRoute('GET /v1/sessions/{session}/socket', {
   id: 'sessionSocket',
   summary: 'The same events over a WebSocket.',
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
   query: SessionQuery,
   answer: SOCKET,
@@ -88,16 +88,16 @@ const sessionSocket = defineRoute('GET /v1/sessions/{session}/socket', {
 const allEvents = defineRoute('GET /v1/events', {
   id: 'allEvents',
   summary: 'The entries of all sessions as events: from a cursor on, else from now.',
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   query: AllQuery,
-  answer: SSE,
+  answer: SSE_ANSWER,
   run: async (request) => sseAnswer(await openAll(request)),
 });
 
 const allSocket = defineRoute('GET /v1/socket', {
   id: 'allSocket',
   summary: 'The events of all sessions over a WebSocket.',
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   query: AllQuery,
   answer: SOCKET,
   run: async (request) => (await openAll(request)).batches,

@@ -2,18 +2,27 @@ import { z } from 'zod';
 import { CLAIM_TYPES, EVIDENCE_TYPES, SUBJECT_TYPES } from '../../evidence/entry.ts';
 import type { EvidenceQuery, FoundEntry } from '../../evidence/evidence-query.ts';
 import { projectThread, type Thread } from '../../evidence/threads.ts';
-import { AUDITORS, READERS } from '../access/tokens.ts';
+import { AUDITOR_ROLES, READER_ROLES } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { EntrySchema, FieldsSchema, Hash, Instant, Limit, NameSchema, Seq, SessionPath } from '../schemas.ts';
+import {
+  EntrySchema,
+  FieldsSchema,
+  HashSchema,
+  InstantSchema,
+  LimitSchema,
+  NameSchema,
+  SeqSchema,
+  SessionPath,
+} from '../schemas.ts';
 import { queryAll } from './query-all.ts';
 
 const ofSession = defineRoute('GET /v1/sessions/{session}/evidence', {
   id: 'sessionEvidence',
   summary: "A session's entries in order of `seq`, one page at a time.",
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
-  query: z.strictObject({ from: Seq.default(0).describe('The first `seq`.'), limit: Limit.default(100) }),
+  query: z.strictObject({ from: SeqSchema.default(0).describe('The first `seq`.'), limit: LimitSchema.default(100) }),
   answer: z.object({
     entries: z.array(EntrySchema),
     next: z.int().nullable().describe('The `from` of the next page; null if this is the last.'),
@@ -42,17 +51,17 @@ const Filters = {
   tag: NameSchema.optional().describe('A tag that each entry must have.'),
   subjectType: z.enum(SUBJECT_TYPES).optional().describe('With `subjectId`: the subject of each entry.'),
   subjectId: NameSchema.optional(),
-  since: Instant.optional(),
-  before: Instant.optional(),
+  since: InstantSchema.optional(),
+  before: InstantSchema.optional(),
   ephemeral: z.enum(['true', 'false']).optional().describe('Ephemeral entries, too.'),
-  limit: Limit.default(100),
+  limit: LimitSchema.default(100),
   after: z.string().max(20_000).optional().describe('The `next` of the previous page of the same query.'),
 };
 
 const query = defineRoute('GET /v1/evidence', {
   id: 'queryEvidence',
   summary: 'A search over all sessions, or one; the newest entries come first.',
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   query: z.strictObject({ ...Filters, session: NameSchema.optional(), root: NameSchema.optional() }),
   answer: z.object({ entries: z.array(EntrySchema), next: z.string().nullable() }),
   run: async ({ query: asked, services: { allEvidence } }) => {
@@ -82,7 +91,7 @@ const query = defineRoute('GET /v1/evidence', {
 const entryOf = defineRoute('GET /v1/sessions/{session}/entries/{entry}', {
   id: 'entry',
   summary: 'One entry, and the entries that it replies to, the oldest first.',
-  for: READERS,
+  for: READER_ROLES,
   path: z.object({ session: NameSchema, entry: NameSchema }),
   answer: z.object({ entry: EntrySchema, chain: z.array(EntrySchema) }),
   run: async ({ path, services: { allEvidence } }) => {
@@ -132,11 +141,11 @@ const threadForm = (one: Thread, page: { readonly from: number; readonly limit: 
 const thread = defineRoute('GET /v1/sessions/{session}/thread', {
   id: 'thread',
   summary: 'The thread of a session: its status, its participants, conjectures, patterns and forks.',
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
   query: z.strictObject({
-    from: Seq.default(0).describe('The number of entries to skip.'),
-    limit: Limit.default(100),
+    from: SeqSchema.default(0).describe('The number of entries to skip.'),
+    limit: LimitSchema.default(100),
   }),
   answer: ThreadAnswer,
   run: async ({ path: { session }, query: page, services: { allEvidence } }) => {
@@ -152,8 +161,8 @@ const thread = defineRoute('GET /v1/sessions/{session}/thread', {
 const threads = defineRoute('GET /v1/threads', {
   id: 'listThreads',
   summary: 'The threads of sessions, newest first, with their status.',
-  for: AUDITORS,
-  query: z.strictObject({ root: NameSchema.optional(), limit: Limit.default(20) }),
+  for: AUDITOR_ROLES,
+  query: z.strictObject({ root: NameSchema.optional(), limit: LimitSchema.default(20) }),
   answer: z.object({
     threads: z.array(
       z.object({ session: z.string(), status: z.string(), count: z.int(), participants: z.array(z.string()) }),
@@ -177,8 +186,8 @@ const threads = defineRoute('GET /v1/threads', {
 const blob = defineRoute('GET /v1/sessions/{session}/blobs/{hash}', {
   id: 'blob',
   summary: 'The bytes of a large value, which an entry of this session names as `{ blob, bytes }`, or of its pin.',
-  for: READERS,
-  path: z.object({ session: NameSchema, hash: Hash }),
+  for: READER_ROLES,
+  path: z.object({ session: NameSchema, hash: HashSchema }),
   answer: { type: 'application/octet-stream', description: 'The bytes; their sha256 is the hash.' },
   run: async ({ path: { session, hash }, services: { allEvidence } }) => {
     const { store } = await allEvidence.repositoryOf(session);

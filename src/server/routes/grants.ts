@@ -3,10 +3,10 @@ import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import { describeLimits, type GrantView, grantEnd } from '../../gate/approvals/grant.ts';
 import { revokedBy, revokeGrant } from '../../operator/revoked-grants.ts';
 import { sessionsWithGrants } from '../../session/grants-in.ts';
-import { AUDITORS } from '../access/tokens.ts';
+import { AUDITOR_ROLES } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { Millis, NameSchema } from '../schemas.ts';
+import { MillisSchema, NameSchema } from '../schemas.ts';
 import type { Services } from '../services.ts';
 
 const Grant = z.object({
@@ -16,8 +16,8 @@ const Grant = z.object({
   by: z.string(),
   title: z.string().describe('What it allows, in a few words.'),
   limits: z.string().describe('Its limits in words.'),
-  givenAt: Millis,
-  until: Millis,
+  givenAt: MillisSchema,
+  until: MillisSchema,
   used: z.int(),
   over: z.string().nullable().describe('Why it covers no further request; null if it is valid.'),
 });
@@ -63,7 +63,7 @@ const grantJson = ({ session, agent, grant, over }: FoundGrant): z.output<typeof
 const list = defineRoute('GET /v1/grants', {
   id: 'listGrants',
   summary: 'The grants of the operator in all sessions, the latest first; also those that have ended.',
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   answer: z.object({ grants: z.array(Grant) }),
   run: async ({ services }) => ({ grants: (await grantsOf(services)).map(grantJson) }),
 });

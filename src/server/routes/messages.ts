@@ -2,7 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { sendBell, sendWhistle } from '../../messages/send-message.ts';
 import type { Message } from '../../ports/message-store.ts';
-import { AUDITORS } from '../access/tokens.ts';
+import { AUDITOR_ROLES } from '../access/tokens.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
@@ -21,17 +21,17 @@ import {
   WhistleBody,
 } from '../messages/message-schemas.ts';
 import {
-  draftIn,
+  apiErrorOfSend,
+  checkDraft,
   findMessage,
-  inboxesOf,
   noAnswerYet,
-  sendError,
+  requireInboxes,
   unknownMessage,
   withReceipts,
 } from '../messages/person-messages.ts';
 import { NameSchema } from '../schemas.ts';
 import { cursorOfPositions, parseCursor, type StreamPositions } from '../stream/follow-all.ts';
-import { SSE, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
+import { SSE_ANSWER, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
 
 /** The holder of the operator's token acts as a person. */
 const PEOPLE = ['operator'] as const;
@@ -49,7 +49,7 @@ function positionsOf(cursor: string | undefined, path: string): StreamPositions 
 const inbox = defineRoute('GET /v1/inbox', {
   id: 'inbox',
   summary: "A person's messages from every repository, each inbox in its own order, in pages.",
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   query: z.strictObject({ as: PersonName, root: Root, unread: UnreadOnly, after: After, limit: PageLimit }),
   answer: z.object({
     messages: z.array(MessageSchema.extend({ root: z.string().nullable().describe('The repository.') })),
@@ -65,7 +65,7 @@ const inbox = defineRoute('GET /v1/inbox', {
     let count = 0;
     for (const repository of allEvidence.repositoriesOf(root)) {
       const { key } = repository;
-      const messages = inboxesOf(repository);
+      const messages = requireInboxes(repository);
       count += (await messages.inbox(address, { unread: true })).length;
       const page = await messages.inbox(address, {
         after: places.get(key) ?? 0,
@@ -102,9 +102,9 @@ async function rootOf(
 const inboxEvents = defineRoute('GET /v1/inbox/events', {
   id: 'inboxEvents',
   summary: "A person's messages as events (dev.hopgate.message.v1): from a place on, then live.",
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   query: z.strictObject({ as: PersonName, root: Root, unread: UnreadOnly, after: After }),
-  answer: SSE,
+  answer: SSE_ANSWER,
   run: async (request) => {
     const { query, services, header } = request;
     const places = positionsOf(header('last-event-id') ?? query.after, 'query.after');
@@ -139,7 +139,11 @@ const bell = defineRoute('POST /v1/bell', {
   run: async ({ body, services: { allEvidence }, header }) => {
     const { as, root, ...post } = body;
     const sender = senderOf(as, header);
-    const { messages, draft } = await draftIn(allEvidence.repositoriesOf(root), { ...post, kind: 'bell', ...sender });
+    const { messages, draft } = await checkDraft(allEvidence.repositoriesOf(root), {
+      ...post,
+      kind: 'bell',
+      ...sender,
+    });
     await messages.addPerson(as);
     return sendBell(messages, draft);
   },
@@ -156,14 +160,14 @@ const whistled = defineRoute('POST /v1/whistle', {
   run: async ({ body, services: { allEvidence }, header, signal }) => {
     const { as, root, seconds, ...post } = body;
     const sender = senderOf(as, header);
-    const { messages, draft } = await draftIn(allEvidence.repositoriesOf(root), {
+    const { messages, draft } = await checkDraft(allEvidence.repositoriesOf(root), {
       ...post,
       kind: 'whistle',
       ...sender,
     });
     await messages.addPerson(as);
     const result = await sendWhistle(messages, draft, { seconds, signal });
-    if (!result.ok) throw sendError(result);
+    if (!result.ok) throw apiErrorOfSend(result);
     const { message, answer, waitedMs } = result;
     return answer ? { ok: true, job: message.id, answer, waitedMs } : noAnswerYet(message.id, seconds);
   },
@@ -172,7 +176,7 @@ const whistled = defineRoute('POST /v1/whistle', {
 const message = defineRoute('GET /v1/messages/{message}', {
   id: 'message',
   summary: 'A message with its receipts and its answer; also the state of a whistle whose deadline has passed.',
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   path: MessagePath,
   answer: StoredMessage,
   run: async ({ path, services: { allEvidence } }) => {
@@ -194,7 +198,7 @@ const answer = defineRoute('POST /v1/messages/{message}/answer', {
     const { message, repository } = await findMessage(allEvidence, path.message);
     const sender = senderOf(as, header);
     const reply = { kind: 'bell', act: 'answer', ...sender, to: message.from, ref: message.id, text } as const;
-    const { messages, draft } = await draftIn([repository], reply);
+    const { messages, draft } = await checkDraft([repository], reply);
     return sendBell(messages, draft);
   },
 });

@@ -5,7 +5,6 @@ import type { Requester } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import {
-  By,
   CloseAnswer,
   EntrySchema,
   FieldsSchema,
@@ -14,19 +13,20 @@ import {
   ModeAnswer,
   ModeSchema,
   NameSchema,
+  PrincipalSchema,
   SessionPath,
   SettleAnswer,
   StartAnswer,
   StepAnswer,
   StopAnswer,
-  Text,
+  TextSchema,
 } from '../schemas.ts';
 import { useSession } from './use-session.ts';
 
 const WRITERS = ['operator', 'session'] as const;
 
 /** The principal of a request. @throws ApiError `forbidden` if an agent names the operator */
-function principal(who: Requester, by: z.output<typeof By> | undefined): 'agent' | 'operator' {
+function principal(who: Requester, by: z.output<typeof PrincipalSchema> | undefined): 'agent' | 'operator' {
   if (who.role === 'operator') return by ?? 'operator';
   if (by === 'operator')
     throw new ApiError('forbidden', 'an agent cannot act as the operator', 'Leave out "by".', 'body.by');
@@ -38,7 +38,7 @@ const start = defineRoute('POST /v1/sessions/{session}/start', {
   summary: 'Enters a peripheral from outside.',
   for: WRITERS,
   path: SessionPath,
-  body: z.strictObject({ peripheral: NameSchema, context: FieldsSchema.optional(), by: By.optional() }),
+  body: z.strictObject({ peripheral: NameSchema, context: FieldsSchema.optional(), by: PrincipalSchema.optional() }),
   answer: StartAnswer,
   run: async ({ who, path, body: { peripheral, context, by }, services }) =>
     useSession(services, path.session, 'a start', (session) =>
@@ -69,11 +69,16 @@ const hop = defineRoute('POST /v1/sessions/{session}/hop', {
     z.strictObject({
       to: NameSchema,
       exit: NameSchema.optional().describe('Inferred if only one exit opens the target.'),
-      reason: Text,
+      reason: TextSchema,
       fruit: FieldsSchema.optional(),
-      by: By.optional(),
+      by: PrincipalSchema.optional(),
     }),
-    z.strictObject({ hop: NameSchema, reason: Text, exit: NameSchema.optional(), summary: Text.optional() }),
+    z.strictObject({
+      hop: NameSchema,
+      reason: TextSchema,
+      exit: NameSchema.optional(),
+      summary: TextSchema.optional(),
+    }),
   ]),
   answer: HopAnswer,
   run: async ({ who, path, body, services }) =>
@@ -89,11 +94,11 @@ const mode = defineRoute('POST /v1/sessions/{session}/mode', {
   path: SessionPath,
   body: z.strictObject({
     to: ModeSchema,
-    summary: Text.optional(),
+    summary: TextSchema.optional(),
     reset: z.boolean().optional().describe('Only by the operator.'),
-    reason: Text.optional(),
-    exitCriteria: Text.optional(),
-    by: By.optional(),
+    reason: TextSchema.optional(),
+    exitCriteria: TextSchema.optional(),
+    by: PrincipalSchema.optional(),
   }),
   answer: ModeAnswer,
   run: async ({ who, path, body, services }) =>
@@ -107,7 +112,7 @@ const stop = defineRoute('POST /v1/sessions/{session}/stop', {
   summary: 'Ends the visit; the session is then outside of every peripheral.',
   for: WRITERS,
   path: SessionPath,
-  body: z.strictObject({ reason: Text, fruit: FieldsSchema.optional(), by: By.optional() }),
+  body: z.strictObject({ reason: TextSchema, fruit: FieldsSchema.optional(), by: PrincipalSchema.optional() }),
   answer: StopAnswer,
   run: async ({ who, path, body: { reason, fruit, by }, services }) =>
     useSession(services, path.session, 'a stop', (session) =>
@@ -135,7 +140,7 @@ const close = defineRoute('POST /v1/sessions/{session}/close', {
   summary: 'Closes the session permanently. Refused in the middle of a visit: stop first.',
   for: WRITERS,
   path: SessionPath,
-  body: z.strictObject({ reason: Text.optional(), by: By.optional() }),
+  body: z.strictObject({ reason: TextSchema.optional(), by: PrincipalSchema.optional() }),
   answer: CloseAnswer,
   run: async ({ who, path, body: { reason, by }, services }) =>
     useSession(services, path.session, 'closing', (session) => session.close(reason, { by: principal(who, by) })),
@@ -156,7 +161,7 @@ const reflect = defineRoute('POST /v1/sessions/{session}/reflect', {
   for: WRITERS,
   path: SessionPath,
   body: z.strictObject({
-    reason: Text,
+    reason: TextSchema,
     review: FieldsSchema.optional().describe('The words of the agent for its review: `what_went_well`, …'),
   }),
   answer: HopAnswer,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { READERS } from '../access/tokens.ts';
+import { READER_ROLES } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { followInbox } from '../messages/follow-inbox.ts';
@@ -16,9 +16,9 @@ import {
   UnreadOnly,
   WhistleBody,
 } from '../messages/message-schemas.ts';
-import { inboxesOf, noAnswerYet, senderOf, unknownMessage, withReceipts } from '../messages/person-messages.ts';
-import { NameSchema, Seq, SessionPath } from '../schemas.ts';
-import { SSE, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
+import { noAnswerYet, requireInboxes, senderOf, unknownMessage, withReceipts } from '../messages/person-messages.ts';
+import { NameSchema, SeqSchema, SessionPath } from '../schemas.ts';
+import { SSE_ANSWER, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
 import { useSession } from './use-session.ts';
 
 /** Only the agent of a session sends and reads as the session. */
@@ -29,16 +29,16 @@ const addressOf = (session: string): string => `session:${session}`;
 const inbox = defineRoute('GET /v1/sessions/{session}/inbox', {
   id: 'sessionInbox',
   summary: 'The messages of a session in the order of its inbox, in pages. Reading them acknowledges nothing.',
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
   query: z.strictObject({
     unread: UnreadOnly,
-    after: Seq.default(0).describe('The last `seq` that you have.'),
+    after: SeqSchema.default(0).describe('The last `seq` that you have.'),
     limit: PageLimit,
   }),
   answer: z.object({ messages: z.array(MessageSchema), more: z.boolean() }),
   run: async ({ path, query: { unread, after, limit }, services: { allEvidence } }) => {
-    const messages = inboxesOf(await allEvidence.repositoryOf(path.session));
+    const messages = requireInboxes(await allEvidence.repositoryOf(path.session));
     const page = await messages.inbox(addressOf(path.session), { after, unread: unread === 'true', limit: limit + 1 });
     return { messages: page.slice(0, limit), more: page.length > limit };
   },
@@ -47,14 +47,14 @@ const inbox = defineRoute('GET /v1/sessions/{session}/inbox', {
 const inboxEvents = defineRoute('GET /v1/sessions/{session}/inbox/events', {
   id: 'sessionInboxEvents',
   summary: 'The messages of a session as events (dev.hopgate.message.v1): from a `seq` on, then live.',
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
-  query: z.strictObject({ unread: UnreadOnly, after: Seq.default(0).describe('The last `seq` that you have.') }),
-  answer: SSE,
+  query: z.strictObject({ unread: UnreadOnly, after: SeqSchema.default(0).describe('The last `seq` that you have.') }),
+  answer: SSE_ANSWER,
   run: async (request) => {
     const { path, query, services, header } = request;
     const repository = await services.allEvidence.repositoryOf(path.session);
-    const last = Seq.safeParse(header('last-event-id') ?? query.after);
+    const last = SeqSchema.safeParse(header('last-event-id') ?? query.after);
     if (!last.success)
       throw new ApiError('invalid-request', 'Last-Event-ID is not a seq', 'Send the id of the last event.', 'header');
     const { end, ended } = streamLifetime(request);
@@ -114,7 +114,7 @@ const bell = defineRoute('POST /v1/sessions/{session}/bell', {
   body: BellBody,
   answer: SessionSent,
   run: async ({ path, body, services, signal }) => {
-    const messages = inboxesOf(await services.allEvidence.repositoryOf(path.session));
+    const messages = requireInboxes(await services.allEvidence.repositoryOf(path.session));
     const to = body.to ?? (await senderOf(messages, body.ref)) ?? '';
     const sent = await useSession(services, path.session, 'a bell', (session) =>
       send(session, 'bell', { ...body, to }, signal),
@@ -140,7 +140,7 @@ const whistle = defineRoute('POST /v1/sessions/{session}/whistle', {
     const { id, waitedMs, evidence } = sent;
     if (sent.answer === null)
       return noAnswerYet(id, body.seconds, `/v1/sessions/${encodeURIComponent(path.session)}`, { evidence });
-    const messages = inboxesOf(await services.allEvidence.repositoryOf(path.session));
+    const messages = requireInboxes(await services.allEvidence.repositoryOf(path.session));
     return { ok: true, job: id, answer: await messages.find(sent.answer), waitedMs, evidence };
   },
 });
@@ -148,11 +148,11 @@ const whistle = defineRoute('POST /v1/sessions/{session}/whistle', {
 const message = defineRoute('GET /v1/sessions/{session}/messages/{message}', {
   id: 'sessionMessage',
   summary: 'A message that the session sent or got, with its receipts and its answer.',
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath.extend(MessagePath.shape),
   answer: StoredMessage,
   run: async ({ path, services: { allEvidence } }) => {
-    const messages = inboxesOf(await allEvidence.repositoryOf(path.session));
+    const messages = requireInboxes(await allEvidence.repositoryOf(path.session));
     const found = await messages.find(path.message);
     if (!found || ![found.from, found.to].includes(addressOf(path.session))) throw unknownMessage(path.message);
     return withReceipts(messages, found);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { hasLiveWriter } from '../../base/process-holder.ts';
-import { AUDITORS, READERS } from '../access/tokens.ts';
+import { AUDITOR_ROLES, READER_ROLES } from '../access/tokens.ts';
 import type { LocatedSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
@@ -8,14 +8,14 @@ import {
   AvailableSchema,
   DenialSchema,
   FieldsSchema,
-  Instant,
+  InstantSchema,
   JsonSchema,
-  Limit,
+  LimitSchema,
   ModeSchema,
   NameSchema,
   SessionPath,
   StartAnswer,
-  Status,
+  StatusSchema,
 } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { useSession } from './use-session.ts';
@@ -24,8 +24,8 @@ const Listed = z.object({
   session: z.string(),
   agent: z.string(),
   root: z.string().nullable().describe('The repository; null for foreign evidence and erased sessions.'),
-  openedAt: Instant,
-  lastAt: Instant,
+  openedAt: InstantSchema,
+  lastAt: InstantSchema,
   entries: z.int(),
   seq: z.int().describe('The `seq` of the last entry.'),
   closed: z.boolean(),
@@ -60,11 +60,11 @@ async function sessionJson({ readers }: Services, { summary, root }: LocatedSess
 const list = defineRoute('GET /v1/sessions', {
   id: 'listSessions',
   summary: 'The sessions of every process of this user, over all repositories, newest first.',
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   query: z.strictObject({
     root: NameSchema.optional().describe('Only those of this repository: its absolute real path.'),
     open: z.enum(['true', 'false']).optional().describe('Only open ones, or only closed ones.'),
-    limit: Limit.default(100),
+    limit: LimitSchema.default(100),
     after: NameSchema.optional().describe('The `next` of the previous page.'),
   }),
   answer: z.object({ sessions: z.array(Listed), next: z.string().nullable() }),
@@ -101,7 +101,7 @@ const open = defineRoute('POST /v1/sessions', {
   answer: z.object({
     session: z.string(),
     token: z.string().describe('The token of the agent of this session. It works for this session only.'),
-    status: Status,
+    status: StatusSchema,
     start: StartAnswer.nullable().describe('The answer to the start; null if no peripheral was named.'),
   }),
   run: async ({ body, services }) => {
@@ -120,16 +120,16 @@ const open = defineRoute('POST /v1/sessions', {
 const status = defineRoute('GET /v1/sessions/{session}', {
   id: 'sessionStatus',
   summary: 'The state of the session: peripheral, mode, visit, backpack, fruits, counters.',
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
-  answer: Status,
+  answer: StatusSchema,
   run: async ({ path, services: { readers } }) => (await readers.read(path.session)).status,
 });
 
 const available = defineRoute('GET /v1/sessions/{session}/available', {
   id: 'available',
   summary: 'The tools, hops and modes that are open now, and what each hop and mode still needs.',
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
   answer: AvailableSchema,
   run: async ({ path, services: { readers } }) => (await readers.read(path.session)).available,
@@ -138,7 +138,7 @@ const available = defineRoute('GET /v1/sessions/{session}/available', {
 const why = defineRoute('POST /v1/sessions/{session}/why', {
   id: 'why',
   summary: 'The denial that a call would get. Nothing is recorded, and nothing runs.',
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
   body: z.strictObject({ tool: NameSchema, args: JsonSchema.optional() }),
   answer: z.object({ allowed: z.boolean(), denial: DenialSchema.nullable() }),

@@ -5,11 +5,11 @@ import { realRoot } from '../../project/repository-root.ts';
 import { socialOutcome } from '../../social/message-evidence.ts';
 import { sendSocial } from '../../social/pipeline.ts';
 import type { IncomingMessage, SenderConnection, SocialServices } from '../../social/pipeline-types.ts';
-import { AUDITORS } from '../access/tokens.ts';
+import { AUDITOR_ROLES } from '../access/tokens.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { MessagePath, PersonName } from '../messages/message-schemas.ts';
-import { findMessage, inboxesOf, unknownMessage } from '../messages/person-messages.ts';
+import { findMessage, requireInboxes, unknownMessage } from '../messages/person-messages.ts';
 import { JsonSchema, NameSchema, SessionPath } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { useSession } from './use-session.ts';
@@ -57,7 +57,7 @@ const Answer = z.discriminatedUnion('ok', [
 async function sendThrough(
   { counters }: Services,
   { store }: RepositoryEvidence,
-  messages: ReturnType<typeof inboxesOf>,
+  messages: ReturnType<typeof requireInboxes>,
   connection: SenderConnection,
   incoming: IncomingMessage,
   more: Pick<SocialServices, 'opener' | 'ringAs'>,
@@ -84,7 +84,7 @@ const send = defineRoute('POST /v1/send', {
     return sendThrough(
       services,
       repository,
-      inboxesOf(repository),
+      requireInboxes(repository),
       { transport: 'http', principal: 'operator', name: as },
       { id: id ?? `m-${randomUUID()}`, to: to ?? null, payload },
       { opener: { root: real, open: (id) => services.host.sessions.open(real, 'unassigned', withSession(id)) } },
@@ -104,7 +104,7 @@ const sendAsSession = defineRoute('POST /v1/sessions/{session}/send', {
     const repository = await services.allEvidence.repositoryOf(session);
     const connection = { transport: 'http' as const, principal: 'agent' as const, name: session };
     const incoming = { id: id ?? `m-${randomUUID()}`, to, payload };
-    return sendThrough(services, repository, inboxesOf(repository), connection, incoming, {
+    return sendThrough(services, repository, requireInboxes(repository), connection, incoming, {
       opener: null,
       ringAs: (from, { id: messageId, to: address, text, act }) =>
         useSession(services, from, 'a message', (at) =>
@@ -117,7 +117,7 @@ const sendAsSession = defineRoute('POST /v1/sessions/{session}/send', {
 const outcome = defineRoute('GET /v1/messages/{message}/outcome', {
   id: 'messageOutcome',
   summary: 'The outcome of a message that the social pipeline dispatched.',
-  for: AUDITORS,
+  for: AUDITOR_ROLES,
   path: MessagePath,
   answer: Outcome,
   run: async ({ path, services: { allEvidence } }) => {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { READERS } from '../access/tokens.ts';
+import { READER_ROLES } from '../access/tokens.ts';
 import { NEWEST_ROWS } from '../frame-cache.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { FieldsSchema, Millis, ModeSchema, Seq, SessionPath } from '../schemas.ts';
+import { FieldsSchema, MillisSchema, ModeSchema, SeqSchema, SessionPath } from '../schemas.ts';
 
 /** Maximum number of frames in one response. */
 const MAX_FRAMES = 5_000;
@@ -14,7 +14,7 @@ const ViewState = z
     root: z.string(),
     peripheral: z.string().nullable(),
     visit: z.enum(['active', 'expired', 'interrupted']).nullable(),
-    deadline: Millis.nullable(),
+    deadline: MillisSchema.nullable(),
     mode: ModeSchema.nullable(),
     closed: z.boolean(),
     steps: z.int(),
@@ -39,7 +39,7 @@ const ViewState = z
 const Frame = z
   .looseObject({
     seq: z.int(),
-    at: Millis,
+    at: MillisSchema,
     event: z.string(),
     row: z.looseObject({ key: z.int(), seqs: z.array(z.int()), event: z.string(), what: z.string() }),
     takes: z.array(z.int()).optional().describe('Keys of rows that are parts of this one now.'),
@@ -52,10 +52,10 @@ const Frame = z
 const frames = defineRoute('GET /v1/sessions/{session}/frames', {
   id: 'frames',
   summary: "A session's entries as a page shows them: rows, and the state after each.",
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
   query: z.strictObject({
-    from: Seq.default(0).describe('The first `seq`.'),
+    from: SeqSchema.default(0).describe('The first `seq`.'),
     limit: z.coerce.number().int().min(1).max(MAX_FRAMES).default(1_000),
   }),
   answer: z.object({
@@ -75,7 +75,7 @@ const frames = defineRoute('GET /v1/sessions/{session}/frames', {
 const snapshot = defineRoute('GET /v1/sessions/{session}/snapshot', {
   id: 'snapshot',
   summary: 'The present state of a session with its hop graph. The stream goes on after `seq`.',
-  for: READERS,
+  for: READER_ROLES,
   path: SessionPath,
   answer: z.object({
     seq: z.int().describe('Give it as `after` to the events.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { StoredEntry } from '../../evidence/entry.ts';
-import { Instant } from '../schemas.ts';
+import { InstantSchema } from '../schemas.ts';
 
 /** An event in the form of CloudEvents 1.0 (JSON). */
 export const CloudEvent = z.object({
@@ -9,7 +9,7 @@ export const CloudEvent = z.object({
   id: z.string().describe('The id of the entry.'),
   source: z.string().describe('The id of the session, as a URI reference.'),
   type: z.string().describe('`dev.hopgate.evidence.EVENT.v1`, or `dev.hopgate.stream.resync.v1`.'),
-  time: Instant,
+  time: InstantSchema,
   datacontenttype: z.literal('application/json'),
   sequence: z.string().describe('The `seq` of the entry in its session, in decimal.'),
   data: z.unknown(),
@@ -17,7 +17,7 @@ export const CloudEvent = z.object({
 export type CloudEvent = z.output<typeof CloudEvent>;
 
 /** The type of an entry's event: `dev.hopgate.evidence.denial.v1`. */
-export const typeOf = ({ entry, body }: StoredEntry): string =>
+export const eventTypeOf = ({ entry, body }: StoredEntry): string =>
   `dev.hopgate.evidence.${body === null ? 'erased' : /^[a-z-]+$/.exec(bodyOf(entry.body)?.event ?? '') ? bodyOf(entry.body)!.event : 'entry'}.v1`;
 
 /** An entry as an event. `data`: the form that the subscriber asked for. */
@@ -25,7 +25,7 @@ export const cloudEventOf = (stored: StoredEntry, data: unknown): CloudEvent => 
   specversion: '1.0',
   id: stored.entry.id,
   source: encodeURIComponent(stored.entry.sessionId),
-  type: typeOf(stored),
+  type: eventTypeOf(stored),
   time: stored.entry.at,
   datacontenttype: 'application/json',
   sequence: String(stored.entry.seq),

@@ -1,7 +1,7 @@
 import type { AllEvidence } from '../all-evidence.ts';
 
 /** Interval for polling the stores for new entries while somebody waits, in milliseconds. */
-const LOOK_MS = 25;
+const POLL_MS = 25;
 /** Maximum number of new entries per read. */
 const MAX_ENTRIES = 256;
 
@@ -47,7 +47,7 @@ export class EntryFeed {
 
   #begin(): void {
     for (const { key, arrivals } of this.#allEvidence.repositories()) this.#last.set(key, arrivals.last());
-    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+    this.#timer = setInterval(() => this.#look(), POLL_MS);
     this.#timer.unref();
   }
 

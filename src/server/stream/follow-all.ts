@@ -1,7 +1,7 @@
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { cloudEventOf, resyncEvent } from './cloud-event.ts';
 import type { EntryFeed } from './entry-feed.ts';
-import { MAX_LAG, QUIET_MS, type SentEvent } from './follow-session.ts';
+import { KEEP_ALIVE_MS, MAX_LAG_ENTRIES, type SentEvent } from './follow-session.ts';
 
 /** Maximum number of entries of one repository per read. */
 const PAGE = 128;
@@ -42,7 +42,7 @@ export async function* followAll({
     after ?? allEvidence.repositories().map(({ key, arrivals }) => [key, arrivals.last()]),
   );
   while (!signal.aborted) {
-    const changed = feed.changed(null, QUIET_MS, signal);
+    const changed = feed.changed(null, KEEP_ALIVE_MS, signal);
     let isQuiet = true;
     for (const repository of allEvidence.repositories()) {
       const sent = await readFrom(repository, places);
@@ -66,7 +66,7 @@ async function readFrom(
 ): Promise<readonly SentEvent[]> {
   const from = places.get(key) ?? 0;
   const last = arrivals.last();
-  if (last - from >= MAX_LAG) {
+  if (last - from >= MAX_LAG_ENTRIES) {
     places.set(key, last);
     return [{ event: resyncEvent('', last), cursor: cursorOfPositions(places) }];
   }

@@ -8,9 +8,9 @@ const PAGE = 256;
 /** Maximum number of characters per read. */
 const PAGE_CHARACTERS = 1 << 19;
 /** A live reader that is further behind than this gets a resync marker instead of the entries. */
-export const MAX_LAG = 10_000;
+export const MAX_LAG_ENTRIES = 10_000;
 /** Time without an entry after which a keep-alive is sent, in milliseconds. */
-export const QUIET_MS = 15_000;
+export const KEEP_ALIVE_MS = 15_000;
 
 /** One event, and the cursor from which a stream continues after it. */
 export interface SentEvent {
@@ -37,10 +37,10 @@ export async function* followSession(options: FollowOptions): AsyncGenerator<rea
   let next = options.after + 1;
   let isLive = false;
   while (!signal.aborted) {
-    const changed = feed.changed(sessionId, QUIET_MS, signal);
+    const changed = feed.changed(sessionId, KEEP_ALIVE_MS, signal);
     if (isLive) {
       const { seq } = await store.head(sessionId);
-      if (seq - next >= MAX_LAG) {
+      if (seq - next >= MAX_LAG_ENTRIES) {
         next = seq + 1;
         yield [{ event: resyncEvent(sessionId, seq), cursor: String(seq) }];
         continue;

@@ -9,7 +9,7 @@ export interface OpenedStream {
   readonly end: () => void;
 }
 
-export const SSE = {
+export const SSE_ANSWER = {
   type: 'text/event-stream',
   description:
     'Server-Sent Events. `data` is a CloudEvent; `id` is the cursor, which a client sends back as Last-Event-ID.',

@@ -13,7 +13,7 @@ import { exchangeMail } from '../../../server/messages/exchange-mail.ts';
 import { NodeMail } from '../../../server/messages/node-mail.ts';
 import { loadAgency, nodeNameOf } from '../../../spec/agency/load-agency.ts';
 import type { Json } from '../../../spec/types.ts';
-import { agencyOption, folderOf, openOwnNode, replyText, withNode } from '../../agency/use-node.ts';
+import { agencyFolderOf, agencyOption, formatRunReply, openLocalNode, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
 import { helpExamples, numberUpTo } from '../../shared-options.ts';
@@ -133,7 +133,7 @@ async function runOne(io: Io, agent: string, peripheral: string, options: RunOpt
   if (io.json) {
     printJson(io, reply);
     if (!reply.ok) io.exitCode = 1;
-  } else if (reply.ok) print(io, replyText(reply));
+  } else if (reply.ok) print(io, formatRunReply(reply));
   else throw new CliError(reply.error.code, reply.error.message, reply.error.remedy);
 }
 
@@ -151,14 +151,14 @@ async function runAll(io: Io, agents: string, peripheral: string, options: RunOp
   if (io.json) printJson(io, all);
   else
     for (const [agent, reply] of Object.entries(all.replies))
-      print(io, `${escapeInvisible(agent)}: ${replyText(reply)}`);
+      print(io, `${escapeInvisible(agent)}: ${formatRunReply(reply)}`);
   if (all.outcome !== 'all') io.exitCode = 1;
 }
 
 const budgetOf = ({ wait }: RunOptions): number | null => (wait === undefined ? null : wait * 1_000);
 
 function check(io: Io, options: RunOptions): void {
-  const { peripherals, agents } = loadAgency(folderOf(io, options));
+  const { peripherals, agents } = loadAgency(agencyFolderOf(io, options));
   if (io.json) return printJson(io, { peripherals, agents });
   const [specs, all] = [Object.values(peripherals), Object.values(agents)];
   print(io, `${plural(specs.length, 'agency peripheral')}, ${plural(all.length, 'agent')}`);
@@ -190,7 +190,7 @@ function check(io: Io, options: RunOptions): void {
 }
 
 async function connect(io: Io, url: string, options: ConnectOptions): Promise<void> {
-  const node = openOwnNode(io, options);
+  const node = openLocalNode(io, options);
   const ended = new AbortController();
   onSignal(() => ended.abort());
   const token = readFileSync(resolve(io.cwd, options.tokenFile), 'utf8').trim();

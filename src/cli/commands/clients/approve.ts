@@ -4,17 +4,17 @@ import { escapeInvisible } from '../../../base/text.ts';
 import { describeLimits } from '../../../gate/approvals/grant.ts';
 import { answerOnce, answerRequest } from '../../../operator/answer-request.ts';
 import { type GrantTerms, grantLimits } from '../../../operator/grant-terms.ts';
-import { ownToken, readToken, TokenError, tokenFile } from '../../../operator/operator-token.ts';
+import { ensureOperatorToken, readToken, TokenError, tokenFile } from '../../../operator/operator-token.ts';
 import { type PendingItem, pendingItems } from '../../../operator/pending-items.ts';
 import { askAtTerminal } from '../../approve/ask-at-terminal.ts';
-import { findPending, pendingEverywhere, pendingOfRoot } from '../../approve/find-pending.ts';
+import { findPendingRequest, pendingOfAllRoots, pendingOfRoot } from '../../approve/find-pending.ts';
 import { listPending, pendingJson } from '../../approve/list-pending.ts';
 import { notifyOperator } from '../../approve/notify-operator.ts';
-import { diffFor, showRequest } from '../../approve/show-request.ts';
+import { diffOfRequest, showRequest } from '../../approve/show-request.ts';
 import { watchPending } from '../../approve/watch-pending.ts';
 import { CliError, type Io, paint, print, printJson, usageError } from '../../io.ts';
-import { canAsk } from '../../run/operator-approver.ts';
-import { helpExamples, rootOf, wholeUpTo } from '../../shared-options.ts';
+import { canAskPerson } from '../../run/operator-approver.ts';
+import { helpExamples, rootOf, wholeNumberUpTo } from '../../shared-options.ts';
 
 interface Options {
   readonly root?: string;
@@ -57,7 +57,7 @@ export function register(command: Command, io: Io): void {
       new Option('--minutes <number>', 'minutes until an unused approval expires').default(60).argParser(minutesOf),
     )
     .addOption(
-      new Option('--times <number>', 'grant so many requests, this one included').argParser(wholeUpTo(1000, 1)),
+      new Option('--times <number>', 'grant so many requests, this one included').argParser(wholeNumberUpTo(1000, 1)),
     )
     .addOption(
       new Option('--for <minutes>', 'grant for so many minutes (default for a grant: 60)').argParser(minutesOf),
@@ -89,7 +89,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
     throw usageError('--exec needs --watch', 'Add --watch, or use "hopgate serve --exec".');
   if (watch && id !== undefined) throw usageError('--watch takes no id', 'Leave out one of them.');
   if (watch) {
-    if (!canAsk(io))
+    if (!canAskPerson(io))
       throw usageError('--watch asks at a terminal, and there is none', 'Use "hopgate approve ID --yes".');
     return watchPending(
       io,
@@ -101,7 +101,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
     );
   }
   if (id === undefined) return listPending(io, itemsOf(io, options), othersOf(io, options));
-  const item = findPending(io, id, options.root);
+  const item = findPendingRequest(io, id, options.root);
   const verdict = yes ? 'yes' : no ? 'no' : null;
   if (verdict !== null) {
     if (item.answer !== null && !options.replace) throw alreadyAnswered(item.pending.id, item.answer);
@@ -110,9 +110,9 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
   }
   if (io.json) {
     const { request, root } = item.pending;
-    return printJson(io, { ...pendingJson(item), tree: await diffFor(request, root) });
+    return printJson(io, { ...pendingJson(item), tree: await diffOfRequest(request, root) });
   }
-  if (canAsk(io)) {
+  if (canAskPerson(io)) {
     const answered = await askAndAnswer(io, item, options);
     if (answered !== 'yes') io.exitCode = 1;
     return;
@@ -128,11 +128,11 @@ function continueIfAnswered(io: Io, error: unknown): void {
 }
 
 const itemsOf = (io: Io, { root, allRoots }: Options): readonly PendingItem[] =>
-  allRoots ? pendingEverywhere(io) : pendingOfRoot(io, root ?? '.');
+  allRoots ? pendingOfAllRoots(io) : pendingOfRoot(io, root ?? '.');
 
 /** The number of requests in all repositories except the listed one. */
 const othersOf = (io: Io, options: Options): number =>
-  options.allRoots || options.root !== undefined ? 0 : pendingEverywhere(io).length - itemsOf(io, options).length;
+  options.allRoots || options.root !== undefined ? 0 : pendingOfAllRoots(io).length - itemsOf(io, options).length;
 
 /** Shows a request, with its repository if that is not the current one. */
 async function show(io: Io, { pending: { request, root } }: PendingItem): Promise<void> {
@@ -223,7 +223,7 @@ const alreadyAnswered = (id: string, earlier: EarlierAnswer): CliError =>
 /** The token that proves the answer; the sessions of this repository check it. */
 function tokenFor(io: Io, { stateDir }: PendingItem, options: Options): string {
   try {
-    const own = ownToken(stateDir);
+    const own = ensureOperatorToken(stateDir);
     if (options.tokenFile === undefined) return own;
     const token = readToken(resolve(io.cwd, options.tokenFile));
     if (token === own) return token;
@@ -244,4 +244,4 @@ function nameOf(text: string): string {
   throw new InvalidArgumentError('It must be a name: letters, digits, space and . _ @ + -, at most 100.');
 }
 
-const minutesOf = wholeUpTo(1440, 1);
+const minutesOf = wholeNumberUpTo(1440, 1);

@@ -5,7 +5,7 @@ import { escapeInvisible } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import { daemonFolder } from '../../../daemon/daemon-folder.ts';
 import { entryFile } from '../../../daemon/package-files.ts';
-import { askStatus, askStop } from '../../daemon-status.ts';
+import { askDaemonStatus, stopDaemon } from '../../daemon-status.ts';
 import { type Io, print, printJson, printRemark } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
 import { checkedTelemetry, helpExamples, telemetryOption } from '../../shared-options.ts';
@@ -42,7 +42,7 @@ async function start(io: Io, idleMinutes: number, spans: boolean | 'contents' | 
   const { serveDaemon } = await import('../../../daemon/serve-daemon.ts');
   const daemon = await serveDaemon({ env: io.env, telemetry, ...(idleMinutes > 0 ? { idleMinutes } : {}), waitMs: 0 });
   if (!daemon) {
-    const found = await askStatus(io);
+    const found = await askDaemonStatus(io);
     printRemark(io, (found && otherInstallation(found.entry)) ?? 'a daemon is running already');
     io.exitCode = 1;
     return;
@@ -53,7 +53,7 @@ async function start(io: Io, idleMinutes: number, spans: boolean | 'contents' | 
 }
 
 async function status(io: Io): Promise<void> {
-  const found = await askStatus(io);
+  const found = await askDaemonStatus(io);
   if (io.json) return printJson(io, found ?? { running: false });
   if (!found) {
     print(io, 'No daemon is running. It starts with the first hook; "hopgate daemon start" starts one here.');
@@ -74,7 +74,7 @@ async function status(io: Io): Promise<void> {
 }
 
 async function stop(io: Io): Promise<void> {
-  print(io, (await askStop(io)) ? 'It finishes its running calls, then ends.' : 'No daemon is running.');
+  print(io, (await stopDaemon(io)) ? 'It finishes its running calls, then ends.' : 'No daemon is running.');
 }
 
 /** A sentence if a daemon with this entry file was started from another installation; null if from this one. */

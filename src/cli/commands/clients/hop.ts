@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { actAsOperator } from '../../../daemon/remote-agent-session.ts';
-import { ownToken } from '../../../operator/operator-token.ts';
+import { ensureOperatorToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import type { Session } from '../../../session/session.ts';
 import { findOpenedSession } from '../../choose-sessions.ts';
 import { type Io, print, printJson } from '../../io.ts';
-import { describeResultRefusal } from '../../run/show-result.ts';
+import { describeRefusedResult } from '../../run/show-result.ts';
 import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
@@ -32,11 +32,11 @@ async function hop(io: Io, id: string, to: string, { exit, reason, ...options }:
   const root = rootOf(io, options);
   const chosen = await findOpenedSession(io, root, id);
   const { sessionId: session } = chosen;
-  const token = ownToken(ensureStateDir(root, io.env));
+  const token = ensureOperatorToken(ensureStateDir(root, io.env));
   const act = { op: 'hop' as const, root, session, to, reason, token, ...(exit === undefined ? {} : { exit }) };
   const answer = (await actAsOperator(act, io.env)) as Awaited<ReturnType<Session['hop']>>;
   if (!answer.ok) io.exitCode = 1;
   if (io.json) printJson(io, { session, ...answer, evidence: answer.evidence.map(({ id: entry }) => entry) });
   else if (answer.ok) print(io, `${chosen.agent} is in ${to} now.`);
-  else print(io, describeResultRefusal(io, answer.denial, ''));
+  else print(io, describeRefusedResult(io, answer.denial, ''));
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
-import { applyInstall, changesOf } from '../../install/apply-install.ts';
+import { applyInstall, realChanges } from '../../install/apply-install.ts';
 import type { FileChange, Installer, InstallPlan, InstallScope } from '../../install/installer.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { lineDiff } from '../../line-diff.ts';
@@ -29,10 +29,10 @@ export function register(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('--dry-run', 'show the changes and write nothing')
     .addHelpText(...helpExamples('hopgate install claude --dry-run', 'hopgate install claude --scope project'))
-    .action((client: string, options: InstallOptions) => changeClient(io, client, options, 'install'));
+    .action((client: string, options: InstallOptions) => installOrUninstall(io, client, options, 'install'));
 }
 
-export async function changeClient(
+export async function installOrUninstall(
   io: Io,
   client: string,
   options: InstallOptions,
@@ -41,7 +41,7 @@ export async function changeClient(
   const installer = await installerOf(client);
   const { scope } = options;
   const plan: InstallPlan = await installer[what]({ io, root: rootOf(io, options), scope });
-  const changes = changesOf(plan.changes);
+  const changes = realChanges(plan.changes);
   const written = options.dryRun !== true && changes.length > 0;
   if (written) applyInstall(changes, plan.keep);
   if (io.json) {
@@ -79,7 +79,7 @@ const INSTALLERS: { readonly [client: string]: () => Promise<Installer> } = {
 const MAX_LINES = 60;
 
 function showPlan(io: Io, { changes }: Pick<InstallPlan, 'changes'>): void {
-  for (const change of changesOf(changes)) {
+  for (const change of realChanges(changes)) {
     print(io, paint(io, 'bold', titleOf(change)));
     for (const line of shownDiff(change))
       print(io, paint(io, line.startsWith('-') ? 'red' : 'green', `  ${escapeInvisible(line)}`));

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { approveOption } from '../../approve/approve-option.ts';
 import { waitApprovalOption } from '../../approve/wait-approval.ts';
 import type { Io } from '../../io.ts';
-import { type McpCommand, TOKEN_VARIABLE } from '../../mcp/mcp-command.ts';
+import { MCP_TOKEN_VARIABLE, type McpCommand } from '../../mcp/mcp-command.ts';
 import { helpExamples, observeOption, rootOption, telemetryOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
@@ -36,7 +36,7 @@ export function register(command: Command, io: Io): void {
       ...helpExamples(
         'hopgate mcp --root ~/mine --agent claude',
         'hopgate mcp --session s-4f1c',
-        `${TOKEN_VARIABLE}=… hopgate mcp --http 8123`,
+        `${MCP_TOKEN_VARIABLE}=… hopgate mcp --http 8123`,
       ),
     )
     .action(async (options: McpCommand) => {

@@ -12,10 +12,10 @@ import { readActivity } from '../../../evidence/musn/activity.ts';
 import { readToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
-import { agencyOption, replyText, withNode } from '../../agency/use-node.ts';
+import { agencyOption, formatRunReply, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
 import { withNewStore, withStore } from '../../open-store.ts';
-import { helpExamples, hostAndPort, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, parseHostAndPortOption, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -40,7 +40,7 @@ export function register(command: Command, io: Io): void {
       new Option(
         '--listen <host:port>',
         'the address of the shared document (default: a free port of 127.0.0.1)',
-      ).argParser(hostAndPort),
+      ).argParser(parseHostAndPortOption),
     )
     .addOption(agencyOption())
     .addOption(rootOption())
@@ -98,7 +98,7 @@ async function ring(io: Io, options: Options): Promise<void> {
       for (const [agent, text] of Object.entries(contributions))
         print(io, `${escapeInvisible(agent)}: ${text.split('\n').map(escapeInvisible).join('\n')}`);
       for (const [agent, reply] of Object.entries(all.replies))
-        if (!reply.ok) print(io, `${escapeInvisible(agent)}: ${replyText(reply)}`);
+        if (!reply.ok) print(io, `${escapeInvisible(agent)}: ${formatRunReply(reply)}`);
       if (entry !== null) print(io, `The review is in the evidence: hopgate log ${par}`);
     }
     if (all.outcome !== 'all') io.exitCode = 1;

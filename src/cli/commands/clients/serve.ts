@@ -4,14 +4,20 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { tokenFolder } from '../../../server/access/tokens.ts';
-import { pendingEverywhere } from '../../approve/find-pending.ts';
-import { notifyOfNew } from '../../approve/notify-operator.ts';
-import { askStatus, askStop } from '../../daemon-status.ts';
+import { pendingOfAllRoots } from '../../approve/find-pending.ts';
+import { notifyOfNewRequests } from '../../approve/notify-operator.ts';
+import { askDaemonStatus, stopDaemon } from '../../daemon-status.ts';
 import { CliError, type Io, print, printJson, printRemark, usageError } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
-import { checkedTelemetry, helpExamples, hostAndPort, telemetryOption, wholeUpTo } from '../../shared-options.ts';
+import {
+  checkedTelemetry,
+  helpExamples,
+  parseHostAndPortOption,
+  telemetryOption,
+  wholeNumberUpTo,
+} from '../../shared-options.ts';
 
-export const SERVED_PORT = 4780;
+export const DEFAULT_HTTP_PORT = 4780;
 /** Time in which a daemon without an HTTP server must end its calls, in milliseconds. */
 const HAND_OVER_MS = 30_000;
 
@@ -34,8 +40,8 @@ export function register(command: Command, io: Io): void {
     )
     .addOption(
       new Option('--port <n>', 'the port of 127.0.0.1; 0 takes a free one')
-        .default(SERVED_PORT)
-        .argParser(wholeUpTo(65_535)),
+        .default(DEFAULT_HTTP_PORT)
+        .argParser(wholeNumberUpTo(65_535)),
     )
     .addOption(new Option('--socket <file>', 'listen on a unix socket instead').conflicts('port'))
     .option('--exec <command>', 'run this for each new request; it finds the request in HOPGATE_REQUEST_… variables')
@@ -45,7 +51,7 @@ export function register(command: Command, io: Io): void {
       new Option(
         '--agency-listen <host:port>',
         'serve the agency, and nothing else, to other machines; they need a token of "hopgate agency token"',
-      ).argParser(hostAndPort),
+      ).argParser(parseHostAndPortOption),
     )
     .option('--open', 'open the live view in the browser, logged in as the operator')
     .addHelpText(
@@ -62,7 +68,7 @@ export function register(command: Command, io: Io): void {
 
 /** Serves until Ctrl-C. With `open`, a running server is used and is not ended. */
 export async function serveHttp(io: Io, options: Options): Promise<void> {
-  const running = await servedAt(io);
+  const running = await findHttpAddress(io);
   if (running !== null) {
     if (!options.open)
       throw new CliError(
@@ -88,7 +94,7 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
   let agencyAddress: string | null = null;
   const deadline = Date.now() + HAND_OVER_MS;
   for (;;) {
-    await askStop(io);
+    await stopDaemon(io);
     const daemon = await serveDaemon({
       env: io.env,
       telemetry,
@@ -117,7 +123,8 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
         for (const role of FILE_ROLES) print(io, `  token of the ${role}: ${tokens[role]}`);
       }
       if (options.open) openBrowser(io, address, issueCode(), options.session);
-      const stop = options.exec === undefined ? () => {} : notifyOfNew(io, () => pendingEverywhere(io), options.exec);
+      const stop =
+        options.exec === undefined ? () => {} : notifyOfNewRequests(io, () => pendingOfAllRoots(io), options.exec);
       await daemon.ended;
       stop();
       return;
@@ -141,7 +148,8 @@ function cannotListen(error: unknown, { port, socket }: Options): never {
 }
 
 /** The address of the running HTTP server of this user; null if there is none. */
-export const servedAt = async (io: Io): Promise<string | null> => (await askStatus(io))?.httpAddress ?? null;
+export const findHttpAddress = async (io: Io): Promise<string | null> =>
+  (await askDaemonStatus(io))?.httpAddress ?? null;
 
 /** Asks a running server for a one-use login code, with the operator's token. */
 async function askCode(io: Io, address: string): Promise<string> {

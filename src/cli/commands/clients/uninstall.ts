@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Io } from '../../io.ts';
 import { helpExamples, rootOption } from '../../shared-options.ts';
-import { changeClient, clientNames, type InstallOptions, scopeOption } from './install.ts';
+import { clientNames, type InstallOptions, installOrUninstall, scopeOption } from './install.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -11,5 +11,5 @@ export function register(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('--dry-run', 'show the changes and write nothing')
     .addHelpText(...helpExamples('hopgate uninstall claude', 'hopgate uninstall claude --scope project'))
-    .action((client: string, options: InstallOptions) => changeClient(io, client, options, 'uninstall'));
+    .action((client: string, options: InstallOptions) => installOrUninstall(io, client, options, 'uninstall'));
 }

@@ -8,7 +8,7 @@ import { makeFolders } from '../../../base/files.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import type { SpecSet } from '../../../spec/types.ts';
-import { chooseSessions, noSessions, requirePin, withSessions } from '../../choose-sessions.ts';
+import { chooseSessions, noSessionsError, requirePin, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paintDiff, print, printJson, printRemark } from '../../io.ts';
 import { lineDiff } from '../../line-diff.ts';
 import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
@@ -50,7 +50,7 @@ async function infer(io: Io, ids: readonly string[], options: Options): Promise<
     }
     return found;
   });
-  if (usage.sessions === 0) throw noSessions(root);
+  if (usage.sessions === 0) throw noSessionsError(root);
   const inferred = inferSpecs(specs, usage);
   const files = printSpecs(inferred.specs);
   if (options.out !== undefined) writeFiles(resolve(io.cwd, options.out), files);

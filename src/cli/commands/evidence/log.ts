@@ -3,7 +3,7 @@ import { escapeInvisible, excerpt } from '../../../base/text.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
 import { summariseInOneLine } from '../../../view/entry-summary.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
-import { pinnedOrder, withSessions } from '../../choose-sessions.ts';
+import { pinnedParameterOrder, withSessions } from '../../choose-sessions.ts';
 import { type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
@@ -66,7 +66,7 @@ async function operatorLog(io: Io, options: Options, id?: string): Promise<void>
 async function log(io: Io, id: string, options: Options): Promise<void> {
   await withSessions(io, rootOf(io, options), async (store) => {
     const session = findSession(await store.sessions(), id);
-    const order = await pinnedOrder(store, [session]);
+    const order = await pinnedParameterOrder(store, [session]);
     const stored: StoredEntry[] = [];
     for await (const entry of store.entries(session.sessionId)) {
       if (io.json) printJsonLine(io, entry.entry);

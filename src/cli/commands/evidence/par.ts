@@ -12,7 +12,7 @@ import { type Par, reviewOf } from '../../../evidence/patterns/par.ts';
 import { chooseSessions } from '../../choose-sessions.ts';
 import { heading, type Io, printResult, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
-import { helpExamples, rootOf, rootOption, wholeUpTo } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption, wholeNumberUpTo } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
 interface Options {
@@ -34,7 +34,7 @@ export function register(command: Command, io: Io): void {
       '--propose',
       'propose changes of the specs, with the proof of the properties and the replay of the sessions; exit code 1 if a change breaks a property',
     )
-    .option('--least <n>', 'with --propose: in how many reviews a problem must occur', wholeUpTo(1000, 1), 2)
+    .option('--least <n>', 'with --propose: in how many reviews a problem must occur', wholeNumberUpTo(1000, 1), 2)
     .addHelpText(
       ...helpExamples('hopgate par', 'hopgate par --since 7d', 'hopgate par --propose', 'hopgate par 01J --json'),
     )

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { plural } from '../../../base/text.ts';
 import { pageScript } from '../../../view/page-script.ts';
 import { recordingPage, recordSessions, type SessionToShow } from '../../../view/recording.ts';
-import { chooseSessions, noSessions, requirePin, withSessions } from '../../choose-sessions.ts';
+import { chooseSessions, noSessionsError, requirePin, withSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, printResult } from '../../io.ts';
 import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
@@ -63,7 +63,7 @@ export async function writeRecording(
     }
     return recordSessions(chosen);
   });
-  if (recording.sessions.length === 0) throw noSessions(root);
+  if (recording.sessions.length === 0) throw noSessionsError(root);
   const file = resolve(io.cwd, out);
   const page = recordingPage(recording, script);
   await writeFile(file, page);

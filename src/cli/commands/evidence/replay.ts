@@ -4,8 +4,8 @@ import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { type Replay, replayDecisions } from '../../../session/replay-decisions.ts';
 import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
-import { chooseSessions, noSessions, requirePin } from '../../choose-sessions.ts';
-import { namedSpecs } from '../../choose-specs.ts';
+import { chooseSessions, noSessionsError, requirePin } from '../../choose-sessions.ts';
+import { resolveSpecsName } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
@@ -59,7 +59,7 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
       'Name a spec set with --specs DIR, or the folder of a hopgate.yaml with --config DIR.',
       'no-specs',
     );
-  const specs = options.specs === undefined ? null : await loadSpecs(namedSpecs(io, options.specs));
+  const specs = options.specs === undefined ? null : await loadSpecs(resolveSpecsName(io, options.specs));
   const config =
     options.config === undefined ? null : (await loadProjectConfig(resolve(io.cwd, options.config))).config;
   const replayed = await withStore<readonly Replay[]>(root, io.env, [], async (store) => {
@@ -72,7 +72,7 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
     }
     return all;
   });
-  if (replayed.length === 0 && ids.length > 0) throw noSessions(root);
+  if (replayed.length === 0 && ids.length > 0) throw noSessionsError(root);
   if (replayed.length === 0 && !io.json) print(io, 'No sessions yet.');
   if (replayed.some(({ changes }) => changes.length > 0)) io.exitCode = 1;
   if (io.json) printJson(io, replayed);

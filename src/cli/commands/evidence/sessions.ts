@@ -45,8 +45,8 @@ export function register(command: Command, io: Io): void {
     .option('-y, --yes', 'erase without asking')
     .addHelpText(...helpExamples('hopgate sessions prune', 'hopgate sessions prune --older-than 30d --yes'))
     .action(async (ids: readonly string[], _: object, self: Command) => {
-      const { prune } = await import('../../sessions/prune.ts');
-      await prune(io, ids, self.optsWithGlobals());
+      const { pruneSessions } = await import('../../sessions/prune.ts');
+      await pruneSessions(io, ids, self.optsWithGlobals());
     });
 }
 

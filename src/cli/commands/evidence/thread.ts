@@ -6,7 +6,7 @@ import { isAbout, projectThread, type Thread } from '../../../evidence/threads.t
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { outlineThread } from '../../../view/outline-thread.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
-import { chooseSessions, pinnedOrder, withSessions } from '../../choose-sessions.ts';
+import { chooseSessions, pinnedParameterOrder, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
 import { helpExamples, numberUpTo, rootOf, rootOption } from '../../shared-options.ts';
 import { printTable, terminalColumns } from '../../table.ts';
@@ -46,7 +46,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
     const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: options.staleAfter * 3_600_000 });
     const ids = new Set(entries.map(({ sessionId }) => sessionId));
     const involved = (await store.sessions()).filter(({ sessionId }) => ids.has(sessionId));
-    return { subject, thread, order: await pinnedOrder(store, involved) };
+    return { subject, thread, order: await pinnedParameterOrder(store, involved) };
   });
   if (thread === null)
     throw new CliError(

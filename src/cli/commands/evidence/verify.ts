@@ -14,7 +14,7 @@ import type { EvidenceStore, SessionSummary, StoreProblem } from '../../../ports
 import { chooseSessions, readPin } from '../../choose-sessions.ts';
 import { CliError, type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
-import { inhabitationOf, printInhabitation } from '../../print-inhabitation.ts';
+import { judgeStoredSession, printInhabitation } from '../../print-inhabitation.ts';
 import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 import { findingLine } from '../../thread/print-findings.ts';
@@ -66,7 +66,9 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
       const verdict = await verifyOne(io, store, session, seal);
       const isClean = verdict.audit.counts.gaps === 0 && !verdict.audit.observed;
       if (!verdict.ok || (options.strict && !isClean)) io.exitCode = 1;
-      const inhabited = options.inhabited ? await inhabitationOf(io, store, session, root, options.transcript) : null;
+      const inhabited = options.inhabited
+        ? await judgeStoredSession(io, store, session, root, options.transcript)
+        : null;
       if (inhabited?.some(({ verdict, score }) => verdict === 'fails' && score === undefined)) io.exitCode = 1;
       if (io.json) printJsonLine(io, inhabited ? { ...verdict, inhabited } : verdict);
       else {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { findOpenedSession } from '../../choose-sessions.ts';
 import type { Io } from '../../io.ts';
 import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
-import { SERVED_PORT, serveHttp } from '../clients/serve.ts';
+import { DEFAULT_HTTP_PORT, serveHttp } from '../clients/serve.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -17,5 +17,5 @@ export function register(command: Command, io: Io): void {
 
 async function watch(io: Io, id: string, options: { readonly root: string }): Promise<void> {
   const { sessionId: session } = await findOpenedSession(io, rootOf(io, options), id);
-  await serveHttp(io, { port: SERVED_PORT, open: true, session });
+  await serveHttp(io, { port: DEFAULT_HTTP_PORT, open: true, session });
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { sendBell } from '../../../messages/send-message.ts';
 import { type Io, printResult } from '../../io.ts';
-import { checkedDraft, type PersonOptions, personOption, withInboxes } from '../../messages/act-as-person.ts';
+import { checkMessageDraft, type PersonOptions, personOption, withInboxes } from '../../messages/act-as-person.ts';
 import { helpExamples, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
@@ -31,7 +31,7 @@ export function register(command: Command, io: Io): void {
       const message = await withInboxes(io, options, async (messages, store) =>
         sendBell(
           messages,
-          await checkedDraft(store, messages, options, { kind: 'bell', to, text: words.join(' '), act, ref }),
+          await checkMessageDraft(store, messages, options, { kind: 'bell', to, text: words.join(' '), act, ref }),
         ),
       );
       printResult(io, message, `Sent ${message.id} to ${message.to}.`);

@@ -3,7 +3,7 @@ import { escapeInvisible } from '../../../base/text.ts';
 import { sendWhistle } from '../../../messages/send-message.ts';
 import { type Io, printResult } from '../../io.ts';
 import {
-  checkedDraft,
+  checkMessageDraft,
   invalidMessage,
   type PersonOptions,
   personOption,
@@ -29,7 +29,7 @@ export function register(command: Command, io: Io): void {
     .addHelpText(...helpExamples('hopgate whistle claude-code "Which port?" --seconds 120'))
     .action(async (to: string, words: readonly string[], options: Options) => {
       const result = await withInboxes(io, options, async (messages, store) => {
-        const draft = await checkedDraft(store, messages, options, { kind: 'whistle', to, text: words.join(' ') });
+        const draft = await checkMessageDraft(store, messages, options, { kind: 'whistle', to, text: words.join(' ') });
         const interrupted = new AbortController();
         const stop = onSignal(() => interrupted.abort());
         const { seconds } = options;

@@ -21,8 +21,8 @@ import { isExclusion } from '../../../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { memoryStore } from '../../../stores/memory.ts';
 import { lintServed, lintTools } from '../../../tools/lint-tools.ts';
-import { namedSpecs } from '../../choose-specs.ts';
-import { exceptionFor } from '../../detect/mask-exceptions.ts';
+import { resolveSpecsName } from '../../choose-specs.ts';
+import { maskExceptionFor } from '../../detect/mask-exceptions.ts';
 import { missingPrograms } from '../../doctor/diagnose-programs.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import { diagnoseEvidence, diagnoseGit, diagnoseRemote } from '../../doctor/examine-machine.ts';
@@ -46,7 +46,7 @@ async function check(io: Io, path: string | undefined, options: RootOption): Pro
   const root = rootOf(io, options);
   const problems: SpecProblem[] = [];
   const config = (await collect(problems, () => loadProjectConfig(root)))?.config ?? DEFAULT_PROJECT_CONFIG;
-  const folder = path === undefined ? specsFolder(root, config) : namedSpecs(io, path);
+  const folder = path === undefined ? specsFolder(root, config) : resolveSpecsName(io, path);
   const specs = await collect(problems, () => loadSpecs(folder));
   if (specs !== null && path === undefined) problems.push(...unknownScopes(root, config, specs));
   if (specs !== null) problems.push(...(await scenarioProblems(folder, specs)));
@@ -95,7 +95,7 @@ async function check(io: Io, path: string | undefined, options: RootOption): Pro
   for (const file of tracked.slice(0, MAX_TRACKED))
     print(
       io,
-      `${paint(io, 'yellow', 'warning')}  ${escapeInvisible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, make an exception: mask: [default, "${escapeInvisible(exceptionFor(file))}"])`,
+      `${paint(io, 'yellow', 'warning')}  ${escapeInvisible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, make an exception: mask: [default, "${escapeInvisible(maskExceptionFor(file))}"])`,
     );
   if (tracked.length > MAX_TRACKED)
     print(

@@ -12,10 +12,10 @@ import { modesOf, widestMode } from '../../../spec/mode-way.ts';
 import { getOwn, nearestName } from '../../../spec/names.ts';
 import type { Json, Mode, SpecSet } from '../../../spec/types.ts';
 import { requirePin, withSessions } from '../../choose-sessions.ts';
-import { namedSpecs } from '../../choose-specs.ts';
+import { resolveSpecsName } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
-import { describeResultRefusal } from '../../run/show-result.ts';
+import { describeRefusedResult } from '../../run/show-result.ts';
 import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { parseArguments } from '../../shell/parse-line.ts';
 
@@ -109,7 +109,7 @@ function printDecision(io: Io, question: Question, denial: Denial | null): void 
   const call = `${excerpt(tool, 100)} ${where}${mode === null ? '' : `, mode ${mode}`}`;
   if (denial === null) return print(io, `${paint(io, 'green', 'allowed')}  ${call}`);
   print(io, `${paint(io, 'red', 'refused')}  ${call}`);
-  print(io, describeResultRefusal(io, denial, '  '));
+  print(io, describeRefusedResult(io, denial, '  '));
 }
 
 async function decidingPin(io: Io, root: string, { session, specs }: Options): Promise<Pin> {
@@ -118,7 +118,7 @@ async function decidingPin(io: Io, root: string, { session, specs }: Options): P
   const project = await openProject(root, io.env);
   return {
     config: project.config,
-    specs: specs === undefined ? project.specs : await loadSpecs(namedSpecs(io, specs)),
+    specs: specs === undefined ? project.specs : await loadSpecs(resolveSpecsName(io, specs)),
   };
 }
 

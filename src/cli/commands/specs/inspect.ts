@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
 import { resumeSession } from '../../../session/create-session.ts';
-import { noSessions, withSessions } from '../../choose-sessions.ts';
-import { addWatchOptions, startWatch, untilInterrupted } from '../../inspect/watch-machines.ts';
+import { noSessionsError, withSessions } from '../../choose-sessions.ts';
+import { addWatchOptions, keepBridgeOpen, startMachineWatch } from '../../inspect/watch-machines.ts';
 import { type Io, printResult } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
 import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
@@ -32,8 +32,8 @@ async function inspect(io: Io, id: string | undefined, options: Options): Promis
   await withSessions(io, root, async (store) => {
     const sessions = await store.sessions();
     const session = id === undefined ? sessions[0] : findSession(sessions, id);
-    if (session === undefined) throw noSessions(root);
-    const watch = await startWatch(io, options);
+    if (session === undefined) throw noSessionsError(root);
+    const watch = await startMachineWatch(io, options);
     try {
       // Computes the state from the evidence, as for a resumed session; nothing is written, and no tool is available.
       await resumeSession(
@@ -51,7 +51,7 @@ async function inspect(io: Io, id: string | undefined, options: Options): Promis
       const at = address === null ? `shown to ${socket}` : `${address}  (messages: ${socket})`;
       const output = { session: session.sessionId, address, socket };
       printResult(io, output, `session ${escapeInvisible(session.sessionId)}\n${at}`);
-      await untilInterrupted(io, watch);
+      await keepBridgeOpen(io, watch);
     } finally {
       await watch.close();
     }

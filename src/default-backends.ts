@@ -37,7 +37,7 @@ export function defaultBackends(
         const { shellBackend } = await import('./tools/shell/shell-backend.ts');
         return shellBackend(await detect(), options.env);
       }),
-      locks: async (root) => (await import('./tools/install/lock-files.ts')).readLockFiles(root),
+      locks: async (root) => (await import('./tools/install/lock-files.ts')).hashLockFiles(root),
     },
     {
       ...onFirstUse('git', ['bash-git'], async () => {

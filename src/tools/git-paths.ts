@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { lstatIfAny } from '../base/files.ts';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { isGitCredential } from '../gate/scope/masks.ts';
-import { isTooDeep, readFolder } from './sandbox/mounts/read-folder.ts';
+import { isPathTooLong, readFolder } from './sandbox/mounts/read-folder.ts';
 
 type NamedEntry = Pick<Dirent, 'name' | 'isDirectory'>;
 
@@ -23,10 +23,10 @@ export const isObjectStore = (entries: readonly NamedEntry[]): boolean =>
 /** Folders that git itself writes in a git folder. */
 const GIT_OWN_FOLDERS = ['objects', 'refs', 'logs', 'hooks', 'info', 'lfs'];
 
-export const isGitOwnFolder = (name: string): boolean => GIT_OWN_FOLDERS.includes(name);
+export const isGitsOwnFolder = (name: string): boolean => GIT_OWN_FOLDERS.includes(name);
 
 /** True for a name in a git folder that only git may write, even if the root itself is the git folder. */
-export const isGitOwn = (name: string): boolean => isGitCredential(name) || isGitOwnFolder(name);
+export const isGitsOwnName = (name: string): boolean => isGitCredential(name) || isGitsOwnFolder(name);
 
 const hasNames = (entries: readonly NamedEntry[], ...names: readonly string[]): boolean =>
   names.every((name) => entries.some((entry) => entry.name === name));
@@ -62,11 +62,15 @@ export function detectGitPaths(root: string): GitPathDetector {
   const checkedFolders = new Map<string, boolean>();
   const isGitFolderAt = (folder: string): boolean => {
     const path = join(root, folder);
-    return getOrInsert(checkedFolders, folder, () => isTooDeep(path) || isConfiguredGitFolder(path, gitEntries(path)));
+    return getOrInsert(
+      checkedFolders,
+      folder,
+      () => isPathTooLong(path) || isConfiguredGitFolder(path, gitEntries(path)),
+    );
   };
   const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
   const holds = (path: string): boolean =>
-    isGitFolderAt(path) || (path.includes('/') ? holds(parentOf(path)) : isGitOwn(path) && isGitFolderAt(''));
+    isGitFolderAt(path) || (path.includes('/') ? holds(parentOf(path)) : isGitsOwnName(path) && isGitFolderAt(''));
   return {
     holds,
     holdsCredential: (path) => isGitCredential(path.slice(path.lastIndexOf('/') + 1)) && isGitFolderAt(parentOf(path)),

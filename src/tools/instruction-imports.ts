@@ -88,7 +88,7 @@ export interface ShownFile {
 export function instructionProblem(envelope: Place, client: InstructedClient, above?: string): ShownFile | null {
   const { root } = envelope;
   const expands = client === 'claude-code';
-  const queue = [...instructionFiles(root, expands, above)];
+  const queue = [...findInstructionFiles(root, expands, above)];
   const seen = new Set(queue);
   const add = (file: string) => {
     const path = relative(root, file);
@@ -135,7 +135,7 @@ function targetsIn(place: string): Iterable<string> | null {
 const SKIPPED = new Set(['.git', 'node_modules']);
 
 /** Root-relative paths of instruction files. A client also reads those in `.claude` folders, and follows links. */
-export function instructionFiles(root: string, expands: boolean, near?: string): string[] {
+export function findInstructionFiles(root: string, expands: boolean, near?: string): string[] {
   const found: string[] = [];
   const seen = new Set<string>();
   const search = (folder: string, deep: boolean): void => {

@@ -81,7 +81,7 @@ function commandWarning({ id, upstream }: ToolSpec, { scope }: PeripheralSpec): 
 }
 
 /** Warns about tools of peripherals that no backend has, or whose MCP server is not configured. Pure. */
-export function lintServed(
+export function lintServedTools(
   { tools, peripherals }: SpecSet,
   { served, upstream = {} }: { readonly served: ReadonlySet<string>; readonly upstream?: ProjectConfig['upstream'] },
 ): SpecWarning[] {

@@ -7,7 +7,7 @@ import { homeFolder } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 import { isMasked } from '../gate/scope/masks.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
-import { importProblem, instructionFiles } from './instruction-imports.ts';
+import { findInstructionFiles, importProblem } from './instruction-imports.ts';
 
 export interface SkillCall {
   readonly skill: string;
@@ -33,7 +33,7 @@ export function skillProblem(
 ): string | null {
   const name = skill.replace(/^\//, '');
   if (/`|!(?=\s|$)/.test(args)) return 'is called with a ` or with a ! at the end of a word; leave these out';
-  const ours = instructionFiles(envelope.root, true)
+  const ours = findInstructionFiles(envelope.root, true)
     .filter((path) => SKILL_PATH.test(path))
     .map((path) => ({ path, place: join(envelope.root, path), shown: path }));
   const users = ['skills', 'commands'].flatMap((kind) =>

@@ -11,7 +11,7 @@ import { isProtected } from '../../src/gate/scope/masks.ts';
 import { GIT_SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
 import { peelRevision } from '../../src/tools/git/operands.ts';
 import { isPublicAddress } from '../../src/tools/web/public-address.ts';
-import { byDescriptor } from '../../src/tools/workspace/anchors.ts';
+import { descriptorAnchors } from '../../src/tools/workspace/anchors.ts';
 import { parsePath } from '../../src/tools/workspace/path-argument.ts';
 import { walkBeneath } from '../../src/tools/workspace/walk-beneath.ts';
 
@@ -156,7 +156,7 @@ const walks: Fuzz = {
       '..',
     );
     return fc.property(fc.array(name, { maxLength: 9 }), (segments) => {
-      const place = walkBeneath(root, segments, byDescriptor);
+      const place = walkBeneath(root, segments, descriptorAnchors);
       if (!('real' in place)) return;
       try {
         const held = place.kind === 'missing' ? place.parent : place.anchor;

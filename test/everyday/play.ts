@@ -2,7 +2,7 @@ import { sandboxAdvice } from '../../src/adapters/core/sandbox-advice.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
-import { cacheOf } from '../../src/tools/shell/changed-code.ts';
+import { toolCacheOf } from '../../src/tools/shell/changed-code.ts';
 import { compareRuns, type Inside, type Run, type Verdict } from './compare.ts';
 import type { CommandLine, Ecosystem } from './ecosystem.ts';
 import type { Repository } from './repository.ts';
@@ -85,7 +85,10 @@ async function judge(
   // explore and test keep nothing by design; explore names what git would show: no empty folder, no socket and no cache.
   const native = known.get(key)!;
   const isShown = (path: string) =>
-    !path.endsWith('/') && native.tree.get(path) !== 'special' && cacheOf(path) === null && !repository.ignores(path);
+    !path.endsWith('/') &&
+    native.tree.get(path) !== 'special' &&
+    toolCacheOf(path) === null &&
+    !repository.ignores(path);
   const mayLose = (path: string) =>
     place === 'test' || (place === 'explore' && (path.startsWith('git: ') || !isShown(path)));
   return compareRuns(native, inside, line.compare, mayLose);

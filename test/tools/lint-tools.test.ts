@@ -3,7 +3,7 @@ import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.
 import type { SpecSource } from '../../src/spec/load/source-document.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
-import { lintServed, lintTools } from '../../src/tools/lint-tools.ts';
+import { lintServedTools, lintTools } from '../../src/tools/lint-tools.ts';
 
 const catalogue = await loadShippedCatalogue();
 
@@ -92,7 +92,7 @@ describe('a tool that no backend runs', () => {
 
   it('causes a warning, also if hopgate.yaml does not name its server', () => {
     expect(
-      lintServed(specs, { served, upstream: { trakker: { url: 'http://x', headers: {}, contained: false } } }),
+      lintServedTools(specs, { served, upstream: { trakker: { url: 'http://x', headers: {}, contained: false } } }),
     ).toEqual([
       {
         code: 'unknown-upstream',
@@ -110,8 +110,8 @@ describe('a tool that no backend runs', () => {
   });
 
   it('causes no warning if no peripheral grants it, or a user’s backend runs it', () => {
-    expect(lintServed(parsed(TRACKER, place('read', 'full-codebase')), { served })).toEqual([]);
+    expect(lintServedTools(parsed(TRACKER, place('read', 'full-codebase')), { served })).toEqual([]);
     const tracker = { command: ['x'], env: {}, cwd: null, contained: false };
-    expect(lintServed(specs, { served: new Set(['read', 'price']), upstream: { tracker } })).toEqual([]);
+    expect(lintServedTools(specs, { served: new Set(['read', 'price']), upstream: { tracker } })).toEqual([]);
   });
 });

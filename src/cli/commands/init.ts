@@ -9,7 +9,7 @@ import { CONFIG_FILE, configuredFolder, gitRootOf, realRoot } from '../../projec
 import { acceptConfig } from '../../project/trust.ts';
 import { isExclusion } from '../../spec/path-patterns.ts';
 import { isBareRepository } from '../../tools/git/repository.ts';
-import { programsOf } from '../../tools/shell/shell-context.ts';
+import { commandPrograms } from '../../tools/shell/shell-context.ts';
 import { type DetectedProject, detectProject } from '../detect/detect-project.ts';
 import { diskTree } from '../detect/disk-tree.ts';
 import { isTestPath, manifestsIn, withManifests, withoutTests } from '../detect/edit-scope.ts';
@@ -69,7 +69,7 @@ async function init(io: Io, options: Options): Promise<void> {
     (options.manifests ?? (options.dryRun !== true && (await askYes(io, aboutManifests(manifests)))));
   const found = { ...project, edit: mayChangeManifests ? withManifests(tested, tree) : tested };
   const deploy = Object.fromEntries(found.deploy.map(({ name, run }) => [name, { run, network: false }]));
-  const { mounts, path } = programsOf(root, { mask: [], toolchains: [], test: found.test, deploy }, { ...io.env });
+  const { mounts, path } = commandPrograms(root, { mask: [], toolchains: [], test: found.test, deploy }, { ...io.env });
   const proposed = {
     ...proposedPrograms(tree, path.join(delimiter), [root, ...mounts.map(({ target }) => target)]),
     caches: proposedCaches(tree, io.env['HOME']),

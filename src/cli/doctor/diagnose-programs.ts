@@ -12,7 +12,7 @@ import { LayoutError } from '../../tools/sandbox/layout-error.ts';
 import { checkFolder } from '../../tools/sandbox/mounts/layout.ts';
 import { testLayout } from '../../tools/sandbox/mounts/tool-layouts.ts';
 import type { Sandbox } from '../../tools/sandbox/sandbox.ts';
-import { programsOf, withoutNetwork } from '../../tools/shell/shell-context.ts';
+import { commandPrograms, offlineSettings } from '../../tools/shell/shell-context.ts';
 import type { Io } from '../io.ts';
 import type { RunProgram } from '../run-program.ts';
 import type { Diagnosis } from './diagnosis.ts';
@@ -43,7 +43,7 @@ export async function diagnosePrograms(
   try {
     const packageManager = packageManagerOf(root);
     writeFileSync(join(empty, 'package.json'), JSON.stringify(packageManager === null ? {} : { packageManager }));
-    const programs = programsOf(root, config, io.env as NodeJS.ProcessEnv);
+    const programs = commandPrograms(root, config, io.env as NodeJS.ProcessEnv);
     const diagnoses: Diagnosis[] = [];
     for (const name of names)
       diagnoses.push(await compare(name, { root, config, io, run, sandbox, programs, empty, packageManager }));
@@ -78,7 +78,7 @@ const namesIn = ({ test, install = [], deploy, programs = [] }: ProjectConfig): 
 export function missingPrograms(root: string, config: ProjectConfig, io: Io): readonly Diagnosis[] {
   const bad = badToolchains(config);
   if (bad.length > 0) return bad;
-  const programs = programsOf(root, config, io.env as NodeJS.ProcessEnv);
+  const programs = commandPrograms(root, config, io.env as NodeJS.ProcessEnv);
   return namesIn(config).flatMap((name) => (findOutside(name, root, programs, io) === null ? [missing(name)] : []));
 }
 
@@ -173,7 +173,7 @@ async function findInside(name: string, { root, config, sandbox, programs, empty
   const target = name.includes('/') ? resolve(root, name) : name;
   const script = `command -v -- "$1" || exit 127; printf %s "$2" > package.json; for q in ${VERSION_ARGUMENTS.join(' ')}; do v=$("$1" $q 2>&1) && { printf '%s\\n' "$v"; exit; }; done`;
   const { stdout } = await sandbox.run(
-    { ...layout, ...withoutNetwork(layout), chdir: '/tmp' },
+    { ...layout, ...offlineSettings(layout), chdir: '/tmp' },
     ['sh', '-c', script, 'sh', target, readFileSync(join(empty, 'package.json'), 'utf8')],
     {
       seconds: 30,

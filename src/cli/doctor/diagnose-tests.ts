@@ -2,7 +2,7 @@ import { plural } from '../../base/text.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import { type ComparedTest, compareTests, isSameOutcome } from '../../tools/shell/compare-tests.ts';
-import type { TestVerdict } from '../../tools/test-report/judge-run.ts';
+import type { TestRunOutcome } from '../../tools/test-report/judge-run.ts';
 import type { Io } from '../io.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
@@ -26,7 +26,7 @@ export async function diagnoseTests(root: string, config: ProjectConfig, io: Io)
   });
 }
 
-function wordsOf({ verdict, report, reportProblem }: TestVerdict): string {
+function wordsOf({ verdict, report, reportProblem }: TestRunOutcome): string {
   const counts =
     report === null
       ? ''

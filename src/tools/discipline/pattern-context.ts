@@ -26,7 +26,7 @@ export const trimmedTexts = (value: Json | undefined): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => trimmedText(one) ?? []);
 
 /** Returns the open selection of the call's pattern, or a failure, because an outcome needs a selection. */
-export function openSelection({ call, cycles }: PatternContext): LearningCycle | ToolRefusal {
+export function findOpenSelection({ call, cycles }: PatternContext): LearningCycle | ToolRefusal {
   const pattern = trimmedText(call.args['pattern']) ?? '';
   const own = cycles.filter((cycle) => cycle.pattern === pattern);
   const open = own.findLast((cycle) => cycle.open);
@@ -42,4 +42,4 @@ export function openSelection({ call, cycles }: PatternContext): LearningCycle |
   return invalidCall('pattern', message, remedy);
 }
 
-export const isRefused = (value: object): value is ToolRefusal => 'status' in value && value.status === 'refused';
+export const isRefusal = (value: object): value is ToolRefusal => 'status' in value && value.status === 'refused';

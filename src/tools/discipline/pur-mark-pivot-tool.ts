@@ -1,13 +1,13 @@
 import { OUTCOME_HOLDS } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { invalidCall } from '../tool-outcomes.ts';
-import { isRefused, okOutcome, openSelection, type PatternContext, trimmedText } from './pattern-context.ts';
+import { findOpenSelection, isRefusal, okOutcome, type PatternContext, trimmedText } from './pattern-context.ts';
 
 /** pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern; another call selects `to`. */
 export function purMarkPivotTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
-  const selection = openSelection(context);
-  if (isRefused(selection)) return selection;
+  const selection = findOpenSelection(context);
+  if (isRefusal(selection)) return selection;
   const reason = trimmedText(args['reason']);
   if (reason === null)
     return invalidCall('reason', '"reason" is blank', 'Say what showed that the pattern does not fit.');

@@ -3,9 +3,9 @@ import { OUTCOME_HOLDS, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/patte
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { invalidCall } from '../tool-outcomes.ts';
 import {
-  isRefused,
+  findOpenSelection,
+  isRefusal,
   okOutcome,
-  openSelection,
   type PatternContext,
   trimmedText,
   trimmedTexts,
@@ -17,8 +17,8 @@ import {
  */
 export function purUpdateTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
-  const selection = openSelection(context);
-  if (isRefused(selection)) return selection;
+  const selection = findOpenSelection(context);
+  if (isRefusal(selection)) return selection;
   const outcome = outcomeOf(args['outcome']);
   if (outcome === null)
     return invalidCall(

@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { readTextIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
-import { findRepository, gitFileTarget, statedWorkTree } from '../git/repository.ts';
+import { configuredWorkTree, findRepository, gitFileTarget } from '../git/repository.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
 import type { TreeScan } from '../sandbox/mounts/scan-tree.ts';
 import { isStop } from '../workspace/tool-stop.ts';
@@ -18,7 +18,7 @@ export interface GitFolder {
 }
 
 /** The repositories that a command can read: the root's own, those of its submodules, and those inside the root. */
-export function gitFolders(
+export function findGitFolders(
   root: string,
   { repositories, gitFiles, outer }: Pick<TreeScan, 'repositories' | 'gitFiles' | 'outer'>,
 ): GitFolder[] {
@@ -55,7 +55,7 @@ export function headFolders({ gitDir, commonDir }: Pick<GitFolder, 'gitDir' | 'c
 function prefixesOf(root: string, gitDir: string, named: readonly string[]): string[] {
   const path = relative(root, gitDir);
   const [outer, module] = /^(.*?)\/modules\/(.*)$/.exec(gitDir)?.slice(1) ?? [];
-  const workTree = statedWorkTree(gitDir);
+  const workTree = configuredWorkTree(gitDir);
   const bases = [root, ...(outer === undefined ? [] : [dirname(outer)])];
   const places = [
     ...named,

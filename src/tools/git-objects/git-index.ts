@@ -32,7 +32,7 @@ interface IndexRow {
  * @param path the index, which is not trusted
  * @returns null for a format that this reader lacks, and for a damaged index
  */
-export function stagedEntries(path: string): string | null {
+export function hashStagedEntries(path: string): string | null {
   const stats = lstatIfAny(path);
   if (!stats) return '';
   const index = readIndex(path);
@@ -56,7 +56,7 @@ const copies = new Map<string, { readonly stamp: string; readonly copy: Buffer |
  *
  * @param covered files and folders
  */
-export function assumeUnchanged(path: string, covered: readonly string[]): Buffer | null {
+export function indexAssumingUnchanged(path: string, covered: readonly string[]): Buffer | null {
   const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true });
   if (!stats || covered.length === 0) return null;
   const stamp = [stats.ino, stats.size, stats.mtimeNs, hash('sha256', covered.join('\0'), 'hex')].join(' ');

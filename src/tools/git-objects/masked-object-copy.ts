@@ -16,7 +16,7 @@ import { realpathIfAny } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
 import { type GitFailure, gitFailure, type ObjectList, type SandboxedGit } from './list-objects.ts';
-import { packContains } from './pack-index.ts';
+import { packMembershipTest } from './pack-index.ts';
 import type { StoredObjects } from './stored-objects.ts';
 
 /** A copy of the objects that a command may read, and the mounts that place them where git expects them. */
@@ -117,7 +117,7 @@ function sortPacks({ list, stored, borrows }: CopyRequest): Record<'unchanged' |
   const all = [...list.masked, ...list.unreached];
   const nameBytes = ([...list.open, ...all][0]?.length ?? 40) / 2;
   const packs = stored.packs.map((name) => {
-    const has = packContains(join(stored.packFolder, `${name}.idx`), nameBytes);
+    const has = packMembershipTest(join(stored.packFolder, `${name}.idx`), nameBytes);
     return { name, has, removed: all.filter(has) };
   });
   const mayStay = !borrows && packs.length <= MAX_UNCHANGED;

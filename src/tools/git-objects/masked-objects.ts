@@ -7,13 +7,13 @@ import { excerpt } from '../../base/text.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import type { TreeScan } from '../sandbox/mounts/scan-tree.ts';
-import { hiddenFolder } from '../sandbox/mounts/temp-folder.ts';
+import { makeHiddenFolder } from '../sandbox/mounts/temp-folder.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { type GitFolder, gitFolders, headFolders } from './git-folder.ts';
+import { findGitFolders, type GitFolder, headFolders } from './git-folder.ts';
 import { type GitFailure, listObjects, sandboxedGit } from './list-objects.ts';
 import { copyMaskedObjects, isCopyComplete, type MaskedObjectCopy } from './masked-object-copy.ts';
 import { repositoryFingerprint } from './repository-fingerprint.ts';
-import { alternatesOf, linkedFrom, listStoredObjects, realWithin } from './stored-objects.ts';
+import { alternatesOf, linkTargetsIn, listStoredObjects, realPathWithin } from './stored-objects.ts';
 
 export interface MaskedObjectsRequest {
   /** Absolute real path of the repository. */
@@ -58,13 +58,13 @@ const copiesBySandbox = new WeakMap<Sandbox, Map<string, CachedCopy>>();
  * objects are missing. A repository is searched again only if it has changed. A repository that git cannot search
  * within a time limit shows no objects.
  */
-export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequest): Promise<MaskedObjects> {
+export async function hideMaskedObjects(sandbox: Sandbox, request: MaskedObjectsRequest): Promise<MaskedObjects> {
   const { root, masks } = request;
   if (masks.length === 0) return { mounts: [], closed: [], problems: [] };
   const mounts: Mount[] = [];
   const closed: string[] = [];
   const problems: string[] = [];
-  const folders = gitFolders(root, request.scan);
+  const folders = findGitFolders(root, request.scan);
   const borrowed = new Set<string>();
   const seen = [root, ...folders.flatMap(({ commonDir, gitDir }) => [commonDir, gitDir])];
   const cover = coverOf(seen);
@@ -102,7 +102,7 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
   return { mounts, closed, problems };
 }
 
-const foldersElsewhere = (objects: string): string[] => [...alternatesOf(objects), ...linkedFrom(objects)];
+const foldersElsewhere = (objects: string): string[] => [...alternatesOf(objects), ...linkTargetsIn(objects)];
 
 async function copyOf(
   sandbox: Sandbox,
@@ -146,13 +146,13 @@ async function makeCopy(
   let made: string | null = null;
   try {
     const git = sandboxedGit(sandbox, root, toolchains, folder);
-    const objects = realWithin(seen, join(folder.commonDir, 'objects'));
+    const objects = realPathWithin(seen, join(folder.commonDir, 'objects'));
     if (objects === null) return { problem: 'its objects are in a folder outside of the repository' };
     const list = await listObjects(git, folder, maskMatcher(masks));
     if ('problem' in list) return list;
     const files = listStoredObjects(objects, seen);
     if (list.masked.size + list.unreached.size === 0 && !files.hasLeftovers) return 'all';
-    made = hiddenFolder();
+    made = makeHiddenFolder();
     const earlier = isCopy(before) && isCopyComplete(before) ? before : null;
     const borrows = alternatesOf(objects).length > 0;
     const copy = await copyMaskedObjects({ git, objects, list, stored: files, folder: made, before: earlier, borrows });

@@ -10,7 +10,7 @@ const FAN_OUT = 256 * 4;
  * @param path of the `.idx`
  * @param nameBytes length of a name: 20, or 32 with sha256
  */
-export function packContains(path: string, nameBytes: number): (name: string) => boolean {
+export function packMembershipTest(path: string, nameBytes: number): (name: string) => boolean {
   const bytes = readFileSync(path);
   const isNew = bytes.subarray(0, 4).equals(SIGNATURE);
   const fanOut = isNew ? 8 : 0;

@@ -38,7 +38,7 @@ export function listStoredObjects(objects: string, seen: readonly string[]): Sto
       else hasLeftovers = true;
     }
   }
-  const packFolder = realWithin(seen, join(objects, 'pack')) ?? join(objects, 'pack');
+  const packFolder = realPathWithin(seen, join(objects, 'pack')) ?? join(objects, 'pack');
   const entries = realpathIfAny(packFolder) === packFolder ? readFolder(packFolder) : [];
   const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   const packs = new Set(files.flatMap((file) => PACK_FILE.exec(file)?.[1] ?? []));
@@ -51,7 +51,7 @@ export function listStoredObjects(objects: string, seen: readonly string[]): Sto
 }
 
 /** The real path of `path` if it lies in one of the folders; else null. */
-export function realWithin(folders: readonly string[], path: string): string | null {
+export function realPathWithin(folders: readonly string[], path: string): string | null {
   const real = realpathIfAny(path);
   return real !== null && folders.some((folder) => isWithin(folder, real)) ? real : null;
 }
@@ -72,7 +72,7 @@ export function alternatesOf(objects: string): string[] {
 }
 
 /** Real paths of the targets of links in a folder of objects. */
-export function linkedFrom(objects: string): string[] {
+export function linkTargetsIn(objects: string): string[] {
   return ['', 'pack', 'info'].flatMap((folder) =>
     readFolder(join(objects, folder))
       .filter((entry) => entry.isSymbolicLink())

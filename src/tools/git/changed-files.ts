@@ -12,7 +12,7 @@ export interface ChangedFile {
 }
 
 /** Lists the files that could be staged; submodules are not searched. */
-export async function changedFiles(
+export async function listChangedFiles(
   session: GitSession,
 ): Promise<{ readonly files: readonly ChangedFile[] } | ToolStop> {
   const words = [

@@ -4,13 +4,13 @@ import { mayShipBranch } from '../../gate/scope/branch-patterns.ts';
 import { listPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { hasOperationUnderWay, indexInfo, type TreeChange } from '../tree/git-tree.ts';
-import { failed, isStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { failedStop, isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { trailerFor, withTrailer } from './commit-trailer.ts';
 import { type CommitPersons, personsOf, personVariables, readPerson } from './git-persons.ts';
 import { APPROVE_AGAIN, gitReport, refEffects, resultWithoutRun } from './git-report.ts';
-import { commitOf, type GitSession } from './git-session.ts';
+import { findCommit, type GitSession } from './git-session.ts';
 import { replacedField, stageFiles } from './stage-files.ts';
-import { stagedFiles } from './staged-files.ts';
+import { listStagedFiles } from './staged-files.ts';
 
 const COMMIT = { kind: 'commit' } as const;
 
@@ -57,10 +57,10 @@ export async function commitGit(
   const named = (long: string) => parsed.options.filter(({ option }) => option.long === long);
   const stated = approvedMessage ?? messageOf(parsed) ?? '';
   const persons = chooseCommitters(session, call, operator);
-  if (persons === null) return failed('no-author', NO_AUTHOR);
+  if (persons === null) return failedStop('no-author', NO_AUTHOR);
   const message = withTrailer(stated, trailerOf(call));
   const all = named('all').length > 0;
-  const alreadyStaged = await stagedFiles(session);
+  const alreadyStaged = await listStagedFiles(session);
   if (isStop(alreadyStaged)) return alreadyStaged;
   const isUnderWay = hasOperationUnderWay(session.repository);
   // Approved files need no separate `add`: the tree of the commit is compared with the approved one.
@@ -74,7 +74,7 @@ export async function commitGit(
 
   const before = await headOf(session);
   if (isStop(before)) return before;
-  const index = staged === null ? alreadyStaged : await stagedFiles(session);
+  const index = staged === null ? alreadyStaged : await listStagedFiles(session);
   if (isStop(index)) return index;
   const [mine, others] = partition(index.files, ({ path }) => isUnderWay || isOwnChange(path));
   const othersEntries = others.map((file) => indexInfo(file.path, file.before)).join('');
@@ -82,7 +82,7 @@ export async function commitGit(
   if (made.exit !== 0) return gitReport('commit', made, nothing);
   const tree = made.stdout.trim();
   const differs = approved && explainMismatch(approved, { head: before.sha, ref: before.ref, tree, mine });
-  if (differs) return failed('not-what-was-approved', differs);
+  if (differs) return failedStop('not-what-was-approved', differs);
   if (mine.length === 0 && !isUnderWay) {
     const also = others.length > 0 ? ` (${listPaths(others.map(({ path }) => path))} was staged by someone else)` : '';
     return gitReport(
@@ -156,7 +156,7 @@ function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[
 
 /** The commit of HEAD, and the branch that moves with it (`HEAD` itself if it is detached). */
 async function headOf(session: GitSession): Promise<{ readonly sha: string | null; readonly ref: string } | ToolStop> {
-  const commit = await commitOf(session, 'HEAD');
+  const commit = await findCommit(session, 'HEAD');
   if (isStop(commit)) return commit;
   const ref = await session.ask(['symbolic-ref', '--quiet', 'HEAD']);
   if (isStop(ref)) return ref;

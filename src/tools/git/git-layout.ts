@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { lstatIfAny, readTextIfAny } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
-import { formatOnly } from '../sandbox/mounts/filter-git-config.ts';
+import { keepFormatSettings } from '../sandbox/mounts/filter-git-config.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { GitLogin } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
@@ -54,7 +54,7 @@ function plainConfig(folder: string): Mount[] {
   const files = ['config', 'config.worktree'].map((name) => join(folder, name));
   return files
     .filter((path) => lstatIfAny(path)?.isFile())
-    .map((path) => ({ kind: 'text-file', target: path, text: formatOnly(readTextIfAny(path)) }));
+    .map((path) => ({ kind: 'text-file', target: path, text: keepFormatSettings(readTextIfAny(path)) }));
 }
 
 const readOnly = (path: string): Mount => ({ kind: 'read-only', source: path, target: path });

@@ -65,7 +65,7 @@ export function readPerson(text: string): CommitPerson | null {
   return name === '' ? null : { name, email };
 }
 
-export const showPerson = ({ name, email }: CommitPerson): string => `${name} <${email}>`;
+export const formatPerson = ({ name, email }: CommitPerson): string => `${name} <${email}>`;
 
 /**
  * A configuration with only the operator's name, mounted as the system's configuration in a sandbox, so that programs
@@ -74,7 +74,7 @@ export const showPerson = ({ name, email }: CommitPerson): string => `${name} <$
  * could include files outside of the sandbox; git reads it inside. Without a name and an address, the section `user` is
  * missing.
  */
-export function personConfig(repository: Repository, operator: NodeJS.ProcessEnv): string {
+export function operatorGitConfig(repository: Repository, operator: NodeJS.ProcessEnv): string {
   const listed = runGit(['config', '--list', '--includes', '--show-scope', '-z'], repository, operator);
   const settings = new Map<string, string>();
   // Each value in git's output has this form: `scope NUL key LF value NUL`.

@@ -7,7 +7,7 @@ import { LayoutError } from '../sandbox/layout-error.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { ABORTED } from '../tool-outcomes.ts';
-import { failed, isStop, outOfScope, type ToolStop, unavailableRefusal } from '../workspace/tool-stop.ts';
+import { failedStop, isStop, scopeStop, type ToolStop, unavailableRefusal } from '../workspace/tool-stop.ts';
 import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from './git-config-keys.ts';
 import { type GitAccess, gitLayout } from './git-layout.ts';
 import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS, pushSettings, withPassword } from './hardened-git.ts';
@@ -102,7 +102,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
       const ended = refuseStopped(answer);
       if (ended !== null) return ended;
       if (answer.truncated || answer.flooded)
-        return failed('too-many-changes', 'git lists more than can be checked here; name fewer files.');
+        return failedStop('too-many-changes', 'git lists more than can be checked here; name fewer files.');
       return { stdout: answer.exit === 0 ? answer.stdout : null, stderr: answer.stderr, printed: answer.stdout };
     },
   };
@@ -110,13 +110,13 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
     const listed = await session.ask(['config', '--list', '-z', '--show-scope', '--includes']);
     if (isStop(listed)) return listed;
     if (listed.stdout === null)
-      return failed(
+      return failedStop(
         'bad-repository',
         'git cannot read the repository\'s configuration; check it with "git config --list".',
       );
     config = parseConfig(listed.stdout);
   } catch (error) {
-    if (error instanceof LayoutError) return failed('bad-layout', error.message);
+    if (error instanceof LayoutError) return failedStop('bad-layout', error.message);
     throw error;
   }
   const keys = [
@@ -126,7 +126,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
       .map((name) => `submodule.${name}`),
   ];
   if (keys.length > 0)
-    return outOfScope(
+    return scopeStop(
       'sub',
       `the repository's configuration names programs that git would run: ${keys.join(', ')}`,
       'Ask the operator to remove these keys from .git/config (or to put them into their own ~/.gitconfig, which is not read here).',
@@ -137,7 +137,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
 /** The refusal for a command that did not end by itself; null if it did. */
 function refuseStopped(result: CommandResult): ToolStop | null {
   if (result.aborted) return { stop: ABORTED };
-  if (result.timedOut) return failed('timed-out', 'git took too long; name fewer files, or ask for less.');
+  if (result.timedOut) return failedStop('timed-out', 'git took too long; name fewer files, or ask for less.');
   return null;
 }
 
@@ -158,7 +158,10 @@ async function withoutStaleLock({ gitDir }: Repository, run: () => Promise<Comma
 }
 
 /** The id of the commit that a name refers to; null if there is none. */
-export async function commitOf(session: GitSession, name: string): Promise<{ readonly sha: string | null } | ToolStop> {
+export async function findCommit(
+  session: GitSession,
+  name: string,
+): Promise<{ readonly sha: string | null } | ToolStop> {
   const found = await session.ask(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
   return isStop(found) ? found : { sha: found.stdout?.trim() ?? null };
 }

@@ -4,7 +4,7 @@ import { fieldsOf } from '../../base/json.ts';
 import type { CallEnvelope, ToolReport } from '../../ports/tool-backend.ts';
 
 /** The topmost folder on a root-relative path that is a repository, such as a submodule; null if none is. */
-export function innerRepository(root: string, path: string): string | null {
+export function findInnerRepository(root: string, path: string): string | null {
   const names = path === '' ? [] : path.split('/');
   const folders = names.map((_, at) => names.slice(0, at + 1).join('/'));
   return folders.find((folder) => existsSync(join(root, folder, '.git'))) ?? null;
@@ -22,7 +22,7 @@ export function withInnerRepositories(report: ToolReport, { root, shipping }: Ca
   const result = fieldsOf(outcome.result);
   if (!ABOUT_CHANGES.includes(String(result['sub']))) return report;
   const inner = new Set(
-    (shipping?.changed ?? []).map((path) => innerRepository(root, path)).filter((at) => at !== null),
+    (shipping?.changed ?? []).map((path) => findInnerRepository(root, path)).filter((at) => at !== null),
   );
   if (inner.size === 0) return report;
   const elsewhere = [...inner].map(

@@ -2,9 +2,9 @@ import { branchWords, isRef } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import { failed, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
+import { failedStop, isStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { gitReport, refEffects } from './git-report.ts';
-import { commitOf, type GitSession } from './git-session.ts';
+import { findCommit, type GitSession } from './git-session.ts';
 import { currentBranch } from './repository.ts';
 
 /** Creates `$branch` at `$head` if `$create` is set, then names it in HEAD if `$switch` is set. No file is changed. */
@@ -19,25 +19,25 @@ test -z "$switch" || "$@" symbolic-ref -m "checkout: moving from \${from:-$head}
 export async function moveToBranch(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
   const { sub } = parsed;
   const [name = '', start = 'HEAD'] = branchWords(parsed);
-  const head = await commitOf(session, 'HEAD');
+  const head = await findCommit(session, 'HEAD');
   if (isStop(head)) return head;
-  if (head.sha === null) return failed('no-commit', 'There is no commit yet; commit first.');
-  const begin = isRef(start) ? await commitOf(session, start) : { sha: null };
+  if (head.sha === null) return failedStop('no-commit', 'There is no commit yet; commit first.');
+  const begin = isRef(start) ? await findCommit(session, start) : { sha: null };
   if (isStop(begin)) return begin;
   if (begin.sha !== head.sha)
-    return outOfScope('args', `"${start}" is not the commit of HEAD, and files would change.`, SAME_COMMIT);
-  const existing = await commitOf(session, `refs/heads/${name}`);
+    return scopeStop('args', `"${start}" is not the commit of HEAD, and files would change.`, SAME_COMMIT);
+  const existing = await findCommit(session, `refs/heads/${name}`);
   if (isStop(existing)) return existing;
   const create = sub === 'branch' || parsed.options.length > 0;
   if (create && existing.sha !== null)
-    return failed('branch-exists', `The branch "${name}" exists; switch to it, or choose another name.`);
+    return failedStop('branch-exists', `The branch "${name}" exists; switch to it, or choose another name.`);
   if (!create && existing.sha === null)
-    return failed(
+    return failedStop(
       'no-such-branch',
       `There is no branch "${name}"; create it with {sub: "switch", args: ["-c", "${name}"]}.`,
     );
   if (!create && existing.sha !== head.sha)
-    return outOfScope('args', `"${name}" is at another commit than HEAD, and files would change.`, SAME_COMMIT);
+    return scopeStop('args', `"${name}" is at another commit than HEAD, and files would change.`, SAME_COMMIT);
   const from = currentBranch(session.repository);
   const env = {
     branch: name,
@@ -47,7 +47,7 @@ export async function moveToBranch(session: GitSession, parsed: ParsedGit): Prom
     switch: sub === 'branch' ? '' : '1',
   };
   const result = await session.run([], { access: { kind: 'commit' }, script: MOVE, env });
-  const after = await commitOf(session, `refs/heads/${name}`);
+  const after = await findCommit(session, `refs/heads/${name}`);
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   const now = currentBranch(session.repository);
   const moved: ObservedEffect[] = now === from ? [] : [{ path: 'HEAD', op: 'ref', before: head.sha, after: head.sha }];

@@ -4,7 +4,7 @@ import { valueOr } from '../../base/value-or.ts';
 import { isRef } from '../../gate/commands/git-command.ts';
 import { isGitInternal } from '../../gate/scope/masks.ts';
 import { parsePath } from '../workspace/path-argument.ts';
-import { invalid, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
+import { invalidStop, isStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** A ref or a range of two refs with `^{commit}` at each ref, so that no blob can be named; null for any other word. */
 export function peelRevision(word: string): string | null {
@@ -21,18 +21,17 @@ export interface PathRules {
 }
 
 /** The root-relative path (`''` is the root) of a word; refused if it leaves the root, is masked or is git's own. */
-export function readPath(rules: PathRules, word: string): { readonly path: string } | ToolStop {
+export function parsePathOperand(rules: PathRules, word: string): { readonly path: string } | ToolStop {
   const parsed = parsePath(rules.root, 'args', word);
   if (isStop(parsed)) return parsed;
   const path = parsed.segments.join('/');
-  if (rules.masked(path)) return outOfScope('args', `"${word}" is masked in hopgate.yaml.`, 'Leave it out.');
-  if (isGitInternal(path))
-    return outOfScope('args', `"${word}" belongs to git itself.`, 'Name files of the work tree.');
+  if (rules.masked(path)) return scopeStop('args', `"${word}" is masked in hopgate.yaml.`, 'Leave it out.');
+  if (isGitInternal(path)) return scopeStop('args', `"${word}" belongs to git itself.`, 'Name files of the work tree.');
   return { path };
 }
 
 /** Divides words: a word that exists in the work tree is a path; any other word must look like a revision. */
-export function sortOperands(
+export function divideOperands(
   rules: PathRules,
   operands: readonly string[],
   afterDashes: readonly string[],
@@ -43,7 +42,7 @@ export function sortOperands(
     if (typeof word === 'string' && !isInTree(rules.root, word)) {
       const peeled = peelRevision(word);
       if (peeled === null)
-        return invalid(
+        return invalidStop(
           'args',
           `"${word}" is neither a path here nor the name of a commit.`,
           'Name a branch, tag, commit, main..HEAD or HEAD~1; put -- before paths that are gone.',
@@ -51,7 +50,7 @@ export function sortOperands(
       revisions.push(peeled);
       continue;
     }
-    const read = readPath(rules, typeof word === 'string' ? word : word.path);
+    const read = parsePathOperand(rules, typeof word === 'string' ? word : word.path);
     if (isStop(read)) return read;
     paths.push(read.path);
   }

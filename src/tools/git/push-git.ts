@@ -6,15 +6,15 @@ import { listPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
-import { failed, isStop, outOfScope, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { failedStop, isStop, refusalStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { withTrailer } from './commit-trailer.ts';
 import { findLogin } from './credentials/find-login.ts';
 import type { GitLogin } from './credentials/login.ts';
-import { pushTarget } from './credentials/push-target.ts';
-import { lastLine, remoteFailure } from './credentials/remote-failure.ts';
+import { findPushTarget } from './credentials/push-target.ts';
+import { explainRemoteFailure, lastLine } from './credentials/remote-failure.ts';
 import { configValues, networkKeys } from './git-config-keys.ts';
 import { APPROVE_AGAIN, gitReport, refEffects } from './git-report.ts';
-import { commitOf, type GitSession } from './git-session.ts';
+import { findCommit, type GitSession } from './git-session.ts';
 import { currentBranch } from './repository.ts';
 
 /**
@@ -31,26 +31,26 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const branch = requested !== null && mayShipBranch(requested, configured) && isRef(requested) ? requested : null;
   if (branch === null) return refusalStop(notConfigured(named ?? current ?? 'a detached HEAD', configured));
 
-  const target = pushTarget(session.repository, configured, session.config);
+  const target = findPushTarget(session.repository, configured, session.config);
   if (isStop(target)) return target;
   const keys = target.kind === 'network' && !session.contained ? networkKeys(session.config) : [];
   if (keys.length > 0)
-    return outOfScope(
+    return scopeStop(
       'args',
       `without a sandbox, the repository's configuration would affect the connection to the remote: ${keys.join(', ')}`,
       'Ask the operator to remove these keys from .git/config.',
     );
   const ref = `refs/heads/${branch}`;
-  const local = await commitOf(session, ref);
+  const local = await findCommit(session, ref);
   if (isStop(local)) return local;
   const { sha } = local;
-  if (sha === null) return failed('no-such-branch', `There is no branch "${branch}" here yet; commit to it first.`);
+  if (sha === null) return failedStop('no-such-branch', `There is no branch "${branch}" here yet; commit to it first.`);
 
   const approved = call.envelope.shipping?.tree ?? null;
   const tip = await describeTip(session, sha);
   if (isStop(tip)) return tip;
   const differs = approved && explainMismatch(approved, tip, target.url, call.envelope.shipping?.message ?? null);
-  if (differs) return failed('not-what-was-approved', differs);
+  if (differs) return failedStop('not-what-was-approved', differs);
 
   const login = target.kind === 'network' ? await findLogin(session.repository, call, configured, target) : null;
   if (login !== null && isStop(login)) return login;
@@ -72,12 +72,12 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const proxy = login?.env['https_proxy'];
   const via = proxy ? new URL(proxy).host : null;
   const explain = (stderr: string) =>
-    target.kind === 'network' ? remoteFailure(redact(stderr, login), target, login?.source ?? null, via) : null;
+    target.kind === 'network' ? explainRemoteFailure(redact(stderr, login), target, login?.source ?? null, via) : null;
   // If hopgate is root, commands run as the repository's owner, who may have no access to the operator's files.
   const before = await remoteTip().catch((error: unknown): ToolStop => {
     if (!(error instanceof SandboxError) || !login?.mounts.length) throw error;
     const { message } = error;
-    return failed(
+    return failedStop(
       'no-credential',
       `The file that git.credential or git.ca names cannot be shown to git (${message}); ask the operator to run hopgate as the owner of the repository.`,
     );
@@ -88,10 +88,10 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
       code: 'remote-unreachable',
       message: `The remote "${remote}" (${target.url}) does not answer: ${redact(lastLine(before.stderr), login)}; ask the operator to check it.`,
     };
-    return { outcome: failed(why.code, why.message).stop, effects: connects };
+    return { outcome: failedStop(why.code, why.message).stop, effects: connects };
   }
   const unlisted = approved && (await unlistedCommits(session, approved, before));
-  if (unlisted) return isStop(unlisted) ? unlisted : failed('not-what-was-approved', unlisted.why);
+  if (unlisted) return isStop(unlisted) ? unlisted : failedStop('not-what-was-approved', unlisted.why);
   const options = [
     '--porcelain',
     '--no-verify',
@@ -113,7 +113,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   // The push may have succeeded, but it was not observed.
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   if (!after.reached) {
-    const { stop } = failed(
+    const { stop } = failedStop(
       'remote-unreachable',
       `The remote "${remote}" stopped answering; check its branch before you push again.`,
     );
@@ -126,7 +126,8 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const rejected = rejectionReason(result.stdout);
   // Some remotes can be read without a credential and request one only for a push.
   const denied = pushed || result.exit === 0 || rejected !== null ? null : explain(ran.stderr);
-  if (denied !== null) return { outcome: failed(denied.code, denied.message).stop, effects: [...connects, ...moved] };
+  if (denied !== null)
+    return { outcome: failedStop(denied.code, denied.message).stop, effects: [...connects, ...moved] };
   const more = {
     pushed,
     upToDate: before.sha === sha,
@@ -185,7 +186,7 @@ async function unlistedCommits(
   // The remote's base branch may contain the commits even if the pushed branch does not.
   if (base === null || base === remote.sha || base === remote.base) return null;
   const remoteSha = remote.sha ?? remote.base;
-  const fetched = remoteSha === null ? null : await commitOf(session, remoteSha);
+  const fetched = remoteSha === null ? null : await findCommit(session, remoteSha);
   if (fetched && isStop(fetched)) return fetched;
   // The remote's commit is unknown here, so the remote will refuse the push: it is not a fast-forward.
   if (fetched?.sha === null) return null;

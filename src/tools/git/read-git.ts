@@ -1,10 +1,10 @@
 import { splitWords } from '../../base/text.ts';
 import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import { failed, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
+import { failedStop, isStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { gitReport } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
-import { excludedPathspec, pathspec, sortOperands } from './operands.ts';
+import { divideOperands, excludedPathspec, pathspec } from './operands.ts';
 
 /** Options with which configured diff drivers and the contents of submodules do not affect the output. */
 const PLAIN_DIFF = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--submodule=short'];
@@ -35,12 +35,12 @@ async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArg
     case 'rev-parse':
       return { words: ['rev-parse', ...options, ...operands, ...paths] };
     case 'status': {
-      const sorted = sortOperands(session.rules, [], [...operands, ...paths]);
+      const sorted = divideOperands(session.rules, [], [...operands, ...paths]);
       if (isStop(sorted)) return sorted;
       return { words: ['status', ...options, '--ignore-submodules=dirty', '--', ...sorted.paths.map(pathspec)] };
     }
     default: {
-      const sorted = sortOperands(session.rules, operands, paths);
+      const sorted = divideOperands(session.rules, operands, paths);
       if (isStop(sorted)) return sorted;
       const { revisions } = sorted;
       const requested = sorted.paths.map(pathspec);
@@ -116,12 +116,12 @@ async function maskedPaths(
     const found = names.filter((name) => name !== '' && session.rules.masked(name));
     if (found.length === 0) return { paths: [...masked] };
     if (follows)
-      return outOfScope(
+      return scopeStop(
         'args',
         `the file was once called ${found[0]}, which is masked`,
         'Leave --follow out, or ask for messages only (--oneline).',
       );
     for (const name of found) masked.add(name);
   }
-  return failed('too-many-changes', 'Too many masked files are affected; name the files to show.');
+  return failedStop('too-many-changes', 'Too many masked files are affected; name the files to show.');
 }

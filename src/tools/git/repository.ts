@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { lstatIfAny, readTextIfAny, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
-import { failed, type ToolStop } from '../workspace/tool-stop.ts';
+import { failedStop, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** The folders of a work tree's repository. All paths are absolute and real. */
 export interface Repository {
@@ -44,7 +44,7 @@ export function findRepository(root: string): Repository | ToolStop {
 export const isBareRepository = (folder: string): boolean =>
   ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)));
 
-const notARepository = (message: string): ToolStop => failed('not-a-repository', message);
+const notARepository = (message: string): ToolStop => failedStop('not-a-repository', message);
 
 /** The name of the branch of HEAD; null if HEAD is detached. */
 export const currentBranch = ({ gitDir }: Pick<Repository, 'gitDir'>): string | null =>
@@ -67,12 +67,12 @@ function commonDirOf(root: string, gitDir: string): string | null {
     return isEntry && realpathIfAny(back) === join(root, '.git') ? commonDir : null;
   }
   if (isWithin(root, gitDir)) return gitDir;
-  const stated = statedWorkTree(gitDir);
+  const stated = configuredWorkTree(gitDir);
   return stated !== null && realpathIfAny(stated) === root ? gitDir : null;
 }
 
 /** The work tree named by a repository's own configuration (core.worktree); null if it names none. */
-export function statedWorkTree(gitDir: string): string | null {
+export function configuredWorkTree(gitDir: string): string | null {
   const texts = ['config', 'config.worktree'].map((name) => readTextIfAny(join(gitDir, name)));
   const stated = texts.flatMap((text) => [...text.matchAll(/^\s*worktree\s*=\s*"?(.*?)"?\s*$/gim)]).at(-1)?.[1];
   return stated === undefined ? null : resolve(gitDir, stated);

@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import { lstatIfAny } from '../../base/files.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { filteredPaths, shippablePaths } from '../tree/git-tree.ts';
-import { failed, invalid, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
-import { type ChangedFile, changedFiles } from './changed-files.ts';
+import { parseFilteredPaths, shippableTest } from '../tree/git-tree.ts';
+import { failedStop, invalidStop, isStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { type ChangedFile, listChangedFiles } from './changed-files.ts';
 import { gitReport, resultWithoutRun } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
-import { innerRepository, innerSessionRemedy } from './inner-repository.ts';
-import { readPath } from './operands.ts';
-import { stagedFiles } from './staged-files.ts';
+import { findInnerRepository, innerSessionRemedy } from './inner-repository.ts';
+import { parsePathOperand } from './operands.ts';
+import { listStagedFiles } from './staged-files.ts';
 
 const COMMIT = { kind: 'commit' } as const;
 const NOT_OURS = 'Leave it out; the operator can commit it.';
@@ -48,38 +48,41 @@ export async function stageFiles(
 ): Promise<StagedFiles | ToolStop> {
   const requested: string[] = [];
   for (const word of words) {
-    const read = readPath(session.rules, word);
+    const read = parsePathOperand(session.rules, word);
     if (isStop(read)) return read;
     requested.push(read.path);
   }
-  const listed = await changedFiles(session);
+  const listed = await listChangedFiles(session);
   if (isStop(listed)) return listed;
-  const inScope = shippablePaths(call.envelope);
+  const inScope = shippableTest(call.envelope);
   const isOwnChange = call.envelope.shipping?.isOwnChange ?? (() => true);
   const files = listed.files.filter(({ tracked }) => tracked || !trackedOnly);
   const paths = new Set<string>();
   const skipped = new Set<string>();
   for (const path of requested.length === 0 ? [''] : requested) {
     const beneath = files.filter((file) => path === '' || file.path === path || file.path.startsWith(`${path}/`));
-    const inner = innerRepository(session.rules.root, path);
+    const inner = findInnerRepository(session.rules.root, path);
     if (beneath.length === 0 && inner !== null)
-      return failed(
+      return failedStop(
         'other-repository',
         `"${path}" is in ${inner}, a repository of its own. ${innerSessionRemedy(inner)}`,
       );
     if (beneath.length === 0 && path !== '' && lstatIfAny(join(session.rules.root, path)) === undefined)
-      return failed('no-such-path', `There is no "${path}", and nothing inside it was deleted; see {sub: "status"}.`);
+      return failedStop(
+        'no-such-path',
+        `There is no "${path}", and nothing inside it was deleted; see {sub: "status"}.`,
+      );
     for (const file of beneath) {
       const mayBe = inScope(file.path) && !file.path.endsWith('/') && isNameable(session, file);
       if (mayBe && isOwnChange(file.path)) paths.add(file.path);
       else if (mayBe && file.path === path)
-        return outOfScope(
+        return scopeStop(
           'args',
           `"${path}" was not changed by this session, so it does not ship with this session.`,
           NOT_OURS,
         );
       else if (file.path === path)
-        return outOfScope('args', `"${path}" may not be staged from here.`, 'Leave it out; the operator can add it.');
+        return scopeStop('args', `"${path}" may not be staged from here.`, 'Leave it out; the operator can add it.');
       else skipped.add(file.path);
     }
   }
@@ -91,7 +94,7 @@ export async function stageFiles(
   );
   if (isStop(unresolved)) return unresolved;
   if (unresolved.paths.length > 0)
-    return failed(
+    return failedStop(
       'unresolved',
       `${unresolved.paths.join(', ')}: the two sides of a merge are in conflict. Resolve them with edit first, then stage the files.`,
     );
@@ -101,9 +104,9 @@ export async function stageFiles(
   const stdin = [...paths].map((path) => `${path}\0`).join('');
   const attributes = await session.ask(['check-attr', '-z', '--stdin', 'filter'], { stdin });
   if (isStop(attributes)) return attributes;
-  const filtered = filteredPaths(attributes.stdout ?? '');
+  const filtered = parseFilteredPaths(attributes.stdout ?? '');
   if (filtered.length > 0)
-    return failed(
+    return failedStop(
       'needs-filter',
       `${filtered.join(', ')}: .gitattributes asks for a filter (such as git-lfs), and no filter runs here. Leave these files out; the operator can add them.`,
     );
@@ -131,28 +134,32 @@ export async function unstageGit(
 ): Promise<ToolReport | ToolStop> {
   const words = [...parsed.operands, ...parsed.paths];
   if (!parsed.options.some(({ option }) => option.long === 'staged'))
-    return invalid(
+    return invalidStop(
       'args',
       'git restore without --staged would overwrite files.',
       'Write {sub: "restore", args: ["--staged", …]}; to change a file, use edit.',
     );
   if (words.length === 0)
-    return invalid('args', 'git restore --staged needs paths.', 'Name files or folders; "." takes every staged file.');
-  const staged = await stagedFiles(session);
+    return invalidStop(
+      'args',
+      'git restore --staged needs paths.',
+      'Name files or folders; "." takes every staged file.',
+    );
+  const staged = await listStagedFiles(session);
   if (isStop(staged)) return staged;
   const isOwnChange = call.envelope.shipping?.isOwnChange ?? (() => true);
   const paths = new Set<string>();
   const skipped = new Set<string>();
   for (const word of words) {
-    const read = readPath(session.rules, word);
+    const read = parsePathOperand(session.rules, word);
     if (isStop(read)) return read;
     const { path } = read;
     const beneath = staged.files.filter(
       (file) => path === '' || file.path === path || file.path.startsWith(`${path}/`),
     );
-    if (beneath.length === 0) return failed('no-such-path', `Nothing is staged at "${word}"; see {sub: "status"}.`);
+    if (beneath.length === 0) return failedStop('no-such-path', `Nothing is staged at "${word}"; see {sub: "status"}.`);
     if (beneath.some((file) => file.path === path && !isOwnChange(path)))
-      return outOfScope('args', `"${path}" was staged by someone else, and stays staged.`, NOT_OURS);
+      return scopeStop('args', `"${path}" was staged by someone else, and stays staged.`, NOT_OURS);
     for (const file of beneath) (isOwnChange(file.path) ? paths : skipped).add(file.path);
   }
   const more = { skipped: [...skipped].sort() };

@@ -14,7 +14,7 @@ interface IgnoredChanges {
  * The topmost changed paths that git ignores; a folder with a tracked file is not ignored. Masked and protected paths
  * and deletions are left out; folders with masked files are dropped.
  */
-export async function ignoredPaths(
+export async function findIgnoredPaths(
   context: ShellContext,
   { scan }: CallTree,
   changes: readonly Change[],

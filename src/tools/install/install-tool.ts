@@ -2,21 +2,21 @@ import { isBadArgument } from '../../gate/commands/bad-argument.ts';
 import { chooseInstall } from '../../gate/commands/choose-command.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import { cacheMounts } from '../programs/cache-mounts.ts';
+import { testCacheMounts } from '../programs/cache-mounts.ts';
 import { runOnline } from '../proxy/run-online.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
 import { testLayout } from '../sandbox/mounts/tool-layouts.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { applyChanges, finishJournals } from '../shell/apply-changes.ts';
 import { commandReport, droppedField } from '../shell/command-report.ts';
-import { isCover } from '../shell/git/report-git-changes.ts';
+import { isEmptyCover } from '../shell/git/report-git-changes.ts';
 import { type DroppedChange, judgeChanges, mayHoldWritePath } from '../shell/judge-change.ts';
 import { overlayChanges } from '../shell/overlay-changes.ts';
-import { type CallTree, callTree, overlayRefusal, type ShellContext } from '../shell/shell-context.ts';
+import { type CallTree, inspectCallTree, overlayRefusal, type ShellContext } from '../shell/shell-context.ts';
 import { isStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { ignoredPaths } from './ignored-paths.ts';
-import { keepFolders } from './keep-folders.ts';
-import { readLockFiles } from './lock-files.ts';
+import { findIgnoredPaths } from './ignored-paths.ts';
+import { keepFoldersOfOverlay } from './keep-folders.ts';
+import { hashLockFiles } from './lock-files.ts';
 
 /** Maximum bytes that an install may write; they are in memory until they are kept. */
 const OVERLAY_BYTES = 8 * 2 ** 30;
@@ -45,10 +45,13 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
   if (refusal) return refusal;
   const { root } = call.envelope;
   const recovered = finishJournals(root);
-  const tree = await callTree(context);
-  const before = readLockFiles(root);
+  const tree = await inspectCallTree(context);
+  const before = hashLockFiles(root);
   const request = { ...tree, overlayBytes: OVERLAY_BYTES, limits: { ...tree.limits, memoryBytes: OVERLAY_BYTES } };
-  const layout = withMounts({ ...testLayout(request), name: 'install' }, context.contained ? cacheMounts(call) : []);
+  const layout = withMounts(
+    { ...testLayout(request), name: 'install' },
+    context.contained ? testCacheMounts(call) : [],
+  );
   let kept: KeptChanges = { effects: [], kept: [], dropped: [] };
   let changed: string[] = [];
   const ran = await runOnline(context, tree, layout, chosen, {
@@ -57,7 +60,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
     ...(chosen.minutes === undefined ? {} : { seconds: chosen.minutes * 60 }),
     inspect: async (view, exit) => {
       // Another program changed these files: the command's own changes are still in the overlay.
-      changed = differingLocks(before, readLockFiles(root));
+      changed = differingLocks(before, hashLockFiles(root));
       if (exit === 0 && changed.length === 0) kept = await keepChanges(context, tree, view);
     },
   });
@@ -67,7 +70,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
     const message = `${changed.join(', ')} changed while the command ran, so nothing was kept. Install again.`;
     return { outcome: { status: 'failed', code: 'locks-changed', message }, effects };
   }
-  const changedLocks = differingLocks(before, readLockFiles(root));
+  const changedLocks = differingLocks(before, hashLockFiles(root));
   return commandReport(context, ran.result, effects, {
     command: [...chosen.run],
     scripts: chosen.scripts,
@@ -80,7 +83,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
   });
 }
 
-type Locks = ReturnType<typeof readLockFiles>;
+type Locks = ReturnType<typeof hashLockFiles>;
 
 const differingLocks = (before: Locks, after: Locks): string[] =>
   Object.keys({ ...before, ...after }).filter((name) => before[name] !== after[name]);
@@ -97,9 +100,9 @@ async function keepChanges(context: ShellContext, tree: CallTree, view: OverlayW
   const startedAt = Date.now();
   const masked = new Set(tree.scan.maskedFiles);
   const changes = overlayChanges(call.envelope.root, view, mayHoldWritePath(call.envelope)).filter(
-    (change) => !isCover(change, masked),
+    (change) => !isEmptyCover(change, masked),
   );
-  const ignored = await ignoredPaths(context, tree, changes);
+  const ignored = await findIgnoredPaths(context, tree, changes);
   const tops = [...ignored.paths, ...ignored.dropped.map(({ path }) => path)];
   const isIgnored = (path: string) => tops.some((top) => path === top || path.startsWith(`${top}/`));
   const judged = judgeChanges(
@@ -109,7 +112,7 @@ async function keepChanges(context: ShellContext, tree: CallTree, view: OverlayW
     tree.scan.protectedPaths,
   );
   const applied = applyChanges(call.envelope, judged, view);
-  const folders = await keepFolders(call.envelope.root, ignored.paths, view);
+  const folders = await keepFoldersOfOverlay(call.envelope.root, ignored.paths, view);
   return {
     effects: applied.effects,
     kept: folders.kept,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { makeJournal } from '../shell/change-journal.ts';
 import type { DroppedChange } from '../shell/judge-change.ts';
-import { byDescriptor } from '../workspace/anchors.ts';
+import { descriptorAnchors } from '../workspace/anchors.ts';
 import { walkBeneath } from '../workspace/walk-beneath.ts';
 
 /**
@@ -14,7 +14,7 @@ import { walkBeneath } from '../workspace/walk-beneath.ts';
  *
  * @param paths root-relative, not nested
  */
-export async function keepFolders(
+export async function keepFoldersOfOverlay(
   root: string,
   paths: readonly string[],
   { merged }: OverlayWrites,
@@ -45,7 +45,7 @@ export async function keepFolders(
 /** @returns the reason why the path could not be put in place; null if it could */
 async function putInPlace(root: string, path: string, copy: string, old: string): Promise<string | null> {
   const segments = path.split('/');
-  const place = walkBeneath(root, segments.slice(0, -1), byDescriptor);
+  const place = walkBeneath(root, segments.slice(0, -1), descriptorAnchors);
   if (!('real' in place)) return 'its folder leads elsewhere';
   try {
     if (place.kind !== 'folder' || place.real.join('/') !== segments.slice(0, -1).join('/'))

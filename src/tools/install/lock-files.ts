@@ -19,7 +19,7 @@ const LOCKS = [
  * sha256 (hex) of each file in the root that decides which dependencies are installed. For a link, the value contains
  * the target's name and the hash of its content.
  */
-export function readLockFiles(root: string): { readonly [name: string]: string } {
+export function hashLockFiles(root: string): { readonly [name: string]: string } {
   return Object.fromEntries(
     LOCKS.flatMap((name) => (lstatIfAny(join(root, name)) ? [[name, contentOf(root, name)]] : [])),
   );

@@ -16,7 +16,7 @@ const IDLE_MS = 24 * 60 * 60 * 1000;
  *
  * @throws LayoutError if a folder to read is too wide
  */
-export function cacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly Mount[] {
+export function testCacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly Mount[] {
   const folders = config.cache ?? [];
   const base = folders.some(({ read }) => !read) ? sessionFolder(root, sessionId) : null;
   return folders.flatMap((each): readonly Mount[] => {
@@ -46,7 +46,13 @@ export function readCacheMounts(root: string, { cache = [] }: Pick<ProjectConfig
   return cache.flatMap(({ folder, read }): readonly Mount[] => {
     const source = expandHome(folder.startsWith('~/') ? folder : join(root, folder));
     if (!read || !existsSync(source)) return [];
-    return [{ kind: 'read-only', source: realpathSync(checkFolder('cache', source)), target: targetOf(folder, root) }];
+    return [
+      {
+        kind: 'read-only',
+        source: realpathSync(checkFolder('cache', source)),
+        target: targetOf(folder, root),
+      },
+    ];
   });
 }
 

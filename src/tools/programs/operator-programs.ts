@@ -15,7 +15,7 @@ const NO_PROGRAMS: FoundPrograms = { path: [], mounts: [], env: {}, hidden: [] }
  * would otherwise resolve to a different one, so that a name means the same program inside and outside. The repository
  * can only add the Python that a `.venv` was made with.
  */
-export function operatorPrograms(request: ProgramsRequest): FoundPrograms {
+export function findOperatorPrograms(request: ProgramsRequest): FoundPrograms {
   const { env, root } = request;
   const path = [
     ...new Set(

@@ -9,7 +9,7 @@ import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 import { type HiddenFolders, installationMounts, installationOf, isReadable } from './installation.ts';
-import { firstBytes, type ShimTarget, shimTarget } from './shim.ts';
+import { readFirstBytes, type ShimTarget, shimTarget } from './shim.ts';
 import type { VirtualEnv } from './virtual-env.ts';
 
 /** The operator's programs in the form in which the sandbox shows them. */
@@ -134,7 +134,7 @@ export class ProgramFinder {
     if (
       !onlyBinaries ||
       installationOf(file, this.#hiddenFolders) !== null ||
-      firstBytes(file).startsWith('\x7fELF') ||
+      readFirstBytes(file).startsWith('\x7fELF') ||
       this.#shimTarget(file)
     )
       this.#show(file);
@@ -142,7 +142,7 @@ export class ProgramFinder {
 
   /** Requires the interpreter in a script's first line. */
   #requireInterpreter(script: string): void {
-    const words = /^#! *(\S+)(?: +(.*))?/.exec(firstBytes(script).split('\n')[0] ?? '');
+    const words = /^#! *(\S+)(?: +(.*))?/.exec(readFirstBytes(script).split('\n')[0] ?? '');
     if (!words) return;
     const [, program = '', rest = ''] = words;
     const isOurs = isWithin(this.#request.root, script);
@@ -268,7 +268,7 @@ export class ProgramFinder {
     const isPython = namesIn(join(installation, 'lib')).some(
       (name) => /^(?:python|pypy)\d/.test(name) && existsSync(join(installation, 'lib', name, 'encodings')),
     );
-    if (!isPython || !isReadable(real, this.#request.root) || !firstBytes(real).startsWith('\x7fELF')) return;
+    if (!isPython || !isReadable(real, this.#request.root) || !readFirstBytes(real).startsWith('\x7fELF')) return;
     for (let at = file, count = 0; count < MAX_LINKS; count += 1) {
       if (!isWithin(this.#request.root, at) && realpathIfAny(at) === real && !this.#isShown(at))
         this.#mount(at, linkIfAny(at));

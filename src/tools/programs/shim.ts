@@ -33,7 +33,7 @@ export function versionFileStamps(folder: string): readonly string[] {
 }
 
 /** The first bytes of a file; empty if it cannot be read. */
-export function firstBytes(file: string): string {
+export function readFirstBytes(file: string): string {
   const head = Buffer.alloc(1024);
   return valueOr(() => withOpenFile(openSync(file, 'r'), (fd) => head.toString('latin1', 0, readSync(fd, head))), '');
 }
@@ -44,7 +44,7 @@ function managerOf(program: string, path: string | undefined): string | null {
   const name = BINARIES[basename(real)];
   if (name !== undefined)
     return basename(program) === name ? null : (findProgram(name, dirname(real)) ?? findProgram(name, path));
-  const script = SCRIPT.exec(firstBytes(real).startsWith('#!') ? firstBytes(real) : '')?.[1];
+  const script = SCRIPT.exec(readFirstBytes(real).startsWith('#!') ? readFirstBytes(real) : '')?.[1];
   if (script === undefined || !/^(?:\w*env|asdf|mise)$/.test(basename(script))) return null;
   return isAbsolute(script) ? script : findProgram(script, path);
 }
@@ -68,7 +68,7 @@ export function shimTarget(program: string, root: string, env: Env): ShimTarget 
   const cached = targets.get(key);
   if (cached && 'program' in cached) return cached;
   // The script of the shim sets the manager's folder, which may lie outside of the home folder.
-  const [, variable, folder] = ROOT.exec(firstBytes(program)) ?? [];
+  const [, variable, folder] = ROOT.exec(readFirstBytes(program)) ?? [];
   const { status, stdout, stderr } = spawnSync(manager, ['which', basename(program)], {
     cwd: root,
     env: { ...env, ...(variable === undefined ? {} : { [variable]: folder }) },

@@ -4,14 +4,14 @@ import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type HostAndPort, hostAndPortText, parseHostAndPort } from '../../gate/scope/host-names.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
-import { lookupOnly } from '../web/public-address.ts';
+import { restrictLookup } from '../web/public-address.ts';
 import { PinnedNames, type ResolveName } from './pinned-names.ts';
 import { ServerNameCheck } from './server-name-check.ts';
-import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from './upstream-proxy.ts';
+import { findUpstreamProxy, openTunnel, proxyModule, proxyOptions, type UpstreamProxy } from './upstream-proxy.ts';
 
 export interface TriedConnection {
   /** `host:port`. */
-  readonly place: string;
+  readonly target: string;
   readonly tries: number;
   /** The reason why the place was refused; null if it was reached. */
   readonly why: string | null;
@@ -45,7 +45,7 @@ const HOP_BY_HOP = new Set(
  * @param env the operator's environment, for its `https_proxy`, `http_proxy` and `no_proxy`
  * @param onInsistence called when a command has asked for the same refused place `PROXY_LIMITS.refusals` times
  */
-export function makeProxy(
+export function makeFilteringProxy(
   list: readonly string[],
   {
     resolve,
@@ -54,7 +54,7 @@ export function makeProxy(
   }: { readonly resolve?: ResolveName; readonly env?: NodeJS.ProcessEnv; readonly onInsistence?: () => void } = {},
 ): FilteringProxy {
   const names = new PinnedNames(list, resolve);
-  const tried = new Map<string, { place: string; tries: number; why: string | null }>();
+  const tried = new Map<string, { target: string; tries: number; why: string | null }>();
   const unanswered = new Map<string, string>();
   const openSockets = new Set<Socket>();
   let bytesOfEnded = 0;
@@ -65,7 +65,7 @@ export function makeProxy(
     if (earlier) {
       earlier.tries += 1;
       if (why !== null && earlier.tries === PROXY_LIMITS.refusals) onInsistence?.();
-    } else if (tried.size < PROXY_LIMITS.places) tried.set(key, { place: target, tries: 1, why });
+    } else if (tried.size < PROXY_LIMITS.places) tried.set(key, { target, tries: 1, why });
   };
   const close = () => {
     clearInterval(meter);
@@ -84,7 +84,7 @@ export function makeProxy(
     targetText: string,
   ): Promise<{ readonly refusal: string } | AdmittedTarget> => {
     const text = target ? hostAndPortText(target) : targetText.slice(0, 200);
-    const found = target ? upstreamProxy(env, kind, target) : null;
+    const found = target ? findUpstreamProxy(env, kind, target) : null;
     const verdict = !target
       ? { problem: 'it is not a host with a port' }
       : found && 'problem' in found
@@ -178,7 +178,7 @@ interface AdmittedTarget extends CheckedTarget {
 }
 
 async function connectTo(checked: CheckedTarget, { port }: HostAndPort): Promise<Socket> {
-  const socket = connect({ host: checked.host, port, ...lookupOnly(checked.addresses), allowHalfOpen: true });
+  const socket = connect({ host: checked.host, port, ...restrictLookup(checked.addresses), allowHalfOpen: true });
   await once(socket, 'connect');
   return socket;
 }
@@ -195,11 +195,15 @@ function requestTo(
   const method = request.method!;
   const path = `${url.pathname}${url.search}`;
   if (checked.via)
-    return protocolOf(checked.via).request({ ...toProxy(checked.via, headers), method, path: `${url.origin}${path}` });
+    return proxyModule(checked.via).request({
+      ...proxyOptions(checked.via, headers),
+      method,
+      path: `${url.origin}${path}`,
+    });
   const options: http.RequestOptions & { autoSelectFamily: boolean } = {
     host: checked.host,
     port,
-    ...lookupOnly(checked.addresses),
+    ...restrictLookup(checked.addresses),
     method,
     path,
     headers,

@@ -2,12 +2,12 @@ import { listPaths } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
 import type { CommandReach, Json } from '../../spec/types.ts';
-import { PROXY, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
+import { PROXY_ADDRESS, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { CommandOptions, CommandResult } from '../sandbox/sandbox.ts';
-import { type FilledEnv, fillEnv, secretsFrom } from '../shell/command-env.ts';
+import { askForSecrets, type FilledEnv, fillEnv } from '../shell/command-env.ts';
 import type { CallTree, ShellContext } from '../shell/shell-context.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { type FilteringProxy, makeProxy, type TriedConnection } from './filtering-proxy.ts';
+import { type FilteringProxy, makeFilteringProxy, type TriedConnection } from './filtering-proxy.ts';
 import { sshThroughProxy } from './ssh-through-proxy.ts';
 
 /** A run of a configured command, and the places that it tried to reach. */
@@ -32,7 +32,7 @@ export async function runOnline(
   options: Partial<CommandOptions> & { readonly key: string },
 ): Promise<OnlineRun | ToolStop> {
   const { key, env, ...more } = options;
-  const secrets = await secretsFrom(command.secrets, context.call, key);
+  const secrets = await askForSecrets(command.secrets, context.call, key);
   if (isStop(secrets)) return secrets;
   const ssh = sshThroughProxy(command.ssh, context.call, key);
   if (isStop(ssh)) return ssh;
@@ -40,7 +40,8 @@ export async function runOnline(
   const hosts = command.hosts ?? [];
   const insisted = new AbortController();
   const onInsistence = () => insisted.abort();
-  const proxy = hosts.length > 0 && context.contained ? makeProxy(hosts, { env: context.env, onInsistence }) : null;
+  const proxy =
+    hosts.length > 0 && context.contained ? makeFilteringProxy(hosts, { env: context.env, onInsistence }) : null;
   try {
     const { aborted, ...ended } = filled.cleanResult(
       await context.run(tree, proxy ? { ...withMounts(layout, ssh.mounts), proxy: true } : layout, command.run, {
@@ -73,21 +74,21 @@ export async function runOnline(
 /** Reports the hosts that a command tried to reach: connections as effects, refusals as fields of the result. */
 function reportConnections(
   proxy: FilteringProxy | null,
-  { cleanPlace }: FilledEnv,
+  { cleanHost }: FilledEnv,
   key: string,
   exit: number | null,
 ): Omit<OnlineRun, 'result'> {
-  const tried = (proxy?.tried() ?? []).map((each) => ({ ...each, place: cleanPlace(each.place) }));
+  const tried = (proxy?.tried() ?? []).map((each) => ({ ...each, target: cleanHost(each.target) }));
   const isReached = (each: TriedConnection) => each.why === null;
   const refused = tried.filter((each) => !isReached(each));
-  const names = listPaths(refused.map(({ place: target }) => target));
+  const names = listPaths(refused.map(({ target }) => target));
   return {
-    connects: tried.filter(isReached).map(({ place: target }) => ({ path: target, op: 'connect' })),
+    connects: tried.filter(isReached).map(({ target }) => ({ path: target, op: 'connect' })),
     fields:
       refused.length === 0
         ? {}
         : {
-            refusedHosts: refused.map(({ place: target, tries, why }) => ({ place: target, tries, why })),
+            refusedHosts: refused.map(({ target, tries, why }) => ({ place: target, tries, why })),
             // A command can succeed although hosts were refused: package managers also look for their own newest
             // version.
             remedy:
@@ -110,14 +111,14 @@ function missingSettings(
   { hosts = [], ssh }: CommandReach,
   { network }: SandboxLayout,
   { exit, stdout, stderr, networkTries = 0 }: CommandResult,
-  { unset, cleanPlace }: FilledEnv,
+  { unset, cleanHost }: FilledEnv,
   proxy: FilteringProxy | null,
   key: string,
 ): { readonly [field: string]: Json } {
   if (exit === 0) return {};
   const output = `${stdout}\n${stderr}`;
   const isOffline = hosts.length === 0 && !network && (networkTries > 0 || REFUSED.test(output));
-  const unanswered = [...(proxy?.unanswered() ?? [])].map(([target, why]) => `${cleanPlace(target)}: ${why}`);
+  const unanswered = [...(proxy?.unanswered() ?? [])].map(([target, why]) => `${cleanHost(target)}: ${why}`);
   const remedies = [
     ...(unanswered.length > 0 ? [`Did not answer: ${listPaths(unanswered)}.`] : []),
     ...(hosts.length > 0 && REFUSED.test(output) && OWN_SERVICE.test(output) && unanswered.length === 0
@@ -140,7 +141,7 @@ function missingSettings(
   };
 }
 
-const ADDRESS = `http://${PROXY.host}:${PROXY.port}`;
+const ADDRESS = `http://${PROXY_ADDRESS.host}:${PROXY_ADDRESS.port}`;
 const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '::1'];
 
 /** The variables by which programs find the proxy. Loopback is reached directly unless a host lists it. */
@@ -149,8 +150,8 @@ function proxyVariables(hosts: readonly string[]): { readonly [name: string]: st
     (host) => !hosts.some((listed) => listed.replace(/:\d+$/, '').replace(/^\[|\]$/g, '') === host),
   );
   const java = ['http', 'https'].flatMap((kind) => [
-    `-D${kind}.proxyHost=${PROXY.host}`,
-    `-D${kind}.proxyPort=${PROXY.port}`,
+    `-D${kind}.proxyHost=${PROXY_ADDRESS.host}`,
+    `-D${kind}.proxyPort=${PROXY_ADDRESS.port}`,
   ]);
   return {
     ...bothCases('HTTP_PROXY', ADDRESS),

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { CommandReach } from '../../spec/types.ts';
-import { credentialFile } from '../git/credentials/credential-file.ts';
-import { readOnly } from '../git/credentials/login.ts';
+import { checkCredentialFile } from '../git/credentials/credential-file.ts';
+import { readOnlyMount } from '../git/credentials/login.ts';
 import type { Mount } from '../sandbox/mount.ts';
-import { expandHome, PROXY } from '../sandbox/mounts/layout.ts';
+import { expandHome, PROXY_ADDRESS } from '../sandbox/mounts/layout.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** Path of a script that opens a tunnel through the proxy and connects it to its standard streams. */
 const TUNNEL = '/run/hopgate/tunnel';
 const TUNNEL_SCRIPT = `#!/bin/bash
-exec 3<>/dev/tcp/${PROXY.host}/${PROXY.port} 4<&0 || exit 1
+exec 3<>/dev/tcp/${PROXY_ADDRESS.host}/${PROXY_ADDRESS.port} 4<&0 || exit 1
 host=$1
 case $host in *:*) host="[$host]" ;; esac
 printf 'CONNECT %s:%s HTTP/1.1\\r\\nHost: %s:%s\\r\\n\\r\\n' "$host" "$2" "$host" "$2" >&3
@@ -44,13 +44,13 @@ export function sshThroughProxy(
   ];
   if (ssh === undefined) return { mounts: withConfig(settings), secrets: [] };
   const places = { env: {}, reach: [root, ...config.toolchains.map(expandHome)] };
-  const identity = credentialFile(places, `${key}.ssh.key`, ssh.key);
+  const identity = checkCredentialFile(places, `${key}.ssh.key`, ssh.key);
   if (isStop(identity)) return identity;
-  const known = credentialFile(places, `${key}.ssh.known-hosts`, ssh.knownHosts);
+  const known = checkCredentialFile(places, `${key}.ssh.known-hosts`, ssh.knownHosts);
   if (isStop(known)) return known;
   const login = ['IdentitiesOnly yes', `IdentityFile ${identity.path}`, `UserKnownHostsFile ${known.path}`];
   return {
-    mounts: [...withConfig([...settings, ...login]), readOnly(identity.path), readOnly(known.path)],
+    mounts: [...withConfig([...settings, ...login]), readOnlyMount(identity.path), readOnlyMount(known.path)],
     secrets: readFileSync(identity.path, 'utf8')
       .split(/\r?\n/)
       .filter((line) => line.length >= SHORTEST_LINE && !line.startsWith('-----')),

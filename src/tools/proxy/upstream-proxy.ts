@@ -18,7 +18,7 @@ export interface UpstreamProxy {
  *
  * @returns a problem if the variable names no HTTP proxy
  */
-export function upstreamProxy(
+export function findUpstreamProxy(
   env: Env,
   kind: 'http' | 'https',
   target: HostAndPort,
@@ -58,7 +58,10 @@ function isInSubnet(subnet: string, bits: number, host: string): boolean {
   return list.check(host, kind);
 }
 
-export const toProxy = ({ url, login }: UpstreamProxy, headers: OutgoingHttpHeaders = {}): https.RequestOptions => ({
+export const proxyOptions = (
+  { url, login }: UpstreamProxy,
+  headers: OutgoingHttpHeaders = {},
+): https.RequestOptions => ({
   host: url.hostname.replace(/^\[|\]$/g, ''),
   port: url.port || (url.protocol === 'https:' ? 443 : 80),
   headers: { ...headers, ...login },
@@ -66,7 +69,7 @@ export const toProxy = ({ url, login }: UpstreamProxy, headers: OutgoingHttpHead
 });
 
 /** Node's module for connections to the proxy itself: `http` or `https`. */
-export const protocolOf = ({ url }: UpstreamProxy): typeof http | typeof https =>
+export const proxyModule = ({ url }: UpstreamProxy): typeof http | typeof https =>
   url.protocol === 'https:' ? https : http;
 
 /** The remedy if the operator's proxy does not lead to a host. */
@@ -82,7 +85,7 @@ export function openTunnel(via: UpstreamProxy, target: HostAndPort): Promise<Soc
   return new Promise((resolve, reject) => {
     const path = hostAndPortText(target);
     const fail = (what: string) => reject(new Error(`the proxy ${via.url.host} ${what}; ${proxyRemedy(target.host)}`));
-    const request = protocolOf(via).request({ ...toProxy(via, { host: path }), method: 'CONNECT', path });
+    const request = proxyModule(via).request({ ...proxyOptions(via, { host: path }), method: 'CONNECT', path });
     request.setTimeout(CONNECT_MS, () => request.destroy(new Error('timed out')));
     request.once('error', (error) => fail(`cannot be reached: ${error.message}`));
     request.once('connect', ({ statusCode }, socket, head) => {

@@ -41,7 +41,7 @@ export class BoundedOutput {
     const tail = Buffer.concat(this.#tail);
     const leftOut = this.total - this.#headSize - Math.min(tail.length, this.#tailBytes);
     if (leftOut === 0) return { text: Buffer.concat([head, tail]).toString('utf8'), truncated: false };
-    const start = head.subarray(0, wholeCharacters(head));
+    const start = head.subarray(0, wholeCharactersLength(head));
     const cut = this.#tailBytes === 0 ? Buffer.alloc(0) : tail.subarray(-this.#tailBytes);
     const end = cut.subarray(firstCharacter(cut));
     const dropped = this.total - start.length - end.length;
@@ -62,7 +62,7 @@ export function boundText(text: string, capBytes: number): BoundedText {
 const isContinuation = (byte: number) => (byte & 0xc0) === 0x80;
 
 /** Length of the longest prefix that does not end inside a UTF-8 character. */
-export function wholeCharacters(bytes: Buffer): number {
+export function wholeCharactersLength(bytes: Buffer): number {
   let start = bytes.length - 1;
   while (start > bytes.length - 4 && start >= 0 && isContinuation(bytes[start]!)) start -= 1;
   if (start < 0) return bytes.length;

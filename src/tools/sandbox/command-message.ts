@@ -2,7 +2,7 @@ import { chmodSync, constants, copyFileSync, existsSync, realpathSync, renameSyn
 import { dirname, join } from 'node:path';
 import { quoteShell } from '../../base/text.ts';
 import {
-  FD,
+  BWRAP_FDS,
   fixedArguments,
   layoutArguments,
   type OverlayMount,
@@ -10,7 +10,7 @@ import {
   SECOND_OVERLAY,
 } from './mounts/bwrap-arguments.ts';
 import { UNREAD_SECONDS } from './mounts/covers.ts';
-import { type LayoutLimits, PROXY, type SandboxLayout } from './mounts/layout.ts';
+import { type LayoutLimits, PROXY_ADDRESS, type SandboxLayout } from './mounts/layout.ts';
 import type { SupportFiles } from './mounts/support-files.ts';
 import { SandboxError } from './sandbox.ts';
 
@@ -39,7 +39,7 @@ mkfifo -m 666 "$folder/stdout" "$folder/stderr" "$folder/status"
 mkfifo -m 600 "$folder/stdin"
 echo ready
 run() {
-  "$@" ${FD.go}<&0 <"$input" >"$folder/stdout" 2>"$folder/stderr" ${FD.seccomp}<"$filter" ${FD.status}>"$folder/status" ${FD.args}<"$folder/args"
+  "$@" ${BWRAP_FDS.go}<&0 <"$input" >"$folder/stdout" 2>"$folder/stderr" ${BWRAP_FDS.seccomp}<"$filter" ${BWRAP_FDS.status}>"$folder/status" ${BWRAP_FDS.args}<"$folder/args"
 }
 # Skips the lines that an earlier command did not read.
 next() {
@@ -130,7 +130,7 @@ export function commandShellArgv(
     ...(runAs ? runAsArguments(runAs) : []),
     ...[host.bwrap, ...fixedArguments(layout, host.supportFiles)],
     ...(layout.proxy ? ['--ro-bind', nodeFor(host, runAs), NODE] : []),
-    ...['--args', `${FD.args}`],
+    ...['--args', `${BWRAP_FDS.args}`],
     ...['--', '/bin/sh', '-c', `eval "\${${RUN}:?}"`],
   ];
   return (folder) => [
@@ -163,7 +163,7 @@ const NODE = '/run/hopgate/node';
 /** Opens the proxy's socket in the sandbox's network and passes it to hopgate, before the command starts. */
 const LISTEN = `
 const server = require('node:net').createServer();
-server.listen({ host: '${PROXY.host}', port: ${PROXY.port}, backlog: 511 }, () => process.send('listening', server));
+server.listen({ host: '${PROXY_ADDRESS.host}', port: ${PROXY_ADDRESS.port}, backlog: 511 }, () => process.send('listening', server));
 process.on('message', () => process.exit());
 `;
 
@@ -260,13 +260,13 @@ export function commandMessage(
 ): string {
   const { values, set } = variablesOf(argv);
   const run = [
-    `read -r go <&${FD.go} && exec ${FD.go}<&- || exit 125`,
+    `read -r go <&${BWRAP_FDS.go} && exec ${BWRAP_FDS.go}<&- || exit 125`,
     `${limitScript(layout.limits, cpuSeconds)} || exit 125`,
     set,
     ...(layout.proxy
       ? [
-          `env -i NODE_CHANNEL_FD=${FD.channel} ${NODE} -e ${quoteShell(LISTEN)} <&- || exit 125`,
-          `exec ${FD.channel}>&-`,
+          `env -i NODE_CHANNEL_FD=${BWRAP_FDS.channel} ${NODE} -e ${quoteShell(LISTEN)} <&- || exit 125`,
+          `exec ${BWRAP_FDS.channel}>&-`,
         ]
       : []),
     `unset go ${[...values.keys().map(variableName), RUN].join(' ')}`,

@@ -4,7 +4,7 @@ import { type Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import { killGroup, startProcess, waitForExit } from './child-process.ts';
 import type { ControlGroup } from './limits/cgroup.ts';
-import { FD } from './mounts/bwrap-arguments.ts';
+import { BWRAP_FDS } from './mounts/bwrap-arguments.ts';
 import { SandboxError } from './sandbox.ts';
 
 const ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
@@ -47,7 +47,7 @@ export class CommandShell {
     this.folder = mkdtempSync(join(parent, 'run-'));
     this.#group = group;
     const streams = ['pipe', 'pipe', 'pipe'] as const;
-    const channel = [...Array<'ignore'>(FD.channel - streams.length).fill('ignore'), 'ipc'] as const;
+    const channel = [...Array<'ignore'>(BWRAP_FDS.channel - streams.length).fill('ignore'), 'ipc'] as const;
     const stdio = [...streams, ...(hasChannel ? channel : [])];
     this.process = startProcess(command(this.folder), { cwd: '/', env: ENV, stdio });
     this.process.channel?.unref();

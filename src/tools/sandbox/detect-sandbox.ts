@@ -10,7 +10,7 @@ import type { HostIdentity, SandboxHost } from './command-message.ts';
 import { type CommandShells, makeCommandShells } from './command-shell-pool.ts';
 import { type Cgroups, probeCgroups } from './limits/cgroup.ts';
 import { baseLayout, type SandboxLayout, withMounts } from './mounts/layout.ts';
-import { isComplete, makeSupportFiles } from './mounts/support-files.ts';
+import { areSupportFilesComplete, makeSupportFiles } from './mounts/support-files.ts';
 import { runSandboxed } from './run-sandboxed.ts';
 import { runUnsandboxed } from './run-unsandboxed.ts';
 import { type CommandOptions, type Sandbox, type SandboxAvailability, SandboxError } from './sandbox.ts';
@@ -84,7 +84,7 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
   const { overlay, unixSockets } = await probeOverlay(host, shells, folder);
   // A cleaner of temporary files may have removed the support files while the process was idle.
   const recreateSupportFiles = () => {
-    if (isComplete(host.supportFiles)) return;
+    if (areSupportFilesComplete(host.supportFiles)) return;
     host = { ...host, supportFiles: makeSupportFiles() };
     shells = makeCommandShells(host, cgroups);
   };

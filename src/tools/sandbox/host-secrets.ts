@@ -54,18 +54,18 @@ const DEPTH = { system: 4, toolchain: 2 };
 const MAX_MOUNTS = 50;
 
 /** Mounts that cover secrets in system folders: files that are not world-readable, keys and tokens. */
-export function systemSecrets(): Mount[] {
+export function systemSecretMounts(): Mount[] {
   return [...etcPaths(), ...['/usr/local', '/usr/etc'].filter((path) => existsSync(path))].flatMap((path): Mount[] => {
-    if (statSync(path).isDirectory()) return secretsIn(path, DEPTH.system, true);
+    if (statSync(path).isDirectory()) return secretMountsIn(path, DEPTH.system, true);
     return isSecret(path) || !isOpen(realpathSync(path), false) ? [{ kind: 'empty-file', target: path }] : [];
   });
 }
 
 /** Mounts that cover the secrets of a toolchain, which as a whole may be closed to other users. */
-export const toolchainSecrets = (folder: string): Mount[] => secretsIn(folder, DEPTH.toolchain, false);
+export const toolchainSecretMounts = (folder: string): Mount[] => secretMountsIn(folder, DEPTH.toolchain, false);
 
 /** @param openToAll the folder is world-readable, so a file in it that is not world-readable is a secret */
-export function secretsIn(top: string, depth: number, openToAll: boolean): Mount[] {
+export function secretMountsIn(top: string, depth: number, openToAll: boolean): Mount[] {
   const found: Mount[] = [];
   const walk = (folder: string, left: number): void => {
     for (const entry of readFolder(folder)) {

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { splitWords } from '../../base/text.ts';
 import { homeFolder } from '../../base/user-folders.ts';
-import { PROXY } from './mounts/layout.ts';
+import { PROXY_ADDRESS } from './mounts/layout.ts';
 
 export interface ProbeTarget {
   /** A name for files that an attempt creates, unique for each layout. */
@@ -183,7 +183,7 @@ const tunnelScript = (port: number) => `
   let left = ${THIS_MACHINE.length};
   for (const host of ${JSON.stringify(THIS_MACHINE)})
     require('node:http')
-      .request({ ...${JSON.stringify(PROXY)}, method: 'CONNECT', path: host + ':${port}' })
+      .request({ ...${JSON.stringify(PROXY_ADDRESS)}, method: 'CONNECT', path: host + ':${port}' })
       .on('connect', ({ statusCode }) => {
         if (statusCode === 200) process.exit(0);
         if (--left === 0) throw new Error('the proxy refuses every name');

@@ -17,8 +17,8 @@ import { isWithin } from '../../base/paths.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import { gitLayout } from '../git/git-layout.ts';
-import { maskedObjects } from '../git-objects/masked-objects.ts';
-import { makeProxy } from '../proxy/filtering-proxy.ts';
+import { hideMaskedObjects } from '../git-objects/masked-objects.ts';
+import { makeFilteringProxy } from '../proxy/filtering-proxy.ts';
 import { shellBackend } from '../shell/shell-backend.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { scanTree } from './mounts/scan-tree.ts';
@@ -166,7 +166,7 @@ async function tryHostileRepositories(sandbox: Sandbox, folder: string): Promise
     const toolchains = ownNode();
     const masks = ['.env'];
     const scan = scanTree(root, masks);
-    const { mounts: objects } = await maskedObjects(sandbox, { root, masks, toolchains, scan });
+    const { mounts: objects } = await hideMaskedObjects(sandbox, { root, masks, toolchains, scan });
     const layout = readOnlyLayout({ root, masks, toolchains, scan, objects });
     const attempt = { argv: () => nodeCommand(`fs.readFileSync(${JSON.stringify(path)})`) };
     const name = `reach another repository by ${how}`;
@@ -248,7 +248,7 @@ async function tryEscape<T extends ProbeTarget | null>(
     seconds: 20,
     outputBytes: 8192,
     signal: new AbortController().signal,
-    onConnection: makeProxy(['listed.example']).accept,
+    onConnection: makeFilteringProxy(['listed.example']).accept,
   });
   const errorLine = stderr.trim().split('\n')[0]!;
   if (makes ? makes(target).some((path) => existsSync(path)) : exit === 0)

@@ -5,7 +5,7 @@ import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256Hex } from '../content-effect.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
-import { type Anchors, byDescriptor, MovedError } from '../workspace/anchors.ts';
+import { type Anchors, descriptorAnchors, MovedError } from '../workspace/anchors.ts';
 import { keepOwnerAndMode, makeParents } from '../workspace/replace-file.ts';
 import { walkBeneath } from '../workspace/walk-beneath.ts';
 import {
@@ -127,12 +127,12 @@ function performStep(
 ): ObservedEffect | null {
   const segments = step.path.split('/');
   if (step.do === 'folder') {
-    inFolder(root, segments, byDescriptor, (folder, isNew) => {
+    inFolder(root, segments, descriptorAnchors, (folder, isNew) => {
       if (isNew) setFolderOwner(folder, step);
     });
     return null;
   }
-  return inFolder(root, segments.slice(0, -1), byDescriptor, (folder) => {
+  return inFolder(root, segments.slice(0, -1), descriptorAnchors, (folder) => {
     const target = `${folder}/${segments.at(-1)!}`;
     if (step.do === 'remove-folder') {
       fs.rmdirSync(target);

@@ -10,17 +10,17 @@ import { fileStateOf, findingsField, withFindings } from '../file-findings.ts';
 import { importProblem } from '../instruction-imports.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
-import { ownGit } from '../sandbox/mounts/open-git.ts';
 import { editLayout } from '../sandbox/mounts/tool-layouts.ts';
+import { repositoryInRoot } from '../sandbox/mounts/writable-git.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { type AppliedChanges, applyChanges, finishJournals } from './apply-changes.ts';
 import { groupIgnored } from './changed-code.ts';
 import { commandReport, droppedField } from './command-report.ts';
 import type { GitChanges } from './git/git-changes.ts';
-import { gitChangesOfRoot, isCover, isOfGit, reportGitChanges } from './git/report-git-changes.ts';
+import { gitChangesOfRoot, isEmptyCover, isInGitFolder, reportGitChanges } from './git/report-git-changes.ts';
 import { type DroppedChange, judgeChanges, mayHoldWritePath } from './judge-change.ts';
 import { type Change, overlayChanges } from './overlay-changes.ts';
-import { callTree, overlayRefusal, type ShellContext, shellCommand } from './shell-context.ts';
+import { inspectCallTree, overlayRefusal, type ShellContext, shellArgv } from './shell-context.ts';
 
 const MAX_TEXT = 256 << 20;
 
@@ -32,7 +32,7 @@ const MAX_TEXT = 256 << 20;
  */
 export async function bashTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
-  const argv = shellCommand(call);
+  const argv = shellArgv(call);
   if (isStop(argv)) return argv;
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
@@ -41,16 +41,16 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Tool
   let applied: AppliedChanges = { effects: [], dropped: [] };
   let refused: readonly DroppedChange[] = [];
   let git: GitChanges | null = null;
-  const tree = await callTree(context);
+  const tree = await inspectCallTree(context);
   const result = await context.run(tree, withMounts(editLayout(tree), commandCacheMounts(call)), argv, {
     onOutput: call.onOutput,
     inspect: async (view) => {
       const masked = new Set(tree.scan.maskedFiles);
-      const hasOwnGit = ownGit(call.envelope.root) !== null;
+      const hasOwnGit = repositoryInRoot(call.envelope.root) !== null;
       git = gitChangesOfRoot(call.envelope.root, tree.scan, view);
       if (git?.spoils) return;
       const changes = overlayChanges(call.envelope.root, view, mayHoldWritePath(call.envelope)).filter(
-        (change) => !(hasOwnGit && isOfGit(change.path)) && !isCover(change, masked),
+        (change) => !(hasOwnGit && isInGitFolder(change.path)) && !isEmptyCover(change, masked),
       );
       const bytecode = changes.filter(isBytecode).map(({ path }) => ({ path, why: 'Python writes it again' }));
       const judged = judgeChanges(

@@ -6,7 +6,7 @@ import { findRepository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
-import { isCover, isOfGit } from './git/report-git-changes.ts';
+import { isEmptyCover, isInGitFolder } from './git/report-git-changes.ts';
 import { DELETED_REASON, type DroppedChange } from './judge-change.ts';
 import { type Change, overlayChanges } from './overlay-changes.ts';
 import type { ShellContext } from './shell-context.ts';
@@ -16,7 +16,7 @@ import type { ShellContext } from './shell-context.ts';
  * they are build outputs, nor do masked files, which the command cannot see. Root-relative paths; empty without a
  * repository, because then build outputs are not known.
  */
-export async function changedCode(context: ShellContext, view: OverlayWrites): Promise<string[]> {
+export async function findChangedCode(context: ShellContext, view: OverlayWrites): Promise<string[]> {
   const { root } = context.call.envelope;
   if (isStop(findRepository(root))) return [];
   const changed = realChanges(context, view).filter(
@@ -26,7 +26,7 @@ export async function changedCode(context: ShellContext, view: OverlayWrites): P
 }
 
 /** The tool's cache that contains a path; null for other paths. Nobody expects a cache to be kept. */
-export const cacheOf = (path: string): string | null =>
+export const toolCacheOf = (path: string): string | null =>
   /^(?:.*?\/)??(?:__pycache__|\.[\w-]*cache|\.(?:vite|turbo|swc|gradle)|[^/]+\.(?:pyc|tsbuildinfo))(?=\/|$)/.exec(
     path,
   )?.[0] ?? null;
@@ -36,7 +36,7 @@ export const cacheOf = (path: string): string | null =>
  * and the contents of `.git`. As in git, the executable bit counts as a change. A new folder is listed once.
  * Root-relative paths.
  */
-export async function discardedFiles(
+export async function listDiscardedFiles(
   context: ShellContext,
   view: OverlayWrites,
   masked: ReadonlySet<string>,
@@ -44,9 +44,9 @@ export async function discardedFiles(
   const changed = realChanges(context, view, changesExecutable).filter(
     (change) =>
       ['file', 'folder', 'link', 'delete', 'permissions'].includes(change.kind) &&
-      cacheOf(change.path) === null &&
-      !isOfGit(change.path) &&
-      !isCover(change, masked),
+      toolCacheOf(change.path) === null &&
+      !isInGitFolder(change.path) &&
+      !isEmptyCover(change, masked),
   );
   return withoutIgnored(context, changed);
 }
@@ -99,7 +99,7 @@ export async function groupIgnored(
     ...[...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)),
     names.get(path) ?? path,
   ];
-  const candidates = dropped.flatMap(({ path }) => (cacheOf(path) === null ? withParents(path) : []));
+  const candidates = dropped.flatMap(({ path }) => (toolCacheOf(path) === null ? withParents(path) : []));
   const ignored = await gitIgnored(context, [...new Set(candidates)]);
   // Only ignored paths are grouped; a tracked file in an ignored folder is not ignored.
   const tops = Map.groupBy(dropped, ({ path }) =>

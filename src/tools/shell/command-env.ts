@@ -4,7 +4,7 @@ import { runOperatorProgram } from '../git/credentials/credential-helper.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { ABORTED } from '../tool-outcomes.ts';
 import { makeRedactor, secretForms } from '../upstream/server-env.ts';
-import { failed, type ToolStop } from '../workspace/tool-stop.ts';
+import { failedStop, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** The variables of a configured command, and the functions that redact the operator's values from its results. */
 export interface FilledEnv {
@@ -16,7 +16,7 @@ export interface FilledEnv {
   readonly mayShowOutput: boolean;
   readonly cleanResult: (result: CommandResult) => CommandResult;
   /** Replaces a `host:port` that contains a secret value; case is ignored, because host names are in lower case. */
-  readonly cleanPlace: (place: string) => string;
+  readonly cleanHost: (place: string) => string;
 }
 
 type Secrets = ReadonlyMap<string, string>;
@@ -24,7 +24,7 @@ type Secrets = ReadonlyMap<string, string>;
 /**
  * Fills the operator's values into a command's variables. A variable that refers to an unset one is left out.
  *
- * @param secretValues values of variables that the operator's programs printed: see {@link secretsFrom}
+ * @param secretValues values of variables that the operator's programs printed: see {@link askForSecrets}
  * @param hidden further texts that no result may show
  */
 export function fillEnv(
@@ -52,15 +52,15 @@ export function fillEnv(
   const cleanResult = (result: CommandResult): CommandResult =>
     secrets.size === 0 ? result : { ...result, stdout: clean(result.stdout), stderr: clean(result.stderr) };
   const forms = secretForms(secrets).map(([, form]) => form.toLowerCase());
-  const cleanPlace = (place: string) =>
+  const cleanHost = (place: string) =>
     forms.some((form) => place.toLowerCase().includes(form)) ? '(a name that contains a secret)' : place;
-  return { env, unset: [...unset], clean, mayShowOutput: secrets.size === 0, cleanResult, cleanPlace };
+  return { env, unset: [...unset], clean, mayShowOutput: secrets.size === 0, cleanResult, cleanHost };
 }
 
 const SECONDS = 60;
 
 /** Asks the operator's programs for the values of a command's `secrets`; they run outside the sandbox. */
-export async function secretsFrom(
+export async function askForSecrets(
   stated: CommandReach['secrets'],
   { signal }: Pick<ToolCall, 'signal'>,
   key: string,
@@ -75,7 +75,7 @@ export async function secretsFrom(
     if (signal.aborted) return { stop: ABORTED };
     const value = (answer ?? '').split('\n')[0]!.replace(/\r$/, '');
     if (value === '' || value.includes('\0'))
-      return failed(
+      return failedStop(
         'no-credential',
         `${key}.secrets.${name}: ${command[0]} ${answer === null ? 'failed' : 'printed no value'}; ask the operator to run it, and to fix it.`,
       );

@@ -8,7 +8,7 @@ import type { ObservedEffects } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
-import { cacheOf } from './changed-code.ts';
+import { toolCacheOf } from './changed-code.ts';
 import { DELETED_REASON, type DroppedChange } from './judge-change.ts';
 import { missingPackages } from './missing-packages.ts';
 import type { ShellContext } from './shell-context.ts';
@@ -22,7 +22,7 @@ const MAX_DROPPED = 100;
  */
 export function droppedField(all: readonly DroppedChange[]): { readonly [key: string]: Json } {
   const output = ({ path, why, isOutput }: DroppedChange) =>
-    isOutput ? path : why.startsWith(DELETED_REASON) ? null : cacheOf(path);
+    isOutput ? path : why.startsWith(DELETED_REASON) ? null : toolCacheOf(path);
   const outputs = [...new Set(all.map(output))].filter((each) => each !== null);
   return {
     ...warningOf(all.filter((each) => output(each) === null)),

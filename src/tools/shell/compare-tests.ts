@@ -6,15 +6,15 @@ import type { ToolSpec } from '../../spec/types.ts';
 import { resultWithoutRun } from '../git/git-report.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type CommandResult, type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { judgeRun, type TestVerdict } from '../test-report/judge-run.ts';
+import { judgeTestRun, type TestRunOutcome } from '../test-report/judge-run.ts';
 import { isStop } from '../workspace/tool-stop.ts';
-import { callTree, type ShellContext, shellContext } from './shell-context.ts';
+import { inspectCallTree, type ShellContext, shellContext } from './shell-context.ts';
 import { runTest } from './test-tool.ts';
 
 export interface ComparedTest {
   readonly argv: readonly string[];
-  readonly outside: TestVerdict;
-  readonly inside: TestVerdict;
+  readonly outside: TestRunOutcome;
+  readonly inside: TestRunOutcome;
   /** The last lines that the run in the sandbox printed. */
   readonly printed: string;
 }
@@ -50,7 +50,7 @@ export async function compareTests(
   const context = shellContext(sandbox, call, env);
   const chosen = config.test.length === 0 ? [] : chooseTests(config.test, null);
   if (isStop(context) || isBadArgument(chosen) || !context.overlay) return [];
-  const tree = await callTree(context);
+  const tree = await inspectCallTree(context);
   const PATH = [...(tree.programs?.path ?? []), env['PATH'] ?? ''].join(delimiter);
   const outside: ShellContext = {
     ...context,
@@ -67,7 +67,7 @@ export async function compareTests(
   for (const test of chosen) {
     const judge = async (where: ShellContext) => {
       const { result, junit, changed } = await runTest(where, tree, test);
-      return { result, verdict: judgeRun(test.config.report, result, junit, changed) };
+      return { result, verdict: judgeTestRun(test.config.report, result, junit, changed) };
     };
     const [out, within] = [await judge(outside), await judge(context)];
     const printed = `${within.result.stdout}\n${within.result.stderr}`

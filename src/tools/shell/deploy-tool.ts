@@ -5,9 +5,9 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import { runOnline } from '../proxy/run-online.ts';
 import { readOnlyLayout, testLayout } from '../sandbox/mounts/tool-layouts.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import { failed, isStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { failedStop, isStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { commandReport } from './command-report.ts';
-import { callTree, type ShellContext } from './shell-context.ts';
+import { inspectCallTree, type ShellContext } from './shell-context.ts';
 
 /**
  * `bash-deploy`: a configured deploy command, by its name or its exact command line, run without a shell. It sees the
@@ -20,7 +20,7 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | To
   const changed = await changedSinceTested(context);
   if (changed) return changed;
   const { run, network } = chosen.command;
-  const tree = await callTree(context);
+  const tree = await inspectCallTree(context);
   // With the host's network, unix sockets are forbidden, because its services' abstract sockets would be reachable.
   const request = { ...tree, unixSockets: tree.unixSockets && !network };
   const layout = { ...(context.overlay ? testLayout(request) : readOnlyLayout(request)), name: 'deploy', network };
@@ -46,7 +46,7 @@ async function changedSinceTested({ call: { envelope, signal }, sandbox }: Shell
   const why = treeMismatch(tested, await observeTree(sandbox, envelope, signal));
   return why === null
     ? null
-    : failed(
+    : failedStop(
         'not-what-was-tested',
         `The command was not run: ${why}. Go back to test, run the tests again, and hop here again.`,
       );

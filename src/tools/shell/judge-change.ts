@@ -7,7 +7,7 @@ import { MASKED_PATH, PROTECTED_PATH } from '../../gate/scope/path-refusals.ts';
 import { mayHoldWritable, OUTSIDE_WRITE_PATHS, writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { isInstructionFile } from '../instruction-imports.ts';
-import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
+import { isPathTooLong } from '../sandbox/mounts/read-folder.ts';
 import { isWithinOneOf } from '../sandbox/mounts/scan-tree.ts';
 import { JOURNAL_PREFIX } from './change-journal.ts';
 import type { Change } from './overlay-changes.ts';
@@ -111,7 +111,7 @@ export function judgeChanges(
       return false;
     }
     const file = join(envelope.root, path);
-    if (isTooDeep(file)) {
+    if (isPathTooLong(file)) {
       dropped.push({ path, why: `${DELETED_REASON} ${UNAPPLICABLE['too-deep']}` });
       return false;
     }

@@ -1,7 +1,7 @@
 import { constants, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { lstatIfAny, mayAccess } from '../../base/files.ts';
-import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
+import { isPathTooLong } from '../sandbox/mounts/read-folder.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 
 /** One change of the tree by a command, read from its overlay. The path is root-relative. */
@@ -37,7 +37,7 @@ export function overlayChanges(root: string, view: OverlayWrites, descend: (fold
     if (lower?.isDirectory() && mayAccess(join(root, folder), FOLDER)) listDeleted(folder);
     for (const name of readdirSync(join(view.upper, folder)).sort()) {
       const path = folder === '' ? name : `${folder}/${name}`;
-      if ([root, view.upper, view.merged].some((base) => isTooDeep(join(base, path)))) {
+      if ([root, view.upper, view.merged].some((base) => isPathTooLong(join(base, path)))) {
         changes.push({ kind: 'too-deep', path });
         continue;
       }
@@ -69,7 +69,7 @@ export function overlayChanges(root: string, view: OverlayWrites, descend: (fold
     for (const name of readdirSync(join(root, folder)).sort()) {
       if (kept.has(name)) continue;
       const path = folder === '' ? name : `${folder}/${name}`;
-      const lower = isTooDeep(join(root, path)) ? null : lookAt(join(root, path));
+      const lower = isPathTooLong(join(root, path)) ? null : lookAt(join(root, path));
       if (lower) changes.push({ kind: 'delete', path, lower });
     }
   };

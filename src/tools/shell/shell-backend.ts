@@ -5,7 +5,7 @@ import { installTool } from '../install/install-tool.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { ABORTED, reportIfAborted } from '../tool-outcomes.ts';
-import { failed, isStop, refusalStop, type ToolStop, tooLongStop } from '../workspace/tool-stop.ts';
+import { failedStop, isStop, refusalStop, type ToolStop, tooLongStop } from '../workspace/tool-stop.ts';
 import { backgroundTool } from './background/background-tool.ts';
 import { Jobs } from './background/jobs.ts';
 import { bashTool } from './bash-tool.ts';
@@ -73,12 +73,12 @@ async function attempt(
     // Each of these errors means that the command did not run, or (LateMaskedFileError) that its changes were
     // discarded.
     if (signal.aborted && error === signal.reason) return { stop: ABORTED };
-    if (error instanceof LayoutError) return failed('layout-impossible', error.message);
-    if (error instanceof LateMaskedFileError) return failed('masked-file-uncovered', error.message);
+    if (error instanceof LayoutError) return failedStop('layout-impossible', error.message);
+    if (error instanceof LateMaskedFileError) return failedStop('masked-file-uncovered', error.message);
     const stop = tooLongStop(error, 'command', 'Give fewer or shorter arguments.');
     if (stop !== null) return stop;
     if (error instanceof SandboxError)
-      return failed(
+      return failedStop(
         'sandbox-failed',
         `${error.message}; ask the operator to run "hopgate doctor", which names the missing part`,
       );

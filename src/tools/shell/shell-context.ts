@@ -4,14 +4,14 @@ import { orAborted } from '../../base/or-aborted.ts';
 import { lineProblem } from '../../gate/commands/judge-command.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Json, ProjectConfig } from '../../spec/types.ts';
-import { personConfig } from '../git/git-persons.ts';
+import { operatorGitConfig } from '../git/git-persons.ts';
 import { findRepository } from '../git/repository.ts';
-import { maskedObjects } from '../git-objects/masked-objects.ts';
+import { hideMaskedObjects } from '../git-objects/masked-objects.ts';
 import { readCacheMounts } from '../programs/cache-mounts.ts';
-import { operatorPrograms } from '../programs/operator-programs.ts';
+import { findOperatorPrograms } from '../programs/operator-programs.ts';
 import type { FoundPrograms } from '../programs/program-finder.ts';
 import { overlaysOf } from '../sandbox/mounts/bwrap-arguments.ts';
-import { readCovers } from '../sandbox/mounts/covers.ts';
+import { findReadCovers } from '../sandbox/mounts/covers.ts';
 import {
   DEFAULT_LIMITS,
   expandHome,
@@ -71,14 +71,14 @@ export function shellContext(
       const [overlay] = overlaysOf(layout);
       let isRead: ReadonlyMap<string, boolean> = new Map();
       const inspect = async (view: OverlayWrites, exit: number) => {
-        if (overlay) isRead = readCovers(overlay, view.upper);
+        if (overlay) isRead = findReadCovers(overlay, view.upper);
         check();
         // The command has ended. The remaining work is hopgate's own and has no time limit.
         check = () => {};
         await options.inspect?.(view, exit);
       };
       const { seconds, outputBytes } = limits;
-      const { env, mounts } = layout.network || layout.proxy ? layout : withoutNetwork(layout);
+      const { env, mounts } = layout.network || layout.proxy ? layout : offlineSettings(layout);
       const limited = { seconds, outputBytes, signal: call.signal, ...options, inspect };
       const result = await run({ ...layout, env, mounts }, argv, limited);
       check();
@@ -115,7 +115,7 @@ const MAX_NAMED = 10;
  * Without a network, package managers give up at their first failure instead of after minutes, and pnpm runs as it is
  * instead of fetching the version that package.json names.
  */
-export const withoutNetwork = ({ env, mounts }: SandboxLayout): Pick<SandboxLayout, 'env' | 'mounts'> => ({
+export const offlineSettings = ({ env, mounts }: SandboxLayout): Pick<SandboxLayout, 'env' | 'mounts'> => ({
   env: { ...NO_RETRIES, ...env },
   mounts: [...mounts, PNPM_SETTINGS],
 });
@@ -159,22 +159,22 @@ export interface CallTree extends TreeRequest, CoveredFiles {
  *
  * @throws the call's reason if it is aborted meanwhile
  */
-export async function callTree({ call, sandbox, env, overlay }: ShellContext): Promise<CallTree> {
+export async function inspectCallTree({ call, sandbox, env, overlay }: ShellContext): Promise<CallTree> {
   const { root, config } = call.envelope;
   const { mask: masks, toolchains } = config;
-  const found = programsOf(root, config, env);
+  const found = commandPrograms(root, config, env);
   const programs = { ...found, mounts: [...found.mounts, ...readCacheMounts(root, config)] };
   const scan = scanTree(root, masks);
   const { availability } = sandbox;
   const unixSockets = availability.ok && availability.unixSockets;
   const objects = availability.ok
-    ? await orAborted(maskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
+    ? await orAborted(hideMaskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
     : { mounts: [], closed: [], problems: [] };
   const { closed, problems } = objects;
   const remarks: CallTree['remarks'] =
     closed.length > 0 ? { withoutObjects: [...closed], objectProblems: [...problems] } : {};
   const repository = findRepository(root);
-  const gitConfig = isStop(repository) ? '' : personConfig(repository, env);
+  const gitConfig = isStop(repository) ? '' : operatorGitConfig(repository, env);
   const more = { objects: objects.mounts, gitConfig, remarks };
   return { root, masks, toolchains, programs, overlay, unixSockets, scan, limits: homeLimit(config), ...more };
 }
@@ -189,7 +189,7 @@ function homeLimit({ home }: ProjectConfig): Partial<LayoutLimits> {
 }
 
 /** The operator's programs for the commands of a repository. */
-export function programsOf(
+export function commandPrograms(
   root: string,
   config: Pick<ProjectConfig, 'mask' | 'programs' | 'test' | 'deploy' | 'install' | 'toolchains'>,
   env: NodeJS.ProcessEnv,
@@ -200,7 +200,7 @@ export function programsOf(
     /^[a-z][\w-]*$/.test(sub ?? '') && !program.includes('/') ? [program, `${program}-${sub}`] : [program],
   );
   const toolchains = config.toolchains.map(expandHome);
-  return operatorPrograms({ root, names: [...programs, ...commands], toolchains, masks, env, state: stateHomes() });
+  return findOperatorPrograms({ root, names: [...programs, ...commands], toolchains, masks, env, state: stateHomes() });
 }
 
 /** A refusal if commands can be contained but overlays cannot be mounted; for tools that need one. */
@@ -213,7 +213,7 @@ export function overlayRefusal(context: ShellContext): ToolStop | null {
 }
 
 /** The argv that runs a shell tool's `command`. The text is not interpreted: the kernel decides. */
-export function shellCommand({ args: { command } }: ToolCall): readonly string[] | ToolStop {
+export function shellArgv({ args: { command } }: ToolCall): readonly string[] | ToolStop {
   const problem = lineProblem('command', command);
   return problem ? refusalStop(problem) : [existsSync('/usr/bin/bash') ? 'bash' : 'sh', '-c', String(command)];
 }

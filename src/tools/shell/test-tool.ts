@@ -6,20 +6,20 @@ import { isBadArgument } from '../../gate/commands/bad-argument.ts';
 import { type ChosenTest, chooseTests } from '../../gate/commands/choose-command.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { cacheMounts } from '../programs/cache-mounts.ts';
+import { testCacheMounts } from '../programs/cache-mounts.ts';
 import { boundText } from '../sandbox/bounded-output.ts';
 import { fileStamp } from '../sandbox/mounts/certificates.ts';
 import { type LayoutLimits, stateHomes, withMounts } from '../sandbox/mounts/layout.ts';
 import { testLayout } from '../sandbox/mounts/tool-layouts.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
-import { compareCount } from '../test-report/compare-counts.ts';
-import { judgeRun } from '../test-report/judge-run.ts';
+import { compareTestCount } from '../test-report/compare-counts.ts';
+import { judgeTestRun } from '../test-report/judge-run.ts';
 import { refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { changedCode } from './changed-code.ts';
+import { findChangedCode } from './changed-code.ts';
 import { type FilledEnv, fillEnv } from './command-env.ts';
 import { commandReport } from './command-report.ts';
 import { readWrittenFile } from './read-written-file.ts';
-import { type CallTree, callTree, overlayRefusal, type ShellContext } from './shell-context.ts';
+import { type CallTree, inspectCallTree, overlayRefusal, type ShellContext } from './shell-context.ts';
 
 /** Bytes of stdout that are kept for reading a TAP report; the agent may see less. */
 const REPORT_BYTES = 16 << 20;
@@ -33,7 +33,7 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Tool
   if (isBadArgument(chosen)) return refusalStop(chosen);
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
-  const tree = await callTree(context);
+  const tree = await inspectCallTree(context);
   const outputBytes = Math.floor(call.tool.limits.outputBytes / chosen.length);
   const runs: { readonly result: CommandResult; readonly fields: { readonly [key: string]: Json } }[] = [];
   for (const test of chosen) {
@@ -67,10 +67,10 @@ function fieldsOfRun(
   junit: string | null,
   changed: readonly string[],
 ): { readonly [key: string]: Json } {
-  const { verdict, report, reportProblem, remedy } = judgeRun(config.report, result, junit, changed);
+  const { verdict, report, reportProblem, remedy } = judgeTestRun(config.report, result, junit, changed);
   const passed = verdict === 'pass' && report !== null && !narrowed ? report.passed : null;
   const before =
-    passed === null ? null : compareCount(stateHomes()[0]!, envelope.root, argv.join(' '), sessionId, passed);
+    passed === null ? null : compareTestCount(stateHomes()[0]!, envelope.root, argv.join(' '), sessionId, passed);
   return {
     command: [...argv],
     narrowed,
@@ -118,7 +118,7 @@ export async function runTest(
   let changed: readonly string[] = [];
   const before = path === null || context.contained ? null : fileStamp(join(envelope.root, path));
   const layout = withMounts(testLayout({ ...tree, limits: { ...tree.limits, ...memoryLimit(memory) } }), [
-    ...(context.contained ? cacheMounts(context.call) : []),
+    ...(context.contained ? testCacheMounts(context.call) : []),
     ...(named && place?.outbox ? [{ kind: 'outbox', target: place.outbox } as const] : []),
   ]);
   const result = await context.run(tree, layout, named?.argv ?? argv, {
@@ -132,7 +132,7 @@ export async function runTest(
       // A runner that joins its folder and an absolute path creates the report in the tree.
       if (named && place?.outbox) junit = readWrittenFile(view.outbox, basename(place.freshPath));
       if (path !== null) junit ??= readWrittenFile(view.upper, path);
-      changed = (await changedCode(context, view)).filter((each) => path === null || each !== normalize(path));
+      changed = (await findChangedCode(context, view)).filter((each) => path === null || each !== normalize(path));
     },
   });
   if (path !== null && !context.contained && fileStamp(join(envelope.root, path)) !== before)

@@ -22,7 +22,7 @@ const MAX_SESSIONS = 100;
  * @param state hopgate's own folder, which no command sees
  * @returns the earlier number; null if unknown
  */
-export function compareCount(
+export function compareTestCount(
   state: string,
   root: string,
   command: string,

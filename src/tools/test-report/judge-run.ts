@@ -5,7 +5,7 @@ import { parseTap } from './parse-tap.ts';
 import type { ReportProblem, TestRunReport } from './test-run-report.ts';
 
 /** The outcome of a test run. `error` means that the run proves nothing. */
-export interface TestVerdict {
+export interface TestRunOutcome {
   readonly verdict: 'pass' | 'fail' | 'error';
   readonly report: TestRunReport | null;
   /** The reason for which the run proves nothing, or the report cannot be read. */
@@ -34,17 +34,17 @@ const COMPARE_PROGRAMS =
  * @param junit the report file; null if the run wrote none
  * @param changed tested files that the run changed
  */
-export function judgeRun(
+export function judgeTestRun(
   format: TestReportFormat,
   result: CommandResult,
   junit: string | null,
   changed: readonly string[],
-): TestVerdict {
+): TestRunOutcome {
   const { exit, timedOut, flooded, seconds } = result;
   const read = readReport(format, result, junit);
   const report = read !== null && !('problem' in read) ? read : null;
   const readProblem = read !== null && 'problem' in read ? read.problem : null;
-  const error = (reportProblem: string, remedy: string): TestVerdict => ({
+  const error = (reportProblem: string, remedy: string): TestRunOutcome => ({
     verdict: 'error',
     report,
     reportProblem,

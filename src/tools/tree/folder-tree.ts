@@ -15,7 +15,7 @@ const hashes = new Map<string, { readonly stamp: string; readonly hash: string }
  * execute and contents of all files. Masked files, `.git` and `node_modules` do not count. A file is read again only if
  * its time, size or inode has changed.
  */
-export function folderTree({
+export function computeFolderTree({
   root,
   config,
 }: Pick<CallEnvelope, 'root' | 'config'>): TreeState | { readonly problem: string } {

@@ -5,7 +5,7 @@ import type { ShippedContent, TreeState } from '../../gate/scope/compare-trees.t
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
-import { pushTarget } from '../git/credentials/push-target.ts';
+import { findPushTarget } from '../git/credentials/push-target.ts';
 import { parseConfig } from '../git/git-config-keys.ts';
 import { currentBranch, type Repository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
@@ -116,10 +116,10 @@ printf '\\0'`;
 export const hasOperationUnderWay = ({ gitDir }: Repository): boolean =>
   ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD'].some((name) => existsSync(join(gitDir, name)));
 
-export type TreeGit = ReturnType<typeof treeGit>;
+export type TreeGit = ReturnType<typeof openTreeGit>;
 
 /** Returns a function that runs one of the scripts above, in the sandbox unless the operator allowed otherwise. */
-export function treeGit(
+export function openTreeGit(
   run: Sandbox['run'],
   { root, config }: Pick<CallEnvelope, 'root' | 'config'>,
   repository: Repository,
@@ -144,7 +144,7 @@ export function treeGit(
  *
  * @param committed changes that are taken back, so that their files are as in the last commit
  */
-export async function gitTree(
+export async function computeGitTree(
   git: TreeGit,
   { config }: Pick<CallEnvelope, 'config'>,
   committed: readonly TreeChange[] = [],
@@ -152,10 +152,10 @@ export async function gitTree(
   const ran = await git(TREE, committed.map(({ path, before }) => indexInfo(path, before)).join(''));
   if ('problem' in ran) return ran;
   const [head = '', id = ''] = ran.text.split('\n', 2);
-  const changes = readChanges(ran.text.slice(head.length + id.length + 2));
+  const changes = parseTreeChanges(ran.text.slice(head.length + id.length + 2));
   const masked = maskMatcher(config.mask);
   const hidden = changes.filter(({ path }) => masked(path));
-  if (hidden.length > 0 && committed.length === 0) return gitTree(git, { config }, hidden);
+  if (hidden.length > 0 && committed.length === 0) return computeGitTree(git, { config }, hidden);
   return { id, head: head || null, changes };
 }
 
@@ -191,14 +191,14 @@ export async function contentToShip(
     sha: line.slice(0, line.indexOf(' ')),
     subject: line.slice(line.indexOf(' ') + 1),
   }));
-  const target = config.git && pushTarget(repository, config.git, parseConfig(`${settings.join('\0')}\0`));
+  const target = config.git && findPushTarget(repository, config.git, parseConfig(`${settings.join('\0')}\0`));
   const files = mine.map(({ path }) => path);
   const left = [...tree.changes.filter((change) => !mine.includes(change)).map(({ path }) => path), ...apart];
   return {
     id,
     onto,
     files,
-    replaces: hasOperationUnderWay(repository) ? {} : replacedBy(mine, readChanges(`${staged.join('\0')}\0\0`)),
+    replaces: hasOperationUnderWay(repository) ? {} : replacedBy(mine, parseTreeChanges(`${staged.join('\0')}\0\0`)),
     left: left.slice(0, LEFT_LISTED),
     moreLeft: Math.max(0, left.length - LEFT_LISTED),
     to: target && !isStop(target) ? target.url : null,
@@ -228,7 +228,7 @@ function replacedBy(mine: readonly TreeChange[], staged: readonly TreeChange[]):
  * Returns a test: true for a path that some peripheral may change. If no peripheral may change files, it is true for
  * all paths. Masked and protected paths never ship.
  */
-export function shippablePaths({ config }: Pick<CallEnvelope, 'config'>): IsOwnChange {
+export function shippableTest({ config }: Pick<CallEnvelope, 'config'>): IsOwnChange {
   const masked = maskMatcher(config.mask);
   const scopes = Object.values(config.scopes).filter((write) => write.length > 0);
   return (path) => {
@@ -251,10 +251,10 @@ export function indexInfo(path: string, entry: IndexEntry | null): string {
 }
 
 /** Parses the output of `diff-tree --raw -z` and, after an empty field, of `check-attr -z`. */
-export function readChanges(text: string): TreeChange[] {
+export function parseTreeChanges(text: string): TreeChange[] {
   const end = text.startsWith('\0') ? 0 : text.indexOf('\0\0') + 1;
   const raw = text.slice(0, end).split('\0');
-  const filtered = new Set(filteredPaths(text.slice(end + 1)));
+  const filtered = new Set(parseFilteredPaths(text.slice(end + 1)));
   const changes: TreeChange[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const [was = '', is = '', before = '', now = ''] = raw[at]!.slice(1).split(' ');
@@ -265,7 +265,7 @@ export function readChanges(text: string): TreeChange[] {
 }
 
 /** The paths for which the output of `check-attr -z filter` names a filter. */
-export function filteredPaths(text: string): string[] {
+export function parseFilteredPaths(text: string): string[] {
   const fields = text.split('\0');
   return fields.filter((_, at) => at % 3 === 0 && !['unspecified', 'unset', undefined].includes(fields[at + 2]));
 }

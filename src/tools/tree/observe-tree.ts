@@ -1,15 +1,22 @@
 import type { TreeNow } from '../../gate/scope/compare-trees.ts';
 import type { TreeObservation } from '../../ports/tool-backend.ts';
 import { trailerFor } from '../git/commit-trailer.ts';
-import { personsOf, showPerson } from '../git/git-persons.ts';
-import { innerRepository } from '../git/inner-repository.ts';
+import { formatPerson, personsOf } from '../git/git-persons.ts';
+import { findInnerRepository } from '../git/inner-repository.ts';
 import { findRepository } from '../git/repository.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
-import { folderTree } from './folder-tree.ts';
-import { contentToShip, gitTree, type IsOwnChange, shippablePaths, treeGit, treeStateOf } from './git-tree.ts';
+import { computeFolderTree } from './folder-tree.ts';
+import {
+  computeGitTree,
+  contentToShip,
+  type IsOwnChange,
+  openTreeGit,
+  shippableTest,
+  treeStateOf,
+} from './git-tree.ts';
 
 /**
  * Observes the current working tree. Writes nothing into the repository.
@@ -26,23 +33,23 @@ export async function observeTree(
 ): Promise<TreeNow> {
   const repository = findRepository(place.root);
   if (isStop(repository)) {
-    const seen = folderTree(place);
+    const seen = computeFolderTree(place);
     return 'problem' in seen ? seen : { ...seen, ships: null };
   }
   const { availability } = sandbox;
   if (!availability.ok && !place.unsafeNoSandbox) return { problem: availability.reason };
   const run = availability.ok ? sandbox.run.bind(sandbox) : runUnsandboxed;
   try {
-    const git = treeGit(run, place, repository, signal);
-    const tree = await gitTree(git, place);
+    const git = openTreeGit(run, place, repository, signal);
+    const tree = await computeGitTree(git, place);
     if ('problem' in tree || !isOwnChange) return 'problem' in tree ? tree : { ...treeStateOf(tree), ships: null };
-    const may = shippablePaths(place);
-    const apart = (place.changed ?? []).filter((path) => innerRepository(place.root, path) !== null);
+    const may = shippableTest(place);
+    const apart = (place.changed ?? []).filter((path) => findInnerRepository(place.root, path) !== null);
     const ships = await contentToShip(git, place, repository, tree, (path) => isOwnChange(path) && may(path), apart);
     if ('problem' in ships) return ships;
     const { commits } = place.config;
     const person = personsOf(repository, by.env)?.author;
-    const author = commits?.author ?? (person ? showPerson(person) : null);
+    const author = commits?.author ?? (person ? formatPerson(person) : null);
     return { ...treeStateOf(tree), ships: { ...ships, author, trailer: trailerFor(commits, by.agent) } };
   } catch (error) {
     if (!(error instanceof SandboxError || error instanceof LayoutError)) throw error;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { guessRole, type SchemaProperty } from './guess-role.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
-import { plainText } from './stderr-tail.ts';
+import { removeControlCharacters } from './stderr-tail.ts';
 
 /** An upstream's tool as an entry for tools.yaml. */
 export interface CatalogueFragment {
@@ -130,7 +130,7 @@ const yamlScalar = (text: string): string =>
   /^[A-Za-z][\w-]*$/.test(text) && !YAML_WORDS.test(text) ? text : JSON.stringify(text);
 const YAML_WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
 
-const oneLine = (text: string): string => plainText(text).replaceAll(/\s+/g, ' ').trim();
+const oneLine = (text: string): string => removeControlCharacters(text).replaceAll(/\s+/g, ' ').trim();
 
 const MAX_CHARS = 200;
 function firstSentence({ name, title, description }: ListedTool): string {

@@ -8,7 +8,7 @@ import type { Json, ToolParameter, ToolSpec, UpstreamTool } from '../../spec/typ
 import type { Anchors } from '../workspace/anchors.ts';
 import { holdPath, type PathAccess } from '../workspace/hold-path.ts';
 import { refuseNonFile, refuseReplacing } from '../workspace/regular-file.ts';
-import { isStop, outOfScope, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { isStop, refusalStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { folderProblem } from './folder-problem.ts';
 
 /** A path that a call passes to its server, with links resolved. */
@@ -96,7 +96,7 @@ async function resolvePaths(
     if (kind === 'folder' && folders === 'contents') {
       const problem = await folderProblem(call.envelope, real, access, anchors);
       if (problem)
-        return outOfScope(
+        return scopeStop(
           name,
           `"${real.join('/') || '.'}" cannot be handed to this tool: ${problem}.`,
           'Name a deeper folder, or files.',

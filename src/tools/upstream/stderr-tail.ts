@@ -14,14 +14,14 @@ export class StderrTail {
     const lines = this.#text
       .toString('utf8')
       .split(/[\r\n]+/)
-      .map((line) => plainText(line).trim())
+      .map((line) => removeControlCharacters(line).trim())
       .filter((line) => line !== '');
     return lines.at(-1)?.slice(0, SHOWN) ?? null;
   }
 }
 
 /** Removes escape sequences, control characters and bidi controls. */
-export const plainText = (text: string): string =>
+export const removeControlCharacters = (text: string): string =>
   text
     .replaceAll(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, '')
     .replaceAll(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, ' ');

@@ -8,13 +8,13 @@ import { getOwn } from '../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts';
 import { ABORTED } from '../tool-outcomes.ts';
 import { defaultAnchors } from '../workspace/anchors.ts';
-import { failed, isStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { failedStop, isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { boundResult, resultText, type UpstreamResult } from './bound-result.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
 import { changesSince, readPathStates } from './observe-paths.ts';
 import { type PreparedArguments, prepareArguments } from './prepare-arguments.ts';
 import { readReportedFields } from './read-reported-fields.ts';
-import { plainText } from './stderr-tail.ts';
+import { removeControlCharacters } from './stderr-tail.ts';
 import { UpstreamConnection, UpstreamDown } from './upstream-connection.ts';
 import { writableProgram } from './writable-program.ts';
 
@@ -62,13 +62,13 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     const { server: name } = tool.upstream;
     const server = getOwn(call.envelope.config.upstream ?? {}, name);
     if (!server)
-      return failed(
+      return failedStop(
         'upstream-unknown',
         `No upstream "${name}" is configured; ask the operator to name it under upstream in hopgate.yaml and to accept the file ("hopgate trust").`,
       );
     const writable = writableProgram(server, call.envelope.root, call.envelope.config.scopes);
     if (writable)
-      return failed(
+      return failedStop(
         'upstream-writable',
         `The upstream "${name}" is not started: agents may write ${writable}, which it runs outside of the sandbox; ask the operator to move that file.`,
       );
@@ -103,7 +103,8 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
       const { structuredContent } = boundResult(answer, Number.POSITIVE_INFINITY, clean);
       const reported = readReportedFields(call.tool, structuredContent);
       if (answer.isError !== true) return { outcome: { status: 'ok', result }, effects, ...reported };
-      const message = plainText(resultText(result)).trim().slice(0, SHOWN) || 'it says only that it failed';
+      const message =
+        removeControlCharacters(resultText(result)).trim().slice(0, SHOWN) || 'it says only that it failed';
       return { outcome: { status: 'failed', code: 'upstream-error', message, result }, effects, ...reported };
     } catch (error) {
       const { stop } = await outcomeWithoutAnswer(error, call, upstream, connection);
@@ -134,7 +135,7 @@ const SHOWN = 2000;
 
 /** The result of a call that failed before it was sent. Throws any other error. */
 function failedBeforeSending(error: unknown, signal: AbortSignal): ToolStop {
-  if (error instanceof UpstreamDown) return failed('upstream-down', error.message);
+  if (error instanceof UpstreamDown) return failedStop('upstream-down', error.message);
   if (signal.aborted && error === signal.reason) return { stop: ABORTED };
   throw error;
 }
@@ -147,7 +148,7 @@ function changedTool(
 ): ToolStop | null {
   const { server, tool, schemaHash } = upstream;
   if (!listed)
-    return failed(
+    return failedStop(
       'upstream-tool-missing',
       `The upstream "${server}" has no tool "${tool}" any more, and ${id} needs it; ask the operator to run "hopgate upstream list".`,
     );
@@ -155,7 +156,7 @@ function changedTool(
   const expected = schemaHash ?? seen.get(id) ?? hash;
   seen.set(id, expected);
   if (hash === expected) return null;
-  return failed(
+  return failedStop(
     'upstream-tool-changed',
     `The upstream "${server}" now describes its tool "${tool}" differently than when it was accepted, so ${id} is not called; ask the operator to read it with "hopgate upstream import ${server}" and to put its new schema-hash into tools.yaml.`,
   );
@@ -168,19 +169,19 @@ async function outcomeWithoutAnswer(
   { server, tool: name }: UpstreamTool,
   connection: UpstreamConnection,
 ): Promise<ToolStop> {
-  if (error instanceof UpstreamDown) return failed('upstream-down', error.message);
+  if (error instanceof UpstreamDown) return failedStop('upstream-down', error.message);
   if (signal.aborted) {
     await connection.probe();
-    return failed('aborted', 'The call was aborted; its effects until then are unknown.');
+    return failedStop('aborted', 'The call was aborted; its effects until then are unknown.');
   }
   const { SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client');
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
     await connection.probe();
-    return failed(
+    return failedStop(
       'time-limit',
       `"${name}" of the upstream "${server}" did not answer within ${tool.limits.seconds} s and was cancelled; its effects until then are unknown.`,
     );
   }
-  const message = connection.clean(plainText(errorText(error))).slice(0, SHOWN);
-  return failed('upstream-protocol', `The upstream "${server}" did not run the call: ${message}`);
+  const message = connection.clean(removeControlCharacters(errorText(error))).slice(0, SHOWN);
+  return failedStop('upstream-protocol', `The upstream "${server}" did not run the call: ${message}`);
 }

@@ -6,7 +6,7 @@ import type { Json, UpstreamServer } from '../../spec/types.ts';
 import type { ListedTool } from './listed-tool.ts';
 import { openTransport, type ServerTransport } from './open-transport.ts';
 import { fillSettings, makeRedactor } from './server-env.ts';
-import { plainText } from './stderr-tail.ts';
+import { removeControlCharacters } from './stderr-tail.ts';
 
 /** Time limit for a server to become ready; its program may be downloaded first. */
 const READY_MS = 60_000;
@@ -190,7 +190,7 @@ export class UpstreamConnection {
     this.#down = {
       since,
       retryAt: since + backoffDelay(this.#failures, this.#parts.random()),
-      why: this.#clean(plainText(problem)),
+      why: this.#clean(removeControlCharacters(problem)),
     };
   }
 
@@ -224,7 +224,7 @@ async function listTools(client: Client): Promise<ReadonlyMap<string, ListedTool
 }
 
 const MAX_MESSAGE = 500;
-const messageOf = (error: unknown): string => plainText(errorText(error)).slice(0, MAX_MESSAGE);
+const messageOf = (error: unknown): string => removeControlCharacters(errorText(error)).slice(0, MAX_MESSAGE);
 
 const FIRST_MS = 100;
 const MAX_MS = 30_000;

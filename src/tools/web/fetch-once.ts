@@ -4,10 +4,16 @@ import https from 'node:https';
 import { isIP, isIPv4 } from 'node:net';
 import { orAborted } from '../../base/or-aborted.ts';
 import type { JudgedUrl } from '../../gate/scope/judge-url.ts';
-import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from '../proxy/upstream-proxy.ts';
+import {
+  findUpstreamProxy,
+  openTunnel,
+  proxyModule,
+  proxyOptions,
+  type UpstreamProxy,
+} from '../proxy/upstream-proxy.ts';
 import { looksLikeHtml, looksLikeText } from './decode-text.ts';
 import { decompress } from './decompress.ts';
-import { isPublicAddress, lookupOnly } from './public-address.ts';
+import { isPublicAddress, restrictLookup } from './public-address.ts';
 
 /** The name resolver and the address policy. Only tests replace them; no configuration can. */
 export interface FetchNetwork {
@@ -52,7 +58,7 @@ interface Limits {
  */
 export async function fetchOnce(target: JudgedUrl, network: FetchNetwork, limits: Limits): Promise<FetchAnswer> {
   const kind = target.url.protocol === 'https:' ? 'https' : 'http';
-  const via = upstreamProxy(network.env ?? {}, kind, target);
+  const via = findUpstreamProxy(network.env ?? {}, kind, target);
   if (via && 'problem' in via) return failure('unusable-proxy', via.problem);
   let addresses: readonly string[];
   try {
@@ -95,7 +101,7 @@ function connect(
   network: FetchNetwork,
   limits: Limits,
 ): Promise<FetchAnswer> {
-  const options = { ...requestOptions(target, network, limits), ...lookupOnly(addresses) };
+  const options = { ...requestOptions(target, network, limits), ...restrictLookup(addresses) };
   // Checks the address again, in case a library ignores the lookup above.
   const check = (remote: string | undefined) =>
     remote !== undefined && addresses.some((address) => sameAddress(address, remote)) ? null : (remote ?? 'unknown');
@@ -111,8 +117,12 @@ async function connectVia(
 ): Promise<FetchAnswer> {
   const options = requestOptions(target, network, limits);
   if (!isSecure(target)) {
-    const plain = { ...options, ...toProxy(via, options.headers as OutgoingHttpHeaders), path: target.url.href };
-    return receiveAnswer(protocolOf(via).request(plain), target, limits);
+    const plain = {
+      ...options,
+      ...proxyOptions(via, options.headers as OutgoingHttpHeaders),
+      path: target.url.href,
+    };
+    return receiveAnswer(proxyModule(via).request(plain), target, limits);
   }
   const opening = openTunnel(via, target);
   try {

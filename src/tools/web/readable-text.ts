@@ -6,7 +6,7 @@ const TEXT =
   /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:x-)?(?:json5?|ndjson|jsonlines|xml|yaml|toml|xhtml|(?:java|ecma|type)script|sql|graphql|sh|tex|latex|perl|python|ruby)\b)/;
 
 /** True if a response of this content type can be shown as text. */
-export const isText = (type: string): boolean => HTML.test(type) || TEXT.test(type);
+export const isTextType = (type: string): boolean => HTML.test(type) || TEXT.test(type);
 
 export interface ReadableText {
   readonly title: string | null;

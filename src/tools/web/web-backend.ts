@@ -1,10 +1,10 @@
 import { type JudgedUrl, judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
-import { wholeCharacters } from '../sandbox/bounded-output.ts';
+import { wholeCharactersLength } from '../sandbox/bounded-output.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 import { type FetchAnswer, type FetchNetwork, fetchOnce, INTERNET_POLICY } from './fetch-once.ts';
-import { isText, readableText } from './readable-text.ts';
+import { isTextType, readableText } from './readable-text.ts';
 
 const MAX_REDIRECTS = 5;
 /** HTML shrinks when converted to text, so more bytes are read than shown. */
@@ -39,7 +39,7 @@ async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolRep
       return report(refusedOutcome(verdict.code, `${prefix}${verdict.message}`, verdict.remedy));
     }
     const { judged } = verdict;
-    const answer = await fetchOnce(judged, network, { bytes: outputBytes * READ_FACTOR, accepts: isText, signal });
+    const answer = await fetchOnce(judged, network, { bytes: outputBytes * READ_FACTOR, accepts: isTextType, signal });
     if (answer.kind === 'blocked')
       return report(
         refusedOutcome(
@@ -102,7 +102,7 @@ async function showPage(
       status: answer.status,
       type: answer.type,
       title,
-      text: long ? kept.subarray(0, wholeCharacters(kept)).toString('utf8') : text,
+      text: long ? kept.subarray(0, wholeCharactersLength(kept)).toString('utf8') : text,
       ...(raw ? { raw } : {}),
       truncated: answer.truncated || long,
       redirects: [...redirects],

@@ -33,7 +33,7 @@ const O_PATH = 0o10000000;
 const ifPresent = <T>(look: () => T): T | null => valueOr(look, null, ['ENOENT']);
 
 /** Holds objects by descriptor, without a race: each step opens one name in a held folder (openat through /proc). */
-export const byDescriptor: Anchors = {
+export const descriptorAnchors: Anchors = {
   root: (path) => anchorOfDescriptor(openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW)),
   child: (folder, name) => ifPresent(() => anchorOfDescriptor(openSync(pathWithin(folder, name), O_PATH | O_NOFOLLOW))),
 };
@@ -59,7 +59,7 @@ function anchorOfDescriptor(fd: number): Anchor {
 }
 
 /** Fallback without /proc: compares real paths before and after an access. A swap is detected, not prevented. */
-export const byRealPath: Anchors = {
+export const realPathAnchors: Anchors = {
   root: (path) => anchorOfPath(path, lstatSync(path)),
   child: (folder, name) => {
     // A name that is not UTF-8 cannot be expressed here, so it counts as missing.
@@ -93,16 +93,16 @@ function anchorOfPath(path: string, stat: Stats): Anchor {
 
 /** Holds objects by descriptor if the kernel can open names below a descriptor, else by real path. */
 export function defaultAnchors(): Anchors {
-  if (process.platform !== 'linux') return byRealPath;
+  if (process.platform !== 'linux') return realPathAnchors;
   try {
-    const root = byDescriptor.root('/');
+    const root = descriptorAnchors.root('/');
     try {
       closeSync(root.open(O_RDONLY));
-      return byDescriptor;
+      return descriptorAnchors;
     } finally {
       root.close();
     }
   } catch {
-    return byRealPath;
+    return realPathAnchors;
   }
 }

@@ -4,7 +4,7 @@ import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
 import { runRipgrep } from './ripgrep.ts';
 import { searchRoot } from './search-root.ts';
-import { failed, isStop, type ToolStop } from './tool-stop.ts';
+import { failedStop, isStop, type ToolStop } from './tool-stop.ts';
 import { decodePath, removeDotSlash, UnnameableFiles } from './unnameable-files.ts';
 
 /** glob { pattern, path? }: lists the matching files under `path` with ripgrep, without ignored and masked files. */
@@ -43,9 +43,10 @@ export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
       },
     );
     if (run.end === 'aborted') return { stop: ABORTED };
-    if (run.end === 'error') return failed('search-failed', `ripgrep could not list the files: ${run.stderr.trim()}`);
+    if (run.end === 'error')
+      return failedStop('search-failed', `ripgrep could not list the files: ${run.stderr.trim()}`);
     if (run.end === 'time-limit' && files.length === 0)
-      return failed('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
+      return failedStop('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
     const result = { files: files.sort(), truncated: run.end !== 'done', ...unnameable.field };
     return { outcome: { status: 'ok', result }, effects: [] };
   } finally {

@@ -6,7 +6,7 @@ import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
 import { runRipgrep } from './ripgrep.ts';
 import { type SearchRoot, searchRoot } from './search-root.ts';
-import { failed, invalid, isStop, type ToolStop } from './tool-stop.ts';
+import { failedStop, invalidStop, isStop, type ToolStop } from './tool-stop.ts';
 import { decodePath, removeDotSlash, UnnameableFiles } from './unnameable-files.ts';
 
 /** Maximum number of shown characters of a matching line. */
@@ -27,13 +27,13 @@ interface MatchRecord {
 export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
   const { pattern, glob: globArgument, 'ignore-case': ignoreCase = false } = call.args;
   if (typeof pattern !== 'string' || pattern === '' || pattern.includes('\0') || !pattern.isWellFormed())
-    return invalid(
+    return invalidStop(
       'pattern',
       '"pattern" must be a regular expression.',
       'Give the text to look for, as a regular expression.',
     );
   if (typeof ignoreCase !== 'boolean')
-    return invalid('ignore-case', '"ignore-case" must be true or false.', 'Leave it out to match case.');
+    return invalidStop('ignore-case', '"ignore-case" must be true or false.', 'Leave it out to match case.');
   const glob = globArgument === undefined ? { matches: () => true } : fileGlob(call, 'glob', true);
   if (isStop(glob)) return glob;
   const root = searchRoot(call, anchors);
@@ -66,9 +66,9 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
       return true;
     });
     if (run.end === 'aborted') return { stop: ABORTED };
-    if (run.end === 'error' && run.stderr) return failed('bad-pattern', `ripgrep: ${run.stderr.trim()}`);
+    if (run.end === 'error' && run.stderr) return failedStop('bad-pattern', `ripgrep: ${run.stderr.trim()}`);
     if (run.end === 'time-limit' && matches.length === 0)
-      return failed('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
+      return failedStop('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
     const truncated = run.end === 'stopped' || run.end === 'time-limit';
     return {
       outcome: { status: 'ok', result: { matches, truncated, files: [...files], ...unnameable.field } },

@@ -5,7 +5,7 @@ import type { CallEnvelope, ToolCall } from '../../ports/tool-backend.ts';
 import { detectGitPaths } from '../git-paths.ts';
 import type { Anchors } from './anchors.ts';
 import { isUnderSegments, parsePath, pathSegments, resolveSegments } from './path-argument.ts';
-import { failed, outOfScope, type ToolStop } from './tool-stop.ts';
+import { failedStop, scopeStop, type ToolStop } from './tool-stop.ts';
 import { type ExistingPath, type MissingPath, walkBeneath } from './walk-beneath.ts';
 
 export type PathAccess = 'read' | 'write';
@@ -24,27 +24,27 @@ export function holdPath(call: ToolCall, argument: string, access: PathAccess, a
   if ('stop' in parsed) return parsed;
   const check = access === 'read' ? readCheck(call.envelope) : writeCheck(call.envelope);
   const refusal = check(parsed.segments);
-  if (refusal) return outOfScope(argument, refusal.message, refusal.remedy);
+  if (refusal) return scopeStop(argument, refusal.message, refusal.remedy);
   const shown = parsed.segments.join('/') || '.';
   const held = walkBeneath(root, parsed.segments, anchors);
   switch (held.kind) {
     case 'leaves':
-      return outOfScope(
+      return scopeStop(
         argument,
         `"${shown}" leads out of the root by the link ${held.link}.`,
         'Name a file inside the root.',
       );
     case 'too-many-links':
-      return failed('too-many-links', `"${shown}" leads through too many links; name the file itself.`);
+      return failedStop('too-many-links', `"${shown}" leads through too many links; name the file itself.`);
     case 'dangling':
-      return failed('not-found', `"${shown}" goes through a folder that does not exist.`);
+      return failedStop('not-found', `"${shown}" goes through a folder that does not exist.`);
     case 'not-a-folder':
-      return failed('not-a-folder', `"${held.at}" is a file, so nothing is in it.`);
+      return failedStop('not-a-folder', `"${held.at}" is a file, so nothing is in it.`);
   }
   const real = check(held.real);
   if (!real) return held;
   held.close();
-  return outOfScope(argument, `"${shown}" is a link to "${held.real.join('/')}". ${real.message}`, real.remedy);
+  return scopeStop(argument, `"${shown}" is a link to "${held.real.join('/')}". ${real.message}`, real.remedy);
 }
 
 const pathRefusal = (path: string, { why, remedy }: typeof MASKED_PATH): ReturnType<PathCheck> => ({

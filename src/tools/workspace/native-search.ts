@@ -5,7 +5,7 @@ import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
 import { runRipgrep } from './ripgrep.ts';
 import { searchRoot } from './search-root.ts';
-import { isStop, outOfScope, type ToolStop } from './tool-stop.ts';
+import { isStop, scopeStop, type ToolStop } from './tool-stop.ts';
 
 /** Time limit in seconds for finding masked files before another program searches. */
 const SECONDS = 3;
@@ -59,4 +59,4 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<ToolStop |
 }
 
 const useOurSearch = ({ tool }: ToolCall, message: string): ToolStop =>
-  outOfScope('path', message, `Use hopgate's own "${tool.id}", which leaves such files out, or search another folder.`);
+  scopeStop('path', message, `Use hopgate's own "${tool.id}", which leaves such files out, or search another folder.`);

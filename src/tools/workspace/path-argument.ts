@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
 import { MAX_PATH_BYTES, URL_START } from '../../spec/policy/limits.ts';
 import type { Json } from '../../spec/types.ts';
-import { invalid, outOfScope, type ToolStop } from './tool-stop.ts';
+import { invalidStop, scopeStop, type ToolStop } from './tool-stop.ts';
 
 /**
  * Parses an agent's path into segments under the root. The path may be relative to the root or absolute inside it. `.`
@@ -9,20 +9,20 @@ import { invalid, outOfScope, type ToolStop } from './tool-stop.ts';
  */
 export function parsePath(root: string, argument: string, value: Json | undefined): { segments: string[] } | ToolStop {
   const remedy = 'Give a path relative to the root, such as "src/main.ts".';
-  if (typeof value !== 'string') return invalid(argument, `"${argument}" must be a string.`, remedy);
-  if (value === '') return invalid(argument, `"${argument}" is empty.`, `${remedy} "." is the root.`);
+  if (typeof value !== 'string') return invalidStop(argument, `"${argument}" must be a string.`, remedy);
+  if (value === '') return invalidStop(argument, `"${argument}" is empty.`, `${remedy} "." is the root.`);
   if (/[\u0000-\u001f\u007f-\u009f]/.test(value))
-    return invalid(
+    return invalidStop(
       argument,
       `"${argument}" contains a control character.`,
       'Rename the file; until then, only a shell command with a glob can name it.',
     );
-  if (URL_START.test(value)) return invalid(argument, `"${argument}" is an address, not a path.`, remedy);
-  if (!value.isWellFormed()) return invalid(argument, `"${argument}" is not well-formed Unicode.`, remedy);
+  if (URL_START.test(value)) return invalidStop(argument, `"${argument}" is an address, not a path.`, remedy);
+  if (!value.isWellFormed()) return invalidStop(argument, `"${argument}" is not well-formed Unicode.`, remedy);
   if (Buffer.byteLength(value) > MAX_PATH_BYTES)
-    return invalid(argument, `"${argument}" is longer than ${MAX_PATH_BYTES} bytes.`, remedy);
+    return invalidStop(argument, `"${argument}" is longer than ${MAX_PATH_BYTES} bytes.`, remedy);
   const segments = resolveSegments(segmentsBelow(root, value));
-  return segments ? { segments } : outOfScope(argument, `"${value}" is outside the root.`, remedy);
+  return segments ? { segments } : scopeStop(argument, `"${value}" is outside the root.`, remedy);
 }
 
 /** Returns the segments of a path under the root with `..` unresolved; null for an absolute path elsewhere. */

@@ -9,7 +9,7 @@ import type { Anchors } from './anchors.ts';
 import { type HeldPath, holdPath } from './hold-path.ts';
 import { refuseNonFile, refuseReplacing } from './regular-file.ts';
 import { makeParents, replaceFile } from './replace-file.ts';
-import { failed, isStop, outOfScope, type ToolStop } from './tool-stop.ts';
+import { failedStop, isStop, scopeStop, type ToolStop } from './tool-stop.ts';
 import type { MissingPath } from './walk-beneath.ts';
 
 /** Larger files are not read into memory for hashing and replacing. */
@@ -95,7 +95,7 @@ export function refuseImports({ envelope }: ToolCall, path: string, text: string
   const problem = importProblem(envelope, path, text);
   return problem === null
     ? null
-    : outOfScope(
+    : scopeStop(
         'path',
         `"${path}" cannot be written: ${problem}, and agents' programs show the model what a file imports.`,
         'Leave the import out, or name the file without @.',
@@ -105,7 +105,7 @@ export function refuseImports({ envelope }: ToolCall, path: string, text: string
 /** The refusal of a file that is too large to hash and replace; null if it is not. */
 export const refuseTooLarge = ({ size }: Stats, path: string): ToolStop | null =>
   size > MAX_BYTES
-    ? failed('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`)
+    ? failedStop('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`)
     : null;
 
 /**
@@ -116,7 +116,7 @@ export function refuseOtherDevice(root: string, held: HeldPath, anchors: Anchors
   const anchor = anchors.root(root);
   try {
     if (held.parent?.stat.dev === anchor.stat.dev) return null;
-    return outOfScope(
+    return scopeStop(
       'path',
       `"${held.real.join('/')}" lies on another file system that is mounted there.`,
       'Write elsewhere.',

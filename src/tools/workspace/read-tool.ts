@@ -3,11 +3,11 @@ import { promisify } from 'node:util';
 import { plural } from '../../base/text.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { wholeCharacters } from '../sandbox/bounded-output.ts';
+import { wholeCharactersLength } from '../sandbox/bounded-output.ts';
 import { ABORTED } from '../tool-outcomes.ts';
 import type { Anchors } from './anchors.ts';
 import { looksBinary, openRegularFile } from './regular-file.ts';
-import { failed, invalid, isStop, type ToolStop } from './tool-stop.ts';
+import { failedStop, invalidStop, isStop, type ToolStop } from './tool-stop.ts';
 
 const readAsync = promisify(fs.read);
 const CHUNK = 256 * 1024;
@@ -24,15 +24,15 @@ export async function readTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   const { fd, path } = file;
   try {
     const range = await readLines(fd, offset.value, limit.value, call.tool.limits, call.signal);
-    if (range === 'binary') return failed('binary-file', `"${path}" is binary; read shows text only.`);
+    if (range === 'binary') return failedStop('binary-file', `"${path}" is binary; read shows text only.`);
     if (range === 'aborted') return { stop: ABORTED };
     if (range === 'time-limit')
-      return failed(
+      return failedStop(
         'time-limit',
         `"${path}" could not be read within ${call.tool.limits.seconds} s; search it with grep.`,
       );
     if (offset.value > Math.max(range.lines, 1))
-      return failed('no-such-line', `"${path}" has ${plural(range.lines, 'line')}; give an offset up to that.`);
+      return failedStop('no-such-line', `"${path}" has ${plural(range.lines, 'line')}; give an offset up to that.`);
     const { bytes, ...rest } = range;
     const text = bytes.toString('utf8');
     const result: { [key: string]: Json } = { path, text, ...rest };
@@ -96,11 +96,11 @@ async function readLines(
   const all = Buffer.concat(kept);
   if (!over) return { bytes: all, from, to: Math.min(lines, end - 1), lines, truncated: false };
   if (whole > 0) return { bytes: all.subarray(0, whole), from, to: wholeTo, lines, truncated: true };
-  return { bytes: all.subarray(0, wholeCharacters(all)), from, to: from, lines, truncated: true };
+  return { bytes: all.subarray(0, wholeCharactersLength(all)), from, to: from, lines, truncated: true };
 }
 
 function lineNumber(call: ToolCall, argument: string, preset: number): { value: number } | ToolStop {
   const value: Json = call.args[argument] ?? preset;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return { value };
-  return invalid(argument, `"${argument}" must be a whole number from 1.`, 'Lines count from 1.');
+  return invalidStop(argument, `"${argument}" must be a whole number from 1.`, 'Lines count from 1.');
 }

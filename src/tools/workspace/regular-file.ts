@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchors } from './anchors.ts';
 import { type HeldPath, holdPath, type PathAccess } from './hold-path.ts';
-import { failed, isStop, outOfScope, type ToolStop } from './tool-stop.ts';
+import { failedStop, isStop, scopeStop, type ToolStop } from './tool-stop.ts';
 
 /** A NUL within this many bytes makes a file binary, as in git. */
 const BINARY_PROBE = 8000;
@@ -20,7 +20,7 @@ export function openRegularFile(
     const wrong = refuseNonFile(held, argument);
     if (wrong) return wrong;
     if (held.kind === 'missing')
-      return failed('not-found', `There is no "${held.real.join('/')}"; find files with glob.`);
+      return failedStop('not-found', `There is no "${held.real.join('/')}"; find files with glob.`);
     return { fd: held.anchor.open(constants.O_RDONLY), path: held.real.join('/') };
   } finally {
     held.close();
@@ -31,16 +31,16 @@ export function openRegularFile(
 export function refuseNonFile(held: HeldPath, argument: string): ToolStop | null {
   const path = held.real.join('/') || '.';
   if (held.kind === 'folder')
-    return failed('is-a-folder', `"${path}" is a folder; list it with glob, pattern "${path}/*".`);
+    return failedStop('is-a-folder', `"${path}" is a folder; list it with glob, pattern "${path}/*".`);
   if (held.kind === 'special')
-    return outOfScope(argument, `"${path}" is a FIFO, socket or device.`, 'Name a regular file.');
+    return scopeStop(argument, `"${path}" is a FIFO, socket or device.`, 'Name a regular file.');
   return null;
 }
 
 /** The refusal to replace an existing file; null if it may be replaced. */
 export function refuseReplacing(stat: Stats, path: string, argument: string): ToolStop | null {
   if (stat.nlink === 1) return null;
-  return outOfScope(
+  return scopeStop(
     argument,
     `"${path}" has ${stat.nlink} names (hard links), and another one may lie outside the root.`,
     'Write a file of another name, or ask the operator to break the link.',

@@ -3,7 +3,7 @@ import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchor, Anchors } from './anchors.ts';
 import { readCheck } from './hold-path.ts';
 import { parsePath } from './path-argument.ts';
-import { failed, outOfScope, type ToolStop } from './tool-stop.ts';
+import { failedStop, scopeStop, type ToolStop } from './tool-stop.ts';
 import { holdFileByBytes } from './unnameable-files.ts';
 import { type ExistingPath, walkBeneath } from './walk-beneath.ts';
 
@@ -25,7 +25,7 @@ export interface SearchRoot {
  */
 export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolStop {
   const { root, scope } = call.envelope;
-  if (scope.read === 'none') return outOfScope('path', 'This scope reads no files.', 'Continue with the known facts.');
+  if (scope.read === 'none') return scopeStop('path', 'This scope reads no files.', 'Continue with the known facts.');
   const parsed = parsePath(root, 'path', call.args['path'] ?? '.');
   if ('stop' in parsed) return parsed;
   const shown = parsed.segments.join('/') || '.';
@@ -34,19 +34,19 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolS
   const checkStart = scope.read === 'root' ? check : () => null;
   const held = walkBeneath(root, parsed.segments, anchors);
   if (held.kind === 'leaves')
-    return outOfScope(
+    return scopeStop(
       'path',
       `"${shown}" leads out of the root by the link ${held.link}.`,
       'Name a folder inside the root.',
     );
-  if (!('real' in held)) return failed('not-found', `There is no "${shown}".`);
+  if (!('real' in held)) return failedStop('not-found', `There is no "${shown}".`);
   const refusal = checkStart(parsed.segments) ?? checkStart(held.real);
   const stop = refusal
-    ? outOfScope('path', refusal.message, refusal.remedy)
+    ? scopeStop('path', refusal.message, refusal.remedy)
     : held.kind === 'missing'
-      ? failed('not-found', `There is no "${shown}".`)
+      ? failedStop('not-found', `There is no "${shown}".`)
       : held.kind === 'special'
-        ? outOfScope('path', `"${shown}" is a FIFO, socket or device.`, 'Name a folder or a regular file.')
+        ? scopeStop('path', `"${shown}" is a FIFO, socket or device.`, 'Name a folder or a regular file.')
         : null;
   if (stop || held.kind === 'missing') {
     held.close();

@@ -8,15 +8,15 @@ export interface ToolStop {
 }
 
 /** Failure of a tool; `message` contains the remedy. */
-export const failed = (code: string, message: string): ToolStop => ({ stop: { status: 'failed', code, message } });
+export const failedStop = (code: string, message: string): ToolStop => ({ stop: { status: 'failed', code, message } });
 
 /** The call is outside of the envelope. */
-export const outOfScope = (argument: string, message: string, remedy: string): ToolStop => ({
+export const scopeStop = (argument: string, message: string, remedy: string): ToolStop => ({
   stop: { status: 'refused', code: 'out-of-scope', argument, message, remedy },
 });
 
 /** The argument has no meaning for the tool. */
-export const invalid = (argument: string, message: string, remedy: string): ToolStop => ({
+export const invalidStop = (argument: string, message: string, remedy: string): ToolStop => ({
   stop: invalidCall(argument, message, remedy),
 });
 
@@ -37,7 +37,7 @@ export const unavailableRefusal = ({
 export function tooLongStop(error: unknown, argument: string, remedy: string): ToolStop | null {
   if (![error, (error as Error).cause].some((each) => (each as NodeJS.ErrnoException | undefined)?.code === 'E2BIG'))
     return null;
-  return invalid(argument, 'The command line is too long for this machine.', remedy);
+  return invalidStop(argument, 'The command line is too long for this machine.', remedy);
 }
 
 export const isStop = (value: object): value is ToolStop => 'stop' in value;

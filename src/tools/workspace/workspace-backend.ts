@@ -1,8 +1,8 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { ABORTED } from '../tool-outcomes.ts';
-import { type Anchors, byRealPath, defaultAnchors, MovedError } from './anchors.ts';
+import { type Anchors, defaultAnchors, MovedError, realPathAnchors } from './anchors.ts';
 import { nativeWatch } from './native-watch.ts';
-import { failed, isStop, outOfScope, type ToolStop, tooLongStop } from './tool-stop.ts';
+import { failedStop, isStop, scopeStop, type ToolStop, tooLongStop } from './tool-stop.ts';
 
 type Tool = (call: ToolCall, anchors: Anchors) => Promise<ToolReport | ToolStop> | ToolReport | ToolStop;
 
@@ -39,7 +39,7 @@ const SYSTEM_ERRORS: { readonly [code: string]: readonly [code: string, message:
  * paths are compared before and after, which detects a swap only afterwards.
  */
 export function workspaceBackend(options: { readonly containment?: 'real-path' } = {}): ToolBackend {
-  const anchors = options.containment === 'real-path' ? byRealPath : defaultAnchors();
+  const anchors = options.containment === 'real-path' ? realPathAnchors : defaultAnchors();
   return {
     name: 'workspace',
     tools: Object.keys(TOOLS),
@@ -58,9 +58,9 @@ async function attempt(tool: Tool, call: ToolCall, anchors: Anchors): Promise<To
     return await tool(call, anchors);
   } catch (error) {
     if (error instanceof MovedError)
-      return outOfScope('path', `${error.message}, so nothing was done.`, 'Try again once nothing else changes it.');
+      return scopeStop('path', `${error.message}, so nothing was done.`, 'Try again once nothing else changes it.');
     const failure = SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
-    if (failure) return failed(...failure);
+    if (failure) return failedStop(...failure);
     const stop = tooLongStop(error, 'pattern', 'Look for a shorter text.');
     if (stop !== null) return stop;
     throw new Error(`${call.tool.id} broke: ${(error as Error).message}`, { cause: error });

@@ -15,7 +15,7 @@ const STATE = 'alfworld-state';
 const MAX_LOG = 24_000;
 
 /** The household in this process, for peripherals whose config names no server. */
-export interface HomeWorld {
+export interface LocalWorld {
   readonly open: (settings: Fields) => WorldEnvironment;
   /**
    * The name of a game for a request in words; null if no house has such a task. `seed` chooses one of several games.
@@ -43,7 +43,7 @@ class Refusal extends Error {
  * an address of an ALFWorld server, `ws://…` of an OpenEnv server, or none for the household in this process) and
  * `commands` (always, on-refusal, never). Before each command the world's state is compared with the session's.
  */
-export function worldBackend(home: HomeWorld): ToolBackend {
+export function worldBackend(home: LocalWorld): ToolBackend {
   const worlds = new Map<string, WorldEnvironment>();
   const worldOf = (call: ToolCall, settings: Fields): WorldEnvironment => {
     const server = settings['alfworld-server'];
@@ -87,7 +87,7 @@ const messageWithRemedy = ({ code, message }: WorldError): string =>
     'invalid-answer': `${message}. Check alfworld-server in the peripheral's config.`,
   })[code];
 
-async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, home: HomeWorld): Promise<ToolReport> {
+async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, home: LocalWorld): Promise<ToolReport> {
   const { action, task } = call.args as { readonly action: string; readonly task?: string };
   const word = /^\s*(bell|whistle|hop-out)\b/.exec(action)?.[1] as keyof typeof INSTEAD | undefined;
   if (word) throw new Refusal('not-a-command', `The world knows no ${word}. ${INSTEAD[word]}`);
@@ -153,7 +153,7 @@ const INSTEAD = {
 } as const;
 
 /** The game of a request in words; the config's seed chooses among many. */
-function choiceOf(task: string | undefined, settings: Fields, home: HomeWorld): GameChoice {
+function choiceOf(task: string | undefined, settings: Fields, home: LocalWorld): GameChoice {
   const { seed, game } = settings;
   const number = typeof seed === 'number' ? seed : undefined;
   if (task === undefined || task.trim() === 'any')

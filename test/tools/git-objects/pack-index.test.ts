@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { packContains } from '../../../src/tools/git-objects/pack-index.ts';
+import { packMembershipTest } from '../../../src/tools/git-objects/pack-index.ts';
 import { scratch } from '../shell/support.ts';
 
 const git = (cwd: string, ...args: string[]): string =>
@@ -23,7 +23,7 @@ it.each([
     git(root, '-c', `pack.indexVersion=${version}`, 'gc', '-q');
     const names = git(root, 'cat-file', '--batch-all-objects', '--batch-check=%(objectname)').trim().split('\n');
     const packs = join(root, '.git/objects/pack');
-    const has = packContains(join(packs, readdirSync(packs).find((name) => name.endsWith('.idx'))!), nameBytes);
+    const has = packMembershipTest(join(packs, readdirSync(packs).find((name) => name.endsWith('.idx'))!), nameBytes);
     expect(names.length).toBe(602);
     expect(names.filter((name) => !has(name))).toEqual([]);
     const others = names.map((name) => name.replace(/.$/, (last) => (last === '0' ? '1' : '0')));

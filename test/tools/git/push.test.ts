@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { pushTarget } from '../../../src/tools/git/credentials/push-target.ts';
+import { findPushTarget } from '../../../src/tools/git/credentials/push-target.ts';
 import { gitLayout } from '../../../src/tools/git/git-layout.ts';
 import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { isStop } from '../../../src/tools/workspace/tool-stop.ts';
@@ -182,7 +182,7 @@ test.each([
 ] as const)('a push to %s needs the network', (url, wanted) => {
   const { root } = repository();
   const repo = { root, gitDir: join(root, '.git'), commonDir: join(root, '.git') };
-  const target = pushTarget(repo, { remote: 'origin' }, [{ key: 'remote.origin.url', value: url }]);
+  const target = findPushTarget(repo, { remote: 'origin' }, [{ key: 'remote.origin.url', value: url }]);
   if (isStop(target)) throw new Error(JSON.stringify(target));
   expect(target).toMatchObject({ kind: 'network', host: 'example.com', ...wanted });
   expect(gitLayout(repo, { kind: 'push', target }, []).network).toBe(true);

@@ -3,7 +3,7 @@ import http from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeProxy } from '../../../src/tools/proxy/filtering-proxy.ts';
+import { makeFilteringProxy } from '../../../src/tools/proxy/filtering-proxy.ts';
 import { CERTIFICATE, KEY } from '../web/certificate.ts';
 
 async function listening<T extends Server>(server: T): Promise<number> {
@@ -20,7 +20,10 @@ async function proxied(
   env: NodeJS.ProcessEnv = {},
 ) {
   let asked = 0;
-  const proxy = makeProxy(hosts, { env, resolve: async () => answers[Math.min(asked++, answers.length - 1)] ?? [] });
+  const proxy = makeFilteringProxy(hosts, {
+    env,
+    resolve: async () => answers[Math.min(asked++, answers.length - 1)] ?? [],
+  });
   onTestFinished(() => proxy.close());
   const port = await listening(createServer((socket) => proxy.accept(socket)));
   return { proxy, port, asked: () => asked };
@@ -69,7 +72,7 @@ test('an unlisted name is not resolved', async () => {
   const { port, proxy, asked } = await proxied(['a.example'], [['1.1.1.1']]);
   expect((await tunnel(port, 'data.evil.example:443')).status).toBe('403');
   expect(asked()).toBe(0);
-  expect(proxy.tried()).toEqual([{ place: 'data.evil.example:443', tries: 1, why: 'it is not a listed host' }]);
+  expect(proxy.tried()).toEqual([{ target: 'data.evil.example:443', tries: 1, why: 'it is not a listed host' }]);
 });
 
 test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', '::ffff:127.0.0.1', 'fe80::1', '0.0.0.0', '100.64.0.1'])(
@@ -99,7 +102,7 @@ test('TLS may name only the host of its tunnel', async () => {
   expect(await ask('evil.example')).toBe('');
   expect(names).toEqual(['docs.example.com']);
   expect(proxy.tried().at(-1)).toEqual({
-    place: `evil.example:${target}`,
+    target: `evil.example:${target}`,
     tries: 1,
     why: 'TLS asked for it on a connection to docs.example.com',
   });
@@ -127,7 +130,7 @@ test.each([1, 3, 7, 60])('a TLS hello in pieces of %i bytes is read as one', asy
     await new Promise((sent) => socket.write(hello.subarray(at, at + size), sent));
   await untilClosed(socket);
   expect(received).toBe(0);
-  expect(proxy.tried().at(-1)?.place).toBe(`evil.example:${target}`);
+  expect(proxy.tried().at(-1)?.target).toBe(`evil.example:${target}`);
 });
 
 const record = (part: Buffer, type = 22) =>

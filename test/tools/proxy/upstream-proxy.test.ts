@@ -3,8 +3,8 @@ import http from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeProxy } from '../../../src/tools/proxy/filtering-proxy.ts';
-import { upstreamProxy } from '../../../src/tools/proxy/upstream-proxy.ts';
+import { makeFilteringProxy } from '../../../src/tools/proxy/filtering-proxy.ts';
+import { findUpstreamProxy } from '../../../src/tools/proxy/upstream-proxy.ts';
 import { CERTIFICATE, KEY } from '../web/certificate.ts';
 import { companyProxy, listening } from './company-proxy.ts';
 
@@ -18,7 +18,7 @@ async function proxied(
     if (table[name] === undefined) throw Object.assign(new Error('unknown'), { code: 'ENOTFOUND' });
     return [table[name]];
   };
-  const proxy = makeProxy(hosts, { env, resolve });
+  const proxy = makeFilteringProxy(hosts, { env, resolve });
   onTestFinished(() => proxy.close());
   return { proxy, port: await listening(createServer((socket) => proxy.accept(socket))) };
 }
@@ -46,7 +46,7 @@ test('a listed name that only the upstream proxy knows is reached through it, wi
   expect(`${((await once(secure, 'data')) as [Buffer])[0]}`).toBe('secure\n');
   const login = `Basic ${Buffer.from('me:p@ss').toString('base64')}`;
   expect(company.asked).toEqual([{ line: 'CONNECT docs.example.com:443', login }]);
-  expect(proxy.tried()).toEqual([{ place: 'docs.example.com:443', tries: 1, why: null }]);
+  expect(proxy.tried()).toEqual([{ target: 'docs.example.com:443', tries: 1, why: null }]);
 });
 
 test('an upstream proxy gets no request for an unlisted place', async () => {
@@ -62,7 +62,7 @@ test('TLS inside of a tunnel through the upstream proxy may name only its host',
   const { socket } = await tunnel(port, 'docs.example.com:443');
   const secure = tls.connect({ socket, servername: 'evil.example', rejectUnauthorized: false }).on('error', () => {});
   await new Promise((done) => secure.once('close', done));
-  expect(proxy.tried().at(-1)).toMatchObject({ place: 'evil.example:443', why: expect.stringContaining('TLS asked') });
+  expect(proxy.tried().at(-1)).toMatchObject({ target: 'evil.example:443', why: expect.stringContaining('TLS asked') });
 });
 
 test('a name that leads to a private address here is refused before the upstream proxy is asked', async () => {
@@ -128,7 +128,10 @@ test.each([
   ['fd00::/8', 'fd00::1', false],
   ['B.Example', 'b.example', false],
 ])('with no_proxy "%s", the use of the proxy for %s is %s', (list, host, isThrough) => {
-  const found = upstreamProxy({ https_proxy: 'http://p.example:3128', no_proxy: list }, 'https', { host, port: 443 });
+  const found = findUpstreamProxy({ https_proxy: 'http://p.example:3128', no_proxy: list }, 'https', {
+    host,
+    port: 443,
+  });
   expect(found !== null).toBe(isThrough);
 });
 
@@ -139,7 +142,7 @@ test.each([
   [{ http_proxy: 'http://p.example' }, undefined],
   [{ https_proxy: '' }, undefined],
 ])('the environment %j names the proxy: %s', (env, host) => {
-  const found = upstreamProxy(env, 'https', { host: 'b.example', port: 443 });
+  const found = findUpstreamProxy(env, 'https', { host: 'b.example', port: 443 });
   expect(found && 'url' in found ? found.url.host : undefined).toBe(host);
 });
 

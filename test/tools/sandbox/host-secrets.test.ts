@@ -14,7 +14,7 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
-import { secretsIn } from '../../../src/tools/sandbox/host-secrets.ts';
+import { secretMountsIn } from '../../../src/tools/sandbox/host-secrets.ts';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
 import { baseLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
 
@@ -46,7 +46,7 @@ it('files that are not world-readable, private folders, keys, tokens and sockets
   chmodSync(join(folder, 'etc/closed'), 0o750);
   symlinkSync('/etc/hostname', join(folder, 'certs/link.key'));
   const covered = (openToAll: boolean) =>
-    secretsIn(folder, 4, openToAll)
+    secretMountsIn(folder, 4, openToAll)
       .map((mount) => [mount.kind, mount.target.slice(folder.length + 1)])
       .sort();
   expect(covered(true)).toEqual([
@@ -69,7 +69,7 @@ it('PHP settings with a password or a token are covered', () => {
   writeFileSync(join(folder, 'conf.d/agent.ini'), 'extension=agent.so\nagent.license = "abc"\n');
   writeFileSync(join(folder, 'conf.d/db.ini'), 'mysqli.default_pw=abc\n');
   writeFileSync(join(folder, 'conf.d/opcache.ini'), '; password = x\nmysqli.default_pw =\nopcache.key_size=1\n');
-  expect(secretsIn(folder, 4, true).map(({ target }) => target)).toEqual([
+  expect(secretMountsIn(folder, 4, true).map(({ target }) => target)).toEqual([
     join(folder, 'conf.d/agent.ini'),
     join(folder, 'conf.d/db.ini'),
   ]);

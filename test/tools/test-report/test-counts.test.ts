@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { compareCount } from '../../../src/tools/test-report/compare-counts.ts';
+import { compareTestCount } from '../../../src/tools/test-report/compare-counts.ts';
 
 /** Counts runs of one command; each call answers with the number that the run is compared with. */
 function counting() {
   const state = mkdtempSync(join(tmpdir(), 'hopgate-counts-'));
   onTestFinished(() => rmSync(state, { recursive: true, force: true }));
-  return (session: string, total: number) => compareCount(state, '/repo', 'npm test', session, total);
+  return (session: string, total: number) => compareTestCount(state, '/repo', 'npm test', session, total);
 }
 
 it('the number of tests is compared with the last run before the session, not with its own lower one', () => {

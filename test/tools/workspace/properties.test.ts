@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byDescriptor, byRealPath } from '../../../src/tools/workspace/anchors.ts';
+import { descriptorAnchors, realPathAnchors } from '../../../src/tools/workspace/anchors.ts';
 import { walkBeneath } from '../../../src/tools/workspace/walk-beneath.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -120,8 +120,8 @@ describe('any path of an agent', () => {
 });
 
 describe.each([
-  ['by descriptor', byDescriptor],
-  ['by real path', byRealPath],
+  ['by descriptor', descriptorAnchors],
+  ['by real path', realPathAnchors],
 ])('walking a random tree of links by %s', (_, anchors) => {
   const target = fc.constantFrom(
     '..',

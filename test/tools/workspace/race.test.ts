@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ToolReport } from '../../../src/ports/tool-backend.ts';
-import { type Anchors, byDescriptor, byRealPath, MovedError } from '../../../src/tools/workspace/anchors.ts';
+import { type Anchors, descriptorAnchors, MovedError, realPathAnchors } from '../../../src/tools/workspace/anchors.ts';
 import { editTool } from '../../../src/tools/workspace/edit-tool.ts';
 import { globTool } from '../../../src/tools/workspace/glob-tool.ts';
 import { grepTool } from '../../../src/tools/workspace/grep-tool.ts';
@@ -45,9 +45,9 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
       const before = world().outside();
       let steps = 0;
       const swapping: Anchors = {
-        root: byDescriptor.root,
+        root: descriptorAnchors.root,
         child(folder, name) {
-          const found = byDescriptor.child(folder, name);
+          const found = descriptorAnchors.child(folder, name);
           if (++steps === step) swap();
           return found;
         },
@@ -65,9 +65,9 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     prepare();
     let swapped = false;
     const swapBeforeSearch: Anchors = {
-      root: byDescriptor.root,
+      root: descriptorAnchors.root,
       child(folder, name) {
-        const found = byDescriptor.child(folder, name);
+        const found = descriptorAnchors.child(folder, name);
         if (name === 'src' && !swapped) {
           // ripgrep is about to walk by name: `src/d` now leads outside the root
           fs.writeFileSync(src('late.ts'), 'inside\n');
@@ -87,16 +87,16 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     return {
       root(at) {
         if (++walks === 2) meddle();
-        return byDescriptor.root(at);
+        return descriptorAnchors.root(at);
       },
-      child: byDescriptor.child,
+      child: descriptorAnchors.child,
     };
   };
   const matches = (anchors: Anchors) => grepTool(world().call('grep', { pattern: 'inside', path: 'src/d' }), anchors);
 
   it('grep drops lines that are not in the file at that place', async () => {
     prepare();
-    expect(await matches(byDescriptor)).toMatchObject({ outcome: { result: { matches: [{ text: 'inside' }] } } });
+    expect(await matches(descriptorAnchors)).toMatchObject({ outcome: { result: { matches: [{ text: 'inside' }] } } });
     const rewrite = afterSearch(() => fs.writeFileSync(src('d/a.ts'), 'changed\n'));
     expect(await matches(rewrite)).toMatchObject({ outcome: { result: { matches: [] } } });
   });
@@ -121,13 +121,13 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     prepare();
     const before = world().outside();
     const relink: Anchors = {
-      root: byDescriptor.root,
+      root: descriptorAnchors.root,
       child(folder, name) {
         if (name === 'new' && fs.existsSync(src('d/new'))) {
           fs.rmdirSync(src('d/new'));
           fs.symlinkSync('../../../beside', src('d/new'));
         }
-        return byDescriptor.child(folder, name);
+        return descriptorAnchors.child(folder, name);
       },
     };
     expect(() => writeTool(world().call('write', { path: 'src/d/new/deep/x.ts', content: 'x' }), relink)).toThrow(
@@ -138,9 +138,9 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
 
   it('without /proc, a file that was replaced after its check is not opened', () => {
     prepare();
-    const root = byRealPath.root(world().root);
-    const d = byRealPath.child(byRealPath.child(root, 'src')!, 'd')!;
-    const file = byRealPath.child(d, 'a.ts')!;
+    const root = realPathAnchors.root(world().root);
+    const d = realPathAnchors.child(realPathAnchors.child(root, 'src')!, 'd')!;
+    const file = realPathAnchors.child(d, 'a.ts')!;
     fs.writeFileSync(src('new.ts'), 'other\n');
     fs.renameSync(src('new.ts'), src('d/a.ts'));
     expect(() => file.open(fs.constants.O_RDONLY)).toThrow(MovedError);
@@ -151,9 +151,9 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
   it('an edit does not overwrite a change of another program', () => {
     prepare();
     const meddling: Anchors = {
-      root: byDescriptor.root,
+      root: descriptorAnchors.root,
       child(folder, name) {
-        const found = byDescriptor.child(folder, name);
+        const found = descriptorAnchors.child(folder, name);
         if (!found || name !== 'a.ts') return found;
         const open = (flags: number) => {
           const fd = found.open(flags);

@@ -20,7 +20,7 @@ import { suggestName } from '../../../spec/names.ts';
 import { isExclusion } from '../../../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { memoryStore } from '../../../stores/memory.ts';
-import { lintServed, lintTools } from '../../../tools/lint-tools.ts';
+import { lintServedTools, lintTools } from '../../../tools/lint-tools.ts';
 import { resolveSpecsName } from '../../choose-specs.ts';
 import { maskExceptionFor } from '../../detect/mask-exceptions.ts';
 import { missingPrograms } from '../../doctor/diagnose-programs.ts';
@@ -55,7 +55,7 @@ async function check(io: Io, path: string | undefined, options: RootOption): Pro
   const warnings: SpecWarning[] = [
     ...lintSpecs(specs),
     ...lintTools(specs),
-    ...lintServed(specs, { served: ownTools(), ...(upstream ? { upstream } : {}) }),
+    ...lintServedTools(specs, { served: ownTools(), ...(upstream ? { upstream } : {}) }),
   ];
   const files = await filesOf(root, io);
   const tracked = files.tracked.filter(maskMatcher(config.mask));

@@ -2,7 +2,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { isWithin } from '../../../base/paths.ts';
 import type { Env } from '../../../base/user-folders.ts';
 import { expandHome } from '../../sandbox/mounts/layout.ts';
-import { failed, type ToolStop } from '../../workspace/tool-stop.ts';
+import { failedStop, type ToolStop } from '../../workspace/tool-stop.ts';
 
 export interface CredentialContext {
   readonly env: Env;
@@ -11,7 +11,7 @@ export interface CredentialContext {
 }
 
 /** The real path of a configured file, which must lie outside of the folders that agents read or write. */
-export function credentialFile(
+export function checkCredentialFile(
   { reach }: CredentialContext,
   key: string,
   stated: string,
@@ -20,17 +20,17 @@ export function credentialFile(
   try {
     path = realpathSync(expandHome(stated));
     if (!lstatSync(path).isFile())
-      return failed('no-credential', `${key}: ${stated} is not a file; ask the operator to correct it.`);
+      return failedStop('no-credential', `${key}: ${stated} is not a file; ask the operator to correct it.`);
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
-    return failed(
+    return failedStop(
       'no-credential',
       `${key}: ${stated} cannot be read (${code}); ask the operator to correct hopgate.yaml.`,
     );
   }
   const holder = reach.find((folder) => isWithin(folder, path));
   if (holder === undefined) return { path };
-  return failed(
+  return failedStop(
     'credential-in-reach',
     `${key}: ${stated} lies in ${holder}, where agents can read it; ask the operator to move it.`,
   );

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { sendSignal } from '../../../base/process.ts';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
 import { ABORTED } from '../../tool-outcomes.ts';
-import { failed, type ToolStop } from '../../workspace/tool-stop.ts';
+import { failedStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import type { NetworkTarget } from './push-target.ts';
 
 const ANSWER_BYTES = 64 << 10;
@@ -34,7 +34,7 @@ export async function askHelper(
   );
   const [username, password] = [fields.get('username'), fields.get('password')];
   if (username !== undefined && password !== undefined) return { username, password };
-  return failed(
+  return failedStop(
     'no-credential',
     `git.credential: ${command[0]} ${answer === null ? 'failed' : `knows no user name and password for ${host}`}; ask the operator to run it with "get" and to fix it.`,
   );

@@ -2,15 +2,15 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { valueOr } from '../../../base/value-or.ts';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
 import type { GitConfig, GitCredential } from '../../../spec/types.ts';
-import { upstreamProxy } from '../../proxy/upstream-proxy.ts';
+import { findUpstreamProxy } from '../../proxy/upstream-proxy.ts';
 import { expandHome } from '../../sandbox/mounts/layout.ts';
-import { failed, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
+import { failedStop, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import type { Repository } from '../repository.ts';
-import { type CredentialContext, credentialFile } from './credential-file.ts';
+import { type CredentialContext, checkCredentialFile } from './credential-file.ts';
 import { askHelper } from './credential-helper.ts';
-import { describeCredential, type GitLogin, NO_LOGIN, readOnly } from './login.ts';
+import { describeCredential, type GitLogin, NO_LOGIN, readOnlyMount } from './login.ts';
 import type { NetworkTarget } from './push-target.ts';
-import { sshLogin } from './ssh-login.ts';
+import { makeSshLogin } from './ssh-login.ts';
 
 const SECRET_BYTES = 64 << 10;
 /** Reads the operator's credential for a remote. It is kept only during the call. */
@@ -27,10 +27,10 @@ export async function findLogin(
     env: process.env,
     reach: [repository.root, repository.gitDir, repository.commonDir, ...toolchains],
   };
-  if (target.scheme === 'ssh') return sshLogin(git, target, context);
+  if (target.scheme === 'ssh') return makeSshLogin(git, target, context);
   const proxy = proxyFor(target, context.env);
   if (isStop(proxy)) return proxy;
-  const ca = git.ca === undefined ? null : credentialFile(context, 'git.ca', git.ca);
+  const ca = git.ca === undefined ? null : checkCredentialFile(context, 'git.ca', git.ca);
   if (ca !== null && isStop(ca)) return ca;
   const password = await passwordFor(git.credential, target, call, context);
   if (password !== null && isStop(password)) return password;
@@ -39,7 +39,7 @@ export async function findLogin(
     source: password === null ? null : describeCredential(git.credential),
     password,
     env: { ...proxy, ...(ca === null ? {} : { GIT_SSL_CAINFO: ca.path }) },
-    mounts: ca === null ? [] : [readOnly(ca.path)],
+    mounts: ca === null ? [] : [readOnlyMount(ca.path)],
   };
 }
 
@@ -47,9 +47,9 @@ export async function findLogin(
 function proxyFor({ url }: NetworkTarget, env: NodeJS.ProcessEnv): { readonly [name: string]: string } | ToolStop {
   const { hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
-  const via = upstreamProxy(env, 'https', { host, port: Number(port || 443) });
+  const via = findUpstreamProxy(env, 'https', { host, port: Number(port || 443) });
   if (via === null) return {};
-  if ('problem' in via) return failed('unusable-proxy', `${via.problem}.`);
+  if ('problem' in via) return failedStop('unusable-proxy', `${via.problem}.`);
   return { https_proxy: via.url.href, no_proxy: '' };
 }
 
@@ -70,18 +70,18 @@ async function passwordFor(
       const { name, username } = credential;
       const password = places.env[name];
       if (password === undefined || password === '')
-        return failed(
+        return failedStop(
           'no-credential',
           `git.credential names the variable ${name}, and hopgate was started without it; ask the operator to set it where hopgate (or its daemon) is started, or to use git.credential: { file: … }.`,
         );
       return checkSecret({ username, password }, `the variable ${name}`);
     }
     case 'file': {
-      const file = credentialFile(places, 'git.credential.file', credential.path);
+      const file = checkCredentialFile(places, 'git.credential.file', credential.path);
       if (isStop(file)) return file;
       const password = firstLine(file.path);
       if (password === null)
-        return failed(
+        return failedStop(
           'no-credential',
           `${credential.path} cannot be read; ask the operator to correct git.credential.file.`,
         );
@@ -89,14 +89,14 @@ async function passwordFor(
     }
     case 'helper': {
       const [program = '', ...words] = credential.command;
-      const file = credentialFile(places, 'git.credential.helper', program);
+      const file = checkCredentialFile(places, 'git.credential.helper', program);
       if (isStop(file)) return file;
       const answer = await askHelper([file.path, ...words], target, call);
       return isStop(answer) ? answer : checkSecret(answer, program);
     }
     default:
       // Unreachable: a hopgate.yaml with a key for an https address is refused.
-      return failed('no-credential', NO_HTTPS);
+      return failedStop('no-credential', NO_HTTPS);
   }
 }
 
@@ -112,7 +112,7 @@ function checkSecret(
   where: string,
 ): NonNullable<GitLogin['password']> | ToolStop {
   if (secret.password !== '' && !/[\0\r\n]/.test(`${secret.username}${secret.password}`)) return secret;
-  return failed(
+  return failedStop(
     'no-credential',
     `The secret of git.credential (${where}) is empty or not a single line of text; ask the operator to fix it.`,
   );

@@ -15,7 +15,7 @@ export interface GitLogin {
 }
 
 export const NO_LOGIN: GitLogin = { source: null, password: null, env: {}, mounts: [], unixSockets: false };
-export const readOnly = (path: string): Mount => ({ kind: 'read-only', source: realpathSync(path), target: path });
+export const readOnlyMount = (path: string): Mount => ({ kind: 'read-only', source: realpathSync(path), target: path });
 
 /** Describes where a credential is configured; never its value. */
 export function describeCredential(credential: GitCredential | undefined): string {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { isWithin } from '../../../base/paths.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import type { GitConfig } from '../../../spec/types.ts';
-import { failed, outOfScope, type ToolStop } from '../../workspace/tool-stop.ts';
+import { failedStop, scopeStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import { type ConfigValue, configValues, pushKeys } from '../git-config-keys.ts';
 import type { Repository } from '../repository.ts';
 
@@ -28,7 +28,7 @@ const SCP_LIKE = /^(?:(?<user>[\w.-]+)@)?(?<host>[\w][\w.-]*):(?!:|\/\/)/;
  * Returns the only address that a push may go to: the one in hopgate.yaml, else that of the remote in the repository's
  * configuration. Returns a refusal if a push to it is not allowed.
  */
-export function pushTarget(
+export function findPushTarget(
   repository: Repository,
   { remote, url: stated }: Pick<GitConfig, 'remote' | 'url'>,
   config: readonly ConfigValue[],
@@ -36,7 +36,7 @@ export function pushTarget(
   if (stated !== undefined) return judgeAddress(repository, stated);
   const unclear = pushKeys(config);
   if (unclear.length > 0)
-    return outOfScope(
+    return scopeStop(
       'args',
       `the repository's configuration rewrites where a push goes: ${unclear.join(', ')}`,
       'Ask the operator to remove these keys from .git/config, or to state git.url in hopgate.yaml.',
@@ -45,12 +45,12 @@ export function pushTarget(
   const urls = own.length > 0 ? own : configValues(config, `remote.${remote}.url`);
   const url = urls[0];
   if (url === undefined)
-    return failed(
+    return failedStop(
       'no-such-remote',
       `The repository has no remote "${remote}"; ask the operator to add it, or to correct git.remote in hopgate.yaml.`,
     );
   if (urls.length > 1)
-    return outOfScope('args', `the remote "${remote}" has several addresses`, 'Ask the operator to keep only one.');
+    return scopeStop('args', `the remote "${remote}" has several addresses`, 'Ask the operator to keep only one.');
   return judgeAddress(repository, url);
 }
 
@@ -85,14 +85,14 @@ function localTarget(repository: Repository, url: string): PushTarget | ToolStop
   try {
     path = realpathSync(isFileUrl ? fileURLToPath(url) : resolve(repository.root, url));
   } catch (cause) {
-    return failed(
+    return failedStop(
       'no-such-remote',
       `No repository is at ${url} (${(cause as NodeJS.ErrnoException).code ?? 'not a path'}); ask the operator to correct the remote.`,
     );
   }
   // A repository in a folder that agents write may contain hooks that they wrote.
   if (isWithin(repository.root, path) || isWithin(path, repository.root))
-    return outOfScope(
+    return scopeStop(
       'args',
       `the remote ${url} lies inside the work tree`,
       'Ask the operator to choose a remote elsewhere.',
@@ -101,7 +101,7 @@ function localTarget(repository: Repository, url: string): PushTarget | ToolStop
 }
 
 function notAllowed(url: string): ToolStop {
-  return outOfScope(
+  return scopeStop(
     'args',
     `a push to ${url.replace(/\/\/[^/]*@/, '//')} is not allowed`,
     'Ask the operator for a remote with an https or ssh address, or a local path.',

@@ -31,7 +31,7 @@ export const lastLine = (stderr: string): string => stderr.trim().split('\n').at
  * @param shown where the presented credential is configured; null if none was presented
  * @param via the operator's proxy as `host:port`; null if git connects directly
  */
-export function remoteFailure(
+export function explainRemoteFailure(
   stderr: string,
   { url, scheme, host }: NetworkTarget,
   shown: string | null,

@@ -6,10 +6,10 @@ import { etcPaths } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
 import { SANDBOX_HOME, type SandboxLayout } from './layout.ts';
-import { HOST_NAME, SANDBOX_ID, type SupportFiles, textFile } from './support-files.ts';
+import { HOST_NAME, SANDBOX_ID, type SupportFiles, supportTextFile } from './support-files.ts';
 
 /** The file descriptors that bubblewrap is started with; the command in the sandbox inherits none of them. */
-export const FD = { seccomp: 3, status: 4, args: 5, go: 6, channel: 7 } as const;
+export const BWRAP_FDS = { seccomp: 3, status: 4, args: 5, go: 6, channel: 7 } as const;
 
 const NAMESPACES = ['user', 'pid', 'ipc', 'uts', 'cgroup'];
 const USR_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
@@ -35,7 +35,7 @@ export function fixedArguments({ network }: Pick<SandboxLayout, 'network'>, supp
     ...(network ? [] : ['--unshare-net']),
     ...['--disable-userns', '--cap-drop', 'ALL', '--uid', `${SANDBOX_ID}`, '--gid', `${SANDBOX_ID}`],
     ...['--die-with-parent', '--new-session', '--hostname', HOST_NAME, '--clearenv'],
-    ...['--seccomp', `${FD.seccomp}`, '--json-status-fd', `${FD.status}`],
+    ...['--seccomp', `${BWRAP_FDS.seccomp}`, '--json-status-fd', `${BWRAP_FDS.status}`],
     ...systemArguments(supportFiles),
     ...(network ? resolverArguments() : []),
     ...['--proc', '/proc', ...procCovers()],
@@ -107,7 +107,7 @@ function mountArguments(mount: Mount, overlays: readonly OverlayMount[], support
     case 'empty-file':
       return ['--ro-bind', supportFiles.emptyFile, mount.target];
     case 'text-file':
-      return ['--ro-bind', textFile(supportFiles, mount.text), mount.target];
+      return ['--ro-bind', supportTextFile(supportFiles, mount.text), mount.target];
     case 'link':
       return ['--symlink', mount.to, mount.target];
     case 'empty-folder':

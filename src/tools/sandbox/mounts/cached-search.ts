@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { lstatIfAny } from '../../../base/files.ts';
 import { getOrInsert } from '../../../base/get-or-insert.ts';
 import { isGitCredential } from '../../../gate/scope/masks.ts';
-import { isConfiguredGitFolder, isGitFolder, isGitOwnFolder, isObjectStore } from '../../git-paths.ts';
+import { isConfiguredGitFolder, isGitFolder, isGitsOwnFolder, isObjectStore } from '../../git-paths.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 import { type FolderState, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 
@@ -53,8 +53,8 @@ const NAMES_IN_GIT: { readonly [name: string]: Names } = { objects: 'objects', r
  *
  * @param inGit the folder lies in a git folder
  */
-export function cachedFolder(path: string, name: string, inGit: boolean): CachedFolder | null {
-  if (inGit && isGitOwnFolder(name)) return { path, names: NAMES_IN_GIT[name] ?? 'paths' };
+export function cachedSearchStart(path: string, name: string, inGit: boolean): CachedFolder | null {
+  if (inGit && isGitsOwnFolder(name)) return { path, names: NAMES_IN_GIT[name] ?? 'paths' };
   return name === 'node_modules' ? { path, names: 'paths' } : null;
 }
 
@@ -122,7 +122,7 @@ function listFolder(
     else if (isHidden || (isGit && isGitCredential(entry.name))) hits.push({ path: inner, entry });
     else if (entry.isDirectory())
       folders.push(
-        (isGit ? cachedFolder(inner, entry.name, true) : null) ?? {
+        (isGit ? cachedSearchStart(inner, entry.name, true) : null) ?? {
           path: inner,
           names: names === 'branches' && !isGit ? 'branches' : 'paths',
         },

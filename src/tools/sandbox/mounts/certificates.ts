@@ -18,7 +18,7 @@ const verdicts = new Map<string, { readonly stamp: string; readonly isPublic: bo
  * Returns a test of masked paths (root-relative): true if the file holds only certificates, and only the default mask
  * `*.pem` matches it. Such a file is not secret, so commands see it. Masks of the operator always hold.
  */
-export function certificateTest(root: string, masks: readonly string[]): (path: string) => boolean {
+export function makeCertificateTest(root: string, masks: readonly string[]): (path: string) => boolean {
   if (!DEFAULT_MASKS.every((mask) => masks.includes(mask))) return () => false;
   const maskedOtherwise = maskMatcher(masks.filter((mask) => mask !== PEM));
   return (path) => !maskedOtherwise(path) && holdsOnlyCertificates(join(root, path));

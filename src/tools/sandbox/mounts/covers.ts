@@ -15,7 +15,7 @@ const MAX_COVERS = 100;
  *
  * @param root absolute path of the repository
  */
-export function watchedCovers(root: string, covers: readonly LayerFile[]): readonly string[] {
+export function chooseWatchedCovers(root: string, covers: readonly LayerFile[]): readonly string[] {
   const paths = covers.flatMap(({ path, text }) => (text.length === 0 && !isOfGit(path) ? [path] : []));
   const isPackage = (path: string) => path.split('/').includes('node_modules');
   return [...paths.filter((path) => !isPackage(path)), ...paths.filter(isPackage)]
@@ -29,7 +29,7 @@ export function watchedCovers(root: string, covers: readonly LayerFile[]): reado
  *
  * @param upper the upper folder of the command's overlay; no link in it is followed
  */
-export function readCovers(
+export function findReadCovers(
   { layer, covers = [] }: Pick<OverlayMount, 'layer' | 'covers'>,
   upper: string,
 ): ReadonlyMap<string, boolean> {

@@ -4,7 +4,7 @@ import { realpathIfAny } from '../../../base/files.ts';
 import { isWithin } from '../../../base/paths.ts';
 import { splitWords } from '../../../base/text.ts';
 import { homeFolder, stateHome } from '../../../base/user-folders.ts';
-import { toolchainSecrets } from '../host-secrets.ts';
+import { toolchainSecretMounts } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
 
@@ -35,8 +35,8 @@ export interface SandboxLayout {
   /** True if the command shares the host's network. If false, the sandbox has its own network with only loopback. */
   readonly network: boolean;
   /**
-   * True if connections to {@link PROXY} in the sandbox's own network are passed to the caller (`onConnection` of the
-   * options), which can run a proxy for the command. Not together with `network`.
+   * True if connections to {@link PROXY_ADDRESS} in the sandbox's own network are passed to the caller (`onConnection`
+   * of the options), which can run a proxy for the command. Not together with `network`.
    */
   readonly proxy?: boolean;
   /**
@@ -58,7 +58,7 @@ export const DEFAULT_LIMITS: LayoutLimits = {
 };
 
 /** The address at which a command finds its proxy, in the sandbox's own network. */
-export const PROXY = { host: '127.0.0.1', port: 3128 } as const;
+export const PROXY_ADDRESS = { host: '127.0.0.1', port: 3128 } as const;
 
 /** The home folder inside: empty, writable, in memory. */
 export const SANDBOX_HOME = '/home/agent';
@@ -108,7 +108,7 @@ export function baseLayout(name: string, request: BaseRequest): SandboxLayout {
     mounts: [
       ...toolchains.flatMap((folder): Mount[] => [
         { kind: 'read-only', source: realpathSync(folder), target: folder },
-        ...toolchainSecrets(folder),
+        ...toolchainSecretMounts(folder),
       ]),
       ...(request.programs?.mounts ?? []),
     ],

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { chmodSync, chownSync, lstatSync, mkdirSync, rmSync, type Stats, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LayoutError } from '../layout-error.ts';
-import { hiddenFolder } from './temp-folder.ts';
+import { makeHiddenFolder } from './temp-folder.ts';
 
 /** A file of a layer: its root-relative path, and its content there. */
 export interface LayerFile {
@@ -32,7 +32,7 @@ const KEPT_MS = 24 * 3_600_000;
  * @param root absolute path of the repository
  * @throws LayoutError if it cannot be written
  */
-export function maskLayer(root: string, files: readonly LayerFile[]): string {
+export function makeMaskLayer(root: string, files: readonly LayerFile[]): string {
   const folders = new Map<string, Stats>();
   const addFolder = (path: string): void => {
     if (folders.has(path)) return;
@@ -51,7 +51,7 @@ export function maskLayer(root: string, files: readonly LayerFile[]): string {
       reusable.usedAt = Date.now();
       return reusable.folder;
     }
-    const folder = hiddenFolder();
+    const folder = makeHiddenFolder();
     try {
       build(folder, root, folders, files);
     } catch (error) {

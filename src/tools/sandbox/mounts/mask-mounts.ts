@@ -2,14 +2,14 @@ import { join, relative } from 'node:path';
 import { readTextIfAny } from '../../../base/files.ts';
 import { isWithin } from '../../../base/paths.ts';
 import { gitFileTarget } from '../../git/repository.ts';
-import { assumeUnchanged } from '../../git-objects/git-index.ts';
+import { indexAssumingUnchanged } from '../../git-objects/git-index.ts';
 import type { Mount } from '../mount.ts';
 import type { OverlayMount } from './bwrap-arguments.ts';
-import { watchedCovers } from './covers.ts';
-import { withoutCredentials } from './filter-git-config.ts';
-import { type LayerFile, maskLayer } from './mask-layer.ts';
-import { openGit } from './open-git.ts';
+import { chooseWatchedCovers } from './covers.ts';
+import { removeCredentials } from './filter-git-config.ts';
+import { type LayerFile, makeMaskLayer } from './mask-layer.ts';
 import type { OuterGit, TreeScan } from './scan-tree.ts';
+import { makeGitWritable } from './writable-git.ts';
 
 /** Mounts that cover the masked paths of a scan; they must follow the mount of the tree. */
 export function maskMounts(root: string, scan: TreeScan): Mount[] {
@@ -34,7 +34,7 @@ export function maskOverlay(
     ...indexes.map(({ path, text }) => ({ path: relative(root, path), text, mode: 0o644 })),
   ];
   return {
-    layer: files.length > 0 ? { layer: maskLayer(root, files), covers: watchedCovers(root, covers) } : {},
+    layer: files.length > 0 ? { layer: makeMaskLayer(root, files), covers: chooseWatchedCovers(root, covers) } : {},
     mounts: folderMounts(root, scan),
   };
 }
@@ -61,7 +61,7 @@ function maskedIndexes(root: string, scan: TreeScan): { readonly path: string; r
     const inTree = covered.flatMap((each) =>
       tree === '' ? [each] : each.startsWith(`${tree}/`) ? [each.slice(tree.length + 1)] : [],
     );
-    const text = assumeUnchanged(path, inTree);
+    const text = indexAssumingUnchanged(path, inTree);
     return text === null ? [] : [{ path, text }];
   });
   return [...new Map(indexes.map((index) => [index.path, index])).values()];
@@ -72,7 +72,7 @@ function maskedIndexes(root: string, scan: TreeScan): { readonly path: string; r
  * git needs these.
  */
 const coverText = (path: string): string =>
-  /\/config(?:\.worktree)?$/.test(path) ? withoutCredentials(readTextIfAny(path)) : '';
+  /\/config(?:\.worktree)?$/.test(path) ? removeCredentials(readTextIfAny(path)) : '';
 
 function coverMount(target: string): Mount {
   const text = coverText(target);
@@ -103,13 +103,13 @@ const indexMounts = (root: string, scan: TreeScan): Mount[] =>
  * @param bytes maximum size of what a command writes
  * @param objects mounts that cover the objects of masked files
  */
-export function openOuterGit(
+export function makeOuterGitWritable(
   { folder, repository, hits }: OuterGit,
   { root, scan }: { readonly root: string; readonly scan: TreeScan },
   bytes: number,
   objects: readonly Mount[],
 ): { readonly mounts: readonly Mount[]; readonly objects: readonly Mount[] } {
-  const { sealed, layer, objects: opened } = openGit(folder, repository, objects);
+  const { sealed, layer, objects: opened } = makeGitWritable(folder, repository, objects);
   const indexes = maskedIndexes(root, scan).filter(({ path }) => isWithin(folder, path));
   const [folders, covered] = [true, false].map((isFolder) =>
     hits.filter((hit) => hit.entry.isDirectory() === isFolder),
@@ -121,7 +121,7 @@ export function openOuterGit(
       ...covered!.map(({ path }) => ({ path, text: coverText(join(folder, path)) })),
     ].map((file): [string, LayerFile] => [file.path, file]),
   );
-  const covers = files.size > 0 ? { layer: maskLayer(folder, [...files.values()]) } : {};
+  const covers = files.size > 0 ? { layer: makeMaskLayer(folder, [...files.values()]) } : {};
   return {
     objects: opened,
     mounts: [

@@ -6,7 +6,7 @@ import { LayoutError } from '../layout-error.ts';
 const MAX_PATH = 3900;
 
 /** True if a path is too long for the system, or nearly. */
-export const isTooDeep = (path: string): boolean => Buffer.byteLength(path) > MAX_PATH;
+export const isPathTooLong = (path: string): boolean => Buffer.byteLength(path) > MAX_PATH;
 
 /**
  * The entries of a folder; empty if it cannot be listed.
@@ -14,7 +14,7 @@ export const isTooDeep = (path: string): boolean => Buffer.byteLength(path) > MA
  * @throws LayoutError if its path is longer than the system allows
  */
 export function readFolder(path: string): Dirent[] {
-  if (isTooDeep(path))
+  if (isPathTooLong(path))
     throw new LayoutError(`a folder is nested too deep to be read; delete or move it: ${path.slice(0, 200)}…`);
   // The folder may disappear during the walk.
   return valueOr(() => readdirSync(path, { withFileTypes: true }), [], ['EACCES', 'ENOENT', 'ENOTDIR', 'ELOOP']);

@@ -4,14 +4,14 @@ import { realpathIfAny } from '../../../base/files.ts';
 import { isWithin } from '../../../base/paths.ts';
 import { isGitCredential, isProtected, maskMatcher } from '../../../gate/scope/masks.ts';
 import { findRepository } from '../../git/repository.ts';
-import { isConfiguredGitFolder, isGitFolder, isGitOwn, isObjectStore } from '../../git-paths.ts';
+import { isConfiguredGitFolder, isGitFolder, isGitsOwnName, isObjectStore } from '../../git-paths.ts';
 import { isStop } from '../../workspace/tool-stop.ts';
 import { LayoutError } from '../layout-error.ts';
-import { cachedFolder, type MaskedSearchResult, searchCached } from './cached-search.ts';
-import { certificateTest, fileStamp } from './certificates.ts';
+import { cachedSearchStart, type MaskedSearchResult, searchCached } from './cached-search.ts';
+import { fileStamp, makeCertificateTest } from './certificates.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
-import type { RepositoryFolders } from './open-git.ts';
 import { type FolderState, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
+import type { RepositoryFolders } from './writable-git.ts';
 
 /** The paths of a repository that the sandbox treats specially, all root-relative. */
 export interface TreeScan {
@@ -51,7 +51,7 @@ const MAX_ENTRIES = 400_000;
  */
 export function scanTree(root: string, masks: readonly string[], maxEntries = MAX_ENTRIES): TreeScan {
   const masked = maskMatcher(masks);
-  const isCertificate = certificateTest(root, masks);
+  const isCertificate = makeCertificateTest(root, masks);
   const found = {
     certificates: [] as { path: string; stamp: string }[],
     maskedFiles: [] as string[],
@@ -91,12 +91,12 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
         cover(path, entry);
         continue;
       }
-      const free = isOpen && !isProtected(path) && !(isGit && isGitOwn(entry.name));
+      const free = isOpen && !isProtected(path) && !(isGit && isGitsOwnName(entry.name));
       // Links are left out, because bubblewrap would mount their target.
       if (isOpen && !free && !entry.isSymbolicLink()) found.protectedPaths.push(path);
       if (entry.name === '.git' && entry.isFile()) found.gitFiles.push(path);
       if (!entry.isDirectory()) continue;
-      const cached = cachedFolder(path, entry.name, isGit);
+      const cached = cachedSearchStart(path, entry.name, isGit);
       if (cached) addFound(searchCached(root, cached, masks, masked));
       else walk(path, free);
     }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemSecrets } from '../host-secrets.ts';
+import { systemSecretMounts } from '../host-secrets.ts';
 import type { Mount } from '../mount.ts';
 import { type FilterArch, seccompFilter } from '../seccomp.ts';
 import { makeTempFolder } from './temp-folder.ts';
@@ -62,17 +62,17 @@ export function makeSupportFiles(): SupportFiles {
     return file;
   };
   const filters = { plain: filter('filter', false), unixSockets: filter('filter-unix-sockets', true) };
-  return { folder, emptyFile, overlayBase, etc, secrets: systemSecrets(), filters };
+  return { folder, emptyFile, overlayBase, etc, secrets: systemSecretMounts(), filters };
 }
 
 /** True if all support files still exist. */
-export const isComplete = ({ emptyFile, overlayBase, etc, filters }: SupportFiles): boolean =>
+export const areSupportFilesComplete = ({ emptyFile, overlayBase, etc, filters }: SupportFiles): boolean =>
   [emptyFile, overlayBase, filters.plain, filters.unixSockets, ...etc.map(({ source }) => source)].every((path) =>
     existsSync(path),
   );
 
 /** A support file with exactly this text; equal texts share one file. */
-export function textFile({ folder }: SupportFiles, text: string | Buffer): string {
+export function supportTextFile({ folder }: SupportFiles, text: string | Buffer): string {
   const file = join(folder, `text-${hash('sha256', text, 'hex')}`);
   if (!existsSync(file)) {
     // The file is written under another name and then renamed, so that it is complete or absent.

@@ -30,7 +30,7 @@ export function makeTempFolder(): string {
 let hidden: string | null = null;
 
 /** A temporary folder at a path that no other user can find, for files that only the repository's owner may see. */
-export function hiddenFolder(): string {
+export function makeHiddenFolder(): string {
   if (hidden === null || !existsSync(hidden)) {
     hidden = makeTempFolder();
     chmodSync(hidden, 0o711);

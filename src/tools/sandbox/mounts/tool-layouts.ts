@@ -4,9 +4,9 @@ import { lstatIfAny } from '../../../base/files.ts';
 import { isWithin } from '../../../base/paths.ts';
 import type { Mount } from '../mount.ts';
 import { type BaseRequest, baseLayout, type SandboxLayout, withMounts } from './layout.ts';
-import { maskMounts, maskOverlay, openOuterGit, outerGitMounts } from './mask-mounts.ts';
-import { modulesOf, openGit, ownGits } from './open-git.ts';
+import { makeOuterGitWritable, maskMounts, maskOverlay, outerGitMounts } from './mask-mounts.ts';
 import { scanTree, type TreeScan } from './scan-tree.ts';
+import { makeGitWritable, repositoriesInRoot, submodulesFolder } from './writable-git.ts';
 
 export interface TreeRequest extends BaseRequest {
   /** Patterns of files that no command may see. */
@@ -93,10 +93,10 @@ const treeLayout = (
 export function editLayout(request: TreeRequest, name: 'edit' | 'explore' = 'edit'): SandboxLayout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
-  const gits = ownGits(root, scan.gitFiles);
+  const gits = repositoriesInRoot(root, scan.gitFiles);
   let objects = request.objects ?? [];
   const opened = gits.map((folders, at) => {
-    const one = openGit(root, folders, objects, at);
+    const one = makeGitWritable(root, folders, objects, at);
     objects = one.objects;
     return one;
   });
@@ -104,7 +104,7 @@ export function editLayout(request: TreeRequest, name: 'edit' | 'explore' = 'edi
   const [first] = scan.outer;
   const outer =
     first && isShownByOverlay(first.folder)
-      ? openOuterGit(first, { root, scan }, OVERLAY_BYTES, request.objects ?? [])
+      ? makeOuterGitWritable(first, { root, scan }, OVERLAY_BYTES, request.objects ?? [])
       : null;
   const { layer, mounts } = maskOverlay(
     root,
@@ -118,7 +118,7 @@ export function editLayout(request: TreeRequest, name: 'edit' | 'explore' = 'edi
     [
       { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES, ...layer },
       ...sealed.map((path): Mount => ({ kind: 'sealed', target: join(root, path) })),
-      ...sealedGit.filter(({ target }) => gits.length === 1 || target !== modulesOf(root)),
+      ...sealedGit.filter(({ target }) => gits.length === 1 || target !== submodulesFolder(root)),
       ...mounts,
     ],
     outer?.mounts,

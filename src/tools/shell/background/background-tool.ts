@@ -4,11 +4,11 @@ import { commandCacheMounts } from '../../programs/cache-mounts.ts';
 import { withMounts } from '../../sandbox/mounts/layout.ts';
 import { exploreLayout } from '../../sandbox/mounts/tool-layouts.ts';
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
-import { failed, invalid, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
-import { discardedFiles } from '../changed-code.ts';
+import { failedStop, invalidStop, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
+import { listDiscardedFiles } from '../changed-code.ts';
 import { commandReport, droppedField } from '../command-report.ts';
 import { watchCoveredFiles } from '../late-masked-files.ts';
-import { callTree, overlayRefusal, type ShellContext, shellCommand } from '../shell-context.ts';
+import { inspectCallTree, overlayRefusal, type ShellContext, shellArgv } from '../shell-context.ts';
 import { Job, type Jobs, MAX_JOBS, type RunJob } from './jobs.ts';
 
 const WHY = 'a command in the background keeps no change of the tree';
@@ -33,7 +33,7 @@ export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise
   const { command, job: id, wait = 0, stop = false } = args;
   if (command !== undefined) {
     if (id !== undefined || stop === true)
-      return invalid('command', '"command" starts a new command.', 'Leave out "job" and "stop", or "command".');
+      return invalidStop('command', '"command" starts a new command.', 'Leave out "job" and "stop", or "command".');
     return startJob(context, jobs);
   }
   const all = jobs.of(sessionId);
@@ -44,7 +44,7 @@ export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise
   const job = all.find((each) => each.id === id);
   if (!job) {
     const ids = all.map((each) => each.id).join(', ') || 'none';
-    return failed('no-such-job', `There is no job "${String(id)}" in this visit; there are: ${ids}.`);
+    return failedStop('no-such-job', `There is no job "${String(id)}" in this visit; there are: ${ids}.`);
   }
   if (stop === true) await job.stop();
   else await job.outputOrEnd(Number(wait) * 1000, signal);
@@ -54,18 +54,21 @@ export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise
 async function startJob(context: ShellContext, jobs: Jobs): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const { sessionId, signal, envelope, tool } = call;
-  const argv = shellCommand(call);
+  const argv = shellArgv(call);
   if (isStop(argv)) return argv;
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
   if (!context.contained)
-    return failed('not-contained', 'A command in the background needs a sandbox. Run it with bash or bash-readonly.');
+    return failedStop(
+      'not-contained',
+      'A command in the background needs a sandbox. Run it with bash or bash-readonly.',
+    );
   const running = jobs.of(sessionId).filter(({ isRunning }) => isRunning);
   if (running.length >= MAX_JOBS) {
     const names = running.map(({ id, command }) => `${id} (${command})`).join(', ');
-    return failed('too-many-jobs', `${MAX_JOBS} commands run in the background: ${names}. Stop one with "stop".`);
+    return failedStop('too-many-jobs', `${MAX_JOBS} commands run in the background: ${names}. Stop one with "stop".`);
   }
-  const tree = await callTree(context);
+  const tree = await inspectCallTree(context);
   const layout = withMounts(exploreLayout(tree), commandCacheMounts(call));
   const jobContext: JobContext = {
     context,
@@ -76,7 +79,7 @@ async function startJob(context: ShellContext, jobs: Jobs): Promise<ToolReport |
   const millisecondsLeft = (envelope.deadline ?? Number.POSITIVE_INFINITY) - Date.now();
   const seconds = Math.max(1, Math.min(tool.limits.seconds, millisecondsLeft / 1000));
   const inspect = async (view: OverlayWrites) => {
-    jobContext.discarded = await discardedFiles(context, view, new Set(tree.scan.maskedFiles));
+    jobContext.discarded = await listDiscardedFiles(context, view, new Set(tree.scan.maskedFiles));
   };
   const run: RunJob = (watch) => context.run(tree, layout, argv, { ...watch, seconds, inspect });
   const { outputBytes } = tool.limits;

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { lstatIfAny } from '../../../base/files.ts';
-import { stagedEntries } from '../../git-objects/git-index.ts';
-import { gitFoldersIn, type RepositoryFolders } from '../../sandbox/mounts/open-git.ts';
-import { isTooDeep } from '../../sandbox/mounts/read-folder.ts';
+import { hashStagedEntries } from '../../git-objects/git-index.ts';
+import { isPathTooLong } from '../../sandbox/mounts/read-folder.ts';
+import { gitFoldersBelow, type RepositoryFolders } from '../../sandbox/mounts/writable-git.ts';
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
 import { readWrittenFile } from '../read-written-file.ts';
 
@@ -45,8 +45,8 @@ export function gitChanges(
   top: string,
   { upper, merged }: Pick<OverlayWrites, 'upper' | 'merged'>,
 ): GitChanges | null {
-  const written = Object.values(gitFoldersIn(upper, top, was));
-  const now = gitFoldersIn(merged, top, was);
+  const written = Object.values(gitFoldersBelow(upper, top, was));
+  const now = gitFoldersBelow(merged, top, was);
   const wrote = (path: string) => written.some((folder) => lstatIfAny(join(folder, path)) !== undefined);
   if (!written.some((folder) => lstatIfAny(folder)?.isDirectory())) return null;
   const refsMoved = wrote('refs') || wrote('packed-refs') || wrote('HEAD') || wrote('reftable');
@@ -84,7 +84,7 @@ function readRefs({ gitDir, commonDir }: RepositoryFolders): Refs {
   }
   const walk = (base: string, folder: string): void => {
     const path = join(base, folder);
-    if (isTooDeep(path) || !lstatIfAny(path)?.isDirectory()) return;
+    if (isPathTooLong(path) || !lstatIfAny(path)?.isDirectory()) return;
     for (const entry of readdirSync(path, { withFileTypes: true })) {
       const ref = `${folder}/${entry.name}`;
       if (entry.isDirectory()) walk(base, ref);
@@ -151,6 +151,6 @@ function describeRef(ref: string, isThere: boolean): string {
 }
 
 function isStagedDifferently(...folders: readonly RepositoryFolders[]): boolean {
-  const [before, after] = folders.map(({ gitDir }) => stagedEntries(join(gitDir, 'index')));
+  const [before, after] = folders.map(({ gitDir }) => hashStagedEntries(join(gitDir, 'index')));
   return before === null || after === null || before !== after;
 }

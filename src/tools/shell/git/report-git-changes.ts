@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { fieldsOf } from '../../../base/json.ts';
 import { listPaths } from '../../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../../ports/tool-backend.ts';
-import { modulesOf, ownGits, type RepositoryFolders } from '../../sandbox/mounts/open-git.ts';
+import { type RepositoryFolders, repositoriesInRoot, submodulesFolder } from '../../sandbox/mounts/writable-git.ts';
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
 import type { Change } from '../overlay-changes.ts';
 import type { CallTree } from '../shell-context.ts';
@@ -17,7 +17,7 @@ export function gitChangesOfRoot(
   { outer: [outer], gitFiles }: CallTree['scan'],
   view: OverlayWrites,
 ): GitChanges | null {
-  const [own, ...modules] = ownGits(root, gitFiles);
+  const [own, ...modules] = repositoriesInRoot(root, gitFiles);
   if (own)
     return combineChanges(
       gitChanges(own, root, view),
@@ -29,7 +29,7 @@ export function gitChangesOfRoot(
 /** Changes of a submodule's repository; they are labelled with the submodule's name. */
 function moduleChanges(root: string, folders: RepositoryFolders, view: OverlayWrites): GitChanges | null {
   const changes = gitChanges(folders, root, view);
-  const name = relative(modulesOf(root), folders.gitDir);
+  const name = relative(submodulesFolder(root), folders.gitDir);
   return changes && { ...changes, lost: changes.lost.map((what) => `${what} of the submodule ${name}`) };
 }
 
@@ -44,10 +44,10 @@ function combineChanges(own: GitChanges | null, modules: readonly (GitChanges | 
 }
 
 /** True for paths in the root's own `.git`, whose changes are always discarded. */
-export const isOfGit = (path: string): boolean => path === '.git' || path.startsWith('.git/');
+export const isInGitFolder = (path: string): boolean => path === '.git' || path.startsWith('.git/');
 
 /** True for a masked file that git wrote back as the empty cover, as `git stash` does. */
-export const isCover = (change: Change, masked: ReadonlySet<string>): boolean =>
+export const isEmptyCover = (change: Change, masked: ReadonlySet<string>): boolean =>
   change.kind === 'file' && change.upper.size === 0 && (change.upper.mode & 0o133) === 0 && masked.has(change.path);
 
 /** The advice for changes of git's folder that were not kept. */

@@ -20,7 +20,7 @@ const SEALED = ['hooks', 'info', 'modules', 'commondir', 'gitdir'];
 /** The two folders of a repository: its own part (HEAD, index), and the part that linked work trees share. */
 export type RepositoryFolders = Pick<Repository, 'gitDir' | 'commonDir'>;
 
-export interface OpenGit {
+export interface WritableGit {
   readonly sealed: readonly Mount[];
   /** Files of the overlay's layer that replace mounts. */
   readonly layer: readonly LayerFile[];
@@ -28,27 +28,27 @@ export interface OpenGit {
 }
 
 /** The root's own `.git` folder, which the overlay of the root contains; null if it has none. */
-export function ownGit(root: string): RepositoryFolders | null {
+export function repositoryInRoot(root: string): RepositoryFolders | null {
   const path = join(root, '.git');
   const isFolder = lstatIfAny(path)?.isDirectory() === true;
   return isFolder ? { gitDir: path, commonDir: path } : null;
 }
 
 /** The root's own repository, and those of its submodules whose folders are in the root's own `.git`. */
-export function ownGits(root: string, gitFiles: readonly string[]): readonly RepositoryFolders[] {
-  const own = ownGit(root);
+export function repositoriesInRoot(root: string, gitFiles: readonly string[]): readonly RepositoryFolders[] {
+  const own = repositoryInRoot(root);
   if (own === null) return [];
   const modules = gitFiles
     .flatMap((path) => gitFileTarget(join(root, path)) ?? [])
-    .filter((folder) => isWithin(modulesOf(root), folder));
+    .filter((folder) => isWithin(submodulesFolder(root), folder));
   return [own, ...[...new Set(modules)].map((folder) => ({ gitDir: folder, commonDir: folder }))];
 }
 
 /** The folder with the repositories of the submodules. */
-export const modulesOf = (root: string): string => join(root, '.git/modules');
+export const submodulesFolder = (root: string): string => join(root, '.git/modules');
 
 /** The folders of a repository below another folder, at the same relative paths. */
-export const gitFoldersIn = (
+export const gitFoldersBelow = (
   place: string,
   top: string,
   { gitDir, commonDir }: RepositoryFolders,
@@ -66,12 +66,12 @@ export const gitFoldersIn = (
  * @param objects mounts that cover the objects of masked files
  * @param at the number of the repository among those that are opened in one sandbox
  */
-export function openGit(
+export function makeGitWritable(
   top: string,
   { gitDir, commonDir }: RepositoryFolders,
   objects: readonly Mount[],
   at = 0,
-): OpenGit {
+): WritableGit {
   const place = join(commonDir, 'objects');
   const names = [...SEALED.map((name) => join(commonDir, name)), ...SEALED.map((name) => join(gitDir, name))];
   const sealed = [...new Set([...names, ...otherWorkTrees(gitDir, commonDir)])]

@@ -7,9 +7,9 @@ import type { Sandbox } from './tools/sandbox/sandbox.ts';
 import { workspaceBackend } from './tools/workspace/workspace-backend.ts';
 
 /**
- * The backends of hopgate's tools. The sandbox is tested once, when the first command needs it. A tool that `specs`
- * binds to an MCP server is served only by that server, even if hopgate has a tool of the same name; it is not served
- * if `config` does not name the server.
+ * The backends of hopgate's tools. The first command tests the sandbox, once. A tool that `specs` binds to an MCP
+ * server is served only by that server, and by none if `config` does not name it, even if hopgate has a tool of the
+ * same name.
  */
 export function defaultBackends(
   store: EvidenceStore,
@@ -93,7 +93,7 @@ const withoutTools = (names: ReadonlySet<string>, backend: ToolBackend): ToolBac
 const SHELL = ['bash-readonly', 'bash', 'bash-background', 'bash-test', 'bash-deploy', 'install'];
 const DISCIPLINE = ['psr-search', 'psr-select', 'pur-update', 'pur-mark-pivot', 'par-punctuate'];
 
-/** A backend that is loaded and created at its first call, so an unused one costs nothing. */
+/** A backend that is loaded and created at the first call of one of its tools. */
 function onFirstUse(name: string, tools: readonly string[], make: () => Promise<ToolBackend>): ToolBackend {
   let backend: Promise<ToolBackend> | null = null;
   return {

@@ -7,10 +7,9 @@ import { ensureStateDir, evidenceFileIn, stateDir } from './project/state-dir.ts
 import { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts';
 
 /**
- * Opens the evidence of a repository. All programs of hopgate open their evidence here; the caller closes it.
- *
- * @param access `create`: makes the state folder and the file if they are missing. `read`: the file must exist; its
- *   folder need not be writable.
+ * Opens the evidence of a repository; the caller closes it.
+ * @param access `create`: the state folder and the file are made if they are missing. `read`: the file must exist; its
+ * folder need not be writable.
  */
 export function openEvidence(
   root: string,
@@ -22,7 +21,7 @@ export function openEvidence(
   return openEvidenceFile(evidenceFileIn(dir), access, options);
 }
 
-/** {@link openEvidence} for a file that is already known. */
+/** Opens evidence as {@link openEvidence} does, from a known file. */
 export function openEvidenceFile(
   file: string,
   access: 'create' | 'read',

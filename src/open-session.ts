@@ -47,11 +47,11 @@ export interface OpenOptions {
   readonly approver?: Approver | ApproveFunction | 'operator';
   /** How the repository is tested and shipped. Default: its hopgate.yaml; only restrictions if it is not trusted. */
   readonly config?: Partial<ProjectConfig>;
-  /** Trust the current hopgate.yaml: this program acts for the operator. */
+  /** True to trust the present hopgate.yaml, because this program acts for the operator. */
   readonly trustConfig?: boolean;
   /**
-   * Used instead of the real tools; a function receives the real ones: `(real) => [mine, ...real]`. The first one that
-   * serves a tool's id runs it. They are closed with the session.
+   * Backends instead of the real tools. A function receives the real ones: `(real) => [mine, ...real]`. The first
+   * backend that serves a tool's id runs it. All are closed with the session.
    */
   readonly backends?: readonly ToolBackend[] | ((real: readonly ToolBackend[]) => readonly ToolBackend[]);
   /** The id of a session to continue. The session keeps the spec and config that it was opened with. */
@@ -65,20 +65,20 @@ export interface OpenOptions {
    * folder and the trust always depend on the environment of this process.
    */
   readonly env?: () => NodeJS.ProcessEnv;
-  /** Only record what would be refused, as `enforce: false` in hopgate.yaml does. Ignored with `session`. */
+  /** True to run refused calls and only record the refusals, like `enforce: false`. Ignored with `session`. */
   readonly observe?: boolean;
-  /** Run shell tools without a sandbox if none is available. Every entry records that. */
+  /** True to run shell tools without a sandbox if none is available. Every entry records that. */
   readonly unsafeNoSandbox?: boolean;
-  /** Called with each entry once it is durable. */
+  /** Called with each entry after it is durable. */
   readonly onEntry?: (entry: Entry) => void;
-  /** Spans for OpenTelemetry, by the optional package `@opentelemetry/api`; `contents` adds arguments and results. */
+  /** True to create spans with the optional package `@opentelemetry/api`; `contents` adds arguments and results. */
   readonly telemetry?: boolean | { readonly contents?: boolean };
   readonly inspector?: Inspector;
   readonly clock?: Clock;
   readonly ids?: Ids;
 }
 
-/** The names of all options, to refuse a misspelt one instead of ignoring it. */
+/** The names of all options: a misspelt one is refused and not ignored. */
 const OPTIONS =
   'specs root agent store approver config trustConfig backends session parent delegation env observe unsafeNoSandbox onEntry telemetry inspector clock ids';
 
@@ -93,7 +93,7 @@ export const randomIds: Ids = {
   next: (kind) => (kind === 'writer' ? processHolder(`w-${timeOrderedId()}`) : `${kind[0]}-${timeOrderedId()}`),
 };
 
-/** {@link randomIds}, but with this id for the session. */
+/** The ids of {@link randomIds}, except the session's id. */
 export const withSession = (session: string): Ids => ({
   next: (kind) => (kind === 'session' ? session : randomIds.next(kind)),
 });
@@ -191,7 +191,7 @@ async function openStore(
   clock: Clock,
 ): Promise<{ store: EvidenceStore; owned: boolean }> {
   if (typeof store === 'object') return { store, owned: false };
-  // Asks for the name only: loading SQLite prints a warning in Node 22.
+  // Only asks whether SQLite exists: loading it prints a warning in Node 22.
   if (!process.getBuiltinModule?.('node:module')?.isBuiltin('node:sqlite'))
     throw new Error(`hopgate needs Node 22.13 or newer for SQLite, and this is ${process.versions.node}; update Node`);
   if (store === 'memory') return { store: (await import('./stores/memory.ts')).memoryStore({ clock }), owned: true };

@@ -17,7 +17,7 @@ import { hopModel, modeModel } from './testing/model/session-model.ts';
 import type { Move } from './testing/plan/moves.ts';
 import { searchRoute } from './testing/plan/search-route.ts';
 
-/** By default a memory store, the system's clock, counted ids and no tools. */
+/** Default: a memory store, the system's clock, counted ids and no tools. */
 export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' | 'clock' | 'ids' | 'backends'>> {
   /** Gives the approvals that are needed on the path to `mode` and to the peripheral. */
   readonly approver?: SessionParts['approver'];
@@ -110,12 +110,12 @@ export async function runAndVerify(
   return stopped.ok ? finish(refused, stopped.fruit) : finish(refused ?? stopped.denial, null);
 }
 
-/** The canned report of the present step on the path to the peripheral; null once the peripheral is entered. */
+/** The tool report of the present step on the path to the peripheral; null once the session is in the peripheral. */
 interface CannedLead {
   report: ToolReport | null;
 }
 
-/** Backends that return the canned report while there is one, else the report of the caller's backend. */
+/** Backends that return the canned report if there is one, else the report of the caller's backend. */
 function withCannedReports(
   lead: CannedLead,
   { tools }: SpecSet,
@@ -134,7 +134,7 @@ function withCannedReports(
   );
 }
 
-/** The moves into the peripheral: to the mode, then the start if it is allowed, else the shortest path. */
+/** The moves into the peripheral: the mode changes, then the start if it is allowed, else the shortest path. */
 function movesTo(opening: AuditState, start: Move, { mode }: RunAndVerifyOptions): readonly Move[] {
   const { pinned } = opening;
   const asked = start.asked as Extract<Move['asked'], { kind: 'start' }>;

@@ -48,9 +48,9 @@ export interface StartBody {
   readonly context: Fields;
   /** Epoch milliseconds after which only stop and hops remain; null without a time limit. */
   readonly deadline: number | null;
-  /** The facts that the gate decided by, as in the event of the hop graph; null for a start that belongs to a hop. */
+  /** The facts that the gate decided by, as the hop graph's machine receives them; null for the start after a hop. */
   readonly facts: Fields | null;
-  /** The working tree that the gate decided by, if the start depended on it. */
+  /** The working tree that the gate decided by; absent if the start does not depend on it. */
   readonly tree?: Fields;
 }
 /** Outcome of a tool call as its backend reported it. A large result is `{ blob, bytes }`. */
@@ -72,7 +72,7 @@ export interface EffectRecord {
   /** Facts about the change that a person must know before it ships. */
   readonly finding?: string;
 }
-/** The refusal that a call would have got under enforcement; the session only observed, so the call ran. */
+/** The refusal that enforcement would have given a call. The session only observes, so the call ran. */
 export type WouldRefuse = Pick<DenialBody, 'code' | 'message' | 'remedy' | 'about'>;
 /** A step of an observing or coordinating tool: no intent is needed. */
 export interface StepBody extends Reported {
@@ -83,7 +83,7 @@ export interface StepBody extends Reported {
   readonly effects: readonly EffectRecord[] | 'unobserved';
   readonly wouldRefuse?: WouldRefuse;
 }
-/** An acting tool is about to run. Durable before the tool starts. */
+/** The intent to run an acting tool. It is durable before the tool starts. */
 export interface IntentBody {
   readonly event: 'intent';
   readonly tool: string;
@@ -98,7 +98,7 @@ export interface OutcomeBody extends Reported {
   readonly outcome: OutcomeRecord;
   readonly effects: readonly EffectRecord[] | 'unobserved';
 }
-/** An intent with an unknown outcome, because the writer died. It is never run again automatically. */
+/** A call whose outcome is unknown, because the writer ended after its intent. The call is never repeated. */
 export interface InterruptedBody {
   readonly event: 'interrupted';
   readonly tool: string;
@@ -112,7 +112,7 @@ export interface DenialBody {
   readonly message: string;
   readonly remedy: string;
   readonly about: Fields;
-  /** false: the session only observed, and the client program ran its own tool all the same. */
+  /** `false` if the session only observes: the client program ran its own tool despite the refusal. */
   readonly enforced?: false;
 }
 export interface StopBody {
@@ -135,14 +135,11 @@ export interface HopBody {
   readonly by: Principal;
   /** Id of the approval that this hop used up. */
   readonly approval: string | null;
-  /** The facts that the gate decided by, as the event of the hop graph. */
+  /** The facts that the gate decided by, as the hop graph's machine receives them. */
   readonly facts: Fields;
-  /** The working tree that the gate decided by, if the hop depended on it: the tested tree, and the part that ships. */
+  /** The tested tree and what ships, as the gate saw them; absent if the hop does not depend on the working tree. */
   readonly tree?: Fields;
-  /**
-   * Set if a failed expectation caused a hop back: the expectation, the result, and the id of the entry that showed the
-   * result.
-   */
+  /** Present if the agent hopped back because an expectation failed; `shownBy`: the id of the entry that showed it. */
   readonly reframe?: { readonly expected: string; readonly actual: string; readonly shownBy: string | null };
 }
 export interface ModeBody {
@@ -155,7 +152,7 @@ export interface ModeBody {
   readonly reason: string | null;
   readonly exitCriteria: string | null;
   readonly approval: string | null;
-  /** The facts that the gate decided by, as the event of the mode gate. */
+  /** The facts that the gate decided by, as the mode gate's machine receives them. */
   readonly facts: Fields;
 }
 export interface ApprovalBody {
@@ -169,12 +166,12 @@ export interface ApprovalBody {
     readonly via: string;
     readonly grantedAt: string;
     readonly expiresAt: string;
-    /** The grant that this approval used; absent if it is for this request alone. */
+    /** The grant that this approval was given under; absent if a person approved this one request. */
     readonly grant?: string;
   };
   /** The approved request in full; `record.requestHash` is its hash. */
   readonly request: {
-    /** The version of the hashed form; absent in records of version 1. */
+    /** The version of the form of the request that is hashed; absent in version 1. */
     readonly version?: number;
     readonly action: Fields;
     readonly reason: string;
@@ -189,9 +186,9 @@ export interface GrantBody {
   readonly via: string;
   readonly grantedAt: string;
   readonly action: Fields;
-  /** The parts of the first request that later ones must repeat. */
+  /** The parts of the first request that every later request must repeat. */
   readonly bound: Fields;
-  /** `until` (epoch milliseconds), and the further limits `uses`, `files` and `testsPass`. */
+  /** The limits of the grant; `until` in epoch milliseconds. */
   readonly limits: {
     readonly until: number;
     readonly uses?: number;
@@ -222,9 +219,9 @@ export interface DelegationBody {
   readonly event: 'delegation';
   readonly from: string;
   readonly to: string;
-  /** `parent`: the sub-agent is limited to what both peripherals allow; `own`: to what `to` allows. */
+  /** `parent`: the sub-agent may do only what both peripherals allow; `own`: what the peripheral `to` allows. */
   readonly within: 'parent' | 'own';
-  /** The session of the sub-agent, which may never begin; null for the agency. */
+  /** The id of the sub-agent's session, which may never begin; null for a run of the agency. */
   readonly session: string | null;
   /** Set for a run of the agency; `to` is then an agency peripheral. */
   readonly agency?: { readonly run: string; readonly acts: boolean };
@@ -254,12 +251,12 @@ export interface MessageBody {
   readonly ref: string | null;
   readonly sentAt: string;
 }
-/** A message reached a state: a message that the session sent, or (`nth` null) one that it received. */
+/** The new state of a message. The session sent the message, or, if `nth` is null, received it. */
 export interface ReceiptBody {
   readonly event: 'receipt';
   readonly message: string;
   readonly state: string;
-  /** The position among the receipts of the store. */
+  /** The number of the receipt in the store; null for a received message. */
   readonly nth: number | null;
 }
 export interface SessionClosedBody {
@@ -271,8 +268,8 @@ export interface SessionClosedBody {
 }
 
 /**
- * Returns the body of an entry that hopgate wrote; null for an erased body, and for one without an event. It does not
- * check the fields: an imported entry may have an event that {@link Body} does not list.
+ * Returns the body of an entry that hopgate wrote; null if it was erased or has no `event`. It does not check the
+ * fields: an imported entry may have an event that {@link Body} does not list.
  */
 export function bodyOf(body: Json): Body | null {
   return isObject(body) && typeof body['event'] === 'string' ? (body as unknown as Body) : null;

@@ -1,7 +1,7 @@
 import type { Json } from '../spec/types.ts';
 
 /**
- * The RFC 8785 form of a value that is known to be JSON with well-formed text: keys in the order of their UTF-16 units,
+ * The RFC 8785 form of a JSON value whose texts are well-formed Unicode: keys in the order of their UTF-16 units,
  * numbers and strings as `JSON.stringify` writes them.
  */
 export const canonicalJson = (value: Json): string =>

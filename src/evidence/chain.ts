@@ -7,7 +7,7 @@ import { canonicalJson } from './canonical.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from './entry.ts';
 import { bodyOfDraft } from './entry-schema.ts';
 
-/** The bytes that a store keeps of one entry; all other forms of the entry are computed from them. */
+/** The bytes of one entry as a store keeps them; every other form of the entry is computed from them. */
 export interface StoredBytes {
   readonly head: string;
   /** null if the body was erased. */
@@ -23,7 +23,7 @@ export class ChainError extends Error {
 
 export const sha256 = (text: string): string => digest('sha256', text);
 
-/** The hashed fields, with keys in canonical order. */
+/** The fields of an entry's head, with keys in canonical order. */
 function headOf(draft: EntryDraft, seq: number, bodyHash: string): Omit<Entry, 'body' | 'prev' | 'hash'> {
   const { at, author, claim, conjecture, forkOf, id, inReplyTo, mode, patternId, peripheral, sessionId, subject } =
     draft;
@@ -85,11 +85,11 @@ export function parseStored({ head, body, prev, hash }: StoredBytes): StoredEntr
   return { entry: { ...fields, body: content, prev, hash }, head, body };
 }
 
-/** True if an entry's stored bytes match its hash. An erased body does not. */
+/** True if an entry's stored bytes match its hash; false for an erased body. */
 export const isIntact = ({ entry, head, body }: StoredEntry): boolean =>
   sha256(entry.prev + head) === entry.hash && body !== null && sha256(body) === entry.bodyHash;
 
-/** True if an entry is the next one after `before` in its chain. An erased body is not checked. */
+/** True if an entry follows `before` in its chain. The bytes of an erased body are not checked. */
 export const continuesChain = ({ entry, head, body }: StoredEntry, before: ChainHead): boolean =>
   entry.seq === before.seq + 1 &&
   entry.prev === before.hash &&

@@ -1,7 +1,7 @@
 import type { Body } from './bodies.ts';
 import type { ClaimType } from './entry.ts';
 
-/** The claim that each event has in the thread. */
+/** For each event, the claim type of its entry. */
 export const CLAIM_OF: { readonly [event in Body['event']]: ClaimType } = {
   'session-open': 'goal',
   start: 'goal',

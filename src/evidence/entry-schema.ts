@@ -3,13 +3,13 @@ import { orderedKeys } from './canonical.ts';
 import { CLAIM_TYPES, type EntryDraft, EVIDENCE_TYPES, SUBJECT_TYPES } from './entry.ts';
 import { lazySchema } from './lazy-schema.ts';
 
-/** A problem of a draft and its path, such as `body.result[2]`. */
+/** A problem of a draft; `path` is such as `body.result[2]`. */
 export interface DraftProblem {
   readonly path: string;
   readonly message: string;
 }
 
-/** Thrown if a draft is not valid. Carries every problem; nothing was written. */
+/** Thrown for an invalid draft, with every problem. Nothing was written. */
 export class EntryError extends Error {
   readonly problems: readonly DraftProblem[];
   constructor(problems: readonly DraftProblem[]) {
@@ -27,7 +27,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const isName = (value: unknown): boolean => isText(value) && value !== '' && !CONTROL.test(value);
 
-/** Matches most instants by their digits alone: a day that every month has, at a time that every day has. */
+/** Matches valid instants on days 1 to 28, so most instants need no calendar. */
 const COMMON_INSTANT = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3])(?::[0-5]\d){2}\.\d{3}Z$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 function isInstant(value: unknown): boolean {
@@ -45,7 +45,7 @@ const isPlain = (value: object): boolean => {
   return isOrdinary && typeof (value as { toJSON?: unknown }).toJSON !== 'function';
 };
 
-/** Yields each place where a value is not JSON: NaN, undefined, bigint, unpaired surrogates, instances, cycles. */
+/** Yields a problem for each part that is not JSON: NaN, undefined, bigint, lone surrogates, instances, cycles. */
 function* nonJsonProblems(value: unknown, path: string, depth = 0): Generator<DraftProblem> {
   if (value === null || typeof value === 'boolean') return;
   if (typeof value === 'string') {
@@ -131,7 +131,7 @@ const isOptionalName = (value: unknown): boolean => value === undefined || isNam
 /** The copy of a valid draft's body; undefined if the draft is not valid. */
 const checkedBody = (value: unknown): Json | undefined => (isHead(value) ? copyOf(value.body, 0) : undefined);
 
-/** True if all fields of a value but its body are valid for a draft. */
+/** True if every field of a draft except `body` is valid. */
 function isHead(value: unknown): value is { readonly body: unknown } {
   if (typeof value !== 'object' || value === null) return false;
   const draft = value as Record<string, unknown>;

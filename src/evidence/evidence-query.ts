@@ -10,31 +10,31 @@ import {
 } from './entry.ts';
 import { lazySchema } from './lazy-schema.ts';
 
-/** A search; every given field must match. The newest entries come first. */
+/** A search for entries. An entry must match every given field. The newest entries come first. */
 export interface EvidenceQuery {
   readonly subject?: Subject;
   readonly type?: EvidenceType;
   readonly claim?: ClaimType;
   readonly author?: string;
   readonly sessionId?: string;
-  /** null selects entries outside of any peripheral. */
+  /** null finds entries outside of any peripheral. */
   readonly peripheral?: string | null;
   readonly patternId?: string;
-  /** An entry must have all of them. */
+  /** Finds entries that have all of these tags. */
   readonly tags?: readonly string[];
-  /** Not older than this: ISO 8601, UTC. */
+  /** Finds entries of this time or later: ISO 8601, UTC. */
   readonly since?: string;
-  /** Older than this: ISO 8601, UTC. */
+  /** Finds entries before this time: ISO 8601, UTC. */
   readonly before?: string;
-  /** Includes ephemeral entries; default false. */
+  /** Also finds ephemeral entries; default false. */
   readonly ephemeral?: boolean;
-  /** 1 to {@link MAX_LIMIT}; default 100. */
+  /** The entries of one page: 1 to {@link MAX_LIMIT}; default 100. */
   readonly limit?: number;
   /** Cursor: the `next` of the previous page of the same query. */
   readonly after?: string;
 }
 
-/** An entry outside of every chain, without seq and hash. No durable entry replies to it; it may be removed. */
+/** An entry outside of every chain, so without seq and hash. It may be removed, so no durable entry replies to it. */
 export interface EphemeralEntry extends EntryDraft {
   readonly ephemeral: true;
 }
@@ -52,18 +52,18 @@ export const MAX_LIMIT = 1000;
 const DEFAULT_LIMIT = 100;
 
 /**
- * Sort key of the last entry of a page. Entries are sorted by time, then ephemeral ones first, then by order of
+ * The position of an entry in the results. They are sorted by time, then ephemeral entries first, then by order of
  * arrival; the latest first.
  */
 export interface QueryPosition {
-  /** Epoch milliseconds. */
+  /** The entry's time in epoch milliseconds. */
   readonly at: number;
   readonly ephemeral: boolean;
   readonly nth: number;
 }
 
 export interface ResolvedQuery extends Omit<EvidenceQuery, 'since' | 'before' | 'limit' | 'after'> {
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds; null without this limit. */
   readonly since: number | null;
   readonly before: number | null;
   readonly limit: number;
@@ -110,8 +110,8 @@ const querySchema = lazySchema((z) => {
 const millis = (text: string | undefined): number | null => (text === undefined ? null : Date.parse(text));
 
 /**
- * Validates an untrusted query.
- * @throws QueryError with every problem; an unknown field is one.
+ * Validates an untrusted query. An unknown field is a problem.
+ * @throws QueryError with every problem
  */
 export function resolveQuery(query: unknown): ResolvedQuery {
   const parsed = querySchema().safeParse(query);
@@ -133,7 +133,7 @@ function readCursor(cursor: string): QueryPosition {
   return { at: Number(at), ephemeral: ephemeral === '1', nth: Number(nth) };
 }
 
-/** Encodes a sort key as a cursor. */
+/** Encodes the position of an entry as a cursor. */
 export const cursorOf = ({ at, ephemeral, nth }: QueryPosition): string => `${at}.${ephemeral ? 1 : 0}.${nth}`;
 
 /** Comparator of search results: negative if `a` comes first. */
@@ -158,7 +158,7 @@ export function matchesQuery(query: ResolvedQuery, entry: EntryDraft): boolean {
   );
 }
 
-/** A match of a query, and where it is in the order of the results. */
+/** An entry that a query found, and its position in the results. */
 export interface PositionedEntry {
   readonly position: QueryPosition;
   readonly found: FoundEntry;

@@ -12,7 +12,7 @@ const INVARIANTS = [
 ] as const;
 export type Invariant = (typeof INVARIANTS)[number];
 
-/** One broken invariant at one entry. */
+/** A broken invariant, and the entry that breaks it. */
 export interface InvariantViolation {
   readonly rule: Invariant;
   /** Id of the faulty entry; empty if the fault is a missing entry. */
@@ -20,7 +20,7 @@ export interface InvariantViolation {
   readonly message: string;
 }
 
-/** Statements about the thread that the check compares with its entries. */
+/** The claimed number of entries and the claimed participants, which the check compares with the entries. */
 export interface ThreadClaims {
   readonly participants?: readonly string[];
   readonly count?: number;

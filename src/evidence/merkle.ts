@@ -11,7 +11,7 @@ const sha256 = (...parts: readonly Uint8Array[]): NodeHash => hash('sha256', Buf
 export const leafHash = (data: Uint8Array): NodeHash => sha256(LEAF, data);
 const nodeHash = (left: NodeHash, right: NodeHash): NodeHash => sha256(NODE, left, right);
 
-/** The leaf of an entry: the 32 bytes of its hash in the chain. */
+/** The data of an entry's leaf: the 32 bytes of the entry's hash. */
 export const entryLeaf = (entry: { readonly hash: string }): NodeHash => leafHash(Buffer.from(entry.hash, 'hex'));
 
 export const EMPTY_ROOT: NodeHash = sha256();
@@ -19,7 +19,7 @@ export const EMPTY_ROOT: NodeHash = sha256();
 /** Computes the root of a Merkle tree leaf by leaf. The memory grows with the logarithm of the number of leaves. */
 export class MerkleFrontier {
   #size = 0;
-  /** Roots of the full subtrees on the right edge, the largest first. */
+  /** Roots of the complete subtrees so far, the largest first. */
   readonly #peaks: NodeHash[] = [];
 
   get size(): number {

@@ -2,7 +2,7 @@ import type { Json } from '../spec/types.ts';
 
 const HASH = /^[0-9a-f]{64}$/;
 
-/** Returns the ids of the blobs (`{ blob, bytes }`) anywhere in a body. An erased body has none. */
+/** Returns the ids of the blobs that a body refers to (`{ blob, bytes }`). An erased body has none. */
 export function blobsIn(body: Json): readonly string[] {
   const found = new Set<string>();
   const visit = (value: Json): void => {

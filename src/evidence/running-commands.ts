@@ -2,7 +2,7 @@ import { fieldsOf, textOf } from '../base/json.ts';
 import { BACKGROUND_TOOL } from '../spec/policy/closed-lists.ts';
 import type { OutcomeRecord } from './bodies.ts';
 
-/** The background commands that still run after a step, according to the result of the step. */
+/** The ids of the background commands that still run after a step, according to the step's result. */
 export function runningCommands(
   running: readonly string[],
   { tool, outcome }: { readonly tool: string; readonly outcome: OutcomeRecord },

@@ -8,13 +8,13 @@ export interface ShippedCommit {
   readonly tree: string | null;
 }
 
-/** A visit that shipped or was approved to ship: its tested, approved and shipped trees; null if not recorded. */
+/** A visit that shipped, or was approved to ship. Each tree is null if the evidence does not have it. */
 export interface Shipment {
   /** The `seq` of the entry that started the visit. */
   readonly seq: number;
   readonly peripheral: string;
   readonly tested: string | null;
-  /** The expected tree of the commit; without a repository, the tested tree. */
+  /** The tree that the commit should have; without a repository, the tested tree. */
   readonly approved: string | null;
   readonly approval: string | null;
   readonly committed: readonly ShippedCommit[];
@@ -29,7 +29,7 @@ export class Shipments {
   #hop: HopBody | null = null;
   #here: Shipment | null = null;
 
-  /** @param deploys true if a peripheral may ship; the reports of other peripherals do not count */
+  /** @param deploys true for a peripheral that may ship; the reports of other peripherals do not count */
   add({ seq, body: json }: Entry, deploys: (peripheral: string) => boolean): void {
     const body = bodyOf(json);
     if (body?.event === 'hop') this.#hop = body;

@@ -8,9 +8,9 @@ export type ThreadStatus = 'open' | 'closed' | 'stalled' | 'forked';
 
 export interface Conjecture {
   readonly entry: Entry;
-  /** `refuted`: a correction replies to it; `confirmed`: a conclusion does, and no correction. */
+  /** `refuted`: a correction replies to the conjecture; `confirmed`: a conclusion replies to it, and no correction. */
   readonly outcome: 'open' | 'confirmed' | 'refuted';
-  /** The ids of the replies that confirm or refute it. */
+  /** The ids of the replies that confirm or refute the conjecture. */
   readonly by: readonly string[];
 }
 
@@ -22,9 +22,9 @@ export interface AppliedPattern {
   readonly lastOutcome: PatternOutcome | null;
 }
 
-/** The entries about one subject, as a tree of replies. It is computed, never stored. */
+/** The entries about one subject, as a tree of replies. It is computed at each reading and never stored. */
 export interface Thread {
-  /** `thread/<type>/<id>`; a fork adds `/fork/<entry id>`. */
+  /** `thread/<type>/<id>`; for a fork, `/fork/<entry id>` follows. */
   readonly id: string;
   readonly subject: Subject;
   readonly goal: Entry;
@@ -40,7 +40,7 @@ export interface Thread {
 }
 
 export interface ThreadOptions {
-  /** Epoch milliseconds. */
+  /** The present time in epoch milliseconds. */
   readonly now: number;
   /** Milliseconds after which an open thread without a new entry is `stalled`. Default: a day. */
   readonly staleAfter?: number;
@@ -141,7 +141,7 @@ function descendants(entries: readonly Entry[], root: Entry): readonly string[] 
   return [...found];
 }
 
-/** True if an entry is on the path to `fork`: then the entry is a part of this thread, and not a fork of it. */
+/** True if an entry is on the path to `fork`, so it belongs to the fork's thread and does not begin another one. */
 const isOnPath = (entries: readonly Entry[], fork: Entry | null, entry: Entry): boolean =>
   fork !== null && ancestors(entries, fork.forkOf!).includes(entry.id);
 

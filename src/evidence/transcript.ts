@@ -43,7 +43,7 @@ export type TranscriptEvent =
   | {
       readonly kind: 'result';
       readonly callId: string;
-      /** `error`: an infrastructure error; the call has no result. */
+      /** `error`: the infrastructure failed, so the call has no result. */
       readonly status: 'ok' | 'failed' | 'refused' | 'error';
       /** The denial's code; null if the agent's program refused the call before the session received it. */
       readonly code: string | null;
@@ -53,7 +53,7 @@ export type TranscriptEvent =
     }
   | { readonly kind: 'let-go' };
 
-/** The origin of an event. */
+/** The sender and the channel of a transcript event. */
 export interface Attribution {
   /** `agent`, `hopgate`, `operator`, `user`, or the id of another agent. */
   readonly source: string;

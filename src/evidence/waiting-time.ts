@@ -2,7 +2,7 @@ import { fieldsOf } from '../base/json.ts';
 import { AGENCY_TOOL } from '../spec/policy/closed-lists.ts';
 import type { OutcomeRecord } from './bodies.ts';
 
-/** The milliseconds that a whistle or a run of the agency blocked its session. No time limit counts them. */
+/** The milliseconds that a step waited for an answer to a whistle, or for an agent. No time limit counts them. */
 export function waitingTimeMs(
   tools: { readonly [id: string]: { readonly upstream?: unknown } },
   { tool, outcome }: { readonly tool: string; readonly outcome: OutcomeRecord },

@@ -9,7 +9,7 @@ import type { SessionView } from './session-view.ts';
 import { transferContext } from './transfer-context.ts';
 import { modeStep, modeStepsAdmitting, resetLegs } from './ways/way-modes.ts';
 
-/** A hop along an edge, and what it needs in words. */
+/** A hop along an edge, with its needs in words. */
 export const hopLeg = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
   from: edge.from,
   exit: edge.exit,
@@ -19,7 +19,7 @@ export const hopLeg = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg =>
 
 const needsInWords = new WeakMap<SpecSet, Map<Edge, readonly string[]>>();
 
-/** The needs of an edge in words; they depend on the spec set alone, so they are computed once. */
+/** The needs of an edge in words. They depend on the spec set alone, so they are computed once. */
 function wordsOf(specs: SpecSet, edge: Edge): readonly string[] {
   const ofSet = needsInWords.get(specs) ?? new Map<Edge, readonly string[]>();
   const inWords = ofSet.get(edge) ?? needsOf(specs, edge).map((need) => needInWords(specs, need));
@@ -36,7 +36,7 @@ function contextNeeds({ peripherals }: SpecSet, view: SessionView, { from, to }:
   );
 }
 
-/** A need in words. A condition of the spec set shows its rule: `ready (fruit.count > 2)`. */
+/** A need of a path in words. A named condition is shown with its rule: `ready (fruit.count > 2)`. */
 export function needInWords({ conditions }: SpecSet, need: Requirement): string {
   const rule = need.kind === 'condition' ? getOwn(conditions, need.name) : undefined;
   return rule === undefined ? describeRequirement(need) : `${describeRequirement(need)} (${rule})`;
@@ -50,7 +50,7 @@ function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
   return [{ kind: 'principal', is: 'operator' }, ...others];
 }
 
-/** A start in a peripheral, and what it needs in words. */
+/** A start in a peripheral, with its needs in words. */
 export const startLeg = (specs: SpecSet, to: string): WayLeg => ({
   from: null,
   exit: null,
@@ -68,7 +68,7 @@ export function startablePeripherals(specs: SpecSet, view: SessionView): string[
     .map(({ id }) => id);
 }
 
-/** Adds the mode changes that a first leg needs. The leg stays unchanged if no reachable mode admits its target. */
+/** Adds the mode changes that the first leg of a path needs. If no reachable mode admits its target, adds none. */
 function inMode(specs: SpecSet, { mode }: SessionView, leg: WayLeg): WayLeg {
   const modes = modeStepsAdmitting(specs, mode, leg.to);
   return modes.length > 0 ? { ...leg, modes } : leg;

@@ -11,8 +11,8 @@ export type BoundArguments =
   | { readonly ok: false; readonly argument: string | null; readonly problem: string };
 
 /**
- * A call's arguments by parameter name, from an object or from a list in their order, checked against the
- * catalogue. Nothing is dropped: an unknown name or one argument too many is a problem.
+ * The arguments of a call by parameter name, checked against the tool's spec. The call gives an object, or a list in
+ * the order of the parameters. An unknown name or too many arguments are a problem.
  */
 export function bindArguments(tool: ToolSpec, args: unknown): BoundArguments {
   const given = argumentsByName(tool, args ?? {});
@@ -80,7 +80,7 @@ function withDefaults({ parameters }: ToolSpec, args: Arguments): Arguments {
   return filled;
 }
 
-/** A null means that the argument is absent, unless the schema has null as a value (a tracker's "assignee: nobody"). */
+/** True if null is a value of the parameter, such as the assignee nobody. Else null means that the argument is absent. */
 function takesNull({ parameters }: ToolSpec, name: string): boolean {
   const parameter = parameters.find((each) => each.name === name);
   return (
@@ -90,9 +90,7 @@ function takesNull({ parameters }: ToolSpec, name: string): boolean {
 
 let ajv: Ajv2020 | undefined;
 
-/**
- * The validator. It is loaded at the first schema that needs it, because loading takes longer than a whole decision.
- */
+/** The JSON Schema validator. Loading it takes longer than a decision, so the first schema that needs it loads it. */
 function validator(): Ajv2020 {
   if (ajv) return ajv;
   const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
@@ -103,8 +101,8 @@ function validator(): Ajv2020 {
 const PLAIN = ['type', 'minimum', 'maximum', 'title', 'description'];
 
 /**
- * Checks a value against one of the plain schemas that most parameters have (a type; for numbers, bounds). Returns the
- * problem in the validator's words, null if there is none, undefined if the schema has other keywords.
+ * Checks a value against a simple schema (a type; for numbers, bounds), as most parameters have. Returns the problem in
+ * the validator's words, null if there is none, undefined if the schema is not simple.
  */
 export function plainProblem(value: Json, schema: { readonly [keyword: string]: Json }): string | null | undefined {
   const { type, minimum, maximum } = schema;

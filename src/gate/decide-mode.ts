@@ -20,8 +20,8 @@ export interface ModePlan {
 }
 
 /**
- * Decides a mode change. Allowed are the mode gate's transitions, the operator's `reset`, and the clock's timeout.
- * Everything else is refused: DISCUSS → EXECUTE, EXECUTE → DIAGNOSE, plain DIAGNOSE → DISCUSS.
+ * Decides a mode change. Allowed are the transitions of the mode gate, a reset by the operator, and the reset by the
+ * clock after the timeout.
  */
 export function decideMode(context: GateContext, request: ModeRequest): Decision<ModePlan> {
   const { specs, view } = context;

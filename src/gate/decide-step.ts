@@ -26,9 +26,9 @@ export interface StepPlan {
   readonly args: Arguments;
   readonly peripheral: string;
   readonly scope: ScopeRule;
-  /** For `read: session-log`: the only files that may be read. */
+  /** The only files that may be read, for `read: session-log`; null for any other scope. */
   readonly readableFiles: readonly string[] | null;
-  /** Present if enforcement would refuse the call, and the session only observes. */
+  /** The refusal under enforcement; present only if the session only observes and the call would be refused. */
   readonly overridden?: {
     readonly denial: Denial;
     /** The configuration that the call runs with. */
@@ -36,7 +36,7 @@ export interface StepPlan {
   };
 }
 
-/** A peripheral's scope rule in this repository: the config's paths replace the spec's, if there are any. */
+/** A peripheral's scope rule in this repository: the paths that its hopgate.yaml sets replace those of the spec. */
 export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral: string): ScopeRule {
   const spec = getOwn(specs.peripherals, peripheral);
   const stated: ScopeRule = spec?.scope.rule ?? { read: 'none', write: [], command: 'none', url: 'none' };
@@ -45,7 +45,7 @@ export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral
   return paths && rule.write.length > 0 ? { ...rule, write: paths } : rule;
 }
 
-/** The config with every peripheral's write paths: those of the spec, unless the repository overrides them. */
+/** The configuration with the write paths of every peripheral: those of hopgate.yaml, else those of the spec. */
 export function withWritePaths(specs: SpecSet, config: ProjectConfig): ProjectConfig {
   const scopes = Object.keys(specs.peripherals).flatMap((id) => {
     const { write } = effectiveScope(specs, config, id);
@@ -160,7 +160,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   };
 }
 
-/** True for the start of an agent of the agency that may have tools of its own. */
+/** True for a call that starts an agent of the agency which may have tools of its own. */
 const startsAgentWithTools = ({ parameters }: ToolSpec, args: Arguments, { agency = [] }: ScopeRule): boolean =>
   agency.some(
     ({ to, within }) => within === 'own' && parameters.some(({ name, role }) => role === 'agency' && args[name] === to),
@@ -177,7 +177,7 @@ function failedRule({ view }: GateContext, gates: readonly ToolGate[], args: Arg
   return null;
 }
 
-/** The parts of a call that a person approves, titled; null if it needs no approval. */
+/** The titled parts of a call that a person must approve; null if the call needs no approval. */
 function partsToApprove(
   { config }: GateContext,
   id: string,

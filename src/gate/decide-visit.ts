@@ -45,9 +45,9 @@ import { transferContext } from './transfer-context.ts';
 export interface StartPlan {
   readonly peripheral: PeripheralSpec;
   readonly context: { readonly [field: string]: Json };
-  /** The tree that the decision depends on; absent if it depends on none. */
+  /** The working tree that the decision depends on; absent if it depends on none. */
   readonly tree?: TreeToShip;
-  /** The event for the hop graph, with its facts. */
+  /** The event for the hop graph's machine, with its facts. */
   readonly event: { readonly type: string; readonly facts: RequirementFacts };
 }
 export interface StopPlan {
@@ -76,7 +76,7 @@ export function decideStop(context: GateContext, { fruit: stated }: Pick<StopReq
   });
 }
 
-/** Decides whether the session may be closed: not twice, and not in the middle of a visit. */
+/** Decides whether the session may be closed: it is neither closed already nor in a visit. */
 export function decideClose(context: GateContext, _request: CloseRequest): Decision<null> {
   const { view } = context;
   if (view.closed) return makeDenial(context, 'session-closed', {});
@@ -104,7 +104,7 @@ export function decideStart(context: GateContext, request: StartRequest): Decisi
   return { ok: true, plan: { peripheral: target, context: carried, ...knownTree(context), event } };
 }
 
-/** The context that a caller supplies, without session state, which only tools may set. */
+/** The context that a caller supplied, without the fields of session state: only tools may set those. */
 function withoutState(
   { specs }: GateContext,
   fields: StartRequest['context'] = {},

@@ -1,6 +1,6 @@
 import type { Mode } from '../spec/types.ts';
 
-/** Every reason for a refusal. Closed: a new one fails the build until `describe-denial.ts` has words for it. */
+/** Every code of a refusal. A new code does not compile until `describe-denial.ts` has its message and remedy. */
 export const DENIAL_CODES = [
   'unknown-tool',
   'tool-not-allowed',
@@ -33,82 +33,78 @@ export interface WayLeg {
   readonly from: string | null;
   readonly exit: string | null;
   readonly to: string;
-  /** The requirements of this leg, in words (`approval by operator`, `tests-passed`, `result is pass`). */
+  /** The needs of this leg in words (`approval by operator`, `tests-passed`, `result is pass`). */
   readonly needs: readonly string[];
-  /** Changes of mode before this leg, in their order; absent if the mode already admits it. */
+  /** The mode changes before this leg, in order; absent if the present mode admits the leg. */
   readonly modes?: readonly ModeStep[];
-  /** Changes of mode after this leg, before the requested tool can be called; absent if none is needed. */
+  /** The mode changes after this leg, before the requested tool can be called; absent if none is needed. */
   readonly modesAfter?: readonly ModeStep[];
 }
 
-/** A change of mode, and its requirements in words. */
+/** A change of mode, with its needs in words. */
 export interface ModeStep {
   readonly to: Mode;
   readonly needs: readonly string[];
 }
 
-/** The actions available from here: part of every denial, and the result of `session.available()`. */
+/** The actions that are available now: part of every denial, and the result of `session.available()`. */
 export interface Available {
   readonly peripheral: string | null;
   readonly mode: Mode | null;
-  /** Tools that peripheral and mode allow now; arguments are judged per call. */
+  /** Tools that the peripheral and the mode allow now. Arguments are judged at each call. */
   readonly tools: readonly string[];
-  /**
-   * The possible hops, with their needs that are not met. While the session is in no peripheral: the possible starts.
-   */
+  /** The possible hops, with their unmet needs; the possible starts while the session is in no peripheral. */
   readonly hops: readonly WayLeg[];
   readonly modes: readonly ModeStep[];
 }
 
-/**
- * The data behind the code of a denial; each code uses some of it. Texts of the request are cut at 2000 characters.
- */
+/** The details of a denial; each code uses some of the fields. Texts of the request are cut at 2000 characters. */
 export type DenialAbout = {
   readonly tool?: string | null;
   readonly argument?: string | null;
   readonly value?: string | number | boolean | null;
-  /** The present peripheral. */
+  /** The peripheral that the session is in. */
   readonly peripheral?: string;
-  /** The source and the destination of a hop, a delegation, an approval or a change of mode. */
+  /** The source of a hop, a delegation, an approval or a mode change; `to` is its destination. */
   readonly from?: string | null;
   readonly to?: string;
   readonly exit?: string | null;
   readonly mode?: Mode | null;
-  /** The reason, as a clause. */
+  /** The reason for the refusal, as a clause. */
   readonly why?: string;
-  /** The next step, if the code alone does not give it. */
+  /** The next step; absent if the code alone gives it. */
   readonly remedy?: string;
-  /** Names that are nearest to an unknown one. */
+  /** The known name that is nearest to an unknown one. */
   readonly suggestion?: string | null;
   /** True if no mode or peripheral has this name. */
   readonly unknown?: boolean;
-  /** True if the value of `to` cannot be a name, such as a list. */
+  /** True if the value of `to` cannot be a name, because it is a list, for example. */
   readonly misformed?: boolean;
   /** True if no backend serves the tool. */
   readonly unserved?: boolean;
   /** The MCP server to which the unserved tool is bound; null if to none. */
   readonly upstream?: string | null;
-  /** The effect that the mode forbids. */
+  /** The effect of the tool, which the mode forbids. */
   readonly effect?: string;
   /** The tools, effects or peripherals that are allowed instead. */
   readonly allowed?: readonly string[];
-  /** The modes on the path to a mode that allows the request. */
+  /** The modes on the path to a mode in which the request is allowed. */
   readonly modes?: readonly Mode[];
-  /** The requirements of the changes to these modes, in words. */
+  /** The needs of the changes to `modes`, in words. */
   readonly needs?: readonly string[];
-  /** The paths, hosts or agents that the scope allows. */
+  /** The paths, hosts or agents that the scope grants. */
   readonly scope?: readonly string[];
   /** The limit that is reached: `steps` or `minutes`. */
   readonly limit?: string;
-  /** Exits that lead to the same destination. */
+  /** The exits that lead to the requested destination. */
   readonly candidates?: readonly string[];
-  /** The condition that does not hold. */
+  /** The name of the condition that does not hold. */
   readonly condition?: string;
   /** The CEL rule that does not hold. */
   readonly rule?: string;
   /** Fields or facts that are missing. */
   readonly missing?: string | readonly string[];
-  /** Problems of the stated fruit, a sentence each. */
+  /** The problems of the stated fruit, one sentence each. */
   readonly problems?: readonly string[];
   /** The agent that may not enter the peripheral. */
   readonly agent?: string;
@@ -118,23 +114,23 @@ export type DenialAbout = {
   readonly delegates?: readonly string[];
   /** True if the request was a run of the agency. */
   readonly agency?: boolean;
-  /** True if that run was refused because of the tools of its peripheral. */
+  /** True if a run of the agency was refused because of the tools of its peripheral. */
   readonly tools?: boolean;
   /** The action that needs an approval, in words. */
   readonly what?: string;
-  /** The principal of the request; for a refused command, the tool that runs it. */
+  /** The principal of the request; for a refused command, the tool that can run it. */
   readonly by?: string;
-  /** The id under which the request for approval waits. */
+  /** The id of the request for approval, which waits for an answer. */
   readonly pending?: string;
-  /** The person who declined the request. */
+  /** The person who declined the request for approval. */
   readonly declined?: string;
-  /** The words of that person. */
+  /** The person's reason for declining it. */
   readonly because?: string;
-  /** The reason why there is no answer, as a clause. */
+  /** The reason why the request for approval has no answer, as a clause. */
   readonly answer?: string;
   /** The other writer of the session. */
   readonly holder?: string;
-  /** The end of the other writer's lease. */
+  /** The time when the other writer's lease ends. */
   readonly until?: string;
 };
 

@@ -12,7 +12,7 @@ interface Words {
 const listOrNothing = (items: unknown): string =>
   Array.isArray(items) && items.length > 0 ? items.join(', ') : 'nothing';
 
-/** The tools that can be called now. If there are none, also the modes that can be entered. */
+/** The tools that can be called now; if there are none, also the modes that the session can change to. */
 const toolsHere = (available: Available): string =>
   `${listOrNothing(available.tools)}${available.tools.length === 0 && available.mode !== null && available.modes.length > 0 ? ` in mode ${available.mode} (${modesIn(available)})` : ''}`;
 
@@ -23,12 +23,12 @@ export function describeLeg({ from, exit, to, needs, modes = [], modesAfter = []
   return [modeCalls(modes), leg, modeCalls(modesAfter)].filter((part) => part !== null).join(', then ');
 }
 
-/** A path through the hop graph, as one clause. */
+/** A path through the hop graph as one clause. */
 export const describeWay = (way: readonly WayLeg[]): string => way.map(describeLeg).join(', then ');
 
 const didYouMean = (about: About): string => (about.suggestion ? `did you mean ${about.suggestion}? ` : '');
 
-/** Example of a well-formed hop from here, preferably one without further needs. */
+/** A remedy with an example of a hop that is possible now, preferably one without unmet needs. */
 function exampleHop({ hops }: Available): string {
   const leg = hops.find(({ needs }) => needs.length === 0) ?? hops[0];
   if (!leg) return '';
@@ -47,7 +47,7 @@ const describeHops = (available: Available): string => {
 const pathOr = (way: readonly WayLeg[] | null, otherwise: string): string =>
   way && way.length > 0 ? `shortest path: ${describeWay(way)}` : otherwise;
 
-/** The remedy, and the path to the tool that runs the refused command, if there is one. */
+/** The remedy of a refused command, and the path to a tool that can run the command, if there is one. */
 const withOtherTool = ({ remedy, by }: About, way: readonly WayLeg[] | null, otherwise: string): string =>
   `${remedy ?? otherwise}${way && by ? ` ${by} runs it: ${describeWay(way)}.` : ''}`;
 
@@ -74,7 +74,7 @@ function modeCalls(steps: readonly ModeStep[]): string | null {
   return `call ${calls}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`;
 }
 
-/** Describes the mode calls that a refusal's data suggests; null if there are none. A reset comes first. */
+/** The mode changes that a denial's details suggest, as clauses; null if there are none. A reset comes first. */
 function modeCallsIn({ modes, needs }: About): string | null {
   if (!Array.isArray(modes)) return null;
   const [all, last] = [Array.isArray(needs) ? needs : [], modes.length - 1];
@@ -84,13 +84,13 @@ function modeCallsIn({ modes, needs }: About): string | null {
   return modeCalls(steps);
 }
 
-/** The problem and the next step of a denial. A remedy is one or more sentences. */
+/** The message and the remedy of a denial. A remedy is one or more sentences. */
 export function describeDenial(...denial: Parameters<typeof clausesOf>): Words {
   const { message, remedy } = clausesOf(...denial);
   return { message, remedy: asSentences(remedy) };
 }
 
-/** The words of each kind of denial. Every remedy is something that the agent can do. */
+/** The message and the remedy of each denial code, as clauses. Every remedy is something that the agent can do. */
 function clausesOf(code: DenialCode, about: About, available: Available, way: readonly WayLeg[] | null): Words {
   const { tool, argument, value, why, from, to, exit, mode, limit, peripheral } = about;
   switch (code) {

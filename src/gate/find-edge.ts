@@ -48,7 +48,7 @@ function inferEdge(
   const pool = holding.length === 0 ? edges : holding;
   const reasonWords = wordsOf(reason);
   const named = pool.filter(({ exit }) => reasonWords.includes(wordsOf(exit)));
-  // "tests pass" names `tests-pass` and `pass`; the longer name counts.
+  // The reason "tests pass" names the exits `tests-pass` and `pass`; the longer name counts.
   const best = named.filter(({ exit }) => named.every((other) => wordsOf(exit).includes(wordsOf(other.exit))));
   const called = (name: string) => pool.find(({ exit }) => exit === name);
   if (best.length === 1) return best[0];
@@ -59,7 +59,7 @@ function inferEdge(
   );
 }
 
-/** The words of a text, each between spaces: ` found target file `. */
+/** The words of a text in lower case, with a space before and after each: ` found target file `. */
 const wordsOf = (text: unknown): string =>
   ` ${
     hasText(text)

@@ -27,9 +27,7 @@ export function hasType(value: Json, type: FruitType): boolean {
   }
 }
 
-/**
- * The problem of one stated field; null if there is none. An observed field may be stated only with its observed value.
- */
+/** The problem of a stated fruit field; null if none. An observed field may be stated only with its observed value. */
 function fieldProblem(spec: PeripheralSpec, field: string, value: Json, observed: Fruit): string | null {
   const rule = getOwn(spec.fruit, field);
   if (!rule)

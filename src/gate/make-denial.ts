@@ -4,11 +4,11 @@ import type { Denial, DenialCode, WayLeg } from './denial.ts';
 import { describeDenial } from './describe-denial.ts';
 import type { GateContext } from './request.ts';
 
-/** Limits, in characters, for a quoted value and for a reason in a refusal. The evidence has the full request. */
+/** The maximum length of a quoted value, and of a reason, in characters. The evidence has the full request. */
 const QUOTED = 200;
 const REASON = 2000;
 
-/** Builds a denial: adds the available actions, and the message and remedy of its code. */
+/** Builds a denial: adds the available actions to the details, and the message and remedy of the code. */
 export function makeDenial(
   { specs, view }: Pick<GateContext, 'specs' | 'view'>,
   code: DenialCode,
@@ -27,7 +27,7 @@ export function makeDenial(
 const quote = (text: string, key: string): string =>
   SENTENCE_KEYS.includes(key) ? excerpt(text, REASON) : excerpt(text, QUOTED);
 const boundText = (text: string): string => shorten(text, REASON);
-/** Keys whose values are sentences written by hopgate; all other members of `about` are names or values. */
+/** The details that are sentences written by hopgate; all other details are names or values. */
 const SENTENCE_KEYS: readonly string[] = ['why', 'remedy', 'answer', 'problems'];
 
 function mapTexts(about: Denial['about'], change: (text: string, key: string) => string): Denial['about'] {

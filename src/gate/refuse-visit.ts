@@ -12,14 +12,12 @@ import { requirementFacts } from './requirements/requirement-facts.ts';
 import { shortestWay } from './ways/shortest-way.ts';
 import { modeStepsTo } from './ways/way-modes.ts';
 
-// Denials of hops, stops and starts: the requirement that is not met, and how to meet it.
-
 export function refuseUnknownPeripheral(context: GateContext, to: string): Refusal {
   const name = String(to);
   const suggestion = nearestName(name, Object.keys(context.specs.peripherals));
   return makeDenial(context, 'hop-not-allowed', {
     unknown: true,
-    // The text of a list or an object is never the name of a peripheral.
+    // A list or an object that was given as a name has such a text.
     misformed: name === '' || /[^\w.-]/.test(name) || !/\D/.test(name),
     to: name,
     from: context.view.visit?.peripheral ?? null,
@@ -50,11 +48,11 @@ export function exitProblem(requirement: Requirement, fruit: Fruit): string {
   return `${describeSubject(requirement)} does not hold`;
 }
 
-/** A requirement in words, to begin a sentence: `the rule fruit.count > 2`. */
+/** A requirement as the subject of a sentence: `the rule fruit.count > 2`. */
 const describeSubject = (requirement: Requirement): string =>
   requirement.kind === 'when' ? `the rule ${requirement.cel}` : describeRequirement(requirement);
 
-/** The remedy for an exit that does not hold: how to meet it, and the other exits that hold now. */
+/** The remedy for an exit that does not hold: how to make it hold, and the other exits that hold now. */
 export function exitRemedy(
   context: GateContext,
   requirement: Requirement,
@@ -80,7 +78,7 @@ export function exitRemedy(
   return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
 
-/** Refuses a visit by the first unmet requirement of the entry; null if all are met. */
+/** Refuses to enter a peripheral because of the first unmet requirement of its entry; null if all are met. */
 export function refuseEntry(
   context: GateContext,
   target: PeripheralSpec,
@@ -171,8 +169,8 @@ export function refuseMissingContext(
 }
 
 /**
- * @param from the peripheral whose fruit must yield the field; any other value means the backpack, which takes every
- *   fruit
+ * Explains how to supply a missing context field.
+ * @param from the peripheral whose fruit must contain it; for any other text, such as `backpack`, every fruit may
  */
 function wayToState({ specs: { peripherals }, view }: GateContext, field: string, from: string): string {
   const stated = Object.values(peripherals).filter(({ fruit }) => getOwn(fruit, field)?.kind === 'stated');
@@ -183,7 +181,7 @@ function wayToState({ specs: { peripherals }, view }: GateContext, field: string
   return `carry ${field} in the backpack, or supply it in the context of start`;
 }
 
-/** Refuses a hop that ships files while it is unknown which files would be shipped. */
+/** Refuses a hop that would ship files, because it is unknown which ones. */
 export function refuseUnknownTree(context: GateContext, { id: to }: PeripheralSpec): Refusal {
   const { tree } = context.view;
   const why = tree && 'problem' in tree ? tree.problem : 'no backend observes the working tree';
@@ -195,7 +193,7 @@ export function refuseUnknownTree(context: GateContext, { id: to }: PeripheralSp
   });
 }
 
-/** Refuses a visit to a peripheral that the mode does not allow; null if it is allowed. */
+/** Refuses to enter a peripheral that the mode does not allow; null if the mode allows it. */
 export function refuseByMode(context: GateContext, target: PeripheralSpec): Refusal | null {
   const { specs, view } = context;
   const allowed = specs.modeGate && view.mode ? specs.modeGate.peripherals[view.mode] : null;

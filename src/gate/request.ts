@@ -14,11 +14,11 @@ export interface StartRequest {
 export interface StepRequest {
   readonly kind: 'step';
   readonly tool: string;
-  /** An object by parameter name, or a list in the order of the parameters. Unchecked. */
+  /** The arguments as the agent wrote them: an object by parameter name, or a list in the order of the parameters. */
   readonly args: unknown;
   /** The present sha256 of each lock file, for the approval of an install. */
   readonly locks?: { readonly [file: string]: Json };
-  /** The approval that was just given for this request, if any. */
+  /** The approval that a person just gave for this request; absent if there is none. */
   readonly approval?: Approval;
 }
 export interface HopRequest {
@@ -52,7 +52,7 @@ export interface CloseRequest {
   readonly reason: string;
   readonly by: Principal;
 }
-/** A run of the agency: its idempotency key, and true if its peripheral has tools that are on. */
+/** A run of an agent of the agency: its idempotency key, and whether its peripheral has tools that are on. */
 export interface AgencyStart {
   readonly run: string;
   readonly acts: boolean;
@@ -61,7 +61,7 @@ export interface DelegateRequest {
   readonly kind: 'delegate';
   /** The peripheral in which a sub-agent is to start, or the agency peripheral in which an agent is to run. */
   readonly to: string;
-  /** Set for a run of the agency. */
+  /** The run of the agency; absent for a sub-agent. */
   readonly agency?: AgencyStart;
   readonly reason: string;
   readonly by: Principal;
@@ -84,7 +84,7 @@ export interface GateContext {
   readonly unsafeNoSandbox: boolean;
 }
 
-/** The approval that is the only thing a request lacks. */
+/** The missing approval of a request that lacks nothing else. */
 export interface WantedApproval {
   readonly subject: ApprovalSubject;
   readonly hash: string;
@@ -92,7 +92,7 @@ export interface WantedApproval {
   readonly grant?: GrantView;
 }
 
-/** The answer to a request. A refusal has `wanted` if only an approval is missing. */
+/** The gate's decision on a request. A refusal has `wanted` if the request only lacks an approval. */
 export type Decision<Plan> =
   | { readonly ok: true; readonly plan: Plan }
   | { readonly ok: false; readonly denial: Denial; readonly wanted: WantedApproval | null };

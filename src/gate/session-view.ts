@@ -3,7 +3,7 @@ import type { Json, Mode } from '../spec/types.ts';
 import type { GrantView } from './approvals/grant.ts';
 import type { TreeNow } from './scope/compare-trees.ts';
 
-/** The status of a pattern in this session: `selected` by a PSR, or the outcome that its last PUR recorded. */
+/** The status of a pattern in a session: `selected` by a PSR, or the outcome that its last PUR recorded. */
 export type PatternStatus = 'selected' | 'held' | 'failed';
 
 /** A summary of the session's test runs, for the gate. */
@@ -12,7 +12,7 @@ export interface TestsView {
   readonly passed: boolean;
   readonly count: number;
   readonly failed: number;
-  /** The reason why a pass is outdated, such as files that changed after that run; absent if it is not outdated. */
+  /** The reason why a pass is outdated, such as files that changed after it; absent if it is not outdated. */
   readonly stale?: string;
 }
 
@@ -21,15 +21,15 @@ export interface VisitView {
   readonly status: 'active' | 'expired' | 'interrupted';
   readonly steps: number;
   readonly denials: number;
-  /** Epoch milliseconds; null without a time limit. */
+  /** The end of the visit's time limit in epoch milliseconds; null without a limit. */
   readonly deadline: number | null;
-  /** The commit message in the context of this visit. Each commit of the visit must have it. Null if there was none. */
+  /** The commit message that each commit of the visit must have; absent or null if any message is allowed. */
   readonly message?: string | null;
-  /** Observed fruit fields so far, by field name. */
+  /** The observed fields of the visit's fruit so far. */
   readonly observedFruit: Lazy<{ readonly [field: string]: Json }>;
 }
 
-/** The gate's view of a session: a read-only projection of its fold. `now` is data: the gate has no clock. */
+/** The gate's view of a session, computed from its state. `now` is data, because the gate has no clock. */
 export interface SessionView {
   readonly sessionId: string;
   readonly agent: string;
@@ -44,10 +44,10 @@ export interface SessionView {
   readonly denials: number;
   /** True if a step succeeded since the last PAR and nothing is pending. */
   readonly naturalClose: boolean;
-  /** The acting tool whose outcome is not recorded yet. */
+  /** The acting tool whose outcome is not recorded yet; absent if there is none. */
   readonly pending?: string;
   readonly tests: TestsView;
-  /** The fields of checks whose last value is `pass`, with no change since; absent if there are none. */
+  /** The checks whose last value is `pass`, without a change since; absent if there are none. */
   readonly checks?: readonly string[];
   readonly patterns: { readonly [pattern: string]: PatternStatus };
   readonly backpack: { readonly [field: string]: Json };
@@ -55,19 +55,19 @@ export interface SessionView {
   readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };
   /** Root-relative files that this session's entries name. */
   readonly files: readonly string[];
-  /** The sha256 of each changed file after its last change; null if it was deleted or not observed. */
+  /** By path: the sha256 of each changed file after its last change; null if it was deleted or not observed. */
   readonly changes: Lazy<{ readonly [path: string]: string | null }>;
   /** Findings about the changes that a person must see before they ship, by path or test command. */
   readonly findings?: { readonly [path: string]: string };
-  /** The working tree, if the request depends on it and a backend observes it. */
+  /** The working tree; absent if the request does not depend on it or no backend observes it. */
   readonly tree?: TreeNow;
   /** Tools of the catalogue that no backend serves in this session; absent if all are served. */
   readonly unserved?: ReadonlySet<string>;
-  /** True if refused calls run all the same, and the refusal is only recorded. */
+  /** True if the session only records refusals and runs the refused calls. */
   readonly observeOnly?: boolean;
   readonly usedNonces: readonly string[];
   /** The operator's grants for this session, the oldest first. */
   readonly grants?: readonly GrantView[];
-  /** True if the effects of a step were not observed. */
+  /** True if the effects of a step were not observed, so that the changed files are not known. */
   readonly blind?: boolean;
 }

@@ -5,9 +5,8 @@ import type { Json, PeripheralSpec } from '../spec/types.ts';
 import type { SessionView } from './session-view.ts';
 
 /**
- * The context that a visit to `target` starts with, and the fields that are missing for it. `fields` is the context
- * that the caller of `start` supplied; `latest` has the prospective fruit of the visit being left, which takes the
- * place of older ones. A blank text, such as an empty commit message, counts as missing.
+ * The context that a visit to `target` starts with, and its missing fields. `fields` is the context from the caller of
+ * `start`. `latest` has the fruit of the visit being left, which replaces older fruit. An empty text counts as missing.
  */
 export function transferContext(
   target: PeripheralSpec,

@@ -29,7 +29,7 @@ const ACTOR_OF = { mode: 'modeGate', hopGraph: 'hopGraph', lifecycle: 'visit' } 
 
 /**
  * Starts the actors of a session in its present state. The returned observer sends them the events of an entry. It
- * throws if an actor and the session are then in different states, which is a bug.
+ * throws if an actor is then in another state than the session, which is a bug.
  * @param inspector gets every actor, event and snapshot
  */
 export function startActors(

@@ -3,7 +3,7 @@ import type { Entry } from '../evidence/entry.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { Json, Mode } from '../spec/types.ts';
 
-/** A refusal: what is wrong, what to do next, and the entries that record it. */
+/** The result of a refused call: the problem, the next step, and the entries that record the refusal. */
 export interface Refused {
   readonly ok: false;
   readonly denial: Denial;
@@ -38,8 +38,8 @@ export type HopResult =
 export type DelegateResult =
   | (Done & {
       /**
-       * The id of the sub-agent's session; null for the agency. `delegation`: the id of the entry that this session
-       * must name.
+       * The id of the sub-agent's session; null for the agency. `delegation`: the id of the entry that the session must
+       * name.
        */
       readonly session: string | null;
       readonly delegation: string;

@@ -2,9 +2,9 @@ import { setOwn } from '../base/json.ts';
 import { type Json, PRINCIPALS, type Principal } from '../spec/types.ts';
 
 /**
- * Converts a value from outside to plain JSON, so that it can be judged and recorded. A value that JSON cannot express
- * (a function, a cycle, a bigint, NaN, an unpaired surrogate) becomes a text that names it. `undefined` members are
- * left out.
+ * Converts a caller's value to plain JSON, so that it can be judged and recorded. A value that JSON cannot express (a
+ * function, a cycle, a bigint, NaN, an unpaired surrogate) becomes a text that names it. `undefined` members are left
+ * out.
  */
 export const toJson = (value: unknown): Json => plainJson(value, []);
 
@@ -44,7 +44,7 @@ function plainFields(value: object, above: object[]): Json {
 
 const MAX_DEPTH = 64;
 
-/** Converts a value from outside to text: strings stay, null and undefined become '', anything else its JSON. */
+/** Converts a caller's value to text: a string stays, null and undefined become '', anything else becomes JSON. */
 export function toText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(toJson(value));

@@ -15,11 +15,11 @@ type Parts = Omit<SessionParts, 'compiled' | 'config'>;
 export interface NewSession
   extends Pin,
     Pick<SessionOpenBody, 'agent' | 'root' | 'unsafeNoSandbox' | 'version' | 'parent'> {
-  /** The parent's delegation that this session belongs to: the id of its entry, and the id that it gave the session. */
+  /** The delegation of the parent that started this session: the id of its entry, and the session id that it named. */
   readonly delegation?: { readonly entry: string; readonly session: string };
 }
 
-/** Opens a new session: pins the spec and config, writes the root of its tree. */
+/** Opens a new session: pins the spec set and the configuration, and records the first entry. */
 export async function createSession(
   parts: Parts,
   { specs, config, agent, root, unsafeNoSandbox, version, parent, delegation }: NewSession,
@@ -38,16 +38,16 @@ export async function createSession(
   return new Session({ ...parts, compiled, config }, writer);
 }
 
-/** The start of a resume: the session's pin and its stored state. */
+/** The state from which a session is resumed, and its pin. */
 export interface ResumePoint {
   /** The sha256 of the pin's blob. */
   readonly hash: string;
   readonly pin: Pin;
-  /** null if the session must be folded from its first entry. */
+  /** null if the session must be folded from its first entry, because no valid state is stored. */
   readonly state: SessionState | null;
 }
 
-/** Finds the point to resume a session from. Only reads. Throws StoreError `session-not-found`, `blob-not-found`. */
+/** Reads the state and the pin to resume a session from. Throws StoreError `session-not-found`, `blob-not-found`. */
 export async function resumePoint(store: EvidenceStore, sessionId: string): Promise<ResumePoint> {
   const opened = await openingOf(store, sessionId);
   const stored = await readStoredState(store, sessionId);
@@ -95,14 +95,14 @@ async function openingOf(store: EvidenceStore, sessionId: string): Promise<Sessi
   throw new StoreError('session-not-found', `there is no session "${sessionId}"`);
 }
 
-/** True if a stored state has the agent, root, sandbox setting and pin of the first entry. */
+/** True if a stored state has the agent, the root, the sandbox setting and the pin of the session's first entry. */
 const isOpenedAs = ({ pin, state: { facts } }: StoredState, opened: SessionOpenBody): boolean =>
   pin === opened.pin &&
   facts.agent === opened.agent &&
   facts.root === opened.root &&
   facts.unsafeNoSandbox === opened.unsafeNoSandbox;
 
-/** Loads the machines only if there is an inspector. */
+/** Returns an observer that reports to the inspector. The machines are loaded only if there is an inspector. */
 async function observerOf(inspector: Inspector | undefined, specs: Pin['specs'], state: SessionState) {
   if (!inspector) return {};
   const { startActors } = await import('./actors.ts');

@@ -4,7 +4,7 @@ import { bodyOf, type SessionOpenBody } from '../evidence/bodies.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
-/** The spec set and the config that a session keeps for its whole life. Changed files apply to new sessions only. */
+/** The spec set and the configuration of a session, fixed when it opens. Changed files apply to new sessions only. */
 export interface Pin {
   readonly specs: SpecSet;
   readonly config: ProjectConfig;
@@ -12,7 +12,7 @@ export interface Pin {
 
 const pinBytes = new WeakMap<SpecSet, { readonly config: ProjectConfig; readonly bytes: Buffer }>();
 
-/** The canonical form of a pin; computed once for all sessions of a process with the same pin. */
+/** The canonical bytes of a pin, computed once for all sessions of a process with the same pin. */
 function bytesOf({ specs, config }: Pin): Buffer {
   const last = pinBytes.get(specs);
   if (last?.config === config) return last.bytes;

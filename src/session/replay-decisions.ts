@@ -15,10 +15,10 @@ import { applyEntry } from './state/apply-entry.ts';
 import { initialState, type SessionState } from './state/session-state.ts';
 import { viewOfState } from './state/view-of-state.ts';
 
-/** A decision: `allow`, or the code of a denial. */
+/** A decision as text: `allow`, or the code of the denial. */
 export type ReplayedAnswer = 'allow' | (string & {});
 
-/** One decision: the recorded one, and the one under other specs. */
+/** A recorded decision, and the decision on the same request under other specs. */
 export interface ReplayedDecision {
   readonly seq: number;
   readonly entryId: string;
@@ -27,15 +27,15 @@ export interface ReplayedDecision {
   readonly request: string;
   readonly was: ReplayedAnswer;
   readonly now: ReplayedAnswer;
-  /** The reason of the refusal; null if the request would be allowed. */
+  /** The reason why the other specs refuse the request; null if they allow it. */
   readonly why: string | null;
 }
 
-/** A session decided again: how many decisions, and which ones differ. */
+/** The replay of a session: the number of decisions, and the decisions that differ. */
 export interface Replay {
   readonly sessionId: string;
   readonly decisions: number;
-  /** The decisions that would differ. */
+  /** The decisions that differ under the other specs. */
   readonly changes: readonly ReplayedDecision[];
   /**
    * Requests that were allowed and that the present gate refuses under the same spec: the gate has changed, or the
@@ -61,7 +61,7 @@ export async function replayDecisions(
   getBlob: GetBlob = async () => null,
 ): Promise<Replay> {
   const compiled = compileTables(pinned.specs);
-  // A session that only observed is judged as if its spec had been enforced.
+  // A session that only observed is judged as if it had enforced its spec.
   const enforced = ({ enforce: _, ...config }: Pin['config']) => config;
   const original: ReplayContext = { compiled, config: enforced(pinned.config), pinned };
   const changed: ReplayContext = { compiled: compileTables(other.specs), config: enforced(other.config), pinned };
@@ -88,7 +88,7 @@ export async function replayDecisions(
       // are compared by the gate alone.
       const then = decideAgain(original, before, stored.entry, request, batch);
       const decision = { ...entryReference(stored.entry, before), request: describeRequest(request), was };
-      // A call that both sides refuse does not change, even if they refuse it by different rules.
+      // If both specs refuse a call, nothing changes, even if the codes differ.
       if ((taken.now === 'allow') !== (then.now === 'allow')) changes.push({ ...decision, ...taken });
       if (was === 'allow' && then.now !== 'allow') drift.push({ ...decision, ...then });
     }
@@ -98,7 +98,7 @@ export async function replayDecisions(
   return { sessionId, decisions, changes, drift };
 }
 
-/** The first body of an event in a batch; undefined if there is none. */
+/** The first body with this event in a batch of entries; undefined if there is none. */
 const bodyIn = <Event extends Body['event']>(batch: readonly StoredEntry[], event: Event) =>
   batch
     .map(({ entry }) => bodyOf(entry.body))
@@ -126,7 +126,7 @@ interface RecordedRequest {
   readonly was: ReplayedAnswer;
 }
 
-/** The requests that an entry records. Most entries record none, or only a part of one. */
+/** The requests that an entry records; none for most entries, which record only a part of a request. */
 function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly RecordedRequest[] {
   const allowed = (request: Request): RecordedRequest[] => [{ request, was: 'allow' }];
   switch (body?.event) {
@@ -170,7 +170,7 @@ function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly 
 interface ReplayContext {
   readonly compiled: SpecTables;
   readonly config: Pin['config'];
-  /** The session's own pin, which says which fruit fields were stated. */
+  /** The session's own spec set and configuration, which tell which fruit fields were stated. */
   readonly pinned: Pin;
 }
 
@@ -205,7 +205,7 @@ const approvalFor = ({ view }: GateContext, requestHash: string, by: string): Ap
   expiresAt: view.now + 1,
 });
 
-/** The gate's context under the other specs; a text with the reason if they lack the session's peripheral. */
+/** The gate's context under the other specs; the reason as a text if these lack the session's peripheral. */
 function contextFor(
   { compiled, config }: ReplayContext,
   state: SessionState,
@@ -216,7 +216,7 @@ function contextFor(
   const { visit } = state.facts;
   if (visit && !Object.hasOwn(specs.peripherals, visit.peripheral))
     return `the other specs have no peripheral ${visit.peripheral}`;
-  // The mode is the recorded one; null if the other specs have no mode gate.
+  // The recorded mode; null if the other specs have no mode gate.
   const body = bodyOf(entry.body);
   const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
   const view = viewOfState(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);
@@ -238,7 +238,7 @@ function contextFor(
   };
 }
 
-/** The request with only the stated fields of its fruit: each spec set decides by itself which fields are observed. */
+/** Removes the observed fields from the fruit of a request: each spec set computes its own. */
 function withStatedFruit({ specs }: Pin, { view }: GateContext, request: Request): Request {
   if (request.kind === 'step') return request;
   if ((request.kind !== 'hop' && request.kind !== 'stop') || !request.fruit || !view.visit) return request;
@@ -251,7 +251,7 @@ function withStatedFruit({ specs }: Pin, { view }: GateContext, request: Request
 
 type GetBlob = (hash: string) => Promise<Uint8Array | null>;
 
-/** A request with its arguments read from their blobs; a missing blob becomes the empty text. */
+/** Returns a request with its stored arguments read from their blobs. If a blob is missing, they are an empty text. */
 async function withBlobs(
   request: Request,
   denied: boolean,

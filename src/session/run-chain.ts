@@ -12,7 +12,7 @@ export interface ChainLink {
   readonly fruit?: Fields;
 }
 
-/** The result of a chain. `at`: the link, and the action in it, that was refused; null if the start or the exit was. */
+/** The result of a chain. `at`: the link that was refused, and the action in it; null for its start or its exit. */
 export type ChainResult = {
   readonly evidence: readonly Entry[];
   readonly fruits: readonly { readonly peripheral: string; readonly fruit: Fields }[];

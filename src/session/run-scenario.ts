@@ -8,11 +8,11 @@ import type { Session } from './session.ts';
 type AnyResult = StartResult | StepResult | HopResult | StopResult | ModeResult | CloseResult;
 
 export interface ScenarioOutcome {
-  /** From 1. */
+  /** The number of the step, from 1. */
   readonly number: number;
   readonly step: ScenarioStep;
   readonly result: AnyResult;
-  /** Differences from the scenario's expectation; empty if there are none. */
+  /** Descriptions of the differences between the result and the scenario's expectation; empty if there are none. */
   readonly surprises: readonly string[];
 }
 
@@ -81,7 +81,7 @@ function unexpectedParts({ expect }: ScenarioStep, result: AnyResult): string[] 
   });
 }
 
-/** The values that a scenario may expect: a step's result, a failed step's error, a visit's fruit and context. */
+/** The values that a scenario may expect: of a step its result or error, of a visit its fruit and context. */
 function comparableValues(result: Extract<AnyResult, { ok: true }>): Json {
   const { evidence: _, ok: __, ...rest } = result;
   const own = 'result' in result && result.result !== null && typeof result.result === 'object' ? result.result : {};
@@ -94,7 +94,7 @@ const valueAt = (value: Json | undefined, path: string): Json | undefined =>
     return Array.isArray(inner) ? inner[Number(key)] : inner[key];
   }, value);
 
-/** True if the values are equal; for an object only the expected keys are compared. */
+/** True if a value equals the expected one. Of an object, only the expected keys are compared. */
 function contains(value: Json | undefined, expected: Json): boolean {
   if (!isObject(expected)) return JSON.stringify(value) === JSON.stringify(expected);
   if (!isObject(value)) return false;

@@ -10,7 +10,7 @@ interface Correspondent {
 
 const addressOf = ({ writer }: Correspondent): string => `session:${writer.state.facts.sessionId}`;
 
-/** Records new messages, and the receipts of sent ones, unless an acting step is unfinished. */
+/** Records new messages and receipts in the session's evidence, unless an acting step is unfinished. */
 export async function recordMessages(session: Correspondent): Promise<void> {
   const { messages } = session.parts.store;
   const { pending, inbox } = session.writer.state.facts;
@@ -27,19 +27,19 @@ export async function recordMessages(session: Correspondent): Promise<void> {
   for (const { id } of arrived) await messages.mark(id, 'delivered');
 }
 
-/** The recorded messages that no request of the agent has contained. */
+/** The recorded messages that the agent has not read. */
 export async function unreadMessages(core: Correspondent): Promise<readonly Message[]> {
   const unread = await core.parts.store.messages?.inbox(addressOf(core), { unread: true });
   return (unread ?? []).filter(({ seq }) => seq <= core.writer.state.facts.inbox.seq);
 }
 
-/** Records messages as read; see `Session.acknowledge`. */
+/** Records that the agent has read messages; see `Session.acknowledge`. */
 export async function recordRead(session: Correspondent, ids: readonly string[]): Promise<void> {
   const { messages } = session.parts.store;
   if (!messages || session.writer.state.facts.pending) return;
   const unread = (await unreadMessages(session)).filter(({ id }) => ids.includes(id));
   if (unread.length === 0) return;
-  // Evidence first: after a crash in between, the messages are shown again.
+  // The evidence is written before the inbox: after a crash in between, the messages are shown again.
   await session.writer.append(unread.map(({ id }) => ({ event: 'receipt', message: id, state: 'read', nth: null })));
   for (const { id } of unread) await messages.mark(id, 'read');
 }

@@ -9,7 +9,7 @@ export interface SessionStatus {
   readonly agent: string;
   readonly mode: Mode | null;
   readonly peripheral: string | null;
-  /** `active`, or the reason why only a stop and hops remain. */
+  /** `active`, or the reason why the visit allows only a stop and hops; null outside of any peripheral. */
   readonly visit: 'active' | 'expired' | 'interrupted' | null;
   readonly closed: boolean;
   readonly steps: number;
@@ -17,9 +17,9 @@ export interface SessionStatus {
   readonly visits: { readonly [peripheral: string]: number };
   readonly backpack: Fields;
   readonly fruits: { readonly [peripheral: string]: Fields };
-  /** The present visit: its steps, the end of its time limit (epoch milliseconds), and its observed fruit so far. */
+  /** The present visit: its steps, the end of its time limit (epoch milliseconds), its observed fruit; else null. */
   readonly here: { readonly steps: number; readonly deadline: number | null; readonly observed: Fields } | null;
-  /** True if refused calls run all the same, and the refusal is only recorded. */
+  /** True if the session only records refusals and runs the refused calls. */
   readonly observeOnly: boolean;
   /** Root-relative files that this session changed. */
   readonly changedFiles: readonly string[];

@@ -11,9 +11,9 @@ import { draftEntry } from './state/drafts.ts';
 import type { SessionState } from './state/session-state.ts';
 import { storedFold } from './state/stored-state.ts';
 
-/** TTL of a writer's lease without a renewal, in milliseconds. */
+/** The time in milliseconds after which a lease expires unless its writer renews it. */
 export const LEASE_MS = 30_000;
-/** The state is stored each time after this many entries, so that resuming a long session folds few of them. */
+/** The number of entries after which the state is stored again, so that resuming a long session folds few entries. */
 const STORE_STATE_EVERY = 1_000;
 
 export interface WriterParts {
@@ -23,9 +23,9 @@ export interface WriterParts {
   readonly compiled: SpecTables;
   /** The sha256 of the session's pin. */
   readonly pin: string;
-  /** Called with each entry that changed a machine's state. */
+  /** Called with each entry that changed the state of a machine. */
   readonly observer?: EntryObserver;
-  /** Called with each entry once it is durable. */
+  /** Called with each entry after it is durable. */
   readonly onEntry?: (entry: Entry) => void;
 }
 
@@ -39,11 +39,11 @@ export class SessionWriter {
   #state: SessionState;
   #lease: Lease | null = null;
   readonly #observers: EntryObserver[];
-  /** The seq up to which the store has kept the state. */
+  /** The seq of the entry up to which the store has the session's state. */
   #storedUntil: number;
-  /** The timer of the lease's renewals while work runs. */
+  /** The timer that renews the lease while work runs. */
   #renewal: NodeJS.Timeout | undefined;
-  /** The number of running calls of `keepLeaseDuring`. */
+  /** The number of unfinished calls of `keepLeaseDuring`. */
   #running = 0;
 
   constructor(parts: WriterParts, state: SessionState) {
@@ -58,12 +58,12 @@ export class SessionWriter {
     return this.#state;
   }
 
-  /** From now on, calls `observer` with each entry that changes a machine's state. */
+  /** Calls `observer` with each later entry that changes the state of a machine. */
   watch(observer: EntryObserver): void {
     this.#observers.push(observer);
   }
 
-  /** Folds the stored entries after the writer's head. Throws StoreError `store-failed` if they do not continue it. */
+  /** Folds the entries that other writers stored since. Throws StoreError `store-failed` if they do not continue. */
   async catchUp(): Promise<void> {
     const { sessionId } = this.#state.facts;
     const from = this.#state.head.seq + 1;
@@ -120,7 +120,7 @@ export class SessionWriter {
     for (const body of bodies) {
       const draft = draftEntry(compiled.specs, ahead, body, { id: ids.next('entry'), now });
       drafts.push(draft);
-      // Fold before writing: an entry that the machines reject must never reach the chain.
+      // Folds before it writes: an entry that the machines reject must never be in the chain.
       ahead = applyEntry(compiled, ahead, unsealedEntry(draft, ahead));
       states.push(ahead);
     }
@@ -143,13 +143,13 @@ export class SessionWriter {
     if (seq - this.#storedUntil < STORE_STATE_EVERY) return;
     this.#storedUntil = seq;
     const { store, pin } = this.#parts;
-    // The entries are durable, so a failure to store the state only slows down the next reader.
+    // The entries are durable. Without the stored state, only the next reader is slower.
     await store.keepFold?.(lease, storedFold({ pin, state: this.#state })).catch(() => {});
   }
 
-  /** Runs work that may outlast the lease, and renews the lease meanwhile. */
+  /** Awaits `work`, which may outlast the lease, and renews the lease meanwhile. */
   async keepLeaseDuring<T>(work: () => Promise<T>): Promise<T> {
-    // One timer serves many calls; it stops itself when none is running.
+    // One timer serves all running calls, and stops itself after the last one.
     this.#renewal ??= setInterval(() => this.#renew(), LEASE_MS / 3).unref();
     this.#running += 1;
     try {
@@ -194,7 +194,7 @@ export class SessionWriter {
   }
 }
 
-/** A draft as an entry without hashes, so that it can be folded before the store seals it. */
+/** Makes an entry without hashes from a draft, so that it can be folded before the store seals it. */
 function unsealedEntry(draft: EntryDraft, { head }: SessionState): StoredEntry {
   const entry: Entry = { ...draft, seq: head.seq + 1, bodyHash: '', prev: head.hash, hash: '' };
   return { entry, head: '', body: null };

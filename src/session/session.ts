@@ -37,12 +37,12 @@ import { type SessionStatus, statusOf } from './session-status.ts';
 import type { SessionWriter } from './session-writer.ts';
 import type { HopOptions, ShortHop } from './short-hop.ts';
 
-/** The approver for this one call; by default the session's approver. */
+/** The approver of one call; if absent, the session's approver. */
 export interface CallApprover {
   readonly approver?: Approver | null;
 }
 
-/** The internals of a session, for code of hopgate that needs more than the public interface. */
+/** Returns the internals of a session, for hopgate's own code outside of this class. */
 export let sessionCallsOf: (session: Session) => SessionCalls;
 
 /**
@@ -93,27 +93,25 @@ export class Session {
     return availableActions(this.#calls.parts.compiled.specs, this.#calls.view());
   }
 
-  /** The shortest path from here to a peripheral, with its needs; null if there is none. */
+  /** The shortest path to a peripheral, with its needs; null if there is none or the session is in it. */
   wayTo(peripheral: string): readonly WayLeg[] | null {
     const { specs } = this.#calls.parts.compiled;
     return shortestWay(specs, this.#calls.view(), new Set([peripheral]));
   }
 
-  // Four dry runs: nothing is recorded and nothing runs.
-
-  /** Judges a step without waiting: the denial that it would get now; null if it would run. */
+  /** Judges a step at once, without running or recording it: the denial that it would get; null if it would run. */
   why(call: StepCall): Denial | null {
     return stepDenial(this.#calls, call);
   }
 
-  /** Judges a step as {@link Session.why} does, but with enforcement, even if the session only observes. */
+  /** Judges a step as {@link Session.why} does, but as if refusals were enforced. */
   wouldRefuse(call: StepCall): Denial | null {
     return enforcedDenial(this.#calls, call);
   }
 
   /**
-   * Judges any move after the running calls, with the working tree: the denial that it would get; null if none.
-   *
+   * Judges a move after the running calls, and observes the working tree: the denial that it would get; null if none.
+   * Runs and records nothing.
    * @param from the mode that the session will be in by then; default: its present mode
    */
   whyMove(move: SessionMove, from?: Mode): Promise<Denial | null> {
@@ -121,15 +119,15 @@ export class Session {
   }
 
   /**
-   * Judges any move as {@link Session.whyMove} does: the approval that is the only thing it lacks; null if it needs
-   * none, or would be refused anyway. For programs that ask a person first and then make the call with an `approver`
-   * that returns the answer.
+   * Judges a move as {@link Session.whyMove} does: the approval that it lacks; null if it needs none or would be
+   * refused anyway. For programs that ask a person first, and then make the call with an `approver` that returns the
+   * answer.
    */
   wants(move: SessionMove, from?: Mode): Promise<ApprovalRequest | null> {
     return wantedApproval(this.#calls, move, from);
   }
 
-  /** True if refused calls run all the same, and the refusal is only recorded (`enforce: false`). */
+  /** True if the session only records refusals and runs the refused calls (`enforce: false`). */
   get observeOnly(): boolean {
     return isObserveOnly(this.#calls.parts);
   }
@@ -138,7 +136,7 @@ export class Session {
     return this.#calls.parts.compiled.specs;
   }
 
-  /** The operator's grants for this session, the oldest first; also those that have ended. */
+  /** The operator's grants for this session, the oldest first, with those that have ended. */
   get grants(): readonly GrantView[] {
     return this.#calls.view().grants ?? [];
   }
@@ -152,14 +150,14 @@ export class Session {
     return this.#calls.writer.state.facts.root;
   }
 
-  /** A tool of the session's catalogue, wherever it is available; undefined if there is none of this name. */
+  /** Returns a tool of the spec set, available or not; undefined if there is none of this name. */
   tool(id: string): ToolSpec | undefined {
     return this.#calls.tool(id);
   }
 
   /**
-   * Takes the lease and records events that happened without the agent: an interrupted step, a passed deadline, the
-   * mode's timeout. Every other call does this first.
+   * Takes the lease and records the events that no call caused: an interrupted step, a passed deadline, the mode's
+   * timeout. Every other call does this first.
    */
   settle(): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | Refused> {
     const from = this.#calls.writer.state.head.seq + 1;
@@ -167,21 +165,21 @@ export class Session {
   }
 
   /**
-   * Takes the lease and reads the entries of other writers. It does not interrupt a step that another program is
-   * running under `admit`. For hosts that open a session repeatedly.
+   * Takes the lease and reads the entries of other writers. A step that another program runs under `admit` continues.
+   * For programs that open a session repeatedly.
    */
   attach(): Promise<{ readonly ok: true } | Refused> {
     return this.#calls.serially(async () => ({ ok: true as const }), { settle: false });
   }
 
-  /** True while a command runs in the background. It ends if the session is detached. */
+  /** True while a command runs in the background. Detaching the session ends the command. */
   get runsInBackground(): boolean {
     return this.#calls.background > 0;
   }
 
   /**
-   * The messages that the agent has not read, in the order of the inbox. Records new ones as delivered. They stay
-   * unread until {@link Session.acknowledge} names them.
+   * Returns the messages that the agent has not read, in the order of the inbox, and records new ones as delivered.
+   * They stay unread until {@link Session.acknowledge} names them.
    */
   inbox(): Promise<{ readonly ok: true; readonly messages: readonly Message[] } | Refused> {
     return this.#calls.serially(
@@ -194,7 +192,7 @@ export class Session {
     );
   }
 
-  /** Records that a request of the agent to its model contained these messages, by id. */
+  /** Records that the agent's model received the messages with these ids. */
   acknowledge(ids: readonly string[]): Promise<{ readonly ok: true } | Refused> {
     return this.#calls.serially(
       async () => {
@@ -205,7 +203,7 @@ export class Session {
     );
   }
 
-  /** This session's evidence, in order. */
+  /** Reads this session's entries, in order. */
   evidence(): Promise<readonly Entry[]> {
     return this.#calls.evidence();
   }
@@ -218,7 +216,7 @@ export class Session {
     return this.#calls.serially(() => startVisit(this.#calls, peripheral, options));
   }
 
-  /** Calls a tool. An acting tool's intent is durable before it runs; an outcome is durable before this answers. */
+  /** Calls a tool. An acting tool's intent is durable before the tool runs, an outcome before this resolves. */
   step(call: StepCall & CallWatch, { approver }: CallApprover = {}): Promise<StepResult> {
     return this.#calls.serially(() => takeStep(this.#calls, call, approver));
   }
@@ -235,8 +233,8 @@ export class Session {
   }
 
   /**
-   * Records the outcome of an admitted call; its effects are observed from the tree. An outcome that comes too late
-   * (after the visit, or after its intent was interrupted) is not recorded: the evidence already says that it is
+   * Records the outcome of an admitted call, and observes its effects in the working tree. An outcome that comes too
+   * late (after the visit, or after its intent was interrupted) is not recorded: the evidence already says that it is
    * unknown.
    */
   conclude(ticket: NativeTicket, outcome: NativeOutcome): Promise<ConcludeResult> {
@@ -244,16 +242,16 @@ export class Session {
   }
 
   /**
-   * In a session that only observes: records the refusal of a client's own tool that no tool of the session covers.
-   * False if the session enforces: the client must not run it then.
+   * In a session that only observes, records the refusal of a client's own tool that no tool of the session covers.
+   * Returns false if the session enforces: the client must not run its tool.
    */
   pass(call: NativeCall): Promise<boolean> {
     return this.#native.pass(call);
   }
 
   /**
-   * Records a note of the operator for the agent, which a client's hooks show with the agent's next call or turn. It
-   * does not interrupt a call that a client runs: false while one is running.
+   * Records a note of the operator for the agent. Hooks of a client show it with the agent's next call or turn. Returns
+   * `ok: false` while a client runs a call, which the note does not interrupt.
    */
   note(text: string): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | { readonly ok: false }> {
     return this.#calls.serially(() => recordNote(this.#calls, text), { settle: false });
@@ -297,7 +295,7 @@ export class Session {
     return result;
   }
 
-  /** Releases the session without closing it: it can be resumed, here or in another process. Idempotent. */
+  /** Releases the session without closing it, so that this or another process can resume it. Idempotent. */
   detach(): Promise<void> {
     return this.#calls.detach();
   }

@@ -1,6 +1,6 @@
 import type { Json, Principal } from '../spec/types.ts';
 
-/** A hop as a caller asks for it. */
+/** A hop as a caller requests it. */
 export interface HopOptions {
   readonly to: string;
   /** If absent, inferred from the exits that hold: the one that the reason names, `hop-<target>`, or the only one. */
@@ -21,7 +21,7 @@ export interface ShortHop extends Omit<HopOptions, 'to' | 'by'> {
 }
 
 /**
- * Converts either form of a hop to hop options.
+ * Converts a hop of either form to hop options.
  * @param fields the fruit fields of the peripheral being left
  */
 export function hopOptionsOf(hop: HopOptions | ShortHop, fields: readonly string[]): HopOptions {

@@ -7,19 +7,18 @@ import { type StepCall, stepRequest } from './calls/gate-requests.ts';
 import { type Session, sessionCallsOf } from './session.ts';
 import type { Delegation } from './state/session-state.ts';
 
-/** The values that a sub-agent's session begins with. */
+/** The values with which a sub-agent's session begins. */
 export interface SubAgent {
-  /** null if it works in its parent's peripheral. */
+  /** The delegation that the session belongs to; null if the sub-agent works in its parent's peripheral. */
   readonly delegation: Delegation | null;
-  /** null if its parent is in no peripheral. */
+  /** The peripheral that the sub-agent works in; null if its parent is in none. */
   readonly peripheral: string | null;
   readonly pin: SubAgentPin;
 }
 
 /**
- * The beginning of a sub-agent's session: its pin, its peripheral, and the newest delegation to the peripheral that its
- * type names. Without a delegation it works in its parent's peripheral.
- *
+ * Returns the pin and the peripheral of a new sub-agent's session, and the newest delegation to the peripheral that the
+ * sub-agent's type names. Without a delegation, it works in its parent's peripheral.
  * @param isTaken true for the id of a sub-agent's session that has begun
  */
 export function subAgent(parent: Session, type: string, isTaken: (session: string) => boolean): SubAgent {
@@ -35,17 +34,16 @@ export function subAgent(parent: Session, type: string, isTaken: (session: strin
 }
 
 /**
- * The refusal of a sub-agent's call by the present state of its parent's session; null if it allows the call.
- *
- * @param within the limits of the sub-agent: those of both peripherals, or its own
+ * The refusal of a sub-agent's call because of the present state of its parent's session; null if there is none.
+ * @param within `parent`: both peripherals limit the sub-agent; `own`: only its own
  */
 export const denialByParent = (parent: Session, call: StepCall, within: Delegate['within']): Denial | null =>
   denialByParentState(sessionCallsOf(parent).context(), stepRequest(call), within);
 
-/** The peripheral that a sub-agent of this type asks for; null if it works in its parent's. */
+/** The peripheral that a type of sub-agent names; null if a sub-agent of this type works in its parent's. */
 export const peripheralOfSubAgent = (parent: Session, type: string): string | null =>
   delegateForType(sessionCallsOf(parent).context(), type);
 
-/** True if the present peripheral says where its sub-agents and agents of the agency may start. */
+/** True if the present peripheral lists peripherals for its sub-agents, or for agents of the agency. */
 export const hasDelegates = ({ specs, state }: Session): boolean =>
   getOwn(specs.peripherals, state.peripheral ?? '')?.delegates !== undefined;

@@ -1,6 +1,6 @@
 import { nodeSqlite } from './sqlite/node-sqlite.ts';
 
-/** One entry's position: in its store by order of arrival, and in its session. */
+/** The position of an entry: among all entries of its store by order of arrival (`nth`), and in its session (`seq`). */
 export interface Arrival {
   readonly nth: number;
   readonly id: string;
@@ -8,11 +8,11 @@ export interface Arrival {
   readonly seq: number;
 }
 
-/** The order in which the entries of a store became durable, whichever process wrote them. */
+/** Reads the order in which the entries of a store became durable, whichever process wrote them. */
 export interface Arrivals {
-  /** The entries that arrived after `nth`, at most `limit`. */
+  /** The entries that arrived after the entry number `nth`, at most `limit` of them. */
   after(nth: number, limit: number): readonly Arrival[];
-  /** The newest `nth`; 0 if the store is empty. */
+  /** The number of the newest entry; 0 if the store is empty. */
   last(): number;
   close(): void;
 }

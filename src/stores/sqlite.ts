@@ -35,18 +35,18 @@ import { WriteCache } from './sqlite/write-cache.ts';
 
 export interface SqliteStoreOptions {
   readonly clock?: Clock;
-  /** How long a write waits for another process's lock, in milliseconds. Default 5000. */
+  /** The time in milliseconds that a write waits for another process's lock. Default 5000. */
   readonly busyMs?: number;
   /**
-   * Pages of the write-ahead log that trigger a checkpoint. The first process that opens the file reads the whole log,
-   * so short-lived processes should keep it small. Default: SQLite's 1000.
+   * The number of pages of the write-ahead log after which it is checkpointed. Default: SQLite's 1000. The first
+   * process that opens the file reads the whole log, so short-lived processes should keep it small.
    */
   readonly checkpointPages?: number;
-  /** Read the file without writing to it or its folder; each write fails. Default: false. */
+  /** True to read the file without writing to it or its folder; every write then fails. Default: false. */
   readonly readOnly?: boolean;
   /**
-   * The file of the key that signs folds and leases; it must not be in the database's folder. Default: one per user,
-   * `$XDG_STATE_HOME/hopgate/kept-states.key`. Without it sessions are folded from their first entry.
+   * The file of the key that signs folds and leases; it must not be in the database's folder. Default: one key per
+   * user, `$XDG_STATE_HOME/hopgate/kept-states.key`. Without a key, sessions are folded from their first entry.
    */
   readonly keyFile?: string;
   /** Called after each transaction with the number of writes that became durable. */
@@ -112,9 +112,9 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     };
     return writer.run((isSecond) => work(clock.now(), isSecond), noteRefusal, durable);
   };
-  /** Leases concern only processes of this boot, so they need not survive a power cut. */
+  /** Leases concern only processes since the last boot, so they need not survive a power cut. */
   const writeLease = <T>(sessionId: string, work: (now: number) => T): Promise<T> => write(sessionId, work, false);
-  /** Removes deleted data from the write-ahead log, too. If another process is reading, the next checkpoint does it. */
+  /** Removes erased data from the write-ahead log, too. While another process reads, its next checkpoint does so. */
   const truncateLog = (): void => {
     if (closing === null) connection.waitForLock(() => db.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
   };
@@ -158,7 +158,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       assertOpen();
       const { drafts: complete, sealed } = sealAppend(STORE_NAME, lease, after, drafts, clock.now());
       return write(lease.sessionId, (now, isSecond) => {
-        // Ids are nearly always new. If one is not, the insert fails, and the second run searches for each.
+        // The ids are nearly always new. If one exists, the insert fails, and the second run searches for each id.
         const accepted = judgeAppend(view, now, lease, after, complete, sealed, !isSecond);
         for (const stored of accepted.fresh) entries.add(stored);
         if (accepted.lease !== null) leases.put(lease.sessionId, accepted.lease);
@@ -182,7 +182,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       }),
 
     async *entries(sessionId, { from = 0 } = {}) {
-      // The first pages are small, because many callers need only the first entry.
+      // The first pages are small, because many callers read only the first entry.
       for (let [next, limit] = [from, 1]; ; limit *= 16) {
         const page = read(() => entries.page(sessionId, next, limit));
         for (const row of page) yield readStoredEntry(STORE_NAME, row);

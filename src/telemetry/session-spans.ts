@@ -17,9 +17,9 @@ import type { Entry } from '../evidence/entry.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
 
 export interface SpanOptions {
-  /** Add arguments, results and texts of refusals, each cut at 4,000 characters. Default: names and codes only. */
+  /** True to add arguments, results and refusal texts, each cut at 4,000 characters. Default: names and codes only. */
   readonly contents?: boolean;
-  /** Default: the tracer `hopgate` of the global provider. */
+  /** The tracer of the spans; default: the tracer `hopgate` of the global provider. */
   readonly tracer?: Tracer;
 }
 
@@ -38,7 +38,7 @@ export class SessionSpans {
   #session: Span | null = null;
   #visit: Span | null = null;
   #step: Span | null = null;
-  /** The time at which a backend began its last call. */
+  /** The time when a backend began the last call; null before it, and after its span was added. */
   #began: number | null = null;
   #lastAt = new Date();
 
@@ -47,7 +47,7 @@ export class SessionSpans {
     this.#tracer = tracer;
   }
 
-  /** Wraps backends, so that the span of a call begins when its backend begins. */
+  /** Wraps backends, so that the span of a call begins when its backend is called. */
   timed(backends: readonly ToolBackend[]): readonly ToolBackend[] {
     return backends.map((backend) =>
       replaceMethod(backend, 'run', (call) => {
@@ -57,7 +57,7 @@ export class SessionSpans {
     );
   }
 
-  /** Adds an entry. Call it when the entry is durable. */
+  /** Adds the spans of an entry. Call it after the entry is durable. */
   add(entry: Entry): void {
     const body = bodyOf(entry.body);
     if (!body) return;

@@ -1,6 +1,6 @@
 import { context, createTraceState, isSpanContextValid, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 
-/** The W3C trace context of a request, such as MCP's `_meta`. */
+/** The W3C trace context that a request carries, such as in MCP's `_meta`. */
 export interface TraceFields {
   readonly traceparent?: unknown;
   readonly tracestate?: unknown;
@@ -8,7 +8,7 @@ export interface TraceFields {
 
 const PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 
-/** Runs `work` under the span that the fields name, so that its spans join the caller's trace. */
+/** Runs `work` under the span that the fields name, so that the spans of `work` join the caller's trace. */
 export function inTrace<T>({ traceparent, tracestate }: TraceFields, work: () => T): T {
   const [, traceId = '', spanId = '', flags = ''] =
     PARENT.exec(typeof traceparent === 'string' ? traceparent : '') ?? [];

@@ -10,14 +10,14 @@ export interface HopgateCall {
   readonly args: { readonly [name: string]: Json };
 }
 
-/** The calls of hopgate's tools that an act needs, in order; `submit` if the act ends the run with its result. */
+/** The calls of hopgate's tools that replace an act, in order; `submit` if the act ends the run with its result. */
 export type ActMeaning =
   | { readonly kind: 'calls'; readonly calls: readonly HopgateCall[] }
   | { readonly kind: 'submit' };
 
 const NO_CALLS: ActMeaning = { kind: 'calls', calls: [] };
 
-/** Programs that run tests, alone or behind `python -m`, `npx`, `uv run` and the like. */
+/** Matches commands that run tests, also behind `python -m`, `npx`, `uv run` and the like. */
 const TESTERS =
   /^(?:pytest|py\.test|tox|nox|nosetests|unittest|jest|vitest|mocha|ava|phpunit|rspec|ctest|runtests\.py)$/;
 const TEST_TASKS = /^(?:test|tests|check|t)(?::.*)?$/;
@@ -67,7 +67,7 @@ function fileAct(verb: string, path: string): ActMeaning {
   );
 }
 
-/** The path relative to the folder; unchanged if it lies elsewhere. */
+/** Makes a path relative to the folder; a path elsewhere stays unchanged. */
 function relativeTo(path: string, folder: string): string {
   const full = posix.resolve(folder, path);
   const relative = posix.relative(folder, full) || '.';
@@ -97,7 +97,7 @@ function shellAct(line: string, folder: string, open: string | null): ActMeaning
   return calls(...(kinds.size > 0 ? kinds.values() : [{ tool: 'bash-readonly', args: { command: line } }]));
 }
 
-/** The simple commands of a parsed script, including nested ones, in order. */
+/** The simple commands in a parsed shell script, nested ones included, in order. */
 function commandsIn(node: unknown): readonly Command[] {
   if (Array.isArray(node)) return node.flatMap(commandsIn);
   if (!isObject(node)) return [];
@@ -112,7 +112,7 @@ function redirectedFiles(redirects: readonly Redirection[]): readonly string[] {
     .filter((path) => path !== '' && !path.startsWith('/dev/'));
 }
 
-/** The files that a command changes, judged by its words. */
+/** The files that a shell command changes, judged by its words. */
 function writtenBy(program: string, args: readonly string[]): readonly string[] {
   const paths = args.filter((one) => !one.startsWith('-'));
   switch (program) {
@@ -151,7 +151,7 @@ function specialCall(program: string, args: readonly string[]): HopgateCall | nu
   return url === undefined ? null : { tool: 'web-fetch', args: { url } };
 }
 
-/** The file that an act opens for SWE-agent's editor commands; null if it opens none. */
+/** The file that an act opens in SWE-agent's editor; null if it opens none. */
 export function opensFile({ name, input }: ForeignAct): string | null {
   const line = name === SHELL_ACT ? textOf(input['command']) : null;
   return line === null ? null : (/^(?:open|create)\s+"?([^\s"]+)/.exec(line)?.[1] ?? null);

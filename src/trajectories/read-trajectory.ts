@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fieldsOf, isObject, parseJson, textOf } from '../base/json.ts';
 
-/** One act of an agent: a call of a tool, or a command line. */
+/** One act of another program's agent: a tool call, or a command line. */
 export interface ForeignAct {
   readonly name: string;
   readonly input: { readonly [argument: string]: unknown };
@@ -17,18 +17,18 @@ export interface Trajectory {
   /** The folder that relative paths start from; null if it is not stated. */
   readonly folder: string | null;
   readonly acts: readonly ForeignAct[];
-  /** True if the run ended by a submission; null if it is not stated. */
+  /** True if the agent ended the run by a submission; null if the trajectory does not state it. */
   readonly submitted: boolean | null;
 }
 
-/** The name of an act that is a command line, with the argument `command`. */
+/** The name of an act that is a command line; its argument is `command`. */
 export const SHELL_ACT = 'bash';
 
 const { looseObject } = z;
 const text = z.string().catch('');
 const anything = z.unknown().optional();
 
-/** https://swe-agent.com/latest/usage/trajectories/ */
+/** The format of https://swe-agent.com/latest/usage/trajectories/. */
 const sweAgent = looseObject({
   trajectory: z.array(looseObject({ action: text, observation: text, state: anything })),
   info: looseObject({ exit_status: z.string().nullish() }).nullish(),
@@ -41,7 +41,7 @@ const miniSweAgent = looseObject({
   info: looseObject({ exit_status: z.string().nullish(), config: anything }).nullish(),
 });
 
-/** https://harborframework.com/docs/trajectory-format, versions 1.0 to 1.7 */
+/** The format of https://harborframework.com/docs/trajectory-format, versions 1.0 to 1.7. */
 const atif = looseObject({
   schema_version: z.string(),
   steps: z.array(
@@ -112,7 +112,7 @@ function fromMiniSweAgent(id: string, { messages, info }: z.infer<typeof miniSwe
   };
 }
 
-/** The commands of a message: those that the agent recorded, its tool calls, or its only block of code. */
+/** The commands in a message: those that the program recorded, else its tool calls, else its only block of code. */
 function commandsOf({ content, tool_calls: calls, extra }: z.infer<typeof message>): readonly string[] {
   const recorded = fieldsOf(extra)['actions'];
   const called = Array.isArray(calls) ? calls.map((call) => fieldsOf(fieldsOf(call)['function'])['arguments']) : [];
@@ -143,7 +143,7 @@ function fromAtif(id: string, { steps, ...rest }: z.infer<typeof atif>): Traject
   return { id, format: 'atif', folder: textOf(extra['cwd']), acts, submitted: null };
 }
 
-/** The text of a message, which may be a list of parts. */
+/** The text of a message's content, which may be a list of parts. */
 function asText(content: unknown): string {
   if (typeof content === 'string') return content;
   return Array.isArray(content) ? content.map((part) => textOf(fieldsOf(part)['text']) ?? '').join('\n') : '';

@@ -11,7 +11,7 @@ import type { Json, ProjectConfig, SpecSet } from '../spec/types.ts';
 import { actToCalls, type HopgateCall, opensFile } from './act-to-calls.ts';
 import type { ForeignAct, Trajectory } from './read-trajectory.ts';
 
-/** An act that a session would have refused in every peripheral that it could reach. */
+/** An act that every peripheral within the session's reach would have refused. */
 export interface RefusedAct {
   /** The position of the act in the trajectory, from 0. */
   readonly act: number;
@@ -22,19 +22,19 @@ export interface RefusedAct {
   readonly why: string;
 }
 
-/** A run of another program's agent, judged as a session. */
+/** A run of another program's agent, judged as if it had been a session. */
 export interface ReplayedTrajectory extends Pick<Trajectory, 'id' | 'format' | 'submitted'> {
   readonly acts: number;
-  /** Calls of hopgate's tools that the acts need. */
+  /** The number of calls of hopgate's tools that replace the acts. */
   readonly calls: number;
-  /** Hops, starts and mode changes that the acts need in between. */
+  /** The number of hops and starts, and of mode changes, that the calls need. */
   readonly moves: { readonly hops: number; readonly modes: number };
   readonly refused: readonly RefusedAct[];
-  /** True if the run solved its task; null if that is not known. */
+  /** True if the run solved its task; null if the caller does not know. */
   readonly resolved: boolean | null;
 }
 
-/** Maximum number of moves before one call. */
+/** The maximum number of hops, starts and mode changes before one call. */
 const MAX_LEGS = 12;
 const COMMIT_MESSAGE = 'submitted';
 
@@ -81,7 +81,7 @@ export async function replayTrajectory(
       const meaning = actToCalls(act, folder, open);
       open = opensFile(act) ?? open;
       const isSubmit = meaning.kind === 'submit';
-      // A run that changed nothing has nothing to ship.
+      // A run without changes has nothing to ship.
       const all: readonly HopgateCall[] = isSubmit ? (changed ? [SUBMIT] : []) : meaning.calls;
       for (const call of all) {
         calls += 1;
@@ -106,7 +106,7 @@ export async function replayTrajectory(
 
 const SUBMIT: HopgateCall = { tool: 'bash-git', args: { sub: 'commit', args: ['-m', COMMIT_MESSAGE] } };
 
-/** Makes a call after the moves that it needs. Returns the last denial, or null if the call was made. */
+/** Makes a call after the moves that it needs. Returns the last denial; null if the call was made. */
 async function callAfterMoves(
   session: Session,
   call: HopgateCall,
@@ -134,7 +134,7 @@ async function callAfterMoves(
   return session.why(call);
 }
 
-/** The call with `bash` instead of `bash-readonly` if the present peripheral has it. */
+/** Returns the call with the tool `bash` instead of `bash-readonly`, if the present peripheral has `bash`. */
 function withShellOfPeripheral({ specs, state }: Session, call: HopgateCall): HopgateCall {
   const tools = specs.peripherals[state.peripheral ?? '']?.tools ?? [];
   return call.tool === 'bash-readonly' && tools.includes('bash') ? { ...call, tool: 'bash' } : call;
@@ -144,7 +144,7 @@ function entrancePeripheral(session: Session): string {
   return firstPeripheral(session.specs) ?? session.available().hops[0]?.to ?? '';
 }
 
-/** Hops, and states a commit message if the fruit has one. Returns the denial; null if it hopped. */
+/** Hops, with a commit message if the fruit needs one. Returns the denial; null if it hopped. */
 async function takeLeg(session: Session, to: string, exit: string | null): Promise<Denial | null> {
   const here = session.specs.peripherals[session.state.peripheral ?? ''];
   const fruit: { [field: string]: Json } =
@@ -153,7 +153,7 @@ async function takeLeg(session: Session, to: string, exit: string | null): Promi
   return hop.ok ? null : hop.denial;
 }
 
-/** Changes the mode until it allows the tool. Returns the denial if no mode does; null if one does. */
+/** Changes the mode until it allows the tool. Returns the denial if no mode allows it, else null. */
 async function changeMode(session: Session, call: HopgateCall, moves: { modes: number }): Promise<Denial | null> {
   const tried = new Set<string>();
   for (;;) {
@@ -171,7 +171,7 @@ async function changeMode(session: Session, call: HopgateCall, moves: { modes: n
   }
 }
 
-/** Tools that return the recorded result of the present act. */
+/** A backend whose tools return the recorded result of the present act. */
 const recordedBackend = (tools: readonly string[], current: () => ForeignAct | null): ToolBackend => ({
   name: 'recorded',
   tools,

@@ -18,7 +18,7 @@ const plain = (key: string): string =>
     .replaceAll(/[/_\s]/g, '-')
     .toLowerCase();
 
-/** Returns the value under the first of these names that the record has. */
+/** Returns the value of the first of these fields that the record has. */
 export const firstOf = (fields: DialectRecord, names: readonly string[]): Json | undefined => {
   for (const name of names) if (fields[name] !== undefined && fields[name] !== null) return fields[name];
   return undefined;
@@ -32,7 +32,7 @@ export function textField(value: Json | undefined): string | null {
   return trimmed === '' ? null : trimmed;
 }
 
-/** Returns a list of strings; a single string becomes a list of one. Other values become JSON. */
+/** Converts a list, or a single value, to a list of strings. Objects become JSON. */
 export function textList(value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const items = Array.isArray(value) ? value : [value];
@@ -44,7 +44,7 @@ export function textList(value: Json | undefined): string[] {
 
 const LEVELS: { readonly [word: string]: number } = { none: 0, low: 0.25, medium: 0.5, high: 1 };
 
-/** Size of a prediction error, 0 to 1; none, low, medium and high are 0, 0.25, 0.5 and 1. null if not given. */
+/** Reads the size of a prediction error, 0 to 1: a number, or none (0), low, medium or high (1); else null. */
 export function errorMagnitude(value: Json | undefined): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? Math.min(1, Math.max(0, value)) : null;
   const word = textField(value)?.toLowerCase() ?? '';
@@ -52,7 +52,7 @@ export function errorMagnitude(value: Json | undefined): number | null {
   return word !== '' && Number.isFinite(Number(word)) ? errorMagnitude(Number(word)) : null;
 }
 
-/** Returns the pattern that a record names: an id, or a reference (`{ ref/type pattern, ref/id … }`). */
+/** Returns the id of the pattern that a value names: an id, or a reference (`{ ref/type pattern, ref/id … }`). */
 export function patternId(value: Json | undefined): string | null {
   const reference = normalisedFields(value);
   return textField(reference ? firstOf(reference, ['ref-id', 'id', 'pattern-id', 'pattern']) : value);

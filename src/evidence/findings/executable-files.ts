@@ -71,7 +71,7 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
 
 let compiled: readonly { readonly why: string; readonly globs: readonly Glob[] }[] | undefined;
 
-/** Compiled when the first file is checked. */
+/** The patterns of {@link RUNS}, compiled at the first call. */
 function rules() {
   compiled ??= RUNS.map(([why, names]) => ({
     why,
@@ -81,9 +81,8 @@ function rules() {
 }
 
 /**
- * Explains why a file that an agent wrote will run outside the sandbox: by its name, its permissions, or a deploy
- * command that names it; null if none of these says so. Ordinary source code is not reported, because writing it is the
- * agent's task.
+ * Explains why a changed file may run outside the sandbox: its name, its permissions, or a deploy command that names
+ * it. null for any other file: writing ordinary source code is the agent's task.
  * @param path root-relative
  */
 export function executableReason(

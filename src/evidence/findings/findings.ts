@@ -3,9 +3,9 @@ import { bodyOf, type EffectRecord } from '../bodies.ts';
 import type { Entry } from '../entry.ts';
 import { fewerTestsIn } from './weakened-tests.ts';
 
-/** Something that a person must know about a changed file before it ships, and that no rule forbids. */
+/** A fact about a changed file or a test run that a person must know before it ships. No rule forbids the change. */
 export interface Finding {
-  /** A root-relative path; for findings about test runs, the test command. */
+  /** A root-relative path; for a finding about a test run, the test command. */
   readonly path: string;
   readonly why: string;
 }
@@ -17,7 +17,7 @@ export interface FindingsByPath {
   [path: string]: string;
 }
 
-/** Adds a step's findings, and removes outdated ones. A forged body may lack effects and must not throw. */
+/** Adds a step's findings to `found`, and removes outdated ones. A forged body may lack effects and must not throw. */
 export function countFindings(
   found: FindingsByPath,
   effects: readonly EffectRecord[] | 'unobserved' | undefined,
@@ -55,7 +55,7 @@ export class SessionFindings {
   }
 }
 
-/** Full runs of test commands that passed. */
+/** The reports of the full test runs that passed. */
 function wholePassesIn(result: Json | undefined): { readonly [key: string]: Json }[] {
   const { runs, verdict, command, narrowed } = fieldsOf(result);
   if (Array.isArray(runs)) return runs.flatMap(wholePassesIn);

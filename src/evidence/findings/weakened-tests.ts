@@ -6,7 +6,7 @@ const TESTS = /\b(?:it|test)(?:\.\w+)*\s*\(|\bdef test_\w*|\bfunc Test\w*|#\[(?:
 const SKIPPED =
   /\.(?:skip|only|todo|skipIf|fails)\b|\bx(?:it|describe|test)\s*\(|\bf(?:it|describe)\s*\(|\bskip\s*:\s*true|@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)|\bt\.Skip|#\[ignore|@(?:Disabled|Ignore)\b/g;
 
-/** Longer texts, in characters, are not scanned. */
+/** The maximum length of a scanned text, in characters. */
 const MAX_TEXT = 8 << 20;
 
 /** A summary of a file's tests from a quick scan; null if the file does not concern tests. */
@@ -31,9 +31,7 @@ function testScripts(text: string): TestSignals['scripts'] {
   );
 }
 
-/**
- * Explains how a change weakens the tests; null if a quick scan finds nothing. `after` is null if the file was deleted.
- */
+/** Explains how a change weakens the tests; null if the scans show nothing. `after` is null if the file was deleted. */
 export function weakenedTests(before: TestSignals | null, after: TestSignals | null): string | null {
   if (before === null)
     return after !== null && after.skipped > 0
@@ -49,7 +47,7 @@ export function weakenedTests(before: TestSignals | null, after: TestSignals | n
     : null;
 }
 
-/** Explains that fewer tests passed in a full run than in earlier ones (`fewerTests` of a result); null if not. */
+/** Explains that fewer tests passed than in earlier full runs (`fewerTests` of the tool's result); null if not. */
 export function fewerTestsIn(run: { readonly [key: string]: Json | undefined }): string | null {
   const { before, now } = fieldsOf(run['fewerTests']);
   return typeof before === 'number' && typeof now === 'number'

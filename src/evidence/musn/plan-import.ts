@@ -8,10 +8,10 @@ import { isEntryForm, readEntryForm } from './entry-form.ts';
 import { type FormProblem, readForms } from './read-forms.ts';
 
 export interface ImportPlan {
-  /** The root entry, which names the origin, then the entries: oldest first, each after the one it replies to. */
+  /** The root entry, which names the origin, then the imported entries: oldest first, each after its parent. */
   readonly drafts: readonly EntryDraft[];
   readonly ephemeral: readonly EntryDraft[];
-  /** Keys that have no equivalent in an entry. */
+  /** Keys of the log that no field of an entry corresponds to. */
   readonly dropped: readonly string[];
 }
 
@@ -67,7 +67,7 @@ function readOne(
   return problems.length > 0 ? { ok: false, problems } : { ok: true, draft, ephemeral: false, dropped: [] };
 }
 
-/** Derives an id from an event's content and, for an event that occurs again in a log, its occurrence. */
+/** Derives an id from an event's content and the number of equal events before it in the log. */
 function idOf(form: Form, seen: Map<string, number>): string {
   const text = canonicalize(form) ?? '';
   const nth = seen.get(text) ?? 0;
@@ -98,7 +98,7 @@ function rootOf(
   };
 }
 
-/** Sorts by time, with each entry after the one that it replies to or forks. */
+/** Sorts drafts by time, with each draft after the one that it replies to or forks. */
 function parentsFirst(drafts: readonly EntryDraft[]): EntryDraft[] {
   const byTime = drafts.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   const byId = new Map(byTime.map((draft) => [draft.id, draft]));

@@ -1,4 +1,4 @@
-/** A name that prints as `:name`. */
+/** An EDN keyword: the name `a` prints as `:a`. */
 class Keyword {
   readonly name: string;
   constructor(name: string) {
@@ -18,7 +18,7 @@ export type EdnValue =
 
 const NAME = /^[A-Za-z_][\w.*+!?-]*(?:\/[A-Za-z_][\w.*+!?-]*)?$/;
 
-/** Returns a keyword if the text is a valid one, else the text. */
+/** Returns a keyword if the text is a valid name of one, else the text. */
 export const keywordOr = (text: string): Keyword | string => (NAME.test(text) ? new Keyword(text) : text);
 
 /**

@@ -52,7 +52,7 @@ function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false;
   return { ok: true, values: single.ok ? [value as Json] : (value as Json[]) };
 }
 
-/** `shift`: number of characters that were inserted before the text. */
+/** @param shift number of characters that were inserted before the text */
 const formProblemOf = ({ line, column, message }: EdnProblem, shift = 0): FormProblem => ({
   path: `line ${line}, column ${line === 1 ? column - shift : column}`,
   message,

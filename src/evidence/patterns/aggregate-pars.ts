@@ -1,12 +1,12 @@
 import type { Par } from './par.ts';
 import { OUTCOME_HOLDS, PATTERN_OUTCOMES, type PatternOutcome } from './pur.ts';
 
-/** A text that reviews have in common. */
+/** A text that several reviews may contain. */
 export interface RecurringItem {
   readonly text: string;
-  /** How often the text occurs in all reviews; an item `3 × text` counts as three. */
+  /** How often the text occurs in all reviews; an item `3 × text` counts as three occurrences. */
   readonly times: number;
-  /** In how many reviews. */
+  /** The number of reviews that contain the text. */
   readonly reviews: number;
 }
 
@@ -17,9 +17,9 @@ export interface PatternRecord {
   /** Times the pattern was inferred from actions without being selected. */
   readonly inferred: number;
   readonly outcomes: { readonly [outcome in PatternOutcome]: number };
-  /** Share of its recorded outcomes that held, 0 to 1; null if none was recorded. */
+  /** Share of its recorded outcomes in which the pattern held, 0 to 1; null if none was recorded. */
   readonly held: number | null;
-  /** Prediction errors per review that used the pattern, and per review that did not. */
+  /** Mean number of prediction errors of the reviews that used the pattern. */
   readonly errorsWith: number;
   readonly errorsWithout: number | null;
 }
@@ -30,7 +30,7 @@ export interface ParAggregate {
   readonly wrong: readonly RecurringItem[];
   readonly well: readonly RecurringItem[];
   readonly suggestions: readonly RecurringItem[];
-  /** Patterns; those that held most often first. */
+  /** Patterns; the one that held most often first. */
   readonly patterns: readonly PatternRecord[];
 }
 

@@ -127,7 +127,7 @@ function couldImprove(recent: readonly RecordedEntry[], cycles: readonly Learnin
   ]);
 }
 
-/** Compares expected with actual exits, and the expectation of each pattern with its outcome. */
+/** Compares the expected with the actual exits, and each pattern's expectation with its outcome. */
 function predictionErrors(recent: readonly RecordedEntry[], cycles: readonly LearningCycle[]): PredictionError[] {
   const patterns = cycles.flatMap(({ pattern, pur }) =>
     pur && (pur.predictionError ?? 0) > 0
@@ -143,7 +143,7 @@ function predictionErrors(recent: readonly RecordedEntry[], cycles: readonly Lea
   return [...exitErrors(recent), ...patterns];
 }
 
-/** One error per visit that hopped back because an exit did not hold, or that claimed a pass while the tests failed. */
+/** One error for each visit that hopped back because an exit did not hold, or claimed a pass after failed tests. */
 function exitErrors(recent: readonly RecordedEntry[]): PredictionError[] {
   const errors = new Map<string, PredictionError>();
   let visit = 0;
@@ -164,7 +164,7 @@ function exitErrors(recent: readonly RecordedEntry[]): PredictionError[] {
   return [...errors.values()];
 }
 
-/** Share of failed tests if known; 0.5 for a flaky run, 1 for anything else. */
+/** Size of an exit's prediction error: the share of failed tests if known; 0.5 for a flaky run, 1 for anything else. */
 function howFarOff(actual: string, fruit: { readonly [field: string]: Json }): number {
   if (actual === 'flaky') return 0.5;
   const { failures, 'test-count': count } = fruit;
@@ -174,7 +174,7 @@ function howFarOff(actual: string, fruit: { readonly [field: string]: Json }): n
 
 const MAX_SUGGESTIONS = 5;
 
-/** The remedies of the denials, the most frequent first, and a reminder of selections without an outcome. */
+/** The remedies of the denials, the most frequent first, and a reminder of each selection without an outcome. */
 function suggestions(recent: readonly RecordedEntry[], open: readonly string[]): string[] {
   return [
     ...countItems(entriesOf(recent, 'denial').map(({ body }) => `${body.code}: ${body.remedy}`)).slice(

@@ -3,14 +3,14 @@ import type { Body, OutcomeRecord } from '../bodies.ts';
 import type { ClaimType, EvidenceType } from '../entry.ts';
 import { OUTCOME_HOLDS, outcomeOf } from './pur.ts';
 
-/** The role of a discipline tool's entry in the thread. */
+/** The entry of a discipline tool: its subject, its parent, and its effect on the pattern. */
 export interface DisciplineRule {
   readonly type: EvidenceType;
   readonly claim: ClaimType;
   readonly tag: string;
   /** The entry's subject: the pattern that it names, or the session. */
   readonly subject: 'pattern' | 'session';
-  /** `selection`: it replies to the selection of its pattern; `visit`: to the head of the visit, like any step. */
+  /** `selection`: the entry replies to the selection of its pattern; `visit`: it replies as a step does. */
   readonly repliesTo: 'visit' | 'selection';
   /** Effect of a successful call on the pattern. */
   readonly does: 'selects' | 'settles' | null;

@@ -10,7 +10,7 @@ export interface RecordedEntry {
   readonly body: Body;
 }
 
-/** The parts of one action that the recognisers of patterns read. */
+/** The parts of one action by which patterns are recognised. */
 interface Action {
   readonly entry: string;
   readonly kind: 'look' | 'change' | 'test' | 'reframe';
@@ -18,7 +18,7 @@ interface Action {
   readonly verdict: string | null;
 }
 
-/** For each recognisable pattern: the actions that show it. The ids are those of the shipped pattern files. */
+/** For each pattern of the shipped files that actions can show: finds the actions that show it. */
 const RECOGNISERS: { readonly [pattern: string]: (actions: readonly Action[]) => readonly Action[] } = {
   'read-before-edit': (actions) => {
     const seen = new Set<string>();
@@ -43,8 +43,8 @@ const lastOf = (actions: readonly Action[], at: number): Action['kind'] | null =
   actions.slice(0, at).findLast(({ kind }) => kind === 'change' || kind === 'test')?.kind ?? null;
 
 /**
- * Returns the patterns that a session's actions show without a selection by name.
- * @param here ids of the entries whose actions count; earlier ones are their context
+ * Returns the patterns that a session's actions show although the agent selected none of them.
+ * @param here ids of the entries whose actions count; earlier actions are only context
  */
 export function inferPatterns(recorded: readonly RecordedEntry[], here: ReadonlySet<string>): PatternUse[] {
   const actions = recorded.flatMap(({ entry, body }) => actionsOf(entry.id, body));

@@ -7,10 +7,10 @@ import { type Pur, readPur } from './pur.ts';
 /** One learning cycle: the selection of a pattern and its outcome. */
 export interface LearningCycle {
   readonly pattern: string;
-  /** Id of the entry that selected it. */
+  /** Id of the entry that selected the pattern. */
   readonly psrEntry: string;
   readonly psr: Psr;
-  /** The last recorded outcome; null if there is none yet. */
+  /** The last recorded outcome of the pattern; null if there is none yet. */
   readonly pur: Pur | null;
   readonly purEntry: string | null;
   /** True if no outcome was recorded, or the last one is `deferred`. */
@@ -59,7 +59,7 @@ function recordOf({ type, patternId, body }: Pick<EntryDraft, 'type' | 'patternI
   return null;
 }
 
-/** The tools that record the outcome of a selection, for remedies. */
+/** The tools that record the outcome of a selected pattern. */
 export const SETTLING_TOOLS: readonly string[] = Object.keys(DISCIPLINE).filter(
   (tool) => DISCIPLINE[tool]?.does === 'settles',
 );

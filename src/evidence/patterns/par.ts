@@ -19,7 +19,7 @@ export type PatternUse = {
   readonly count: number;
   /** True if the pattern was inferred from actions, not selected by name. */
   readonly inferred: boolean;
-  /** The outcome; null if none was recorded, or the pattern was only inferred. */
+  /** The outcome; null if none was recorded or the pattern was only inferred. */
   readonly outcome: PatternOutcome | null;
 };
 
@@ -52,7 +52,7 @@ export type Par = {
   readonly what_could_improve: string[];
   readonly prediction_errors: PredictionError[];
   readonly suggestions: string[];
-  /** Selected patterns without a recorded outcome. */
+  /** Ids of selected patterns without a recorded outcome. */
   readonly open_selections: string[];
   readonly files_touched: string[];
   readonly commits: string[];
@@ -68,7 +68,7 @@ export function reviewOf({ entry, body }: StoredEntry): Par | null {
   return own === null || own.event === 'par' ? readPar(entry.body) : null;
 }
 
-/** Fields that only a review has. */
+/** Fields by which a review is recognised. */
 const MARKS = splitWords(`
   what-went-well what-could-improve what-worked what-didnt prediction-errors suggestions patterns-used
   par-questions questions lineage-trace

@@ -40,7 +40,7 @@ export function outcomeOf(value: Json | undefined): PatternOutcome | null {
 export type Pur = {
   /** null if the dialect has no id; the entry's id identifies the record then. */
   readonly id: string | null;
-  /** The selection that this outcome belongs to. */
+  /** The id of the selection that this outcome belongs to. */
   readonly psr: string | null;
   readonly pattern: string | null;
   readonly outcome: PatternOutcome;
@@ -49,17 +49,17 @@ export type Pur = {
   readonly actions: readonly string[];
   readonly expected: string | null;
   readonly actual: string | null;
-  /** 0 to 1; null if not given. */
+  /** Size of the prediction error, 0 to 1; null if not given. */
   readonly predictionError: number | null;
-  /** The criteria of the outcome, verbatim. */
+  /** The criteria by which the outcome was judged, verbatim. */
   readonly criteria: Json;
   readonly notes: string | null;
 };
 
-/** Flags that give the outcome if there is no outcome word. */
+/** Fields that give the outcome as a boolean. */
 const BOOLEANS = ['held', 'success', 'ok'];
 
-/** Returns the outcome of a record, from its word or a flag; null if it has none. */
+/** Returns the outcome in a record, from its word or its boolean; null if it has none. */
 function outcomeIn(fields: DialectRecord): PatternOutcome | null {
   const word = outcomeOf(firstOf(fields, ['outcome', 'pur-outcome', 'result-outcome', 'status']));
   if (word !== null) return word;

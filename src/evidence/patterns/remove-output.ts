@@ -6,8 +6,8 @@ import type { Entry } from '../entry.ts';
 import { disciplineOf } from './discipline.ts';
 
 /**
- * An entry with only those arguments and results of a call that reviews and learning cycles read, so that a long
- * session needs little memory. The tools that select patterns and record their outcomes keep all.
+ * Returns the entry with only those arguments and results that reviews and learning cycles read, so that a long session
+ * needs little memory. The entries of pattern tools stay complete.
  */
 export function removeOutput(entry: Entry): Entry {
   const body = bodyOf(entry.body);
@@ -22,7 +22,7 @@ function shortenBody(body: Extract<Body, { event: 'step' | 'intent' | 'outcome' 
   return outcome.status === 'ok' ? { ...short, outcome: { status: 'ok', result: neededParts(outcome.result) } } : short;
 }
 
-/** The parts of a result that reviews read: the verdict of tests, the commit, and the paths of matches. */
+/** The parts of a result that reviews read: the result of a test run, the commit, and the paths of matches. */
 function neededParts(result: Json): Json {
   const fields = normalisedFields(result) ?? {};
   const pathOf = (match: Json) => ({ path: normalisedFields(match)?.['path'] ?? null });

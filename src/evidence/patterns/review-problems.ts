@@ -5,19 +5,19 @@ export const refusalText = (code: string, tool: string | null): string =>
 /** The text of a passed time limit in a review. */
 export const timeLimitText = (peripheral: string): string => `time limit of ${peripheral} passed`;
 
-/** The name in a text, found by its place in the text of another name; null if the text is not of this form. */
+/** Returns the name that `textOf` put into a text; null if the text is not of that form. */
 function nameIn(text: string, textOf: (name: string) => string): string | null {
   const [before = '', after = ''] = textOf('\0').split('\0');
   const name = text.slice(before.length, text.length - after.length);
   return name !== '' && text === textOf(name) ? name : null;
 }
 
-/** Reads a problem from a review, because a stored review has only texts; both null for a problem of another kind. */
+/** Reads a problem of a stored review, which is only a text; both fields are null for any other kind of problem. */
 export const parseReviewProblem = (
   text: string,
 ): { readonly late: string | null; readonly refused: string | null } => ({
   /** The peripheral whose time limit passed. */
   late: nameIn(text, timeLimitText),
-  /** The tool that the peripheral does not have. */
+  /** The tool that was refused because the peripheral does not have it. */
   refused: nameIn(text, (tool) => refusalText('tool-not-allowed', tool)),
 });

@@ -12,7 +12,7 @@ export const approvalTitle = ({ action }: Pick<ApprovalSubject, 'action'>): stri
         ? `mode ${escapeInvisible(action.from)} → ${escapeInvisible(action.to)}`
         : `${escapeInvisible(action.to)} in ${escapeInvisible(action.from)}`;
 
-/** The rows that a person sees of an approval request: titles and texts, in order; a text may have several lines. */
+/** The rows that a person sees of an approval request: title and text, which may have several lines. */
 export function approvalRows({
   view,
 }: Pick<ApprovalSubject, 'view'>): readonly (readonly [title: string, text: string])[] {

@@ -6,14 +6,14 @@ import type { Json } from '../../spec/types.ts';
 export const APPROVAL_KINDS = ['hop', 'mode', 'step', 'delegate'] as const;
 
 /**
- * The subject of an approval: one hop, one mode transition, one step of a tool (`to`) in a peripheral (`from`), or
+ * The action that an approval is for: one hop, one mode change, one call of the tool `to` in the peripheral `from`, or
  * one start of a sub-agent.
  */
 export type ApprovalAction =
   | { readonly kind: 'hop'; readonly from: string; readonly exit: string; readonly to: string }
   | { readonly kind: Exclude<(typeof APPROVAL_KINDS)[number], 'hop'>; readonly from: string; readonly to: string };
 
-/** The request that is to be approved; the hash binds the answer to it. */
+/** The request to be approved. An approval names it by its hash. */
 export interface ApprovalSubject {
   readonly sessionId: string;
   readonly action: ApprovalAction;
@@ -22,7 +22,7 @@ export interface ApprovalSubject {
   readonly view: { readonly [title: string]: Json };
 }
 
-/** The part of an approval record that the gate judges. Times are epoch milliseconds. */
+/** An approval, as the gate judges it. Times are epoch milliseconds. */
 export interface Approval {
   readonly id: string;
   readonly nonce: string;
@@ -30,7 +30,7 @@ export interface Approval {
   readonly requestHash: string;
   readonly by: string;
   readonly expiresAt: number;
-  /** The id of the grant that it was given under; absent if a person answered this request. */
+  /** The id of the grant that the approval was given under; absent if a person approved this one request. */
   readonly grant?: string;
 }
 

@@ -22,7 +22,7 @@ export function approvedHopView(context: GateContext, fruit: Fruit, carried: Fru
   };
 }
 
-/** The part of an approval's view about the tree: the tested tree and its commands, and what ships of it. */
+/** The rows about the tree for a person: the tested tree, the commands that tested it, and the files that ship. */
 function treeView({ config }: GateContext, tree: TreeNow): { readonly [title: string]: Json } | null {
   if ('problem' in tree) return null;
   const { kind, id, head, ships } = tree;

@@ -36,7 +36,7 @@ export function checkApproval(
   return problem ? makeDenial(context, 'approval-invalid', { what, why: problem, ...actionAbout(action) }) : null;
 }
 
-/** The reason why the grant that an approval names does not cover the request; null if it does, or none is named. */
+/** The reason why the grant that an approval names does not cover the request; null if it does or no grant is named. */
 function namedGrantProblem({ view }: GateContext, id: string | undefined, subject: ApprovalSubject): string | null {
   if (id === undefined) return null;
   const grant = view.grants?.find((each) => each.id === id);

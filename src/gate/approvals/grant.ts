@@ -6,15 +6,15 @@ import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { writePathReason } from '../scope/write-paths.ts';
 import type { ApprovalAction, ApprovalSubject } from './approval.ts';
 
-/** The limits of a grant, which ends when one of them is reached. */
+/** The limits of a grant. The grant ends when one of them is reached. */
 export interface GrantLimits {
   /** Epoch milliseconds. */
   readonly until: number;
-  /** The number of approvals, the first one included. */
+  /** The maximum number of approvals under the grant, the first one included. */
   readonly uses?: number;
-  /** The changed files that it covers, written like the write paths of a scope. */
+  /** The files that may be changed, as patterns of write paths. */
   readonly files?: readonly string[];
-  /** The grant ends when a run of the tests does not pass. */
+  /** True if a test run that does not pass ends the grant. */
   readonly testsPass?: true;
 }
 
@@ -45,7 +45,7 @@ export interface GrantView {
   /** Epoch milliseconds. */
   readonly givenAt: number;
   readonly used: number;
-  /** The reason why it has ended; null if only its limits can end it. */
+  /** The reason why the session's evidence ended the grant; null if only its limits can end it. */
   readonly ended: string | null;
 }
 
@@ -53,7 +53,7 @@ export interface GrantView {
 export interface GrantedSession {
   readonly now: number;
   readonly changes: Lazy<{ readonly [path: string]: unknown }>;
-  /** True if the effects of a step were not observed. */
+  /** True if the effects of a step were not observed, so that the changed files are not known. */
   readonly blind?: boolean;
 }
 
@@ -74,7 +74,7 @@ export function boundParts({ action, view }: Pick<ApprovalSubject, 'action' | 'v
   };
 }
 
-/** The facts about a push that the changed files do not show. */
+/** The parts of a push that a grant binds: they are not among the changed files. */
 const PLACE = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
 
 /** The changed files of a request: those of the session, and those that would be committed. */
@@ -83,11 +83,11 @@ export function changedFilesOf(view: ApprovalSubject['view'], changes: GrantedSe
   return [...new Set([...Object.keys(valueOfLazy(changes)), ...(files ?? [])])];
 }
 
-/** The first changed file that a grant's list does not cover; null if it covers all. */
+/** The first of the changed files that a grant's patterns do not cover; null if they cover all. */
 export const firstUncovered = (files: readonly string[], covered: readonly string[]): string | null =>
   files.find((path) => writePathReason(path, covered) !== null) ?? null;
 
-/** The reason why a grant is over now, for any request; null if it is not. */
+/** The reason why a grant covers no request any more; null if it has not ended. */
 export function grantEnd({ ended, limits, used }: GrantView, now: number): string | null {
   if (ended !== null) return ended;
   if (now >= limits.until) return `it ended at ${new Date(limits.until).toISOString()}`;

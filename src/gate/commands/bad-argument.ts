@@ -1,8 +1,8 @@
-/** A refused argument: the reason, which quotes its value, and the next step. */
+/** The refusal of an argument: the reason, which quotes the argument, and the next step. */
 export interface BadArgument {
   readonly refusal: {
     readonly code: 'invalid-action' | 'out-of-scope';
-    /** The parameter at fault. */
+    /** The name of the refused argument. */
     readonly argument: string;
     readonly message: string;
     readonly remedy: string;

@@ -3,7 +3,7 @@ import type { InstallCommand, Json, ProjectConfig } from '../../spec/types.ts';
 import { type BadArgument, beyondScope, invalidArgument, isBadArgument } from './bad-argument.ts';
 import { splitCommand } from './split-command.ts';
 
-/** Placeholder for additional words in a configured test command. */
+/** Placeholder in a configured test command: a call may replace it by words of its own. */
 const ARGUMENTS = '{args}';
 
 type TestCommand = ProjectConfig['test'][number];
@@ -11,13 +11,13 @@ type TestCommand = ProjectConfig['test'][number];
 export interface ChosenTest {
   readonly argv: readonly string[];
   readonly config: TestCommand;
-  /** Words were added at the placeholder, so possibly not all tests run. */
+  /** True if the call added words at `{args}`, so that possibly not all tests run. */
   readonly narrowed: boolean;
-  /** The configured commands that this call does not run in full. */
+  /** The configured test commands that the call does not run in full. */
   readonly others: readonly string[];
 }
 
-/** The words of a command argument: a list is returned as it is; a text is split without expansion. */
+/** Splits a command argument into words, without expansion; a list is returned as it is. */
 export function commandWords(
   argument: string,
   value: Json | undefined,
@@ -37,7 +37,7 @@ export function commandWords(
     : invalidArgument(argument, `"${argument}" cannot be run: ${split.reason}.`, again);
 }
 
-/** Finds the configured test command that a call names; all of them if it names none. */
+/** Finds the configured test command that a call names. A call without a command means all of them. */
 export function chooseTests(
   configured: readonly TestCommand[],
   command: Json | undefined,
@@ -69,7 +69,7 @@ export function chooseTests(
   );
 }
 
-/** The words of a call in place of `{args}`; null if the call names another command. */
+/** The words that a call has in place of `{args}`; null if the call names another command. */
 function addedWords(run: readonly string[], words: readonly string[]): readonly string[] | null {
   const at = run.indexOf(ARGUMENTS);
   if (at === -1) return null;
@@ -83,7 +83,7 @@ function addedWords(run: readonly string[], words: readonly string[]): readonly 
 const withArguments = (run: readonly string[], words: readonly string[]): string[] =>
   run.flatMap((word) => (word === ARGUMENTS ? words : [word]));
 
-/** The command without additional words, and without the `--` before them. */
+/** The configured command without `{args}`, and without the `--` before it. */
 function fixedWords(run: readonly string[]): string[] {
   return run.filter((word, at) => word !== ARGUMENTS && !(word === '--' && run[at + 1] === ARGUMENTS));
 }
@@ -118,7 +118,7 @@ export function chooseDeploy(
   );
 }
 
-/** Finds the configured install command that a call names; the only one if it names none. */
+/** Finds the configured install command that a call names. If it names none, the only configured one is meant. */
 export function chooseInstall(
   configured: readonly InstallCommand[],
   command: Json | undefined,

@@ -6,7 +6,7 @@ import { type BadArgument, beyondScope, invalidArgument, isBadArgument } from '.
 import { type ParsedGit, parseGit } from './parse-git.ts';
 import { splitCommand } from './split-command.ts';
 
-/** The grants that apply to a git command: those of its scope and of the repository's configuration. */
+/** The rules for a git command, from its scope and from the repository's configuration. */
 export interface GitRules {
   readonly command: ScopeRule['command'];
   readonly git: GitConfig | null;
@@ -16,7 +16,7 @@ export interface GitRules {
   readonly message: string | null;
 }
 
-/** Sub-commands that change a ref, or prepare such a change; only for scopes that ship. */
+/** Sub-commands of git that make or prepare a commit, a branch or a push; only for scopes that ship. */
 const SHIPS: readonly string[] = ['add', 'restore', 'switch', 'checkout', 'commit', 'push'];
 
 /** True for a sub-command that makes commits or branches, or pushes them. */
@@ -85,7 +85,7 @@ export function judgeGit(words: readonly string[], rules: GitRules): { readonly 
 
 export const makesBranch = ({ sub, operands }: ParsedGit): boolean => sub === 'branch' && operands.length > 0;
 
-/** The branch that a command creates or switches to, and the commit at which a new branch starts. */
+/** The branch that a command creates or switches to, then the commit at which a new branch starts. */
 export function branchWords({ options, operands }: ParsedGit): readonly string[] {
   const stated = options.find(({ option }) => ['create', 'b'].includes(option.long ?? option.short ?? ''));
   return [...(stated ? [stated.value ?? ''] : []), ...operands];
@@ -130,7 +130,7 @@ function operandProblem(parsed: ParsedGit, rules: GitRules): BadArgument | null 
   }
 }
 
-/** The message of a commit command, its paragraphs joined; null if it states none. */
+/** The message of a git commit command, its paragraphs joined; null without a message. */
 export function messageOf({ options }: ParsedGit): string | null {
   const stated = options.filter(({ option }) => option.long === 'message').map(({ value }) => value ?? '');
   return stated.length === 0 ? null : stated.join('\n\n');
@@ -148,7 +148,7 @@ function messageProblem(parsed: ParsedGit, due: string | null): BadArgument | nu
   return invalidArgument('args', 'This is not the commit message that was approved.', `Leave -m out, or write: ${due}`);
 }
 
-/** True if two messages differ at most in the blank space that git removes. */
+/** True if two commit messages differ at most in the white space that git removes. */
 export function isSameMessage(a: string, b: string): boolean {
   const plain = (text: string) =>
     text
@@ -158,7 +158,7 @@ export function isSameMessage(a: string, b: string): boolean {
   return plain(a) === plain(b);
 }
 
-/** A push sends a configured branch to the configured remote. Without a name, the backend names the branch. */
+/** The problem of a push: it may only send a configured branch to the configured remote. null if it does. */
 function pushProblem(words: readonly string[], git: GitConfig | null): BadArgument | null {
   if (git === null) return beyondScope('args', 'no remote is configured to push to', SET_GIT);
   const allowed = branchPatterns(git).join(', ');

@@ -12,7 +12,7 @@ const REWRITES =
   'Commits are only added here, and the operator rebases and merges. To take over changes, use git cherry-pick --no-commit, git revert --no-commit or git merge --squash with bash in a peripheral that edits, then commit.';
 const FETCHES = 'Nothing is fetched here. Ask the operator to run git fetch or git pull.';
 
-/** The remedy for a sub-command that is not in the table: the tool or command that does its work. */
+/** For each sub-command of git that agents cannot run: what to do instead. */
 const INSTEAD: { readonly [name: string]: string } = {
   ...Object.fromEntries(['mv', 'rm', 'stash', 'clean', 'apply', 'blame', 'grep'].map((name) => [name, IN_EDIT])),
   ...Object.fromEntries(['rebase', 'merge', 'cherry-pick', 'revert', 'reset', 'am'].map((name) => [name, REWRITES])),
@@ -20,7 +20,7 @@ const INSTEAD: { readonly [name: string]: string } = {
   ...Object.fromEntries(['tag', 'config', 'worktree', 'submodule', 'gc', 'notes'].map((name) => [name, BY_OPERATOR])),
 };
 
-/** The remedy for a sub-command or option that is not in the table; null if none is known. */
+/** The remedy for a sub-command or option of git that agents cannot use; null if none is known. */
 export function remedyFor(name: string, option?: string): string | null {
   if (option === undefined) return Object.hasOwn(INSTEAD, name) ? INSTEAD[name]! : null;
   if (name === 'commit' && option.startsWith('--amend')) return 'Add a further commit; only the operator amends one.';
@@ -30,7 +30,7 @@ export function remedyFor(name: string, option?: string): string | null {
   return null;
 }
 
-/** The sub-command of this name; null if agents may not use it. */
+/** The git sub-command of this name; null if agents may not use it. */
 export function findSubCommand(
   name: string,
 ): { readonly name: GitSubCommandName; readonly spec: GitSubCommand } | null {
@@ -39,7 +39,7 @@ export function findSubCommand(
     : null;
 }
 
-/** The spelling of an option, for messages: `--message (-m) <value>`. */
+/** The spelling of a git option in messages: `--message (-m) <value>`. */
 export function spellOption({ long, short, value }: GitOption): string {
   const name = long === undefined ? `-${short}` : short === undefined ? `--${long}` : `--${long} (-${short})`;
   return value === 'required' ? `${name} <value>` : name;

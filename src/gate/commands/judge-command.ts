@@ -20,9 +20,9 @@ export interface CommandCall {
 }
 
 /**
- * The reason why a scope does not grant the command of a call; null if it does. The rule is the same for hopgate's own
- * tools and for a user's: `test` runs only the configured test commands, `deploy` only git and the configured deploy
- * commands. The sandbox, not this rule, limits the files that a granted command line may touch.
+ * The reason why a scope does not grant the command of a call; null if it does. The rules are the same for tools of
+ * hopgate and of a user: a `test` scope runs only the configured test commands, a `deploy` scope only git and the
+ * configured deploy commands. The sandbox, not this rule, limits the files that a command may touch.
  */
 export function commandProblem(call: CommandCall): BadArgument | null {
   const { tool, args, scope } = call;
@@ -37,7 +37,7 @@ export function commandProblem(call: CommandCall): BadArgument | null {
   return builtIn ? builtInToolProblem(call, builtIn) : userToolProblem(call, present, names.length > 1);
 }
 
-/** Judges a tool of hopgate by the argument that its backend reads, whichever parameters its spec declares. */
+/** Judges a command of hopgate's own tool by the argument that its backend reads, not by the declared parameters. */
 function builtInToolProblem(call: CommandCall, { argument, runs, runsIn, needs }: CommandTool): BadArgument | null {
   const { tool, args, scope, config } = call;
   const value = args[argument];
@@ -73,8 +73,8 @@ function gitProblem(read: { readonly words: readonly string[] } | BadArgument, c
 }
 
 /**
- * Judges a tool of the user. A single argument is the command line. Several are the words after the program, which is
- * the last word of the tool's id.
+ * Judges a command of a user's tool. A single argument is the command line. Several are the words after the program,
+ * which is the last word of the tool's id.
  */
 function userToolProblem(call: CommandCall, names: readonly string[], named: boolean): BadArgument | null {
   const [argument] = names;
@@ -101,10 +101,10 @@ function userToolProblem(call: CommandCall, names: readonly string[], named: boo
 const blameArgument = (argument: string, problem: BadArgument | null): BadArgument | null =>
   problem && { refusal: { ...problem.refusal, argument } };
 
-/** The kernel's maximum for a single argument (MAX_ARG_STRLEN). */
+/** The kernel's limit for one argument of a program (MAX_ARG_STRLEN). */
 const MAX_COMMAND_BYTES = 128 * 1024 - 1;
 
-/** The problem of a command line that cannot be passed to a program; null if there is none. */
+/** The reason why a text cannot be passed to a program as a command line; null if it can. */
 export function lineProblem(name: string, value: Json | undefined): BadArgument | null {
   const again = 'Give one command line, such as "ls -la src | head".';
   const texts = [value].flat();
@@ -124,7 +124,7 @@ export function lineProblem(name: string, value: Json | undefined): BadArgument 
   return null;
 }
 
-/** A server's commands run outside hopgate's sandbox, so they are allowed only if the server contains them itself. */
+/** The refusal of an upstream's command; null if the server contains its commands, which run outside the sandbox. */
 function upstreamProblem({ tool, scope, config, unsafeNoSandbox }: CommandCall, name: string): BadArgument | null {
   const { command } = scope;
   const contains = command === 'read-only' || command === 'contained';

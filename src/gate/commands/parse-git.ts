@@ -6,14 +6,14 @@ import {
 } from '../../spec/policy/git-commands.ts';
 import { findSubCommand, remedyFor, spellOption } from './git-words.ts';
 
-/** A sub-command with options that are all in the table. Its operands are not checked yet. */
+/** A git sub-command whose options are all allowed. Its operands are not checked yet. */
 export interface ParsedGit {
   readonly sub: GitSubCommandName;
   readonly spec: GitSubCommand;
   readonly options: readonly { readonly option: GitOption; readonly value: string | null }[];
-  /** The words before `--` that the table allows. */
+  /** The words before `--` that are not options. */
   readonly operands: readonly string[];
-  /** After `--`: always paths. */
+  /** The words after `--`, which are always paths. */
   readonly paths: readonly string[];
 }
 
@@ -62,7 +62,7 @@ export function parseGit(words: readonly string[]): { readonly ok: true; readonl
   return { ok: true, parsed: { sub, spec, options, operands, paths: [] } };
 }
 
-/** The options for git: one word each with the value attached, so that a value is never parsed as an option. */
+/** The options as words for git. A value is attached to its option, so that it is never parsed as an option. */
 export function optionWords(options: ParsedGit['options']): string[] {
   return options.map(({ option, value }) => {
     if (option.long === undefined) return `-${option.short}${value ?? ''}`;

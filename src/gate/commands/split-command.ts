@@ -7,10 +7,7 @@ export type SplitCommand =
 
 let parser: typeof import('unbash') | undefined;
 
-/**
- * The parser. It is loaded at the first command that is a text: most decisions need none, and loading costs a hook
- * process time.
- */
+/** Parses a shell command. Loading the parser takes time, and most decisions do not need it, so it is loaded here. */
 const parse = (text: string) => {
   parser ??= createRequire(import.meta.url)('unbash') as typeof import('unbash');
   return parser.parse(text);
@@ -63,13 +60,12 @@ const SEVERAL = 'it joins several commands; run each in a call of its own';
 
 const refuse = (reason: string): SplitCommand => ({ ok: false, reason });
 
-/** Blanks and line continuations. */
 const isBlank = (text: string): boolean => /^(?:[ \t\n]|\\\n)*$/.test(text);
 
 function judgeWord(word: Word): string | null {
   const bare = unquotedText(word);
   if (bare.startsWith('~')) return 'it contains an unquoted ~';
-  // Bash expands ~ at this place, as in an assignment.
+  // Bash expands ~ after = and after a colon, as in an assignment.
   if (/=(?:.*:)?~/s.test(bare)) return 'it contains an unquoted ~ behind =';
   if (/\{.*(?:,|\.\.).*\}/s.test(bare)) return 'it contains a brace expansion';
   if (word.parts === undefined) return judgePlain(word.text);
@@ -81,8 +77,8 @@ function judgeWord(word: Word): string | null {
 }
 
 /**
- * The unquoted parts of a word, which bash expands. The parser takes some of them for plain letters (`a{},}`).
- * Bash drops line continuations first, so `a=\` before a line with `~` expands.
+ * The unquoted text of a word, which bash expands; the parser takes some of it for plain letters (`a{},}`). Bash
+ * removes line continuations first, so it expands `a=\` before a line with `~`.
  */
 const unquotedText = ({ parts, text }: Word): string =>
   (parts ?? [{ type: 'Literal', text } as const])
@@ -114,7 +110,7 @@ function judgePlain(text: string): string | null {
   return found === null ? null : `it contains an unquoted ${found === '\n' ? 'line break' : found}`;
 }
 
-/** The first character that matches and has no backslash in front of it. */
+/** The first character of a text that matches and has no backslash before it; null if there is none. */
 function hasUnescaped(text: string, special: RegExp): string | null {
   for (let i = 0; i < text.length; i++) {
     if (text[i] === '\\') i++;

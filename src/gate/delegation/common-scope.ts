@@ -4,8 +4,8 @@ import type { ScopeRule } from '../../spec/types.ts';
 import { isWithinAny } from '../scope/locate-path.ts';
 
 /**
- * The rules for commands, from the narrowest to the widest. `deploy` is left out, because it neither contains the other
- * rules nor is contained in one.
+ * The command rules of scopes, from the narrowest to the widest. `deploy` is not in the order: it neither contains
+ * another rule nor is contained in one.
  */
 const COMMANDS: readonly ScopeRule['command'][] = ['none', 'test', 'read-only', 'contained'];
 const READS: readonly ScopeRule['read'][] = ['none', 'session-log', 'root'];
@@ -28,14 +28,14 @@ export function commonScope(a: ScopeRule, b: ScopeRule): ScopeRule {
   });
 }
 
-/** The lesser of two words of an order; null if one is not in it. */
+/** The narrower of two rules in a list that begins with the narrowest; null if the list lacks one of them. */
 function lesserWord<Word>(order: readonly Word[], a: Word, b: Word): Word | null {
   return order.includes(a) && order.includes(b) ? order[Math.min(order.indexOf(a), order.indexOf(b))]! : null;
 }
 
 /**
- * The patterns of either list that the other list grants in full, and the exclusions of both. Empty if the lists have
- * no granted pattern in common.
+ * The patterns of either list that the other list grants in full, and the exclusions of both lists. Empty if no pattern
+ * is granted by both.
  */
 function commonPatterns(
   a: readonly string[],
@@ -49,7 +49,7 @@ function commonPatterns(
   return granted.length === 0 ? [] : [...new Set([...granted, ...[...a, ...b].filter(isExclusion)])];
 }
 
-/** True if a path without wildcards contains a path or a glob: up to its first wildcard, the glob is a path. */
+/** True if a path contains another path, or everything that a glob can match. */
 function containsPath(outer: string, inner: string): boolean {
   const fixed = inner.split('/').slice(0, firstWild(inner)).join('/');
   return !WILD.test(outer) && isWithinAny([outer], fixed === '' ? '.' : fixed);

@@ -33,8 +33,8 @@ export interface DelegatePlan {
 }
 
 /**
- * Decides whether a sub-agent may start in a peripheral: the present one lists it in `delegates`, and its entry and the
- * gates on it hold as for a hop. The visit goes on.
+ * Decides whether a sub-agent may start in a peripheral. The present peripheral must list it in `delegates`; its entry
+ * and its gates must hold as for a hop. The visit continues.
  */
 export function decideDelegate(context: GateContext, request: DelegateRequest): Decision<DelegatePlan> {
   const { specs, view } = context;
@@ -73,7 +73,7 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   return { ok: true, plan: { from, delegate, context: carried, approval } };
 }
 
-/** Decides a run of the agency: its peripheral must be listed here, and its tools must be off or allowed. */
+/** Decides a run of the agency: the present peripheral delegates to it, and its tools are off or allowed here. */
 function decideAgency(
   context: GateContext,
   { to, agency }: DelegateRequest,
@@ -94,9 +94,9 @@ function decideAgency(
 }
 
 /**
- * The refusal of a sub-agent's call by the present state of its parent's session; null if it allows the call. A
- * sub-agent within its parent's envelope may do what the parent may. One with its `own` envelope only needs the
- * parent's mode, and the parent's session open.
+ * The refusal of a sub-agent's call because of the present state of its parent's session; null if there is none. With
+ * the envelope of its parent, a sub-agent may do what the parent may. With its `own`, it only needs the parent's mode
+ * to allow the call, and the parent's session to be open.
  */
 export function denialByParentState(
   context: GateContext,
@@ -116,7 +116,7 @@ export function denialByParentState(
   return makeDenial(context, 'mode-forbids', about).denial;
 }
 
-/** The peripheral that a sub-agent of this type asks for; null if the type names none, or nothing is delegated here. */
+/** The peripheral that a type of sub-agent names; null if it names none or the present peripheral delegates nothing. */
 export function delegateForType({ specs, view }: Pick<GateContext, 'specs' | 'view'>, type: string): string | null {
   const here = view.visit && getOwn(specs.peripherals, view.visit.peripheral);
   if (!here?.delegates) return null;

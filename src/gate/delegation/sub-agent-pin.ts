@@ -50,7 +50,7 @@ export function subAgentPin({ specs, config, peripheral, mode }: ParentPin, dele
   };
 }
 
-/** The peripheral `there` with only the tools, the scope and the limits that the parent's peripheral `here` allows. */
+/** The peripheral `there` with only the tools, the scope and the limits that the parent's `here` also allows. */
 function cutPeripheral(here: PeripheralSpec, there: PeripheralSpec, { specs, config }: SubAgentPin): PeripheralSpec {
   const scopes = [here, there].map(({ id }) => effectiveScope(specs, config, id));
   const tools = there.tools.filter((tool) => here.tools.includes(tool));
@@ -73,7 +73,7 @@ function cutPeripheral(here: PeripheralSpec, there: PeripheralSpec, { specs, con
 const lesserLimit = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
-/** Removes the repository's own paths of a peripheral, because its common scope already contains them. */
+/** The configuration without the repository's own paths of a peripheral: its common scope already contains them. */
 const withoutScope = (scopes: ProjectConfig['scopes'], id: string): ProjectConfig['scopes'] =>
   Object.fromEntries(Object.entries(scopes).filter(([peripheral]) => peripheral !== id));
 

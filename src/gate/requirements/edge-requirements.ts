@@ -2,23 +2,23 @@ import { entrySourceName, getOwn } from '../../spec/names.ts';
 import { type Edge, type ModeTransition, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import type { Requirement } from './requirement.ts';
 
-/** Only the operator can use an exit of this name. */
+/** The exit that only the operator can use. */
 const USER_REQUEST = 'user-request';
 
-/** An agent may enter a peripheral with `agent-request` only at a natural close, even if another source admits it. */
+/** The natural close that each request of an agent needs, if the peripheral's entry names `agent-request`. */
 const naturalCloseOf = (peripheral: PeripheralSpec): Requirement[] =>
   peripheral.entry.sources.some(({ kind }) => kind === 'agent-request') ? [{ kind: 'natural-close' }] : [];
 
 const agentsOf = (peripheral: PeripheralSpec): Requirement[] =>
   peripheral.agents === null ? [] : [{ kind: 'agent', any: peripheral.agents }];
 
-/** The requirements of an exit, the same for all its destinations: the fruit that it implies, and who may use it. */
+/** The requirements of an exit, the same for all its destinations: the fruit that it implies, and the principal. */
 export const exitRequirements = (exit: string, implies: Edge['implies']): readonly Requirement[] => [
   ...(implies ? [{ kind: 'fruit' as const, ...implies }] : []),
   ...(exit === USER_REQUEST ? [{ kind: 'principal' as const, is: 'operator' as const }] : []),
 ];
 
-/** The requirements of an edge, in the order in which a hop is judged. */
+/** The requirements of an edge, in the order in which the gate judges a hop. */
 export interface EdgeRequirements {
   readonly exit: readonly Requirement[];
   readonly entry: readonly Requirement[];
@@ -42,7 +42,7 @@ export function edgeRequirements(specs: SpecSet, edge: Edge): EdgeRequirements {
   };
 }
 
-/** All requirements of an edge in one list: what its guard in the hop graph checks. */
+/** All requirements of an edge in one list, as the guard of the edge checks them. */
 export function requirementsOf(specs: SpecSet, edge: Edge): Requirement[] {
   const { exit, entry, gates } = edgeRequirements(specs, edge);
   return [...exit, ...entry, ...gates];
@@ -70,7 +70,7 @@ export function dependsOnTree(specs: SpecSet, requirements: readonly Requirement
   });
 }
 
-/** Matches a rule that could depend on test results. A false match only costs the time to observe the tree. */
+/** Matches a CEL rule that may depend on test results. If it does not, the tree is observed needlessly. */
 const MENTIONS_TESTS = /\btests\b/;
 
 export function startRequirements(specs: SpecSet, to: string): Requirement[] {

@@ -2,15 +2,15 @@ import { createRequire } from 'node:module';
 import type { Environment } from '@marcbachmann/cel-js';
 import type { Json } from '../../spec/types.ts';
 
-/** The facts that CEL rules see, each a map. Names are written with `_` for `-`. */
+/** The facts that a CEL rule can read: a map for each root. Their names have `_` instead of `-`. */
 export type CelFacts = Readonly<Record<(typeof ROOTS)[number], { readonly [name: string]: Json }>>;
-/** `args`: the arguments of a call; empty in any other rule. */
+/** `args` has the arguments of a call; for any other rule it is empty. */
 const ROOTS = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits', 'args'] as const;
 
 const programs = new Map<string, (facts: object) => unknown>();
 let environment: Environment | undefined;
 
-/** The evaluator. It is loaded at the first rule: most decisions need none, and loading costs a hook process time. */
+/** The CEL evaluator. The first rule loads it: loading takes time, and most decisions have no rule. */
 function evaluator(): Environment {
   if (environment) return environment;
   const cel = createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof import('@marcbachmann/cel-js');
@@ -18,7 +18,7 @@ function evaluator(): Environment {
   return environment;
 }
 
-/** Converts JSON to CEL: whole numbers become ints, `-` in names becomes `_`. */
+/** Converts JSON to CEL values: whole numbers become ints, and `-` in names becomes `_`. */
 function celValue(value: Json): unknown {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map(celValue);

@@ -39,7 +39,7 @@ interface FactOptions {
   readonly summary?: string | null;
 }
 
-/** The facts in a request's machine event: plain data, with every rule of `requirements` already evaluated. */
+/** The facts of a request, as the machine's event carries them: plain data, with the rules already evaluated. */
 export function requirementFacts(
   specs: SpecSet,
   view: SessionView,

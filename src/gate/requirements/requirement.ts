@@ -20,8 +20,8 @@ export type Requirement =
   | { readonly kind: 'agent'; readonly any: readonly string[] };
 
 /**
- * The facts of one request, now. Plain JSON, because it is part of the event as `event.facts`. A requirement whose fact
- * is missing does not hold. A type alias, because an interface would not be assignable to JSON fields.
+ * The facts of one request. It is plain JSON, because it is `event.facts` of the machine's event. A requirement whose
+ * fact is missing does not hold. It is a type, because an interface cannot be assigned to JSON fields.
  */
 export type RequirementFacts = {
   readonly by: Principal;
@@ -31,15 +31,15 @@ export type RequirementFacts = {
   /** True if no peripheral was visited in this session yet. */
   readonly firstVisit: boolean;
   readonly atSessionClose: boolean;
-  /** A successful step since the last PAR and nothing pending. */
+  /** True if a step has succeeded since the last PAR and nothing is pending. */
   readonly naturalClose: boolean;
-  /** The prospective fruit of the visit being left. */
+  /** The fruit that the visit being left would have now. */
   readonly fruit: { readonly [field: string]: Json };
-  /** The results of entry conditions, by name; `tests-passed` is one of them. */
+  /** The results of entry conditions, such as `tests-passed`, by name. */
   readonly conditions: { readonly [name: string]: boolean };
   /** The results of CEL gates, by their text. */
   readonly when: { readonly [cel: string]: boolean };
-  /** True if there is a valid approval record for exactly this request. */
+  /** True if exactly this request has a valid approval. */
   readonly approved: boolean;
   readonly summary: string | null;
   /** The status of each pattern: selected (by a PSR), or the outcome in its last PUR. */
@@ -73,7 +73,7 @@ export function meetsRequirement(requirement: Requirement, facts: RequirementFac
   }
 }
 
-/** The requirements that do not hold, in their order; empty if the request may pass. */
+/** The requirements that the facts do not meet, in order; empty if they meet all. */
 export function unmetRequirements(
   requirements: readonly Requirement[],
   facts: RequirementFacts,
@@ -169,7 +169,7 @@ function patternIs(
   { patterns }: RequirementFacts,
 ): boolean {
   if (!Object.hasOwn(patterns, pattern)) return false;
-  // A pattern with an outcome was also selected.
+  // A pattern with an outcome was selected before.
   return is === 'selected' || patterns[pattern] === 'held';
 }
 

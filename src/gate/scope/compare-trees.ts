@@ -1,36 +1,36 @@
-/** The working tree at one moment. Plain JSON: evidence keeps it. */
+/** The working tree at one time. It is plain JSON, because evidence contains it. */
 export interface TreeState {
-  /** `git`: a git tree of all files that are not ignored. `files`: a sha256 over all files, without a repository. */
+  /** `id` is, for `git`, a git tree of all files not ignored; for `files` (no repository), a sha256 over all files. */
   readonly kind: 'git' | 'files';
   readonly id: string;
   /** The commit of HEAD; null if there is none. */
   readonly head: string | null;
   /**
-   * Differences from that commit: by path the blob (and the mode, unless it is that of a plain file), null if the file
-   * is gone. The whole list is null if it would be too long.
+   * The differences from the commit of HEAD: by path the blob (and the mode, unless it is that of a plain file), null
+   * if the file is gone. The whole list is null if it would be too long.
    */
   readonly changed: { readonly [path: string]: string | null } | null;
 }
 
-/** The contents of a commit of the session's own changes, and of a push after it. Plain JSON. */
+/** The contents of a commit of the session's own changes, and of a push after it. It is plain JSON. */
 export interface ShippedContent {
   /** The git tree that the commit would have. */
   readonly id: string;
-  /** The branch that it would move, as a full ref; `HEAD` if it is detached. */
+  /** The branch that the commit would move, as a full ref; `HEAD` if HEAD is detached. */
   readonly onto: string;
   /** The files that the commit would change. */
   readonly files: readonly string[];
   /**
-   * Versions of these files that somebody has staged and that are not shipped: by path the blob, null if the deletion
-   * is staged. A commit replaces them in the index.
+   * Versions of the committed files that somebody has staged and that are not shipped: by path the blob, null for a
+   * staged deletion. The commit replaces them in the index.
    */
   readonly replaces: { readonly [path: string]: string | null };
-  /** Other changed files that are in the tested tree, but are not shipped; `moreLeft` counts those beyond the list. */
+  /** Other changed files, which are in the tested tree and do not ship; `moreLeft` counts those beyond the list. */
   readonly left: readonly string[];
   readonly moreLeft: number;
-  /** The address that a push goes to; null if none is configured or a push to it is not allowed. */
+  /** The URL that a push goes to; null if none is configured or a push to it is not allowed. */
   readonly to: string | null;
-  /** The last known commit of the remote's branch; null if it has none. */
+  /** The last known commit of the remote's branch; null if no such commit is known. */
   readonly base: string | null;
   /** The earlier commits that a push also sends, the newest first; `more` counts those beyond the list. */
   readonly commits: readonly { readonly sha: string; readonly subject: string }[];
@@ -45,11 +45,11 @@ export interface ShippedContent {
   readonly trailer?: string | null;
 }
 
-/** The tree at a hop that depends on it, and the part that ships; `ships` is null if nothing can be committed. */
+/** The tree at a hop that depends on it, and what ships of it; `ships` is null if nothing can be committed. */
 export type TreeNow = TreeToShip | { readonly problem: string };
 export type TreeToShip = TreeState & { readonly ships: ShippedContent | null };
 
-/** Returns how the current tree differs from the tested one; null if it does not. */
+/** Returns how the current tree differs from the tested one, as a clause; null if it does not. */
 export function treeMismatch(tested: TreeState | null, now: TreeNow): string | null {
   if ('problem' in now) return `the files cannot be compared with those that were tested: ${now.problem}`;
   if (tested === null) return 'the last run did not record which files it tested';
@@ -58,7 +58,7 @@ export function treeMismatch(tested: TreeState | null, now: TreeNow): string | n
   return paths === null ? 'files have changed since the last run' : `changed since the last run: ${listPaths(paths)}`;
 }
 
-/** The paths in which two trees differ; null if their recorded parts do not show it. */
+/** The paths in which two trees differ; null if the trees do not record enough to tell. */
 export function changedSince(then: TreeState, now: TreeState): readonly string[] | null {
   if (!then.changed || !now.changed) return null;
   const [before, after] = [then.changed, now.changed];

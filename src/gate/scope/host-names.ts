@@ -3,13 +3,13 @@ import { domainToASCII } from 'node:url';
 // `node:net` is loaded at the first host, because loading takes two milliseconds of a hook that names no host.
 const isIP = (host: string): number => process.getBuiltinModule('node:net').isIP(host);
 
-/** A place on the network in canonical form: see {@link canonicalHost}. */
+/** A host in canonical form (see {@link canonicalHost}) and a port. */
 export interface HostAndPort {
   readonly host: string;
   readonly port: number;
 }
 
-/** The ports that a host listed without a port admits. */
+/** The ports that a listed host without a port allows. */
 const USUAL_PORTS = [80, 443];
 
 /**
@@ -35,14 +35,13 @@ export function parseHostAndPort(text: string): HostAndPort | null {
   return host === '' || port < 1 || port > 65_535 ? null : { host, port };
 }
 
-/** The text form of a network place in evidence and results: the inverse of {@link parseHostAndPort}. */
+/** The text of a host and a port, in evidence and results: the inverse of {@link parseHostAndPort}. */
 export const hostAndPortText = ({ host, port }: HostAndPort): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /**
- * True if a list names the place: `example.com` (usual ports only), `*.example.com` (subdomains only),
+ * True if a list allows a host and port: `example.com` (usual ports only), `*.example.com` (subdomains only),
  * `example.com:8443`, `10.0.0.5:22`, `[::1]:8080`.
- *
  * @param isUsualPort true if the list need not name the port; default: for 80 and 443
  */
 export function listsHostAndPort(
@@ -60,10 +59,9 @@ export function listsHostAndPort(
 }
 
 /**
- * The reason why a command may not connect to a place; null if it may. An address that is not public must be listed as
- * an address, because whoever owns a name decides where it leads.
- *
- * @param addresses what the name resolves to; empty before it is resolved
+ * The reason why a command may not connect to a host; null if it may. An address that is not public must be listed as
+ * an address, because the owner of a name decides where the name leads.
+ * @param addresses the addresses of the host's name; empty before they are known
  */
 export function connectionProblem(
   list: readonly string[],

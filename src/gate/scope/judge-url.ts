@@ -5,7 +5,7 @@ import { canonicalHost, listsHostAndPort } from './host-names.ts';
 /** An allowed URL in canonical form. */
 export interface JudgedUrl {
   readonly url: URL;
-  /** Lower case, punycode, no trailing dot, IPv6 without brackets. */
+  /** The host: lower case, punycode, no trailing dot, IPv6 without brackets. */
   readonly host: string;
   readonly port: number;
 }
@@ -34,7 +34,7 @@ export function judgeUrl(text: string, allow: readonly string[]): UrlVerdict {
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return malformedUrl(`${url.protocol} is not a web address`, form);
-  // Refused, because browsers repair "https:host" and "https:///host", and other programs do not.
+  // Browsers repair "https:host" and "https:///host", and other programs do not: both are refused.
   if (!/^https?:\/\/[^/]/i.test(text)) return malformedUrl(`"${text}" does not name its host after "//"`, form);
   if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text))
     return malformedUrl('the address contains a user name', form);
@@ -63,7 +63,7 @@ function urlOutOfScope(message: string, remedy: string): UrlVerdict {
   return { ok: false, code: 'out-of-scope', message, remedy };
 }
 
-/** The reason why an argument of the role `url`, an address or a list of them, is not granted; null if it is. */
+/** The reason why a scope does not grant a URL argument, or a list of URLs; null if it grants it. */
 export function urlProblem(argument: string, value: Json | undefined, allow: readonly string[]): BadArgument | null {
   for (const text of [value].flat()) {
     if (typeof text !== 'string')

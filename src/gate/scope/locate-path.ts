@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { MAX_PATH_BYTES, URL_START } from '../../spec/policy/limits.ts';
 
-/** `why` is a clause for the agent. `fault` is `form` if the text is not a path. */
+/** `why`: the reason, as a clause for the agent. `fault`: `form` if the text is not a path. */
 export type Located =
   | { readonly ok: true; readonly path: string }
   | { readonly ok: false; readonly fault: 'outside' | 'control-character' | 'form'; readonly why: string };
@@ -28,7 +28,7 @@ export function locatePath(root: string, text: unknown): Located {
   return { ok: true, path: path === '' ? '.' : path };
 }
 
-/** True if `path` is or lies in one of the folders or files, by segments (`src-evil/a` is not in `src`). */
+/** True if `path` is one of the folders or files, or inside one. Whole names count: `src-evil/a` is not in `src`. */
 export function isWithinAny(folders: readonly string[], path: string): boolean {
   return folders.some((folder) => {
     const base = posix.normalize(folder).replace(/\/+$/, '');

@@ -13,12 +13,12 @@ const protectedNames: ReadonlySet<string> = new Set(PROTECTED_NAMES);
 interface Mask {
   readonly excepts: boolean;
   readonly glob: string;
-  /** The compiled glob, and the test of the last name that it can match; both absent until a path needs them. */
+  /** Test of a whole path, and of a path's last name; each is absent until the first path needs it. */
   matches?: Glob;
   mayEndWith?: (name: string) => boolean;
 }
 
-/** The size of a cache. Walks through folders and the history of git ask for the same names again and again. */
+/** The maximum number of cached names. Walks through folders and git's history ask for the same names repeatedly. */
 const CACHE_SIZE = 4096;
 
 /** Caches the results of a function; a full cache is emptied. */
@@ -51,7 +51,7 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
     return glob === null ? [] : [{ excepts, glob }];
   });
   const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, glob }) => (excepts ? [] : expandPattern(glob))));
-  /** Returns the spellings of a name, and the masks and exceptions that can match it; null if no mask can. */
+  /** Returns the spellings of a file's name, and the masks that can match one of them; null if no mask can. */
   const maskable = cacheResults((name) => {
     const spellings = spellingsOf(name);
     if (!spellings.some(mayBeMasked)) return null;
@@ -86,7 +86,7 @@ function lastNameOf(mask: Mask): (name: string) => boolean {
   return mask.mayEndWith;
 }
 
-/** A quick pre-check: true if a name can be the last segment of a path that a glob matches. Most cannot. */
+/** Returns a quick test: false if a name cannot be the last name of a path that one of the globs matches. */
 function lastNameTest(globs: readonly string[]): (name: string) => boolean {
   const lasts = [...new Set(globs.map((glob) => glob.slice(glob.lastIndexOf('/') + 1)))];
   if (lasts.includes('**')) return () => true;
@@ -98,7 +98,7 @@ function lastNameTest(globs: readonly string[]): (name: string) => boolean {
     names.has(name) || endings.has(name.slice(name.lastIndexOf('.') + 1)) || others.some((test) => test([name]));
 }
 
-/** The forms in which a name is compared: lower case, {@link foldName}, and the names of the files that it backs up. */
+/** The names by which masks judge a file's name: lower case, {@link foldName}, and, of a backup, its original's. */
 function spellingsOf(name: string): readonly string[] {
   if (PLAIN.test(name) && !IS_BACKUP.test(name)) return [name.toLowerCase()];
   const folded = foldName(name);
@@ -117,10 +117,10 @@ function originalsOf(name: string): readonly string[] {
   ).map(([before, after]) => name.slice(before.length, name.length - after.length));
 }
 
-/** A cheap test that excludes most names. */
+/** Quick test: false for most names that are not those of backups. */
 const IS_BACKUP = /[~#]$|^\.[#~]|\.[a-z-]{3,8}$/;
 
-/** True if no tool of an agent may write this root-relative path, whatever its scope says. */
+/** True if no tool of an agent may write a root-relative path, whatever its scope says. */
 export function isProtected(relPath: string): boolean {
   const written = relPath.split('/');
   if (written.at(-1) === GIT_REPOSITORY_MARK) return true;
@@ -134,11 +134,11 @@ const isOwnPackage = (names: readonly string[]): boolean =>
 /** True if a root-relative path is a `.git` or lies in one. */
 export const isGitInternal = (relPath: string): boolean => relPath.split('/').some((name) => foldName(name) === '.git');
 
-/** True if git keeps credentials in a file of this name in its own folder, whatever the folder's name. */
+/** True if git keeps credentials in a file of this name, whatever the name of git's folder. */
 export const isGitCredential = (name: string): boolean =>
   spellingsOf(name).some((spelling) => (GIT_CREDENTIALS.inGit as readonly string[]).includes(spelling));
 
-/** Converts a pattern to a glob from the root; null if it is empty. */
+/** Converts a mask pattern to a glob for paths from the root; null if the pattern is empty. */
 function anchorPattern(pattern: string): string | null {
   const bare = pattern.replace(/^(\.\/)+/, '').replace(/\/+$/, '');
   if (bare === '') return null;
@@ -167,10 +167,10 @@ function foldName(name: string): string {
   return /^git~\d+$/.test(folded) ? '.git' : folded;
 }
 
-/** A pattern's letters as the most lenient file system reads them. */
+/** The letters of a pattern as the most lenient file system reads them. */
 const foldPattern = (text: string): string => (ASCII.test(text) ? text : foldUnicode(text)).toLowerCase();
 const ASCII = /^[\x20-\x7e]*$/;
-// Apart from its caller, because V8 looks up the characters of a `\p` when it first compiles the function around it.
+// A function of its own, because V8 looks up the characters of `\p` when it first compiles the function around it.
 const foldUnicode = (text: string): string => text.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
 
 const matchers = new WeakMap<readonly string[], (relPath: string) => boolean>();

@@ -5,15 +5,13 @@ import type { ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import { isServed } from '../available-actions.ts';
 import type { GateContext, StepRequest } from '../request.ts';
 
-// A session that only observes: refused calls are decided and recorded, and run all the same.
-
 /** True if refusals of this session's calls are only recorded (`enforce: false`). */
 export const isObserveOnly = ({ config }: Pick<GateContext, 'config'>): boolean => config.enforce === false;
 
 /**
- * The context in which a call is judged that enforcement would refuse: every tool that is served, everywhere in the
- * root, in any mode, without limits, rules and approvals. Masks, protected names, the form of the arguments and the
- * containment of commands stay. Pure.
+ * The context in which an observe-only session judges a call that enforcement would refuse: every served tool,
+ * everywhere in the root, in any mode, without limits, rules and approvals. Masks, protected names, the form of the
+ * arguments and the containment of commands still apply. Pure.
  */
 export function openContext(context: GateContext, { tool: id, args }: StepRequest): GateContext {
   const { specs, config, view } = context;
@@ -40,7 +38,7 @@ export function openContext(context: GateContext, { tool: id, args }: StepReques
   };
 }
 
-/** The widest scope, with the purpose of commands that this tool needs. */
+/** The widest scope, with the command rule that this tool needs. */
 function openRule({ id }: ToolSpec, { command }: ScopeRule): ScopeRule {
   const runsIn = getOwn(COMMAND_TOOLS, id)?.runsIn ?? ['contained'];
   const works = getOwn(COMMAND_TOOLS, id)?.worksIn ?? ['contained'];
@@ -48,7 +46,7 @@ function openRule({ id }: ToolSpec, { command }: ScopeRule): ScopeRule {
   return { read: 'root', write: ['.'], command: scope, url: 'allow-list' };
 }
 
-/** The configuration without this repository's own scopes and approvals, and with the hosts that the call names. */
+/** The configuration without the repository's own scopes and approvals, and with the hosts that the call names. */
 function openConfig({ scopes: _, install, ...config }: ProjectConfig, tool: ToolSpec, args: unknown): ProjectConfig {
   return {
     ...config,
@@ -58,7 +56,7 @@ function openConfig({ scopes: _, install, ...config }: ProjectConfig, tool: Tool
   };
 }
 
-/** The hosts of a call's addresses. A numeric address is left out, because it may be this machine. */
+/** The hosts of the URLs in a call's arguments. A numeric address is left out, because it may be this machine. */
 function namedHosts({ parameters }: ToolSpec, args: unknown): readonly string[] {
   const named: { readonly [name: string]: unknown } = typeof args === 'object' && args !== null ? { ...args } : {};
   return parameters.flatMap(({ name, role }, index) => {

@@ -1,6 +1,4 @@
-/**
- * The texts of refused paths, shared by the gate, which judges a path's text, and the tools, which judge the real path.
- */
+/** Refusals of protected and masked paths, by the gate (the text of a path) and by tools (the real path). */
 export const PROTECTED_PATH = {
   why: 'it steers git, an editor, an agent or hopgate itself; no agent may write it',
   remedy: 'Ask the operator to change it.',

@@ -4,9 +4,9 @@ import type { Json } from '../../spec/types.ts';
 
 interface ResourceProblem {
   readonly why: string;
-  /** The value is not the name of a resource. */
+  /** True if the value is not a valid name of a resource. */
   readonly invalid: boolean;
-  /** The name at fault. */
+  /** The refused name. */
   readonly element: Json;
 }
 

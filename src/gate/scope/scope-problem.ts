@@ -11,7 +11,7 @@ import { MASKED_PATH, PROTECTED_PATH } from './path-refusals.ts';
 import { resourceProblem } from './resource-problem.ts';
 import { writePathReason } from './write-paths.ts';
 
-/** The code of the refusal of an argument, and the data behind it. */
+/** The code of an argument's refusal, and the details for the denial. */
 export interface ScopeProblem {
   readonly code: 'out-of-scope' | 'invalid-action';
   readonly about: Denial['about'];
@@ -35,7 +35,7 @@ export function scopeProblem(call: Call): ScopeProblem | null {
   let commands = false;
   for (const parameter of call.tool.parameters) {
     const value = call.args[parameter.name];
-    // The arguments that form one command are judged together, in place of the first of them.
+    // The arguments that form one command are judged together, when the first of them is.
     const isFirst: boolean = ROLE_FACTS[parameter.role].runsCommands && !commands;
     commands ||= isFirst;
     const why = isFirst
@@ -72,9 +72,9 @@ interface ArgumentProblem {
   readonly scope: readonly string[];
   readonly invalid?: boolean;
   readonly remedy?: string;
-  /** The argument at fault, if the reason names its value. */
+  /** The name of the refused argument, if the reason quotes its value. */
   readonly argument?: string;
-  /** The element at fault, if the argument is a list. */
+  /** The refused element, if the argument is a list. */
   readonly element?: Json;
 }
 
@@ -84,7 +84,7 @@ function toArgumentProblem(problem: BadArgument | null): ArgumentProblem | null 
   return { why: message, scope: [], invalid: code === 'invalid-action', remedy, argument };
 }
 
-/** An absent path means the root, so the scope must grant reading it. */
+/** The problem of an absent path: it means the root, so the scope must grant reading the root. */
 function absentProblem({ scope }: Call, role: ArgumentRole): ArgumentProblem | null {
   if (ROLE_FACTS[role].absentMeansRoot && scope.read !== 'root')
     return { why: 'this scope does not grant reading the whole tree', scope: [] };

@@ -7,9 +7,9 @@ export const OUTSIDE_WRITE_PATHS = 'is outside the writable paths';
 
 interface Writable {
   readonly globs: readonly ((path: string) => boolean)[];
-  /** True for a folder in which a write path could match something. */
+  /** Tests of a folder: true if a write path could match something in it. */
   readonly reaches: readonly ((folder: string) => boolean)[];
-  /** An exclusion wins. It is compared like a mask, so that letter case cannot be used to bypass it. */
+  /** Tests of excluded paths, by exclusion. They compare as masks do, so that letter case cannot bypass them. */
   readonly excluded: ReadonlyMap<string, (path: string) => boolean>;
 }
 
@@ -29,7 +29,7 @@ export function writePathReason(path: string, write: readonly string[]): string 
   return globs.some((grant) => grant(path)) ? null : OUTSIDE_WRITE_PATHS;
 }
 
-/** True if the write paths may grant something in a folder. A false positive is possible, a false negative is not. */
+/** False if the write paths grant nothing in a folder. If true, they may still grant nothing. */
 export function mayHoldWritable(folder: string, write: readonly string[]): boolean {
   const { globs, reaches, excluded } = compileWritePaths(write);
   if ([...excluded.values()].some((matches) => matches(folder))) return false;
@@ -65,7 +65,7 @@ function compileWritePath(pattern: string): (path: string) => boolean {
   return (path) => path !== '.' && matches(path.split('/'));
 }
 
-/** Compares a folder with the beginning of the pattern, up to its first `**`. */
+/** Returns a test that compares a folder with the beginning of a pattern, up to its first `**`. */
 function compileFolderTest(pattern: string): (folder: string) => boolean {
   const heads = expandPattern(namesOf(pattern).join('/')).map((each) => {
     const names = each.split('/');

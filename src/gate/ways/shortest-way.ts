@@ -8,7 +8,7 @@ import type { ModeStep, WayLeg } from '../denial.ts';
 import type { SessionView } from '../session-view.ts';
 import { modeAdmits, modeStep, resetLegs } from './way-modes.ts';
 
-/** A peripheral (null outside of any) and a mode, as text. */
+/** A peripheral (null for outside) and a mode, as one text. */
 type State = string;
 const stateOf = (place: string | null, mode: Mode | null): State => `${mode ?? ''}\n${place ?? ''}`;
 const partsOf = (state: State): { readonly place: string | null; readonly mode: Mode | null } => {
@@ -18,23 +18,23 @@ const partsOf = (state: State): { readonly place: string | null; readonly mode: 
 
 interface Move {
   readonly to: State;
-  /** The change of mode, the hop, or the peripheral to start. */
+  /** The last move: a mode change, a hop along an edge, or a start in a peripheral. */
   readonly by: { readonly change: ModeLeg } | { readonly edge: Edge } | { readonly start: string };
 }
 
-/** A path from the present state: its last step, and the path before that step. */
+/** A path from the present state to another one: its last move, and the path before that move. */
 interface Way {
   readonly before: Way | null;
   readonly step: { readonly change: ModeStep } | { readonly leg: WayLeg };
   readonly needs: number;
   readonly hops: number;
-  /** The sum of the hops before each change of mode: 0 if all changes come first. */
+  /** For each mode change, the number of hops before it; the sum of these. 0 if all mode changes come first. */
   readonly late: number;
 }
 
 /**
- * The shortest path from the present peripheral to another one of `targets`, through hops and mode changes; null if
- * there is none. Pure: it names the needs along the path and does not judge them. Preferred are, in this order:
+ * The shortest path from the present peripheral to another one of `targets`, by hops and mode changes; null if none
+ * exists. Pure: the needs are named, not judged. Of several paths, the first is taken by these rules, in order:
  *
  * 1. the fewest moves
  * 2. the fewest needs
@@ -42,7 +42,6 @@ interface Way {
  * 4. no exit for a check that did not pass
  *
  * If there is no other path, the operator's resets count too.
- *
  * @param effect the effect of the tool to call at the end: the last mode allows it
  */
 export function shortestWay(
@@ -125,7 +124,7 @@ function search(
   return way ? legsOf(way) : null;
 }
 
-/** The legs of a path, each with the mode changes before it; the last one also with those after it. */
+/** The legs of a path. Each leg has the mode changes before it; the last leg also those after it. */
 function legsOf(end: Way): readonly WayLeg[] {
   const legs: WayLeg[] = [];
   let after: ModeStep[] = [];
@@ -143,7 +142,7 @@ function legsOf(end: Way): readonly WayLeg[] {
   return legs;
 }
 
-/** The states after 1, 2, … moves that are on a shortest path to an end; empty if there is none. */
+/** For each number of moves from the start, the states on a shortest path to an end; empty if there is no path. */
 function levelsTo(
   begin: State,
   movesFrom: (state: State) => readonly Move[],

@@ -8,7 +8,7 @@ import type { DenialCode, WayLeg } from '../denial.ts';
 import type { SessionView } from '../session-view.ts';
 import { shortestWay } from './shortest-way.ts';
 
-/** Another tool that runs a refused command, and the shortest path to it. */
+/** A tool that can run a refused command, and the shortest path to it. */
 export interface WayToCommand {
   readonly by: string;
   readonly way: readonly WayLeg[];

@@ -14,7 +14,7 @@ const DEFAULT_MINUTES = 15;
 export interface GivenApproval {
   readonly approval: Approval;
   readonly body: ApprovalBody;
-  /** The entries to record: a new grant, if the answer gave one, then the approval. */
+  /** The entries to record: the grant, if the answer gave one, then the approval. */
   readonly bodies: readonly (GrantBody | ApprovalBody)[];
 }
 
@@ -23,7 +23,7 @@ interface Parts {
   readonly now: () => number;
 }
 
-/** Asks for an approval; null if nobody answered. `declined`: the name of who declined; `pending`: the request's id. */
+/** Asks a person for an approval; null without an answer. `declined`: who declined; `pending`: the request's id. */
 export async function askApproval(
   approver: Approver,
   needed: WantedApproval,
@@ -41,7 +41,7 @@ export async function askApproval(
   const { by, minutes, grant: limits } = answer;
   const { via } = approver;
   const begun = limits && beginGrant(needed, { by, via, limits }, parts);
-  // Limits that do not cover the request itself give one approval and no grant.
+  // A grant whose limits do not cover the request itself is not given; the request is only approved.
   const grant = begun && grantProblem(grantViewOf(begun), subject, view()) === null ? begun : null;
   return givenApproval(
     needed,
@@ -51,7 +51,7 @@ export async function askApproval(
   );
 }
 
-/** An approval under the grant that covers the request. */
+/** Approves a request under the grant that covers it. */
 export const approveUnderGrant = (needed: WantedApproval, { id, by }: GrantView, parts: Parts): GivenApproval => {
   const under = givenApproval(needed, { by, via: 'grant', minutes: DEFAULT_MINUTES, grant: id }, parts, null);
   return { ...under, approval: { ...under.approval, grant: id } };

@@ -9,14 +9,14 @@ import { treeForRequest } from './working-tree.ts';
 
 export interface ApprovableRequest<Plan> {
   readonly by: Principal;
-  /** The gate's context, computed at each call. */
+  /** Computes the gate's context, which changes while a person answers. */
   readonly context: () => GateContext;
   readonly decide: (approval: GivenApproval['approval'] | null) => Decision<Plan>;
-  /** Observes again the files and the tree, which may have changed while a person answered. */
+  /** Observes the files and the tree again: they may have changed while a person answered. */
   readonly observeAgain?: () => Promise<void>;
 }
 
-/** Decides. If only an approval is missing, uses a grant or asks the approver, and decides again. */
+/** Decides a request. If it only lacks an approval, uses a grant or asks the approver, and decides again. */
 export async function decideWithApproval<Plan>(
   calls: SessionCalls,
   { by, context, decide, observeAgain: again = async () => {} }: ApprovableRequest<Plan>,
@@ -48,8 +48,8 @@ export async function decideWithApproval<Plan>(
 }
 
 /**
- * {@link decideWithApproval} for a hop or a delegation, which may depend on the working tree. The tree is observed
- * again after an answer.
+ * Decides a hop or a delegation as {@link decideWithApproval} does. Both may depend on the working tree, which is
+ * observed before the decision and again after an answer.
  */
 export async function decideOnTree<R extends HopRequest | DelegateRequest>(
   calls: SessionCalls,

@@ -10,7 +10,7 @@ import type { SessionCalls } from './session-calls.ts';
 import { hopRequestFor } from './visit.ts';
 import { treeForRequest } from './working-tree.ts';
 
-/** A call of a session that may be judged without making it. */
+/** A call of a session that can be judged without being made. */
 export type SessionMove =
   | { readonly hop: HopOptions | ShortHop }
   | { readonly mode: ModeOptions }

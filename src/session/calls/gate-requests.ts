@@ -8,12 +8,12 @@ export interface StepCall {
   readonly args?: unknown;
 }
 
-/** A change of mode as a caller requests it; by default the agent. */
+/** A requested mode change; `by` is the agent unless stated. */
 export type ModeOptions = Omit<ModeRequest, 'kind' | 'by' | 'approval'> & { readonly by?: Principal };
 
 /**
- * Builds the gate's request for a hop; everything that the caller passed is converted to plain JSON. `fields`: the
- * fruit fields of the peripheral being left.
+ * Builds the gate's request for a hop from a caller's input, which is converted to plain JSON.
+ * @param fields the fruit fields of the peripheral being left
  */
 export function hopRequest(hop: HopOptions | ShortHop, fields: readonly string[]): HopRequest {
   const options = hopOptionsOf(hop, fields);
@@ -28,7 +28,7 @@ export function hopRequest(hop: HopOptions | ShortHop, fields: readonly string[]
   };
 }
 
-/** A stated fruit as plain JSON. Field names from EDN may end in a question mark: `ready-to-test?`. */
+/** Converts a stated fruit to plain JSON. Field names from EDN may end in a question mark: `ready-to-test?`. */
 export function toFruit(fruit: unknown): { readonly [field: string]: Json } {
   const plain = toJson(fruit) as { readonly [field: string]: Json };
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) return plain;

@@ -3,7 +3,7 @@ import { toText } from '../convert-input.ts';
 import { isSessionClosed } from '../state/session-state.ts';
 import type { SessionCalls } from './session-calls.ts';
 
-/** Records a note of the operator. `ok: false` while a client runs a call, or if the session is closed. */
+/** Records a note of the operator. Returns `ok: false` while a client runs a call, and if the session is closed. */
 export async function recordNote(
   { writer }: SessionCalls,
   text: string,
@@ -12,7 +12,7 @@ export async function recordNote(
   return { ok: true, evidence: await writer.append([{ event: 'note', by: 'operator', text: toText(text) }]) };
 }
 
-/** The operator's entries after the seq `after`, oldest first; see `Session.operatorActs`. */
+/** The operator's entries after the entry with the seq `after`, oldest first; see `Session.operatorActs`. */
 export async function operatorActs({ parts, writer }: SessionCalls, after: number): Promise<readonly Entry[]> {
   const { operatorActs, sessionId } = writer.state.facts;
   const seqs = operatorActs.filter((seq) => seq > after);

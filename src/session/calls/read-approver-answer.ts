@@ -6,14 +6,13 @@ import type { Approver } from '../../ports/approver.ts';
 type Answer = Awaited<ReturnType<Approver['approve']>>;
 
 const VIA: readonly unknown[] = ['approver', 'terminal', 'operator-token'];
-/** A hundred years. */
+/** The longest validity of an approval: a hundred years. */
 const MAX_MINUTES = 100 * 366 * 24 * 60;
 
 /**
- * Reads the answer of an approver, which is the program's own code. An answer of another shape approves nothing and is
- * not recorded.
- *
- * @throws TypeError with the shapes that an answer may have
+ * Checks the answer of an approver, which is the program's own code. A wrong answer approves nothing and is not
+ * recorded.
+ * @throws TypeError with the correct forms of an answer
  */
 export function readApproverAnswer({ via }: Approver, answer: unknown): Answer {
   if (!VIA.includes(via))

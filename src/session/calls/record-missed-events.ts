@@ -9,7 +9,7 @@ import type { SessionWriter } from '../session-writer.ts';
 import { isSessionClosed } from '../state/session-state.ts';
 import type { SessionParts } from './session-parts.ts';
 
-/** A session whose evidence may lack events that happened without the agent. */
+/** A session whose evidence may lack events that no call caused. */
 interface UnsettledSession {
   readonly parts: SessionParts;
   readonly writer: SessionWriter;
@@ -21,7 +21,7 @@ interface UnsettledSession {
 }
 
 /**
- * Records what happened without the agent, in this order: an interrupted step, revoked grants, a passed deadline, the
+ * Records the events that no call caused, in this order: an interrupted step, revoked grants, a passed deadline, the
  * mode's timeout, received messages.
  */
 export async function settleSession(session: UnsettledSession): Promise<void> {
@@ -30,7 +30,7 @@ export async function settleSession(session: UnsettledSession): Promise<void> {
   if (pending) await recordInterruption(session, pending.tool);
   session.clearDeferred();
   if (grants.length > 0) await recordRevokedGrants(session);
-  // The entry about the deadline is not activity, so the mode's timeout is measured from the entry before it.
+  // The mode's timeout is measured from the entry before the one about the deadline, which is not activity.
   const { lastAt } = session.writer.state.facts;
   await recordExpiry(session);
   await recordModeTimeout(session, lastAt);

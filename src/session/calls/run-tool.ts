@@ -12,11 +12,11 @@ import type { Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
 import { toJson, toText } from '../convert-input.ts';
 import { addFiles, pathsIn } from '../state/observations.ts';
 
-/** Results beyond this many bytes of JSON go to a blob; the entry keeps the reference. */
+/** The greatest size of a value in an entry, in bytes of JSON. A larger value becomes a blob. */
 const INLINE_BYTES = 32 * 1024;
 
 /**
- * Runs one allowed call. If a backend throws or does not return a report, the outcome says so, and the effects are
+ * Runs one allowed call. If a backend throws or returns no valid report, the outcome says so, and the effects are
  * unobserved. The report is converted to plain JSON, so that it can always be recorded.
  */
 export async function runTool(
@@ -32,7 +32,7 @@ export async function runTool(
       tool: plan.tool,
       args: plan.args,
       envelope,
-      // Without a caller's signal: a signal that never aborts. It is made at the first use, and most tools use none.
+      // A caller without a signal gets one that never aborts, made only if the tool reads it.
       get signal() {
         signal ??= new AbortController().signal;
         return signal;
@@ -59,7 +59,7 @@ export async function runTool(
   }
 }
 
-/** An object that has these fields under their name in a report; an empty object if there are none. */
+/** An object with `fields` under `name`, as a report has them; an empty object if there are no fields. */
 const fieldIfFilled = (
   name: 'observed' | 'state',
   fields: ToolReport['state'] = {},
@@ -78,8 +78,7 @@ function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = 
 }
 
 /**
- * True for a large value, and for a value that has the form of a blob reference: verify would search for a blob that
- * does not exist.
+ * True for a large value. Also for a value with the form of a blob reference, or `verify` would search for its blob.
  */
 const isStoredAsBlob = (value: Json): boolean =>
   looksLikeReference(value) ||
@@ -87,7 +86,7 @@ const isStoredAsBlob = (value: Json): boolean =>
   // A character takes at most six bytes of JSON.
   (typeof value === 'string' && value.length > INLINE_BYTES / 6 - 2 && JSON.stringify(value).length > INLINE_BYTES);
 
-/** The evidence form of a value: the value, or `{ blob, bytes }`. */
+/** Returns a value as evidence keeps it: the value itself, or `{ blob, bytes }`. */
 export async function storeValue(store: EvidenceStore, value: Json): Promise<Json> {
   if (!isStoredAsBlob(value)) return value;
   const bytes = Buffer.from(JSON.stringify(value));
@@ -96,7 +95,7 @@ export async function storeValue(store: EvidenceStore, value: Json): Promise<Jso
 
 const looksLikeReference = (value: Json): boolean => isObject(value) && 'blob' in value && 'bytes' in value;
 
-/** The evidence form of arguments: values that the gate judged stay; any other large value becomes a blob. */
+/** Returns arguments as evidence keeps them: those that the gate judged stay, any other large one becomes a blob. */
 export async function storeArguments(
   store: EvidenceStore,
   tool: ToolSpec,
@@ -109,7 +108,7 @@ export async function storeArguments(
   return { ...args, ...stored };
 }
 
-/** The evidence form of an object: each large value becomes a blob of its own. */
+/** Returns an object as evidence keeps it: each large field becomes a blob of its own. */
 export async function storeFields(
   store: EvidenceStore,
   fields: { readonly [name: string]: Json },
@@ -121,7 +120,7 @@ export async function storeFields(
   return stored;
 }
 
-/** The evidence form of an outcome: a large result, or each large field of it, becomes a blob. */
+/** Returns an outcome as evidence keeps it: a large result, or each large field of it, becomes a blob. */
 export async function storeOutcome(store: EvidenceStore, outcome: ToolReport['outcome']): Promise<OutcomeRecord> {
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;

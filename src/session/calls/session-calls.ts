@@ -24,7 +24,7 @@ import { settleSession } from './record-missed-events.ts';
 import { storeArguments, storeFields } from './run-tool.ts';
 import type { SessionParts } from './session-parts.ts';
 
-/** Runs the calls of a session one at a time: builds the gate's context and records refusals. */
+/** Runs the calls of a session one at a time. Builds the gate's context and records refusals. */
 export class SessionCalls {
   readonly parts: SessionParts;
   readonly writer: SessionWriter;
@@ -48,7 +48,7 @@ export class SessionCalls {
     this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
   }
 
-  /** Native steps that ended while an acting step was running; they are recorded after the outcome of that step. */
+  /** Native steps that ended while an acting step was running; they are recorded after its outcome. */
   get deferredSteps(): readonly Body[] {
     return this.#deferredSteps;
   }
@@ -61,7 +61,7 @@ export class SessionCalls {
     this.#deferredSteps = [];
   }
 
-  /** Resolves when all calls so far are answered. */
+  /** Resolves when every call made so far has its result. */
   get idle(): Promise<unknown> {
     return this.#queue.catch(() => {});
   }
@@ -73,7 +73,7 @@ export class SessionCalls {
     return backend;
   }
 
-  /** The lock files that an install reads, for the tool `install`; empty for any other tool. */
+  /** The lock files that an install reads, if the tool is `install`; empty for any other tool. */
   async lockFiles(tool: string): Promise<{ readonly locks?: Fields }> {
     if (tool !== 'install') return {};
     const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
@@ -98,14 +98,14 @@ export class SessionCalls {
     await this.parts.dispose?.();
   }
 
-  /** Ends the background commands of the visit; no command runs longer than its visit. */
+  /** Ends the background commands of the visit, because no command runs longer than its visit. */
   async endBackground(): Promise<void> {
     if (this.background === 0) return;
     const { sessionId } = this.writer.state.facts;
     await Promise.all(this.parts.backends.map((backend) => backend.endBackground?.(sessionId)));
   }
 
-  /** Ends the session's background commands before a change to a mode in which no tool may observe. */
+  /** Ends the background commands before the mode changes to one in which no tool may observe. */
   async endBackgroundForMode(mode: Mode): Promise<void> {
     const { modeGate } = this.parts.compiled.specs;
     if (modeGate && !effectsOfMode(modeGate, mode).includes('observe')) await this.endBackground();
@@ -143,7 +143,7 @@ export class SessionCalls {
     return { specs: this.parts.compiled.specs, config: this.parts.config, view: this.view(tree), unsafeNoSandbox };
   }
 
-  /** The context with a PAR as observed fruit, before the PAR is recorded. `tree`: the working tree, if observed. */
+  /** The gate's context with an unrecorded PAR as observed fruit, and with the working tree if it was observed. */
   contextWithReview(review: { readonly par: Fields } | null, tree?: TreeNow): GateContext {
     const context = this.context(tree);
     if (!review) return context;
@@ -166,7 +166,7 @@ export class SessionCalls {
     return { root, peripheral, scope, readableFiles, config, settings, unsafeNoSandbox, deadline };
   }
 
-  /** The evidence form of a call's arguments. */
+  /** The arguments of a call as evidence keeps them. */
   storedArguments({ tool, peripheral }: StepPlan, args: StepPlan['args']): Promise<{ [name: string]: Json }> {
     return storeArguments(this.parts.store, tool, getOwn(this.parts.compiled.specs.peripherals, peripheral), args);
   }
@@ -195,7 +195,7 @@ export class SessionCalls {
     };
   }
 
-  /** The PAR of a visit that reflects, from the evidence and the agent's own words; null for any other visit. */
+  /** Makes the PAR of a visit that reflects, from the evidence and the agent's own words; null for any other visit. */
   async review(stated: Fields | undefined): Promise<Extract<Body, { event: 'par' }> | null> {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;
@@ -213,7 +213,7 @@ export class SessionCalls {
     const { store, clock } = this.parts;
     const { code, message, remedy, about } = denial;
     if (code === 'session-closed') {
-      // A closed session gets no further entry, so the attempt is recorded in the operator log.
+      // A closed session gets no further entry, so the store's notes for the operator record the attempt.
       await store.note({
         at: new Date(clock.now()).toISOString(),
         code,
@@ -229,7 +229,7 @@ export class SessionCalls {
     return { ok: false, denial, evidence };
   }
 
-  /** Runs one call at a time. First it records clock events, and an unfinished step of an earlier writer. */
+  /** Runs `call` after all earlier calls. First records clock events and an unfinished step of an earlier writer. */
   serially<T extends { readonly ok: boolean }>(
     work: () => Promise<T>,
     { settle: settleFirst = true }: { readonly settle?: boolean } = {},
@@ -250,7 +250,7 @@ export class SessionCalls {
     return run;
   }
 
-  /** The refusal of a call because another writer has the session; null for any other error. */
+  /** The refusal of a call because another writer holds the session; null for any other error. */
   #storeRefusal(error: unknown): Refused | null {
     if (!(error instanceof StoreError)) return null;
     if (error.code !== 'session-busy' && error.code !== 'lease-expired' && error.code !== 'chain-conflict') return null;

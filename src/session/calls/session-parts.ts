@@ -9,8 +9,8 @@ export interface SessionParts extends Omit<WriterParts, 'pin' | 'observer'> {
   readonly backends: readonly ToolBackend[];
   readonly approver: Approver | null;
   readonly inspector?: Inspector;
-  /** The person who revoked a grant; null if nobody did. Asked each time that a grant could be used. */
+  /** Returns the person who revoked a grant; null if nobody did. Called each time that a grant could be used. */
   readonly revokedBy?: (grant: string) => string | null;
-  /** Frees the resources that were opened for this session (a store, backends). */
+  /** Closes what was opened for this session: a store, backends. */
   readonly dispose?: () => Promise<void>;
 }

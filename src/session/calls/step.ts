@@ -54,7 +54,7 @@ export async function takeStep(
   return runStep(calls, request, decision.plan, watch);
 }
 
-/** Runs an allowed step: records the intent of an acting tool, calls the backend, records the outcome. */
+/** Runs an allowed step: records the intent of an acting tool, calls the backend, and records the outcome. */
 async function runStep(
   calls: SessionCalls,
   request: Request,
@@ -99,7 +99,7 @@ async function runStep(
     );
     return { ...refused, evidence: [...intent, ...recorded, ...refused.evidence] };
   }
-  // The keys of this object are mostly in canonical order already, so that the store need not sort them.
+  // Most keys are in canonical order here already, so that the store need not sort them.
   const body: Body = hasIntentEntry
     ? { effects, event: 'outcome', outcome: stored, tool, ...reported }
     : { args, effects, event: 'step', outcome: stored, tool, ...reported, ...would };
@@ -110,14 +110,14 @@ async function runStep(
   return { ok: true, outcome: 'failed', result, error: { code, message }, evidence, ...wouldRefuse };
 }
 
-/** The refusal under enforcement of a call that runs in a session that only observes; else empty. */
+/** The field `wouldRefuse` of a call that enforcement would refuse; an empty object for any other call. */
 export function wouldRefuseField({ overridden }: StepPlan): { readonly wouldRefuse?: WouldRefuse } {
   if (!overridden) return {};
   const { code, message, remedy, about } = overridden.denial;
   return { wouldRefuse: { code, message, remedy, about: toJson(about) as { readonly [field: string]: Json } } };
 }
 
-/** The data of a tool's own refusal, for a denial. */
+/** The details of a denial for a call that the tool itself refused. */
 export const refusalDetails = (tool: string, { message, remedy, argument }: ToolRefusal) => ({
   tool,
   why: message,

@@ -7,7 +7,7 @@ import type { Edge, Principal } from '../../spec/types.ts';
 import type { SessionState } from '../state/session-state.ts';
 import type { GivenApproval } from './ask-approval.ts';
 
-/** The entries of a hop, for one append: the stop of the visit, the hop, the start of the next visit. Pure. */
+/** The bodies of a hop's entries, for one append: the stop of the visit, the hop, the start of the next visit. Pure. */
 export function hopBodies(
   compiled: SpecTables,
   state: SessionState,
@@ -34,7 +34,7 @@ export function hopBodies(
   ];
 }
 
-/** The field `reframe` of a hop back to a visited peripheral after a failed expectation; else empty. */
+/** The field `reframe` of a hop back to a visited peripheral after a failed expectation; empty for any other hop. */
 function reframe(
   { specs }: SpecTables,
   { facts: { visits, visit } }: SessionState,

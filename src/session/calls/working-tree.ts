@@ -7,7 +7,7 @@ import type { CallEnvelope, ShippingLimits } from '../../ports/tool-backend.ts';
 import { changedPaths } from '../state/observations.ts';
 import type { SessionCalls } from './session-calls.ts';
 
-/** The working tree, if a hop, a start or a delegation depends on it and a backend observes it. */
+/** Observes the working tree, if a backend can and if the hop, the start or the delegation depends on it. */
 export async function treeForRequest(
   calls: SessionCalls,
   request: HopRequest | StartRequest | DelegateRequest,
@@ -16,7 +16,7 @@ export async function treeForRequest(
   return workingTree(calls, await changedBySession(calls));
 }
 
-/** The working tree; undefined if no backend observes it. `own`: the session's changes, if a release is decided. */
+/** Observes the working tree; undefined if no backend can. `own`: the session's changes, if the request ships any. */
 export async function workingTree(
   calls: SessionCalls,
   own: Pick<ShippingLimits, 'isOwnChange' | 'changed'> | null = null,
@@ -27,7 +27,7 @@ export async function workingTree(
   return calls.writer.keepLeaseDuring(async () => calls.observeTree?.(place));
 }
 
-/** The changes that may be shipped from the current peripheral; empty if its scope ships nothing. */
+/** The changes that may ship from the present peripheral; empty if its scope ships nothing. */
 export async function shippingLimits(
   calls: SessionCalls,
   { scope }: StepPlan,
@@ -37,7 +37,7 @@ export async function shippingLimits(
   return { shipping: { ...(await changedBySession(calls)), tree: visit.tree, message: visit.message, agent } };
 }
 
-/** The paths that this session and its sub-agents changed; every path if some changes were not observed. */
+/** The paths that a session and its sub-agents changed; every path if some change was not observed. */
 async function changedBySession({
   parts,
   writer,

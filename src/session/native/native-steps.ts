@@ -89,7 +89,7 @@ export class NativeSteps {
     );
   }
 
-  /** Admits a call that only observes while an acting call runs, without interrupting it. Null for other calls. */
+  /** Admits an observing call without interrupting the acting call that runs. null for any other call. */
   async #admitObserving(request: StepRequest): Promise<AdmitResult | null> {
     if (!this.#calls.writer.state.facts.pending) return null;
     const decision = decide(this.#calls.context(), request);
@@ -122,15 +122,12 @@ export class NativeSteps {
     return { visit: this.#visitName(), intent, tool: tool.id, args, before };
   }
 
-  /** True if the visit may still take the step that records an observing call. */
+  /** True if the visit still allows the step that records an observing call. */
   #canRecordStep({ tool, args }: NativeTicket): boolean {
     return decide(this.#calls.context(), { kind: 'step', tool, args }).ok;
   }
 
-  /**
-   * The plan of a ticket's call. Mode and limits are not judged again: they may have changed since the call was
-   * admitted. null if the ticket does not contain a valid call.
-   */
+  /** The plan of an admitted call; mode and limits are not judged again. null for an invalid ticket. */
   #watchedPlan({ tool: id, args }: NativeTicket): StepPlan | null {
     const tool = this.#calls.tool(id);
     const { visit, files } = this.#calls.writer.state.facts;
@@ -142,7 +139,7 @@ export class NativeSteps {
     return { tool, args, peripheral, scope, readableFiles: scope.read === 'session-log' ? files : null };
   }
 
-  /** The effects of a call that another program ran. An acting call whose effects cannot be observed leaves a gap. */
+  /** The effects of a call that another program ran; `unobserved` if an acting call could not be watched. */
   async #effectsOf(call: ToolCall, before: Json): Promise<readonly EffectRecord[] | 'unobserved'> {
     try {
       const seen = await this.#nativeWatch(call.tool.id).after(call, before);
@@ -158,7 +155,7 @@ export class NativeSteps {
     return watch;
   }
 
-  /** A name that is unique among the visits of this session. */
+  /** A name of the present visit that no other visit of this session has. */
   #visitName(): string {
     const { visit, visits } = this.#calls.writer.state.facts;
     return visit ? `${visit.peripheral} ${visits[visit.peripheral]}` : '';

@@ -5,11 +5,11 @@ import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Refused } from '../call-results.ts';
 
-/** A call that another program asks to run. */
+/** A call that another program wants to run. */
 export interface NativeCall {
   readonly tool: string;
   readonly args?: unknown;
-  /** The refusal by an enclosing session, such as that of the agent that started this one. */
+  /** The refusal by an enclosing session, such as that of the parent of a sub-agent; absent if it allows the call. */
   readonly above?: Denial;
 }
 
@@ -27,16 +27,16 @@ export type AdmitResult =
   | { readonly ok: true; readonly ticket: NativeTicket; readonly evidence: readonly Entry[] }
   | Refused;
 
-/** The outcome that the other program reports. */
+/** The outcome of a call that another program ran, as that program reports it. */
 export type NativeOutcome = Exclude<ToolOutcome, { readonly status: 'refused' }>;
 
 export type ConcludeResult =
   | {
       readonly ok: true;
-      /** False if the outcome came too late: the evidence already says that it is unknown. */
+      /** False if the outcome came too late, because the evidence already says that it is unknown. */
       readonly recorded: boolean;
       readonly evidence: readonly Entry[];
-      /** Notes on the changed files that a person will see before they ship. */
+      /** Facts about the changed files that a person must know before they ship. */
       readonly findings: readonly Finding[];
     }
   | Refused;

@@ -49,8 +49,8 @@ export function applyEntry(tables: SpecTables, state: SessionState, { entry }: S
 }
 
 /**
- * A copy of facts, and of their visit, whose fields may be set. Lists and objects in them are shared with the previous
- * state and must be replaced, not changed, so that a step of a long session copies only what it changes.
+ * A copy of a session's facts whose fields may be set. Its lists and objects are those of the previous state, so they
+ * are replaced and never changed; so a step of a long session copies only what it changes.
  */
 type Draft = {
   -readonly [Field in keyof SessionFacts]: Field extends 'visit' ? VisitDraft | null : SessionFacts[Field];
@@ -194,7 +194,7 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
   }
 }
 
-/** A new grant as the gate sees it. */
+/** A recorded grant as the gate sees it. */
 export function grantViewOf({ id, by, action, bound, limits, grantedAt }: GrantBody): GrantView {
   const view = { id, by, action, bound, limits, givenAt: Date.parse(grantedAt), used: 0, ended: null };
   return view as GrantView;
@@ -208,10 +208,10 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   const report = trustedReportOf(specs, visit?.peripheral, body.tool);
   const mayChange = body.event === 'outcome' || changedPaths(body.effects).length > 0;
   const changes = mayChange && countChanges(draft, body.effects);
-  // Tests and checks may depend on a changed resource, or on files that git ignores.
+  // Test results and checks may depend on a changed resource, or on files that git ignores.
   if (body.tool === 'install' || (body.effects !== 'unobserved' && body.effects.some(({ op }) => op === 'resource')))
     draft.change += 1;
-  // A deploy command changes the world outside, not the working tree.
+  // The effects of a deploy command are outside of the working tree.
   if (body.effects === 'unobserved' && mayChange && report !== 'deploy') draft.blind = true;
   const counts = body.outcome.status === 'ok' && report === 'test';
   if (counts) {
@@ -225,7 +225,7 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   if (visit) {
     if (visit.deadline !== null) visit.deadline += waitingTimeMs(specs.tools, body);
     visit.steps += 1;
-    // Replies to a selection, and conclusions, do not become the visit's head.
+    // Replies to a selection, and conclusions, do not continue the visit: the next step does not reply to them.
     if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
       visit.headId = entry.id;
     visit.background = runningCommands(visit.background, body);
@@ -246,11 +246,11 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   countPattern(draft, entry.id, body.tool, body.outcome);
 }
 
-/** True if the effects may add a finding or remove one. */
+/** True if the effects of a step may add or remove a finding. */
 const mayFind = (effects: StepReport['effects']): boolean =>
   effects !== 'unobserved' && effects.some(({ op, finding }) => finding !== undefined || op === 'delete');
 
-/** The maximum number of recent acts of the operator that are stored for a client. */
+/** The maximum number of the operator's acts that are kept for a client. */
 const MAX_ACTS = 20;
 
 /** True for the operator's own acts on the session: a hop, a stop, a mode change, a note. */
@@ -268,7 +268,7 @@ function endGrants(draft: Draft, why: (limits: GrantLimits, id: string) => strin
   }));
 }
 
-/** Backpack fields with the session's identity and its changed files: context and fruit never overwrite them. */
+/** Fields of the backpack that context and fruit never overwrite: the session's identity and its changed files. */
 const KEPT = [...IDENTITY_FIELDS, 'changed-files'];
 
 function packBackpack(draft: Draft, fields: { readonly [field: string]: Json }): void {
@@ -278,21 +278,21 @@ function packBackpack(draft: Draft, fields: { readonly [field: string]: Json }):
   draft.backpack = { ...draft.backpack, ...Object.fromEntries(packed) };
 }
 
-/** Counts a change, or a possible change, of the tree: earlier test results are outdated then. */
+/** Counts a change, or a possible change, of the tree: it outdates earlier test results. */
 function countChanges(draft: Draft, effects: Parameters<typeof changedPaths>[0]): boolean {
   if (effects !== 'unobserved' && changedPaths(effects).length === 0) return false;
   draft.change += 1;
   return true;
 }
 
-/** Counts a change if the tree differs from that of the previous run, because somebody else has changed the code. */
+/** Counts a change if the tree is not that of the previous test run: somebody else has changed files. */
 function countTree(draft: Draft, tree: TreeState): void {
   const seen = typeof tree.id === 'string' ? tree : null;
   if (draft.tested?.id !== seen?.id) draft.change += 1;
   draft.tested = seen;
 }
 
-/** A backend's report: session state goes to the backpack, and a check counts for the present code. */
+/** Records what a backend reported: session state goes to the backpack, and a check counts for the present code. */
 function countReported({ tools }: SpecSet, draft: Draft, { observed = {}, state = {} }: StepReport): void {
   if (Object.keys(state).length > 0) draft.backpack = { ...draft.backpack, ...state };
   if (Object.keys(observed).length === 0) return;
@@ -303,7 +303,7 @@ function countReported({ tools }: SpecSet, draft: Draft, { observed = {}, state 
 
 type StepReport = Extract<Body, { event: 'step' | 'outcome' }>;
 
-/** A PSR selects a pattern; a PUR records whether it held. */
+/** Records the status of a pattern: a PSR selects it, and a PUR records whether it held. */
 function countPattern(draft: Draft, id: string, tool: string, outcome: OutcomeRecord): void {
   const after = patternStatusAfter(tool, outcome);
   if (!after) return;

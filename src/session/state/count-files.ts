@@ -4,7 +4,7 @@ import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
 import { addFiles } from './observations.ts';
 import type { SessionFacts } from './session-state.ts';
 
-/** The facts after a step, with the files that it named and changed. */
+/** Returns the facts with the files that a step named and changed. */
 export function countFiles(facts: SessionFacts, { event, effects }: StepBody | OutcomeBody): SessionFacts {
   if (effects === 'unobserved') return event === 'outcome' ? withChanged(facts, []) : facts;
   const named = effects.filter(({ op }) => !NON_FILE_EFFECTS.includes(op)).map(({ path }) => path);
@@ -14,12 +14,12 @@ export function countFiles(facts: SessionFacts, { event, effects }: StepBody | O
   return files === facts.files ? counted : { ...counted, files };
 }
 
-/** A list with repeated paths is compacted at twice its number of paths plus this number. */
+/** A list of changes is compacted when it is longer than twice its number of paths plus this number. */
 const REPEATS = 64;
 
 /**
- * Adds changes to the list `changes`, which may name a path twice. It is a list because it is cheap to copy: an object
- * with as many keys takes longer to copy than the rest of a step.
+ * Adds changes to the list `changes`, which may contain a path twice: appending is quick, and an object with as many
+ * keys would take longer to copy than the rest of a step.
  */
 function withChanged(facts: SessionFacts, changed: readonly EffectRecord[]): SessionFacts {
   const before = facts.backpack['changed-files'];

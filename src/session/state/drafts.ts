@@ -8,7 +8,7 @@ import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import type { SessionState } from './session-state.ts';
 
-/** A peripheral that yields a PAR reflects: its entries are of type `reflection`. */
+/** True for a peripheral that yields a PAR. Its entries are of type `reflection`. */
 export const isReflective = (spec: PeripheralSpec | undefined): boolean =>
   spec !== undefined && Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par');
 
@@ -19,7 +19,7 @@ function typeOf(specs: SpecSet, peripheral: string | null, body: Body): Evidence
   return peripheral !== null && isReflective(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';
 }
 
-/** Returns the id that an entry replies to. @param last the id of the previous entry, of this batch or of the chain */
+/** The id of the entry that a body replies to. `last`: the id of the entry before it, in this batch or the chain. */
 function replyTarget({ facts }: SessionState, body: Body, last: string | null): string | null {
   const { visit, pending, hopId, visits } = facts;
   const rule = disciplineOf(body);
@@ -42,7 +42,7 @@ function replyTarget({ facts }: SessionState, body: Body, last: string | null): 
   }
 }
 
-/** The draft of the next entry after `state`. Pure. */
+/** Completes a body to the draft of the next entry after `state`. Pure. */
 export function draftEntry(
   specs: SpecSet,
   state: SessionState,
@@ -77,7 +77,7 @@ export function draftEntry(
   };
 }
 
-/** The tags `alfworld-step`, `bell` and `whistle`, and `hop-out` for a hop out of a peripheral with a world. */
+/** The tag `alfworld-step`, `bell` or `whistle` of a call; `hop-out` of a hop out of a peripheral with a world. */
 function inhabitantTag(specs: SpecSet, peripheral: string | null, body: Body): readonly string[] {
   if (body.event === 'step' || body.event === 'outcome') {
     const tag = getOwn(TOOL_TAGS, body.tool);

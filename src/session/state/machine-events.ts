@@ -2,7 +2,7 @@ import type { Body } from '../../evidence/bodies.ts';
 import type { Json } from '../../spec/types.ts';
 import type { SessionState } from './session-state.ts';
 
-/** An event for one of a session's machines, derived from an entry. */
+/** An event that an entry causes, and the machine that receives it. */
 export interface AddressedEvent {
   readonly machine: 'mode' | 'hopGraph' | 'lifecycle';
   readonly type: string;

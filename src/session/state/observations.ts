@@ -11,11 +11,11 @@ export interface TestRun {
   readonly command: string;
   /** True if arguments selected only some tests: a pass does not prove that all tests pass. */
   readonly narrowed: boolean;
-  /** `error`: nothing can be concluded from it. */
+  /** `error`: the run shows neither a pass nor a failure. */
   readonly verdict: 'pass' | 'fail' | 'error';
-  /** The other configured commands that must also pass; empty if there is only this one. */
+  /** The other configured test commands that must also pass; empty if there is only one. */
   readonly others: readonly string[];
-  /** null if the report does not state it. */
+  /** The number of tests; null if the report does not state it. */
   readonly total: number | null;
   readonly failures: readonly Json[];
   /** The number of changes in this session at the time of the run: equal numbers mean the same code. */
@@ -63,11 +63,11 @@ export const NOTHING_OBSERVED: Observations = {
   reported: {},
 };
 
-/** The files of the tree that the effects changed. */
+/** The paths of the files that the effects created, changed or deleted. */
 export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
   effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_CHANGE_EFFECTS.includes(op)).map(({ path }) => path);
 
-/** The trusted part of a command tool's report: test runs in a test scope, releases in a deploy scope. */
+/** The trusted part of a command's report: test runs in a test scope, releases in a deploy scope; null for none. */
 export type TrustedReport = 'test' | 'deploy' | null;
 
 export function trustedReportOf(specs: SpecSet, peripheral: string | undefined, tool: string): TrustedReport {
@@ -75,7 +75,7 @@ export function trustedReportOf(specs: SpecSet, peripheral: string | undefined, 
   return takesCommand(specs.tools[tool]) && (command === 'test' || command === 'deploy') ? command : null;
 }
 
-/** The visit's observations after one more step. Pure. */
+/** The observations of a visit after one more step. Pure. */
 export function observeStep(
   before: Observations,
   step: {
@@ -120,10 +120,10 @@ const patternOf = (tool: string, outcome: OutcomeRecord): readonly string[] => {
   return after ? [after.pattern] : [];
 };
 
-/** From this many files on, a set is built for the look-up; fewer are searched in the list. */
+/** A longer list of files is searched with a set. */
 const FEW = 16;
 
-/** Adds files to a list, each once, up to `max`; returns the same list if none is new. */
+/** Adds files to a list, each once, up to `max` files; returns the same list if none is new. */
 export function addFiles(files: readonly string[], more: readonly string[], max: number): readonly string[] {
   if (more.length === 0 || files.length >= max) return files;
   if (more.length === 1 && files.includes(more[0]!)) return files;
@@ -132,13 +132,13 @@ export function addFiles(files: readonly string[], more: readonly string[], max:
   return added.length === 0 ? files : [...files, ...added.slice(0, max - files.length)];
 }
 
-/** The paths in a list of files or matches; a list that is stored as a blob has them next to its reference. */
+/** The paths in a list of files or matches. If the list is stored as a blob, its reference has them. */
 export function pathsIn(list: Json | undefined): readonly string[] {
   const items = Array.isArray(list) ? list : listOf(fieldsOf(list)['paths']);
   return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
 }
 
-/** The test runs in a backend's report. The words of their output are not interpreted. */
+/** The test runs that a backend reported. The text of their output is not interpreted. */
 export function testRuns(result: { readonly [key: string]: Json }, change: number): readonly TestRun[] {
   const { verdict, runs } = result;
   if (Array.isArray(runs)) return runs.flatMap((run) => testRuns(fieldsOf(run), change));
@@ -151,7 +151,7 @@ export function testRuns(result: { readonly [key: string]: Json }, change: numbe
     verdict,
     others: listOf(result['others']).map(String),
     total: typeof total === 'number' ? total : null,
-    // A list that was too large for the entry is a blob reference.
+    // A list that was too large for the entry was replaced by a blob reference.
     failures: failures !== undefined && 'blob' in fieldsOf(failures) ? [failures] : listOf(failures),
     change,
   };
@@ -162,7 +162,7 @@ const latestByCommand = (runs: readonly TestRun[]): readonly TestRun[] => [
   ...new Map(runs.map((run) => [run.command, run])).values(),
 ];
 
-/** True if two runs of one command on the same code disagree. */
+/** True if two runs of one test command on the same code have different results. */
 export function runsDisagree(runs: readonly TestRun[], command: string, change: number): boolean {
   const verdicts = new Set(
     runs.filter((run) => run.command === command && run.change === change).map(({ verdict }) => verdict),
@@ -177,7 +177,7 @@ export function allCommandsPassed(runs: readonly TestRun[]): boolean {
   return passed.size === fullRuns.length && runs.every(({ others }) => others.every((command) => passed.has(command)));
 }
 
-/** Returns pass, fail or flaky; null if no run counts. Flaky means that two runs of the same code disagree. */
+/** The result of a visit's test runs: pass, fail, or flaky if two runs of one code disagree; null if none counts. */
 function testResult(visit: Observations, sessionRuns: readonly TestRun[]): Json {
   const latest = latestByCommand(visit.runs);
   if (latest.some((run) => runsDisagree(sessionRuns, run.command, run.change))) return 'flaky';
@@ -191,7 +191,7 @@ function testCount(runs: readonly TestRun[]): Json {
   return latest.reduce((sum, { total }) => sum + (total ?? 0), 0);
 }
 
-/** The files that were read or matched. If there are none, the files that were listed. */
+/** The files that were read or matched; if there are none, the files that were listed. */
 const foundFiles = ({ read, matched, listed }: Observations): string[] => {
   const close = [...new Set([...matched, ...read])];
   return close.length > 0 ? close : [...listed];

@@ -13,69 +13,69 @@ export interface VisitState {
   readonly deadline: number | null;
   readonly steps: number;
   readonly denials: number;
-  /** The entry that the next step, or the stop, replies to. */
+  /** The id of the entry that the next step of the visit, or its stop, replies to. */
   readonly headId: string;
   readonly observations: Observations;
-  /** The tree that may ship from this visit: the tree that the entry to the visit depended on; null if none. */
+  /** The tree that the decision on entering the visit depended on, and that may ship; null if it depended on none. */
   readonly tree: TreeToShip | null;
-  /** Commands in the background whose end is not recorded. */
+  /** The background commands whose end is not recorded. */
   readonly background: readonly string[];
-  /** The commit message in the context of the visit. */
+  /** The commit message in the context of the visit; null if it has none. */
   readonly message: string | null;
 }
 
-/** Counters and facts of a session: a pure fold over its evidence. */
+/** Counts and facts of a session, computed from its entries alone. */
 export interface SessionFacts {
   readonly sessionId: string;
   readonly agent: string;
   readonly root: string;
   readonly unsafeNoSandbox: boolean;
   readonly openedId: string;
-  /** Epoch milliseconds of the last entry. */
+  /** The time of the last entry in epoch milliseconds. */
   readonly lastAt: number;
   readonly lastId: string | null;
   readonly visit: VisitState | null;
   readonly visits: { readonly [peripheral: string]: number };
   readonly steps: number;
   readonly denials: number;
-  /** Successful steps since the last PAR. */
+  /** The number of successful steps since the last PAR. */
   readonly successes: number;
-  /** An intent whose outcome is not recorded. */
+  /** The intent of an acting tool whose outcome is not recorded; null if there is none. */
   readonly pending: { readonly id: string; readonly tool: string } | null;
   /** The number of changes, or possible changes, of the tree. */
   readonly change: number;
-  /** The changed files with their last hash, in the order of the changes; the last entry of a path counts. */
+  /** The changed files with their sha256, in the order of the changes. The last item of a path counts. */
   readonly changes: readonly (readonly [path: string, hash: string | null])[];
   /** Findings about the changes that a person must see before they ship, by path or test command. */
   readonly findings: { readonly [path: string]: string };
   readonly runs: readonly TestRun[];
-  /** The tree of the last test run; null if the run did not record it. */
+  /** The tree that the last test run tested; null if the run did not record it. */
   readonly tested: TreeState | null;
-  /** True if the tree was changed by an unobserved effect. */
+  /** True if a step had effects that were not observed. */
   readonly blind: boolean;
   /** The last value of each check, and the value of {@link SessionFacts.change} at that time. */
   readonly checks: { readonly [field: string]: { readonly value: Json; readonly change: number } };
   readonly files: readonly string[];
   readonly patterns: { readonly [pattern: string]: PatternStatus };
-  /** The entry that last selected each pattern; outcomes of the pattern reply to it. */
+  /** By pattern, the id of the entry that last selected it. An outcome of the pattern replies to that entry. */
   readonly selections: { readonly [pattern: string]: string };
   readonly backpack: { readonly [field: string]: Json };
   readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };
-  /** The last recorded positions: in the inbox, and among the receipts of the session's own messages. */
+  /** The last recorded position in the inbox, and the last one among the receipts of the session's own messages. */
   readonly inbox: { readonly seq: number; readonly receipt: number };
   readonly usedNonces: readonly string[];
   readonly grants: readonly GrantView[];
-  /** The `seq` of the last acts and notes of the operator, the newest last; hooks report them to the agent. */
+  /** The `seq` of the operator's last acts and notes, the newest last. Hooks tell the agent of them. */
   readonly operatorActs: readonly number[];
-  /** The delegations of the present visit in the present mode, oldest first: a sub-agent may begin with one of them. */
+  /** The delegations of the present visit and mode with which a sub-agent may begin, oldest first. */
   readonly delegations: readonly Delegation[];
-  /** The id of the hop whose start is not recorded yet: the start replies to it. */
+  /** The id of the hop whose start is not recorded yet, and which that start replies to; null if there is none. */
   readonly hopId: string | null;
   /** The tree that the last hop depended on; the start that follows records it too. */
   readonly hopTree: TreeToShip | null;
 }
 
-/** A recorded start of a sub-agent. `id`: of the entry; `session`: the id of the sub-agent's session. */
+/** A recorded start of a sub-agent. `id`: the id of its entry; `session`: the id of the sub-agent's session. */
 export type Delegation = Pick<DelegationBody, 'from' | 'to' | 'within' | 'context'> & {
   readonly id: string;
   readonly session: string;
@@ -86,7 +86,7 @@ export interface SessionState {
   /** null if the spec set has no mode gate. */
   readonly mode: Mode | null;
   readonly hopGraph: string;
-  /** null before the first visit. */
+  /** The state of the visit's machine; null before the first visit. */
   readonly lifecycle: string | null;
   readonly head: ChainHead;
   readonly facts: SessionFacts;

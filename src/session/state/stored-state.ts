@@ -11,16 +11,16 @@ export interface StoredState {
   readonly state: SessionState;
 }
 
-/** A state in the form in which the store keeps it. */
+/** Converts a state to the form in which the store keeps it. */
 export const storedFold = ({ pin, state }: StoredState): StoredFold => ({
   head: state.head,
   text: JSON.stringify({ format: FORMAT, pin, state }),
 });
 
 /**
- * The state that was stored when the session was last released. null if another version of hopgate stored it, if the
- * chain has another entry at its head, or if the bytes of that entry do not match its hash. The session is then folded
- * from its first entry.
+ * Reads the state that was stored when the session was last released. null if another version of hopgate stored it, if
+ * another entry is the last one of the chain, or if that entry's bytes do not match its hash: then the session is
+ * folded from its first entry.
  */
 export async function readStoredState(store: EvidenceStore, sessionId: string): Promise<StoredState | null> {
   const fold = await store.keptFold?.(sessionId);

@@ -2,12 +2,12 @@ import { fieldsOf, type Json } from '../../base/json.ts';
 import { changedSince, listPaths, type TreeNow, type TreeState } from '../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 
-/** The verdict of a run from which nothing can be concluded. */
+/** The verdict of a test run that shows neither a pass nor a failure. */
 const NO_VERDICT = 'error';
 
 /**
- * Adds the tested tree to the report of a test run. If somebody else changed files during the run, a pass does not
- * count. A run without a sandbox may change files itself: its tree is the one after the run.
+ * Adds the tested tree to the report of a test run. A pass does not count if somebody else changed files during the
+ * run. Without a sandbox the run may change files itself, so the tree after it counts.
  */
 export async function addTestedTree(
   before: TreeNow,

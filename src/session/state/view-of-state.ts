@@ -9,8 +9,8 @@ import { isSessionClosed, type SessionFacts, type SessionState } from './session
 type Specs = Pick<SpecTables, 'specs'>;
 
 /**
- * Test results for the current code. `passed`: full runs of all commands since the last change, none
- * of them disagreeing, and all on the current tree (if it was observed).
+ * The test results for the present code. `passed`: since the last change, every command passed in a full run, no two
+ * runs disagreed, and the observed tree is the tested one.
  */
 function testsView({ runs, change, tested }: SessionFacts, tree: TreeNow | undefined): TestsView {
   const current = runs.filter((run) => run.change === change);
@@ -40,12 +40,12 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
     denials: visit.denials,
     deadline: visit.deadline,
     message: visit.message,
-    // Computed when it is needed, because most steps are decided without it.
+    // Computed when it is read, because most steps are decided without it.
     observedFruit: memoise(() => observedFruit(spec, visit.observations, runs)),
   };
 }
 
-/** Projects a session's state to the gate's view of it. Pure. `tree`: the working tree, if it was observed. */
+/** The gate's view of a session, computed from its state and the working tree (if that was observed). Pure. */
 export function viewOfState(compiled: Specs, state: SessionState, now: number, tree?: TreeNow): SessionView {
   const { facts } = state;
   return {

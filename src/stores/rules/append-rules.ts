@@ -12,12 +12,12 @@ import {
 import { completeDraft } from './short-entry.ts';
 
 /**
- * The facts of a store that the rules read; every method sees the writes of the current transaction. A store that
- * answers asynchronously reads them before the rule judges: see `readView`.
+ * The facts of a store that the rules for writing read; every method sees the writes of the present transaction. A
+ * store that answers asynchronously reads them all before the rules judge: see `readView`.
  */
 export interface StoreView {
   readonly name: string;
-  /** True only if the holder has certainly ended. A store that other machines write cannot know: it returns false. */
+  /** True only if the lease's holder has certainly ended; always false for a store that other machines write. */
   isGone(holder: string): boolean;
   leaseOf(sessionId: string): LeaseRow | null;
   headOf(sessionId: string): ChainHead;
@@ -29,12 +29,12 @@ export interface StoreView {
 /** A stored lease; each append renews it by `ttl` milliseconds. */
 export interface LeaseRow {
   readonly holder: string;
-  /** Epoch milliseconds. */
+  /** The end of the lease in epoch milliseconds. */
   readonly until: number;
   readonly ttl: number;
 }
 
-/** A renewal adds this share of the ttl to the promised time, so that the next appends need not renew it. */
+/** A renewal lengthens the lease by this share of its ttl, so that the next appends need not renew it. */
 const RENEWAL_SLACK = 1 / 8;
 /** The longest `ttl` of a writer, in milliseconds. */
 const MAX_TTL = 3_600_000;
@@ -46,7 +46,7 @@ const latestEnd = ({ ttl }: LeaseRow, now: number): number =>
 export const leaseEndsTooLate = (lease: LeaseRow, now: number): boolean =>
   lease.ttl > MAX_TTL || lease.until > latestEnd(lease, now) + 1;
 
-/** The lease with an end that is at most one ttl away. */
+/** Returns the lease with its end moved to at most one ttl from now. */
 const shortenLease = (lease: LeaseRow, now: number): LeaseRow => ({
   ...lease,
   ttl: Math.min(lease.ttl, MAX_TTL),
@@ -59,8 +59,8 @@ export const storeError = (store: string, code: StoreErrorCode, message: string,
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 /**
- * Decides who may write a session: its holder, or anyone after the lease has expired or the holder ended. Returns the
- * rows to write; `note` is null unless the lease was taken over.
+ * Decides who may write a session: the holder of its lease, or anyone after the lease expired or the holder's process
+ * ended. Returns the rows to write; `note` is null unless the lease was taken over.
  */
 export function judgeLease(
   store: StoreView,
@@ -87,7 +87,7 @@ export function judgeLease(
   return { lease, note: { at: isoTime(now), code: 'lease-taken-over', sessionId, message } };
 }
 
-/** Turns an error about a draft into a StoreError; rethrows any other. */
+/** Runs `work`, and throws an error about an invalid draft as a StoreError. */
 function asInvalidEntry<T>(store: string, work: () => T): T {
   try {
     return work();
@@ -104,7 +104,7 @@ function assertOneSession(store: string, sessionId: string, drafts: readonly Ent
   throw storeError(store, 'invalid-entry', message);
 }
 
-/** Seals drafts before any lock is taken, so that invalid drafts never reach the store. */
+/** Seals drafts before the store is locked, so that invalid drafts never reach it. */
 export function sealAppend(
   store: string,
   { sessionId }: Lease,
@@ -135,7 +135,7 @@ export function sealEphemeral(
   });
 }
 
-/** Checks that the ids of ephemeral entries are new and that their references exist. Returns the entries to add. */
+/** Returns the ephemeral entries to add. Checks that their ids are new and that the entries they name exist. */
 export function judgeEphemeral(store: StoreView, entries: readonly EphemeralEntry[]): readonly EphemeralEntry[] {
   const fresh = new Set<string>();
   const exists = (id: string): boolean => fresh.has(id) || store.has(id) || store.hasEphemeral(id);
@@ -166,12 +166,11 @@ function renewLease(held: LeaseRow, now: number): LeaseRow | null {
 }
 
 /**
- * Checks one append against the store. Returns the entries to add (`fresh`) and the answer (`stored`). They differ only
- * if the same drafts were appended before: a writer that did not receive the answer may retry. `lease` is null if the
- * stored lease lasts long enough.
- *
- * @param assumeNew true if the caller adds the entries in the same transaction, and judges again without it if an id
- *   exists: this saves two searches for each entry
+ * Checks one append. Returns the entries to add (`fresh`) and the appended entries (`stored`). They differ only if some
+ * drafts were appended before: a writer that received no answer may try again. `lease` is null if the stored lease is
+ * valid long enough.
+ * @param assumeNew true to skip two searches for each entry: the caller adds the entries in the same transaction, and
+ * judges again without it if an id exists
  */
 export function judgeAppend(
   store: StoreView,
@@ -221,19 +220,19 @@ export function judgeAppend(
     throw storeError(store.name, 'chain-conflict', message);
   }
   if (fresh.length === drafts.length) return { fresh: sealed, stored: sealed, lease: renewed };
-  // Some drafts are repeats, so the others get lower seqs and must be sealed again.
+  // Without the drafts that exist already, the others get lower seqs, so they are sealed again.
   const added = sealDrafts(after, fresh);
   for (const link of added) storedById.set(link.entry.id, link);
   return { fresh: added, stored: drafts.map(({ id }) => storedById.get(id)!), lease: renewed };
 }
 
-/** A draft sealed at the same place has the same hash if its content is the same, even if the body was erased. */
+/** True if a stored entry has a draft's content. Hashes are compared, so the stored body may be erased. */
 function sameContent({ entry }: StoredEntry, draft: EntryDraft): boolean {
   const [again] = sealDrafts({ seq: entry.seq - 1, hash: entry.prev }, [draft]);
   return again!.entry.hash === entry.hash;
 }
 
-/** Parses stored bytes; throws a StoreError if they are damaged. */
+/** Parses the stored bytes of an entry; throws a StoreError if they are damaged. */
 export function readStoredEntry(store: string, bytes: StoredBytes): StoredEntry {
   try {
     return parseStored(bytes);
@@ -245,10 +244,9 @@ export function readStoredEntry(store: string, bytes: StoredBytes): StoredEntry 
 }
 
 /**
- * Returns the rows that a store writes after it has refused a write and rolled it back; null if none. The note is for
- * the operator, because no session's chain records the refusal. `lease` replaces a lease from the future, which would
- * refuse every other writer until then; else it is null.
- *
+ * Returns the rows to write after a write was refused and rolled back; null if there are none. The note informs the
+ * operator of the refusal, because no chain records it. `lease` replaces a lease that ends too late and would refuse
+ * every other writer; else it is null.
  * @param held the lease of the session
  */
 export function judgeRefusal(

@@ -10,7 +10,7 @@ import {
 } from '../../evidence/evidence-query.ts';
 import { storeError } from './append-rules.ts';
 
-/** Validates a query; throws a StoreError `invalid-query`. */
+/** Validates a query; throws a StoreError `invalid-query` if it has a problem. */
 export function checkQuery(store: string, query: EvidenceQuery): ResolvedQuery {
   try {
     return resolveQuery(query);
@@ -20,7 +20,7 @@ export function checkQuery(store: string, query: EvidenceQuery): ResolvedQuery {
   }
 }
 
-/** Parses a caller's time to epoch milliseconds. */
+/** Parses the time before which a caller wants to remove data, to epoch milliseconds. */
 export function checkTime(store: string, olderThan: string): number {
   try {
     return resolveQuery({ before: olderThan }).before!;
@@ -29,7 +29,7 @@ export function checkTime(store: string, olderThan: string): number {
   }
 }
 
-/** Cuts the found entries to a page. Throws if an entry's bytes contradict the index column by which it was found. */
+/** Cuts the found entries to a page. Throws if the bytes of an entry contradict the index by which it was found. */
 export function toQueryPage(store: string, query: ResolvedQuery, results: readonly PositionedEntry[]): QueryPage {
   for (const { found } of results) {
     if (matchesQuery(query, found.entry)) continue;

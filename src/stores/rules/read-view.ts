@@ -1,20 +1,19 @@
 import type { ChainHead, EntryDraft, StoredEntry } from '../../evidence/entry.ts';
 import type { LeaseRow, StoreView } from './append-rules.ts';
 
-/** The reads of a store that answers asynchronously, such as a database on another machine. */
+/** The reads of a store that answers asynchronously, such as one with a database on another machine. */
 export interface StoreReader {
   readonly name: string;
   leaseOf(sessionId: string): Promise<LeaseRow | null>;
   headOf(sessionId: string): Promise<ChainHead>;
   find(ids: readonly string[]): Promise<readonly StoredEntry[]>;
-  /** Returns those of the ids that ephemeral entries have. */
+  /** Returns those of the given ids that belong to ephemeral entries. */
   findEphemeral(ids: readonly string[]): Promise<readonly string[]>;
 }
 
 /**
- * Reads everything that the rules need to judge one write of a session. Call it inside the transaction that will hold
- * the write. No holder counts as gone: processes of other machines cannot be seen, so only the expiry of a lease
- * counts.
+ * Reads what the rules need to judge one write of a session. Call it in the transaction of the write. No holder of a
+ * lease counts as ended, because processes of other machines cannot be seen: only the lease's expiry counts.
  */
 export async function readView(
   reader: StoreReader,

@@ -23,7 +23,7 @@ export function replyChainOf(
 export const entryNotFound = (store: string, id: string) =>
   storeError(store, 'entry-not-found', `there is no entry ${id}; look it up with a query`);
 
-/** Erasing requires that no writer is active: its in-memory state would still contain the erased bodies. */
+/** The refusal to erase while a writer is active: its in-memory state would still contain the erased bodies. */
 export const sessionIsWritten = (
   store: string,
   sessionId: string,

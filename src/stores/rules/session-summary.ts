@@ -13,7 +13,7 @@ export function eventOf(body: Json): string | null {
 const fieldOf = (body: Json, key: 'event' | 'agent' | 'pin'): Json | undefined =>
   isObject(body) ? body[key] : undefined;
 
-/** The facts from a session's first entry that survive its erasure. `pin` is empty for imported evidence. */
+/** The facts of a session that survive the erasure of its first entry. `pin` is empty for imported evidence. */
 export interface StoredSessionFacts {
   readonly agent: string;
   readonly pin: string;
@@ -27,7 +27,7 @@ export function sessionFacts({ body, author }: Pick<EntryDraft, 'body' | 'author
   return { agent: typeof agent === 'string' ? agent : author, pin: typeof pin === 'string' ? pin : '' };
 }
 
-/** Builds a session's list item from its first and last entries. */
+/** Builds the summary of a session in the list of sessions, from its first and last entries. */
 export function summariseSession(
   { agent, pin, name, archived }: StoredSessionFacts & StoredLabel,
   first: StoredEntry['entry'],

@@ -4,7 +4,7 @@ import { sqliteError } from './sqlite-error.ts';
 import { type Statements, statementsOf } from './statements.ts';
 
 interface Job {
-  /** True if the write must survive a power cut. */
+  /** True if the job's write must survive a power cut. */
   readonly durable: boolean;
   readonly work: (isSecond: boolean) => unknown;
   readonly onRefusal: (error: StoreError) => void;
@@ -14,15 +14,15 @@ interface Job {
 
 interface CommitHooks {
   readonly onBegin?: () => void;
-  /** Called after the rollback of a transaction or of one job. */
+  /** Called after a transaction, or one job, was rolled back. */
   readonly onRollback?: () => void;
-  /** Called after each commit with the number of its jobs. */
+  /** Called after each commit; `jobs`: the number of jobs in the transaction. */
   readonly onCommit?: (jobs: number) => void;
-  /** Starts the next transaction; default: once the jobs of this turn of the event loop have arrived. */
+  /** Starts the next transaction; by default, after the jobs of this turn of the event loop have arrived. */
   readonly schedule?: (next: () => void) => void;
 }
 
-/** Settles one job's promise once the transaction is durable. */
+/** Settles the promise of one job, after its transaction is durable. */
 type Settle = () => void;
 
 const MAX_BATCH = 1024;
@@ -46,14 +46,14 @@ export class GroupCommit {
   readonly #hooks: Required<CommitHooks>;
   readonly #sql: Statements<keyof typeof SQL>;
   #queue: Job[] = [];
-  /** Number of jobs at the front of the queue that were rolled back together and run next, each under a savepoint. */
+  /** The number of jobs at the front of the queue that were rolled back together. Each runs next under a savepoint. */
   #separate = 0;
   #scheduled = false;
   /** True if the connection is set to wait for the disk at each commit (synchronous FULL). */
   #fsyncs = true;
   #idle: (() => void)[] = [];
   #failure: StoreError | null = null;
-  /** Start of the wait for another process's lock; null if there is none. */
+  /** The time when the wait for another process's lock began; null if there is no wait. */
   #lockedSince: number | null = null;
 
   /**
@@ -133,7 +133,7 @@ export class GroupCommit {
     this.#hooks.onCommit(jobs.length);
   }
 
-  /** Switches fsync at commit, which makes earlier commits durable, too. Only outside of a transaction. */
+  /** Switches fsync at commit, outside of transactions. Switching it on makes earlier commits durable. */
   #setFsync(on: boolean): void {
     if (on === this.#fsyncs) return;
     this.#db.exec(`PRAGMA synchronous = ${on ? 'FULL' : 'NORMAL'}`);
@@ -141,9 +141,9 @@ export class GroupCommit {
   }
 
   /**
-   * Returns false while another process holds the lock; the caller retries soon, and this process can do other work
-   * meanwhile. (SQLite's own wait would block, and would let the other process win repeatedly.) Throws after the busy
-   * timeout.
+   * Begins a transaction. Returns false while another process holds the lock; the caller soon tries again, and this
+   * process can do other work meanwhile. (SQLite's own wait would block, and would let the other process win
+   * repeatedly.) Throws after the busy timeout.
    */
   #begin(): boolean {
     try {
@@ -160,9 +160,9 @@ export class GroupCommit {
   }
 
   /**
-   * Runs all jobs in the transaction, without savepoints, for which SQLite copies each page that changes. Jobs rarely
-   * fail. If one does, ends the transaction and returns null; in the next one, each job runs under its own savepoint.
-   * Throws only on a fault of the disk or the file.
+   * Runs all jobs in the transaction without savepoints, for which SQLite would copy each changed page. If a job fails,
+   * which is rare, ends the transaction and returns null; in the next one each job runs under its own savepoint. Throws
+   * only on a fault of the disk or the file.
    */
   #runTogether(jobs: readonly Job[]): Settle[] | null {
     try {
@@ -199,11 +199,11 @@ export class GroupCommit {
     try {
       this.#db.exec('ROLLBACK');
     } catch {
-      // SQLite may have rolled back already. Report the original failure.
+      // SQLite may have rolled back already; the caller reports the original failure.
     }
   }
 
-  /** A busy timeout fails only the waiting jobs. Any other failure ends the writer. */
+  /** Rejects jobs. After a busy timeout, later jobs still run; any other failure ends the writer. */
   #fail(jobs: readonly Job[], error: unknown): void {
     const { message } = error as Error;
     const waiting = [...jobs, ...this.#queue.splice(0)];

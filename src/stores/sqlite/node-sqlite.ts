@@ -7,7 +7,7 @@ export type Statement = ReturnType<Database['prepare']>;
 
 let sqlite: Sqlite | undefined;
 
-/** Loads `node:sqlite`. Suppresses only Node 22's warning that it is experimental. */
+/** Loads `node:sqlite` without Node 22's warning that it is experimental. */
 export function nodeSqlite(): Sqlite {
   if (sqlite !== undefined) return sqlite;
   const emitWarning = process.emitWarning;
@@ -29,22 +29,22 @@ export function resultCode(error: unknown): number | null {
 }
 
 const BUSY = [5, 6];
-/** True if another process holds the lock; nothing was written. */
+/** True for the error that another process holds the lock; then nothing was written. */
 export const isBusy = (error: unknown): boolean => BUSY.includes(resultCode(error) ?? -1);
 
 const CANTOPEN = 14;
-/** True if SQLite cannot open the file, its write-ahead log or its shared memory. */
+/** True for the error that SQLite cannot open the file, its write-ahead log or its shared memory. */
 export const cannotOpen = (error: unknown): boolean => resultCode(error) === CANTOPEN;
 
-// NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB
+// SQLite's codes NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL and NOTADB.
 const BROKEN = [7, 8, 10, 11, 13, 14, 15, 26];
-/** True for a fault of the disk or the file, not of the statement. */
+/** True for an error of the disk or the file, false for one of the statement. */
 export const isBroken = (error: unknown): boolean => BROKEN.includes(resultCode(error) ?? -1);
 
-/** The bytes that a new store needs, with its write-ahead log and shared memory. */
+/** The free space that a new store needs, with its write-ahead log and shared memory. */
 const MIN_FREE_BYTES = 1 << 18;
 
-/** True if the error comes from a full disk, which SQLite may also report as an I/O error of its shared memory. */
+/** True for an error of a full disk, which SQLite may also report as an I/O error of its shared memory. */
 export function isFull(file: string, error: unknown): boolean {
   if (!isBroken(error) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') return false;
   try {
@@ -56,8 +56,8 @@ export function isFull(file: string, error: unknown): boolean {
 }
 
 /**
- * Turns on write-ahead logging, except for a database in memory. It needs an exclusive lock and ignores the busy
- * timeout, so this tries again for `busyMs` milliseconds.
+ * Turns on write-ahead logging, except for a database in memory. SQLite needs an exclusive lock for it and does not
+ * wait for the lock, so this tries again for `busyMs` milliseconds.
  */
 export function switchToWal(db: Database, busyMs: number): void {
   for (const deadline = Date.now() + busyMs; ; ) {

@@ -14,7 +14,7 @@ const SQL = {
     AND NOT EXISTS (SELECT 1 FROM sessions WHERE pin = blobs.hash)`,
 };
 
-/** The table of blobs and the references to them. */
+/** The tables of blobs and of the references to them. */
 export function blobTable(db: Database, file: string) {
   const sql = statementsOf(db, SQL);
   const names = (rows: readonly Row[]) => rows.map(({ name }) => String(name));
@@ -33,7 +33,7 @@ export function blobTable(db: Database, file: string) {
       sessions: names(sql.sessions.all(hash)),
     }),
 
-    /** Removes unreferenced blobs that were last put before a time. Returns their number. */
+    /** Removes blobs that nothing refers to and that were last stored before a time. Returns their number. */
     collect: (before: number): number => Number(sql.collect.run(before).changes),
   };
 }

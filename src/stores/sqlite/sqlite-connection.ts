@@ -4,8 +4,7 @@ import { openDatabase, openReadOnly } from './sqlite-schema.ts';
 
 /**
  * Opens the file of a store. A statement that meets another process's lock fails at once, so that this process can do
- * other work meanwhile. `waitForLock` and `read` wait instead.
- *
+ * other work meanwhile; `waitForLock` and `read` wait.
  * @throws StoreError `store-failed` if the file cannot be opened.
  */
 export function connect(file: string, busyMs: number, readOnly: boolean, checkpointPages?: number) {
@@ -13,7 +12,7 @@ export function connect(file: string, busyMs: number, readOnly: boolean, checkpo
   const db = 'db' in opened ? opened.db : opened;
   db.exec('PRAGMA busy_timeout = 0');
   if (checkpointPages !== undefined) db.exec(`PRAGMA wal_autocheckpoint = ${Math.trunc(checkpointPages)}`);
-  /** Lets SQLite wait for another process's lock during `work`. */
+  /** Lets the statements in `work` wait for another process's lock. */
   const waitForLock = <T>(work: () => T): T => {
     db.exec(`PRAGMA busy_timeout = ${Math.trunc(busyMs)}`);
     try {

@@ -30,7 +30,7 @@ const SQL = {
 const MAX_PAGE_ENTRIES = 256;
 const MAX_PAGE_CHARACTERS = 1 << 20;
 
-/** The tables of durable and ephemeral entries, their index columns and their references to blobs. */
+/** The tables of durable and of ephemeral entries, with their indexes and their references to blobs. */
 export function entryTable(db: Database, cache: WriteCache) {
   const sql = statementsOf(db, SQL);
   const addReferences = (id: string, bytes: string, body: Json): void => {
@@ -42,7 +42,7 @@ export function entryTable(db: Database, cache: WriteCache) {
     return { seq: Number(row['seq']), hash: String(row['hash']), at: Number(row['at']) };
   };
   return {
-    /** Throws if the id exists. */
+    /** Adds an entry. Throws if its id exists. */
     add({ entry, head, body }: StoredEntry): void {
       const { id, sessionId, seq, subject, patternId, forkOf, prev, hash } = entry;
       const at = Date.parse(entry.at);
@@ -110,9 +110,8 @@ export function entryTable(db: Database, cache: WriteCache) {
     hasEphemeral: (id: string): boolean => sql.hasEphemeral.get(id) !== undefined,
 
     /**
-     * Reads a page of a session at once, so that no cursor stays open while the caller works. Large bodies shorten the
-     * page.
-     *
+     * Reads a page of a session's entries at once, so that no cursor stays open while the caller works. Large bodies
+     * shorten the page.
      * @param limit the maximum number of entries; never more than 256
      */
     page(sessionId: string, from: number, limit: number) {

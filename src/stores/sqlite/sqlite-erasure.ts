@@ -12,11 +12,11 @@ const SQL = {
   eraseBody: 'UPDATE entries SET body = NULL WHERE nth = ? AND body IS NOT NULL',
   removeReferences: 'DELETE FROM blob_references WHERE id = ?',
   removeEphemeralReferences: 'DELETE FROM blob_references WHERE id IN (SELECT id FROM ephemeral WHERE session_id = ?)',
-  // The body becomes the text `null`: no hash of an ephemeral entry has to match it.
+  // An ephemeral entry has no hash that its body must match, so the text `null` replaces the body.
   eraseEphemeral: "UPDATE ephemeral SET body = 'null' WHERE session_id = ? AND body <> 'null'",
 };
 
-/** Returns a function that erases bodies, their references to blobs and the folds that repeat them. */
+/** Returns a function that erases the bodies of entries, their references to blobs, and the folds that repeat them. */
 export function eraser(db: Database): (what: Erasure, now: number) => number {
   const sql = statementsOf(db, SQL);
   const rowsOf = (what: Erasure) => {

@@ -13,7 +13,7 @@ const SQL = {
 export function foldTable(db: Database, key: StoreKey) {
   const sql = statementsOf(db, SQL);
   return {
-    /** Returns null if there is no fold, or if its signature is wrong. */
+    /** Returns the fold of a session; null if there is none or its signature is wrong. */
     get(sessionId: string): StoredFold | null {
       const row = sql.select.get(sessionId);
       if (row === undefined) return null;
@@ -21,7 +21,7 @@ export function foldTable(db: Database, key: StoreKey) {
       return key.signFold(sessionId, fold, false) === row['digest'] ? fold : null;
     },
 
-    /** Stores nothing without a key, or if part of the session was erased: the fold may repeat the erased part. */
+    /** Stores a fold; not without a key, and not if a part of the session was erased, which the fold may repeat. */
     put(sessionId: string, fold: StoredFold): void {
       if (sql.erased.get(sessionId) !== undefined) return;
       const signature = key.signFold(sessionId, fold, true);

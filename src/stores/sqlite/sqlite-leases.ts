@@ -23,13 +23,13 @@ export function leaseTable(db: Database, key: StoreKey, cache: WriteCache) {
       sql.put.run(sessionId, holder, until, ttl, key.signLease(sessionId, lease, true) ?? '');
     },
 
-    /** Returns false if the holder does not have the lease. */
+    /** Removes a lease. Returns false if the holder does not have it. */
     remove(sessionId: string, holder: string): boolean {
       cache.deleteLease(sessionId);
       return sql.remove.run(sessionId, holder).changes > 0;
     },
 
-    /** Ends the waits for an answer that the session's last writer left. */
+    /** Ends the waits for an answer that an earlier writer of the session began. */
     endWaits: (sessionId: string): void => void sql.endWaits.run(sessionId),
   };
 }

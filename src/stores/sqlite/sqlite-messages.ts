@@ -36,7 +36,7 @@ export const DDL_MESSAGES = `
   INSERT INTO people VALUES ('operator');
 `;
 
-/** The waiting process, so that others can detect its end. */
+/** The process that waits for an answer, so that other processes can detect its end. */
 export const DDL_WAIT_HOLDERS = "ALTER TABLE waits ADD COLUMN holder TEXT NOT NULL DEFAULT '';";
 
 export const DDL_NODES = 'CREATE TABLE nodes (name TEXT PRIMARY KEY) STRICT;';
@@ -78,7 +78,7 @@ const MAX_QUIET = 4096;
 
 type Place = Parameters<MessageStore['hasNews']>[1];
 
-/** Inboxes that had no news, so that the sessions that continue after a shared commit need not each ask the file. */
+/** Inboxes without news. After a shared commit, many sessions continue; each need not read the file for its inbox. */
 class QuietInboxes {
   readonly #version: DataVersion;
   #seen: unknown = null;
@@ -88,7 +88,7 @@ class QuietInboxes {
     this.#version = version;
   }
 
-  /** True if nothing has arrived after this place of an inbox. If false, read the file; `add` a place without news. */
+  /** True if an inbox has nothing after a position; if false, read the file and `add` a position without news. */
   knows(address: string, { seq, receipt }: Place): boolean {
     const version = this.#version.recent();
     if (version !== this.#seen) this.#places.clear();
@@ -102,13 +102,13 @@ class QuietInboxes {
     this.#places.set(address, place);
   }
 
-  /** Call it when this connection writes messages. */
+  /** Forgets all positions; call it when this connection writes messages. */
   clear(): void {
     this.#places.clear();
   }
 }
 
-/** The inboxes in the SQLite file of an evidence store, which shares its connection and its transactions. */
+/** The inboxes in the SQLite file of an evidence store. They use its connection and its transactions. */
 export function sqliteMessages(
   db: Database,
   version: DataVersion,
@@ -124,7 +124,7 @@ export function sqliteMessages(
     });
   const row = (found: unknown): Message | null => (found ? ({ ...(found as Message) } as Message) : null);
   const rows = (found: readonly unknown[]) => found.map((each) => row(each)!);
-  /** The waits that have not ended; the wait of a process that has ended does not count. */
+  /** The senders that wait for an answer. A wait whose process has ended does not count. */
   const openWaits = (now: number): readonly BlockedSender[] =>
     sql.waits
       .all(now)
@@ -178,7 +178,7 @@ export function sqliteMessages(
     addNode: (name) => write(() => void sql.addNode.run(name)),
     mailFor: async (node, after, limit) =>
       read(() => {
-        // Read the last places first: what another process adds after this line is found by the next call.
+        // The last positions are read first: what another process adds after this line is found at the next call.
         const last = sql.lastPlaces.get() as unknown as MailPosition;
         const found = sql.mailMessages.all({ suffix: `@${node}`, after: after.message, limit });
         const receipts = sql.mailReceipts.all({

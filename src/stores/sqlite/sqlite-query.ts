@@ -7,14 +7,14 @@ import { ENTRY_BYTES, type PrepareOnce } from './statements.ts';
 
 type Value = string | number | null;
 
-/** One sorted statement: newest first, at most limit + 1 rows. */
+/** A statement with sorted results: newest first, at most limit + 1 rows. */
 export interface QueryStatement {
   readonly sql: string;
   readonly values: readonly Value[];
   readonly ephemeral: boolean;
 }
 
-/** The matches of a query, newest first, and at most one more than its limit from each table. */
+/** The entries that match a query, newest first; from each table at most one more than the query's limit. */
 export const findMatches = (prepare: PrepareOnce, query: ResolvedQuery): readonly PositionedEntry[] =>
   statementsOfQuery(prepare, query)
     .flatMap(({ sql, values, ephemeral }) =>
@@ -59,8 +59,8 @@ const fromIndex = (index: string, query: ResolvedQuery, conditions = subjectCond
   );
 
 /**
- * Reads one session, newest first: by `seq` if its entries are in order of time, else by time, which needs another
- * index.
+ * Reads the entries of one session, newest first: by `seq` if they are in order of time, else by time, which needs
+ * another index.
  */
 function fromSession(
   prepare: PrepareOnce,
@@ -109,7 +109,7 @@ function statement(
   return { sql: `${from}${where} ORDER BY ${order} LIMIT ?`, values: [...values, limit + 1], ephemeral };
 }
 
-/** An entry about its own session stores no subject. */
+/** An entry about its own session has NULL as its subject. */
 function subjectConditions({ subject }: ResolvedQuery): Condition[] {
   if (subject === undefined) return [];
   const key = subjectKey(subject as Subject, null);
@@ -123,7 +123,7 @@ function facetConditions(query: ResolvedQuery): Condition[] {
   return query.patternId === undefined ? conditions : [['pattern_id = ?', query.patternId], ...conditions];
 }
 
-/** If two entries have the same time, the ephemeral one comes first. */
+/** If two entries have the same time, the ephemeral one is the first of them. */
 function timeConditions({ since, before, after }: ResolvedQuery, ephemeral: boolean): Condition[] {
   const conditions: Condition[] = [];
   if (since !== null) conditions.push(['at >= ?', since]);

@@ -19,7 +19,7 @@ import { DDL_MESSAGES, DDL_NODES, DDL_WAIT_HOLDERS } from './sqlite-messages.ts'
 /** SQLite's name for a database without a file. */
 export const IN_MEMORY = ':memory:';
 
-/** Schema version, stored in `user_version`; versions from the oldest one are brought up to date. */
+/** The schema's version, stored in `user_version`. An older schema is migrated when the file is opened. */
 export const SCHEMA_VERSION = 8;
 const OLDEST_VERSION = 2;
 /** "hpgt": identifies hopgate's files to `file` and to hopgate. */
@@ -100,7 +100,7 @@ const DDL = `
   ) STRICT;
 `;
 
-/** `digest` is the signature of the row: see `StoreKey`. */
+/** `digest` is the signature of a row: see `StoreKey`. */
 const DDL_FOLDS = `
   CREATE TABLE folds (
     session_id TEXT PRIMARY KEY,
@@ -117,7 +117,7 @@ const DDL_LABELS = `
   ALTER TABLE sessions ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
 `;
 
-/** If a writer holds the lease during the migration, the lease is signed at its next renewal. */
+/** A lease that is held during the migration is signed at its next renewal. */
 const DDL_SIGNED_LEASES = `
   ALTER TABLE leases ADD COLUMN digest TEXT NOT NULL DEFAULT '';
 `;
@@ -180,7 +180,7 @@ export function openReadOnly(file: string, busyMs: number): { readonly db: Datab
   }
 }
 
-/** Opens the file itself for reading; null if only a copy can be read. */
+/** Opens the file itself for reading; null if only a copy of it can be read. */
 function openDirectly(file: string, busyMs: number): Database | null {
   let db: Database | undefined;
   try {
@@ -201,7 +201,7 @@ function makePrivate(file: string): void {
   if (existing) return (existing.mode & 0o077) === 0 ? undefined : chmodSync(file, 0o600);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
-    // An existing file must not be opened: closing its descriptor would drop this process's locks on the database.
+    // Not for an existing file: closing its descriptor would release this process's locks on the database.
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -211,7 +211,7 @@ function makePrivate(file: string): void {
 
 const pragma = (db: Database, key: string): number => Number(db.prepare(`PRAGMA ${key}`).get()?.[key]);
 
-/** Throws if the file is not empty, and not a store or a newer one. Returns its schema version; 0 if it is empty. */
+/** Returns the schema's version, 0 for an empty file. Throws if the file is not a store, or a newer one. */
 function assertStoreFile(db: Database): number {
   // In one transaction, because another process may create the tables between two reads.
   db.exec('BEGIN');
@@ -228,7 +228,7 @@ function assertStoreFile(db: Database): number {
   return version;
 }
 
-/** The SQL that defines each table and index of a database, by `type name`. */
+/** The SQL of each table and index in a database, by `type name`. */
 export function schemaOf(db: Database): ReadonlyMap<string, string> {
   const rows = db
     .prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
@@ -236,7 +236,7 @@ export function schemaOf(db: Database): ReadonlyMap<string, string> {
   return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, String(sql).replace(/\s+/g, ' ')]));
 }
 
-/** The tables and indexes of the current schema. */
+/** The SQL of each table and index of the present schema, by `type name`. */
 export function currentSchema(): ReadonlyMap<string, string> {
   const db = new (nodeSqlite().DatabaseSync)(IN_MEMORY);
   try {
@@ -264,7 +264,7 @@ function migrate(db: Database): void {
     try {
       db.exec('ROLLBACK');
     } catch {
-      // A full disk has ended the transaction.
+      // SQLite ends the transaction itself when the disk is full.
     }
     throw error;
   }

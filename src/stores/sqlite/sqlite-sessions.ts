@@ -14,11 +14,11 @@ const SQL = {
 
 const entryOf = (row: unknown) => readStoredEntry(STORE_NAME, row as StoredBytes).entry;
 
-/** The list of sessions: facts of their first entries, and their labels. */
+/** The table of sessions: facts of their first entries, and their labels. */
 export function sessionTable(db: Database, leaseOf: (sessionId: string) => LeaseRow | null) {
   const sql = statementsOf(db, SQL);
   return {
-    /** Newest first. */
+    /** Lists the sessions, the newest first. */
     list: (now: number): readonly SessionSummary[] =>
       sql.list.all().map((row) => {
         const first = entryOf(row);

@@ -6,8 +6,8 @@ import type { leaseTable } from './sqlite-leases.ts';
 import type { WriteCache } from './write-cache.ts';
 
 /**
- * The facts of the store that the rules read. They come from the cache, so read them only inside a write transaction of
- * this connection: no other process writes then.
+ * The facts of the store that the rules for writing read. They come from the cache, so use them only inside a write
+ * transaction of this connection: no other process writes then.
  */
 export function writeView(
   entries: ReturnType<typeof entryTable>,

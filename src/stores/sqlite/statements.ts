@@ -6,7 +6,7 @@ export type Row = { readonly [column: string]: unknown };
 
 export type Statements<Name extends string> = { readonly [name in Name]: Statement };
 
-/** Statements by name, each prepared at first use: a process that writes one entry needs few of them. */
+/** Statements by name. Each is prepared at its first use: a process that writes one entry needs few of them. */
 export function statementsOf<Name extends string>(
   db: Database,
   sql: { readonly [name in Name]: string },
@@ -32,5 +32,5 @@ export function prepareOnce(db: Database): PrepareOnce {
   return (sql) => getOrInsert(prepared, sql, () => db.prepare(sql));
 }
 
-/** The columns of an entry's bytes. */
+/** The columns with the bytes of an entry. */
 export const ENTRY_BYTES = 'head, body, prev, hash';

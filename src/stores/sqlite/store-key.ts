@@ -9,42 +9,42 @@ import type { LeaseRow } from '../rules/append-rules.ts';
 const KEY_BYTES = 32;
 
 /**
- * The file of the key that signs this user's folds and leases. It is outside of every store, so that somebody who can
- * replace or change a store cannot forge a fold or a lease.
+ * The file of the key that signs this user's folds and leases. It is outside of every store, so whoever replaces or
+ * changes a store cannot forge a fold or a lease.
  */
 export const keyFileOfUser = (): string => join(stateHome(process.env), 'kept-states.key');
 
-/** The key in a file; null if there is none. `create`: make it if missing. */
+/** Reads the key in a file; null if there is none. `create`: makes a missing key. */
 function keyIn(file: string, create: boolean): Buffer | null {
   if (create) {
     try {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       writeFileSync(file, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' });
     } catch {
-      // The key exists already, or the folder cannot be written.
+      // The key exists, or the folder cannot be written.
     }
   }
   const key = valueOr(() => readFileSync(file), null);
   return key?.length === KEY_BYTES ? key : null;
 }
 
-/** Signs folds and leases. Without a key, folds are not stored, not read, and leases are not signed. */
+/** Signs folds and leases. Without a key, folds are neither stored nor read, and leases are not signed. */
 export class StoreKey {
   readonly #file: string | null;
   #key: Buffer | null;
 
-  /** @param file null for a key that lives as long as this object */
+  /** @param file the file of the key; null for a key that exists as long as this object */
   constructor(file: string | null) {
     this.#file = file;
     this.#key = file === null ? randomBytes(KEY_BYTES) : null;
   }
 
-  /** The signature of a fold in hexadecimal digits; null if there is no key. */
+  /** The signature of a fold as hexadecimal digits; null without a key. */
   signFold(sessionId: string, { head, text }: StoredFold, create: boolean): string | null {
     return this.#sign(`${sessionId}\n${head.seq}\n${head.hash}\n${text}`, create);
   }
 
-  /** The signature of a lease in hexadecimal digits; null if there is no key. */
+  /** The signature of a lease as hexadecimal digits; null without a key. */
   signLease(sessionId: string, { holder, until, ttl }: LeaseRow, create: boolean): string | null {
     return this.#sign(JSON.stringify(['lease', sessionId, holder, until, ttl]), create);
   }

@@ -5,7 +5,7 @@ import type { DataVersion } from './data-version.ts';
 
 /** A session's last entry. */
 export interface LastEntry extends ChainHead {
-  /** Epoch milliseconds; -Infinity before the first. */
+  /** The entry's time in epoch milliseconds; -Infinity if there is no entry. */
   readonly at: number;
 }
 
@@ -13,9 +13,9 @@ const MAX_SESSIONS = 4096;
 const MAX_IDS = 16384;
 
 /**
- * Cache of leases, heads and ids of the sessions that this process writes. Valid only inside a transaction: `refresh`
- * clears it if another connection wrote, and a rollback clears it. Ids survive a refresh, because entries are never
- * removed.
+ * A cache of the leases, last entries and entry ids of the sessions that this process writes. Valid only inside a
+ * transaction: `refresh` clears it if another connection wrote, and a rollback clears it. Ids survive a refresh,
+ * because entries are never removed.
  */
 export class WriteCache {
   readonly #dataVersion: DataVersion;
@@ -56,13 +56,13 @@ export class WriteCache {
     return getOrInsert(this.#heads, sessionId, () => read(sessionId));
   }
 
-  /** Records that an entry was appended. */
+  /** Records that a session has a new last entry. */
   recordAppend(sessionId: string, id: string, last: LastEntry): void {
     this.#heads.set(sessionId, last);
     this.#ids.add(id);
   }
 
-  /** True if an entry with this id is known to exist; false means unknown. */
+  /** True if an entry is known to have this id; false if that is not known. */
   hasId(id: string): boolean {
     return this.#ids.has(id);
   }

@@ -21,24 +21,24 @@ type Report = (sessionId: string | null, where: string, message: string, isGap?:
 const SESSION = 'session:';
 
 /**
- * Compares the inboxes with the messages and receipts that sessions recorded, in both directions: a sent message is a
- * step of its sender, and a delivered one an entry of its recipient. People have no evidence, and other machines keep
- * their own, so their messages are compared only when they are delivered.
+ * Compares the messages and receipts in the inboxes with those that sessions recorded, in both directions: a sent
+ * message is a step of its sender, and a delivered one an entry of its recipient. People have no evidence and other
+ * machines keep their own, so their messages are compared only if a session here received them.
  */
 export class CorrespondenceCheck {
   readonly #sql: Statements<keyof typeof SQL>;
   readonly #report: Report;
-  /** The agents of the sessions, by address. */
+  /** The agent of each session, by the session's address. */
   readonly #agents = new Map<string, string>();
-  /** Addresses of sessions with erased entries: the texts of their messages may be erased, too. */
+  /** Addresses of sessions with erased entries; the texts of their messages may be erased, too. */
   readonly #erased = new Set<string>();
-  /** Recorded messages whose text in the inbox is empty. */
+  /** The recorded messages that have no text in the inbox. */
   readonly #emptyTexts: { readonly sessionId: string; readonly seq: number; readonly parties: readonly string[] }[] =
     [];
-  /** The messages that their senders or recipients recorded, by id. */
+  /** The ids of the messages that their senders recorded. */
   readonly #sent = new Set<string>();
   readonly #received = new Set<string>();
-  /** The received messages that were delivered; an answer to a whistle is received without a delivery. */
+  /** The ids of the received messages that were delivered. The answer to a whistle is received without a delivery. */
   readonly #delivered = new Set<string>();
 
   constructor(db: Database, report: Report) {
@@ -46,7 +46,7 @@ export class CorrespondenceCheck {
     this.#report = report;
   }
 
-  /** Adds an entry of a session, in order of `seq`. */
+  /** Adds an entry of a session; call it in order of `seq`. */
   add(sessionId: string, seq: number, body: Json, erased: boolean): void {
     const address = `${SESSION}${sessionId}`;
     if (erased) this.#erased.add(address);
@@ -103,7 +103,7 @@ export class CorrespondenceCheck {
     }
   }
 
-  /** Compares each message with its receipts and with the evidence of both sides, after the last entry. */
+  /** Compares each message with its receipts and with the evidence of both sides; call it after the last entry. */
   finish(): void {
     for (const { sessionId, seq, parties } of this.#emptyTexts)
       if (!parties.some((address) => this.#erased.has(address)))
@@ -131,7 +131,7 @@ export class CorrespondenceCheck {
   }
 
   /**
-   * @param rank the place of its last receipt in {@link RECEIPT_STATES}; -1 if it has none
+   * @param rank the index of the message's last receipt in {@link RECEIPT_STATES}; -1 without a receipt
    * @param isConfirmed true if one of its receipts says that it was delivered
    */
   #finishMessage(row: Row, rank: number, isConfirmed: boolean): void {

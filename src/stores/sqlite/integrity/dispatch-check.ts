@@ -15,8 +15,8 @@ const SQL = {
 type Report = (sessionId: string, where: string, message: string, isGap?: boolean) => void;
 
 /**
- * Compares what the social pipeline recorded about a message: each dispatch ends with an outcome or a failure under
- * its own subject, and an outcome agrees with its dispatch and with the message in the inbox.
+ * Checks the records of sent messages: each dispatch ends with an outcome or a failure under its own subject, and the
+ * outcome agrees with the dispatch and with the message in the inbox.
  */
 export class DispatchCheck {
   readonly #sql: Statements<keyof typeof SQL>;
@@ -27,7 +27,7 @@ export class DispatchCheck {
     this.#report = report;
   }
 
-  /** Adds an ephemeral entry, in any order. Ignores entries that are not of the pipeline. */
+  /** Adds an ephemeral entry, in any order. Ignores entries that do not record a dispatch. */
   add(sessionId: string, { id, subject, tags, inReplyTo }: Omit<EntryDraft, 'body'>, body: Json): void {
     if (!tags?.includes('social') || !isObject(body)) return;
     const { event, message } = body as { readonly [field: string]: Json };

@@ -3,14 +3,14 @@ import type { Json } from '../../../spec/types.ts';
 import { eventOf, sessionFacts } from '../../rules/session-summary.ts';
 import type { Row } from '../statements.ts';
 
-/** Compares a session's row in the list with its entries. */
+/** Compares the row of a session in the table of sessions with the session's entries. */
 export class SessionCheck {
   readonly #first: Row;
   readonly #row: Row | undefined;
   readonly #report: (where: string, message: string) => void;
   #isFirst = true;
   #closed = false;
-  /** True if another program recorded the session and its first entry was erased: its closing may be erased, too. */
+  /** True if another program recorded the session and its first entry was erased: the closing may be erased, too. */
   #isUnknown = false;
 
   /** @param first the first entry that the store has of the session */
@@ -25,8 +25,7 @@ export class SessionCheck {
   }
 
   /**
-   * Adds the body of the next entry; null if it was erased.
-   *
+   * Adds the body of the next entry; null for an erased one.
    * @param tags the tags in the entry's head; they name hopgate's own events even after the body was erased
    */
   add(body: Json, tags: readonly string[]): void {
@@ -38,7 +37,7 @@ export class SessionCheck {
     if (this.#row === undefined || this.#isUnknown) return;
     const { agent, pin } = sessionFacts({ body, author: authorOf(this.#first) });
     if (this.#row['agent'] !== agent) this.#report('sessions.agent', `it is ${this.#row['agent']}, not ${agent}`);
-    // The pin is only in the body.
+    // Only the body names the pin.
     if (body !== null ? this.#row['pin'] !== pin : this.#row['pin'] === '')
       this.#report('sessions.pin', `it is ${this.#row['pin'] || 'empty'}, not ${pin || 'the pinned spec'}`);
   }

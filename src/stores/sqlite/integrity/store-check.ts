@@ -35,8 +35,8 @@ const SQL = {
 };
 
 /**
- * Compares the columns and tables that repeat parts of the evidence with the bytes of the entries, and asks SQLite to
- * check its pages. Reads the file once; the memory it needs does not grow with the file.
+ * Compares the columns and tables that repeat parts of the evidence with the bytes of the entries, and lets SQLite
+ * check its pages. Reads the file once, with memory that does not grow with the file.
  */
 export class StoreCheck {
   readonly #db: Database;
@@ -77,7 +77,7 @@ export class StoreCheck {
     this.#problems.push({ sessionId, where, message, ...(isGap ? { isGap } : {}) });
   }
 
-  /** Runs one part. Reports pages that cannot be read, so that the other parts still run. */
+  /** Runs one part of the check, and reports unreadable pages, so that the other parts still run. */
   #guarded(part: () => void): void {
     try {
       part();
@@ -221,7 +221,7 @@ const columnsOf = (head: Head) => ({
   fork_of: head.forkOf ?? null,
 });
 
-/** The head; null if it cannot be read or lacks a field. */
+/** The head of an entry; null if it cannot be read or lacks a field. */
 const headIn = ({ head: text }: Row): Head | null =>
   valueOr(() => {
     const head = JSON.parse(String(text)) as Head;
@@ -229,5 +229,5 @@ const headIn = ({ head: text }: Row): Head | null =>
     return head;
   }, null);
 
-/** The body; null if it was erased or cannot be read. The check of the chain reports an unreadable body. */
+/** The body of an entry; null if it was erased or cannot be read. The check of the chain reports an unreadable body. */
 const bodyIn = ({ body }: Row): Json => (typeof body === 'string' ? parseJson(body, null) : null);

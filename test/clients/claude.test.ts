@@ -54,7 +54,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(verified.stdout).toMatch(/^observed .*enforcement would have refused 3 calls/);
   });
 
-  it('gets other tools with a hop, from the very next call', async () => {
+  it('gets other tools by a hop, from its very next call on', async () => {
     const write = call('Write', { file_path: world.path('src/new.js'), content: 'new\n' });
     const read = call('Read', { file_path: world.path('src/a.js') });
     const script = [mode('diagnose'), read, write, hop('edit', 'hop-edit'), mode('execute'), write, done, done];
@@ -316,7 +316,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(run.stderr).not.toContain('WARNING');
   });
 
-  it('reads at once in plan mode, in which Claude Code refuses hopgate’s moves, and may stop', async () => {
+  it('reads without a question in plan mode, in which Claude Code refuses hops, and may stop', async () => {
     const change = call('Edit', { file_path: world.path('src/a.js'), old_string: 'one', new_string: 'two' });
     const script = [
       call('Read', { file_path: world.path('src/a.js') }),

@@ -20,7 +20,7 @@ describe('the answer to a hook', () => {
     });
   });
 
-  it('keeps the streams apart: no stdout with a refusal, no stderr with an answer', async () => {
+  it('has no stdout if it is a refusal, and no stderr otherwise', async () => {
     expect(await ask(async () => ({ exit: 2, stdout: '{"allow":1}', stderr: 'no' }))).toMatchObject({ stdout: '' });
     expect(await ask(async () => ({ exit: 0, stdout: '', stderr: 'warning' }))).toMatchObject({ stderr: '' });
   });
@@ -63,7 +63,7 @@ describe('the answer to a hook', () => {
     expect(answer.stderr).toMatch(/longer than/);
   });
 
-  it('is noted as given only if it was not too late', async () => {
+  it('counts as delivered only if it was not too late', async () => {
     const given: string[] = [];
     const answer = (name: string) => ({
       exit: 0,

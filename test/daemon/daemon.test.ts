@@ -56,7 +56,7 @@ describe('the daemon', () => {
     expect(statSync(tokenFileOf(world.env)).mode & 0o777).toBe(0o600);
   });
 
-  it('exists once, however many processes start it at the same time', async () => {
+  it('runs once, however many processes start it at the same time', async () => {
     const world = makeWorld();
     const started = await Promise.all([0, 1, 2, 3].map(() => serveDaemon({ env: world.env, waitMs: 0 })));
     const running = started.filter((daemon) => daemon !== null);

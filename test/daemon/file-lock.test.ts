@@ -30,7 +30,7 @@ it('a lock admits one process at a time, and no addition is lost', async () => {
   expect(readFileSync(file, 'utf8')).toBe('75');
 });
 
-it('a lock gives up at the deadline, and is free after its holder was killed', async () => {
+it('an attempt to lock fails at the deadline, and a lock is free after its holder was killed', async () => {
   const { root, env } = makeWorld();
   const lock = join(root, 'lock');
   const holding = `

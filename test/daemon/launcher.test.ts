@@ -317,10 +317,10 @@ describe('the compiled client', () => {
   });
 });
 
-describe('the daemon that a hook found', () => {
+describe('a daemon that received a hook', () => {
   it.each([
-    ['serves it', false, 200],
-    ['finishes if its installation was replaced', true, 503],
+    ['answers it', false, 200],
+    ['ends instead if its installation was replaced', true, 503],
   ])('%s', async (_, isReplaced, expected) => {
     const world = makeWorld();
     const server = new DaemonServer({

@@ -30,7 +30,7 @@ async function client(world: World, folder: string) {
 }
 
 describe('a conversation’s session', () => {
-  it('opens a session in the default peripheral, for the client program as the agent', async () => {
+  it('is opened in the default peripheral, with the client program as its agent', async () => {
     const { host, conversation, nobody } = makeWorld();
     const context = host().hookContext(nobody);
     const record = await context.conversation(conversation());
@@ -46,7 +46,7 @@ describe('a conversation’s session', () => {
     expect(await context.withSession(record, async ({ state }) => state.peripheral)).toBe('chat');
   });
 
-  it('is not left open if it cannot start there', async () => {
+  it('is closed if it cannot start in the named peripheral', async () => {
     const { host, conversation, root, env } = makeWorld();
     const context = host().hookContext({ env: { HOPGATE_PERIPHERAL: 'nowhere' }, pid: null });
     await expect(context.conversation(conversation())).rejects.toThrow(/nowhere/);
@@ -294,7 +294,7 @@ describe('parallel users of one session', () => {
     expect(seen).toEqual(['a in', 'a out', 'b in', 'b out']);
   });
 
-  it('learn who works in it if they waited in vain, and can continue later', async () => {
+  it('learn what the session is busy with if they waited too long, and can continue later', async () => {
     const { host, conversation, nobody } = makeWorld();
     const one = host({ keepOpenMs: 60_000, waitMs: 30 });
     const record = await one.hookContext(nobody).conversation(conversation());

@@ -146,7 +146,7 @@ describe('Bash', () => {
   });
 });
 
-describe('every other tool', () => {
+describe('any other tool of Claude Code', () => {
   it.each([
     'Monitor',
     'CronCreate',

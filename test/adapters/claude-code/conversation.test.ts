@@ -14,7 +14,7 @@ afterEach(() => world.close());
 
 const hop = `mcp__plugin_hopgate_${SERVER}__hop`;
 
-describe('the message to the model', () => {
+describe('Claude Code’s message to the model', () => {
   it.each(['startup', 'resume', 'clear', 'compact', 'fork'])(
     'contains at SessionStart (%s) the agent’s place and its exits',
     async (source) => {
@@ -58,7 +58,7 @@ describe('the message to the model', () => {
   });
 });
 
-describe('the message to the person', () => {
+describe('Claude Code’s message to the person', () => {
   const begin = async () => (await world.sendEvent('SessionStart', { source: 'startup' })).notice;
 
   it('says once that nobody has trusted hopgate.yaml', async () => {
@@ -101,7 +101,7 @@ describe('instructions that import a masked file', () => {
   });
 });
 
-describe('Stop', () => {
+describe('the Stop hook', () => {
   const work = async () => {
     await world.sendEvent('SessionStart', { source: 'startup' });
     await world.lead('edit', 'execute');
@@ -243,7 +243,7 @@ describe('a sub-agent', () => {
 });
 
 describe('missing hooks', () => {
-  it('are noticed if a conversation never announced itself', async () => {
+  it('are noticed if a conversation never sent SessionStart', async () => {
     const late = await world.call('TodoWrite', {});
     expect(late.verdict).toBe('allowed');
     expect((await world.record()).notes['silent']).toHaveLength(1);
@@ -294,7 +294,7 @@ describe('missing hooks', () => {
       return world.call('Write', { file_path: world.path('src/b.js'), content: 'b' });
     };
 
-    it('a prompt typed during a call is no missing hook', async () => {
+    it('shows that no hook is missing if the user typed a prompt during a call', async () => {
       const { id } = await writing();
       expect((await world.sendEvent('UserPromptSubmit', { prompt: 'x', ...results() })).notice).toBeNull();
       await world.done(id, 'Write', {});
@@ -314,13 +314,13 @@ describe('missing hooks', () => {
       expect((await world.evidence()).at(-1)).toBe('outcome write failed');
     });
 
-    it('a call that ran without its hook is noticed', async () => {
+    it('shows that a call ran without its hook', async () => {
       const { id } = await writing();
       await world.sendEvent('Stop', results([id, false]));
       expect((await world.record()).notes['silent']).toHaveLength(1);
     });
 
-    it('a command that was refused before it began cannot run later', async () => {
+    it('keeps a command that was refused before it began from running later', async () => {
       await world.sendEvent('SessionStart', { source: 'startup' });
       await world.lead('edit', 'execute');
       const { id, input } = await world.call('Bash', { command: 'ls' });
@@ -331,7 +331,7 @@ describe('missing hooks', () => {
     });
   });
 
-  it('are reported later if the first answer has no room for the message', async () => {
+  it('are reported with a later reply if the first reply cannot carry a message', async () => {
     await world.call('Monitor', {});
     const { notice } = await world.sendEvent('UserPromptSubmit', { prompt: 'x' });
     expect(notice).toContain('sent no SessionStart');
@@ -424,7 +424,7 @@ describe('a hook that cannot be answered', () => {
     expect(await begin('two', made)).toMatchObject({ exit: 2, stderr: expect.stringContaining('s-made-up') });
   });
 
-  it('refuses if the session cannot be opened, but still lets an agent stop that was asked to continue', async () => {
+  it('refuses the call if the session cannot be opened, but lets an agent stop that was asked to continue', async () => {
     const broken = { ...world.env, HOPGATE_ROOT: '/nowhere', HOPGATE_SESSION: 's-1' };
     const event = { session_id: 'c', cwd: world.root, tool_name: 'Read', tool_use_id: 'x' };
     const host = world.host.hookContext({ env: broken, pid: null });

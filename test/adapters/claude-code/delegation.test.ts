@@ -162,7 +162,7 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
   });
 
-  it('is refused where the parent’s peripheral does not name it, and the refusal names the others', async () => {
+  it('is refused if the parent’s peripheral does not delegate to it, and the refusal names the possible ones', async () => {
     await begin('delegates: [review]');
     const refused = await start('work');
     expect(refused.verdict).toBe('blocked');
@@ -234,12 +234,12 @@ describe('the audit of a sub-agent', () => {
     );
   });
 
-  it('finds a delegation to a place that is not named', async () => {
+  it('finds a delegation to a peripheral that the parent’s peripheral does not name', async () => {
     const found = await broken(altered('delegation', { to: 'control' }));
     expect(found.join('; ')).toContain('delegation: a sub-agent was started in control');
   });
 
-  it('leaves a gap if the other session is not available', async () => {
+  it('reports a gap if the other session is not available', async () => {
     const { sessionId } = await world.record('a1');
     const entry = (await world.session(async (session) => session.evidence(), 'a1'))[0]!;
     const audit = new SubAgentAudit(await world.session(async ({ specs, config }) => ({ specs, config }), 'a1'));

@@ -4,7 +4,7 @@ import { withKey } from '../../../src/cli/install/json-settings.ts';
 
 const layouts = [undefined, 1, 2, 4, '\t'] as const;
 
-describe('a settings file with one of its keys changed', () => {
+describe('a change of one key of a settings file', () => {
   it.each([
     [null, '{\n  "k": false\n}\n'],
     ['', '{\n  "k": false\n}\n'],
@@ -15,7 +15,7 @@ describe('a settings file with one of its keys changed', () => {
     ['{\r\n  "a": 1\r\n}\r\n', '{\r\n  "a": 1,\r\n  "k": false\r\n}\r\n'],
     ['{\n  "k": true,\n  "b": {"k": 1}\n}\n', '{\n  "k": false,\n  "b": {"k": 1}\n}\n'],
     ['{ "x": "k", "k" :  {"k": [1]} }', '{ "x": "k", "k" :  false }'],
-  ])('changes %j to %j', (before, after) => {
+  ])('turns %j into %j', (before, after) => {
     expect(withKey(before, 'f', 'k', false)).toBe(after);
   });
 
@@ -24,7 +24,7 @@ describe('a settings file with one of its keys changed', () => {
     ['{ "b": 2, "k": false }', '{ "b": 2 }'],
     ['{\n  "a": 1,\n  "k": {"z": [1]},\n  "b": 2\n}\n', '{\n  "a": 1,\n  "b": 2\n}\n'],
     ['{\n  "a": "k"\n}\n', '{\n  "a": "k"\n}\n'],
-  ])('changes %j to %j when the key is removed', (before, after) => {
+  ])('that removes the key turns %j into %j', (before, after) => {
     expect(withKey(before, 'f', 'k', undefined)).toBe(after);
   });
 
@@ -47,7 +47,7 @@ describe('a settings file with one of its keys changed', () => {
   });
 
   it.each(['{', '[]', 'null', '// a comment\n{}', '{ "a": 1, }', '"x"'])(
-    'is refused if it is %j, which the client could not read either',
+    'is refused if the file is %j, which the client cannot read either',
     (text) => {
       expect(() => withKey(text, '/home/me/.claude/settings.json', 'k', false)).toThrow('not readable as JSON');
     },

@@ -21,7 +21,7 @@ interface Hooks {
   };
 }
 
-describe('the plugin', () => {
+describe('the plugin for Claude Code', () => {
   it('registers hopgate for every important event of every tool, and blocks the call if the hook fails', () => {
     const { hooks } = JSON.parse(plugin('x')['hooks/hooks.json'] ?? '') as Hooks;
     const blocks = Object.entries(hooks).map(([event, groups]) => {
@@ -52,7 +52,7 @@ describe('the plugin', () => {
     });
   });
 
-  it('uses the client’s names of the tools in its commands', () => {
+  it('calls hopgate’s tools by Claude Code’s names in its slash commands', () => {
     for (const name of ['hop', 'mode', 'par', 'peripheral'])
       expect(plugin('x')[`commands/${name}.md`]).toContain(`mcp__plugin_hopgate_${SERVER}__`);
   });

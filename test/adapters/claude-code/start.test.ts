@@ -87,7 +87,7 @@ describe('hopgate claude', () => {
     expect(ran.err).toContain("WARNING: none of hopgate's hooks was called");
   });
 
-  it('fails on a screen only if a conversation was begun there', async () => {
+  it('fails without hooks on a terminal only if a conversation was begun', async () => {
     const left = await on.run('claude', '--claude', fakeClaude('exit 0'));
     expect(left.code).toBe(0);
     expect(left.err).not.toContain('WARNING');
@@ -97,7 +97,7 @@ describe('hopgate claude', () => {
     expect(silent.err).toContain("WARNING: none of hopgate's hooks was called");
   });
 
-  it('opens no session if an approval names something unknown', async () => {
+  it('opens no session if --approve names no destination, mode or tool', async () => {
     const ran = await on.run('claude', '--approve', 'excute', '--claude', fakeClaude('exit 0'));
     expect(ran.code).toBe(2);
     expect(ran.err).toContain('--approve: there is no destination, mode or tool "excute" to approve');
@@ -197,7 +197,7 @@ describe('the arguments of "hopgate claude"', () => {
     expect(parseClaudeCommand(words).continued).toEqual(continued);
   });
 
-  it('are hopgate’s up to the first unknown one', () => {
+  it('belong to hopgate up to the first one that it does not know', () => {
     expect(parseClaudeCommand(['--root', 'x', '--approve=execute,deploy', '-p', '--root', 'y'])).toMatchObject({
       root: 'x',
       approve: ['execute', 'deploy'],

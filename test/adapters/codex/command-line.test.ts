@@ -20,7 +20,7 @@ describe('the arguments of "hopgate codex"', () => {
     expect(parseCodexCommand(words).continued).toEqual(continued);
   });
 
-  test('are hopgate’s up to the first unknown one, then Codex’s', () => {
+  test('belong to hopgate up to the first one that it does not know, then to Codex', () => {
     expect(
       parseCodexCommand([
         '--root',

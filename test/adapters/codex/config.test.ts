@@ -35,7 +35,7 @@ test('a printed TOML value reads back as the same value', () => {
   );
 });
 
-describe('the options of a thread', () => {
+describe('the options of a Codex thread', () => {
   const of = (peripheral: string | null, mode: 'discuss' | 'diagnose' | 'execute' | null = 'execute', scopes = {}) =>
     threadOptions(fixtureSpecs, { ...DEFAULT_PROJECT_CONFIG, scopes }, peripheral, '/repo', mode);
 
@@ -67,7 +67,7 @@ describe('the options of a thread', () => {
   });
 });
 
-describe('the overrides', () => {
+describe('the overrides of Codex’s configuration', () => {
   test('let the profile read the root without masked files and write the scope', () => {
     const options = {
       ...threadOptions(
@@ -106,7 +106,7 @@ describe('the overrides', () => {
     });
   });
 
-  test('leave only hopgate’s own questions on the screen', () => {
+  test('let only hopgate’s MCP server ask the person', () => {
     const options = threadOptions(fixtureSpecs, DEFAULT_PROJECT_CONFIG, 'edit', '/repo', 'execute');
     expect(parsed(sandboxOverrides(options, '/repo', true))).toMatchObject({
       approval_policy: {
@@ -150,7 +150,7 @@ describe('the overrides', () => {
   });
 });
 
-describe('the command of a hook', () => {
+describe('the shell command of a Codex hook', () => {
   const run = (command: string, event: 'PreToolUse' | 'SessionStart' | 'Stop' = 'PreToolUse') => {
     const [{ hooks: [hook] = [] } = { hooks: [] }] = codexHooks(command)[event];
     const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', hook?.command ?? ''], {

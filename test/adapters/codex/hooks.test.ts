@@ -192,7 +192,7 @@ test('the hooks use the configured repository, whichever of its folders Codex wo
   expect(rootOf('src', { HOPGATE_ROOT: join(root, 'src') })).toBe(join(root, 'src'));
 });
 
-describe('another tool', () => {
+describe('a tool of Codex other than the shell and apply_patch', () => {
   test.each([
     ...[`mcp__${SERVER}__read`, `mcp__${SERVER}__hop`, 'spawn_agent', 'update_plan'],
     ...['collaborationspawn_agent', 'collaborationwait_agent', 'clocksleep', 'functions.request_user_input_async'],
@@ -272,7 +272,7 @@ describe('a sub-agent', () => {
   });
 });
 
-describe('the message to the model', () => {
+describe('the message to a model in Codex', () => {
   test('contains the place and the tool names at the start and after a compaction; a prompt gets only what has changed', async () => {
     const { session, send } = await world();
     await must(session.start('explore'));
@@ -294,8 +294,8 @@ describe('the message to the model', () => {
   });
 });
 
-describe('the end of a turn', () => {
-  test('asks an agent that acted once for an exit', async () => {
+describe('the hook at the end of a Codex turn', () => {
+  test('asks once for an exit if the agent changed something', async () => {
     const { session, send } = await world();
     await toEdit(session);
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe(''); // nothing to review
@@ -306,7 +306,7 @@ describe('the end of a turn', () => {
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe('');
   });
 
-  test('asks in the turn that changed something, and not in a later one that only looked', async () => {
+  test('asks in the turn that changed something, not in a later one that only read', async () => {
     const { session, send } = await world();
     await toEdit(session);
     const turn = async (tool: string, args: { readonly [name: string]: string }) => {
@@ -348,7 +348,7 @@ describe('the end of a turn', () => {
     expect(stdout).toContain('leave edit by one of its exits');
   });
 
-  test('asks nothing of an agent that did nothing', async () => {
+  test('asks nothing if the agent did nothing', async () => {
     const { session, send } = await world();
     await must(session.start('explore'));
     expect(await send({ hook_event_name: 'Stop', stop_hook_active: false })).toEqual({
@@ -407,8 +407,8 @@ test('every event is written to the conversation record', async () => {
   expect(events.at(-1)).toMatchObject({ toolUseId: 'c' });
 });
 
-describe('the acts and notes of the operator', () => {
-  test('reach the model once: with a refusal, a result, a prompt, or before the agent stops', async () => {
+describe('a report of the operator’s acts and notes', () => {
+  test('reaches the model once: with a refusal, a result, a prompt, or before the agent stops', async () => {
     const { session, call, send } = await world();
     await must(session.setMode({ to: 'diagnose' }));
     await must(session.start('explore'));

@@ -452,7 +452,7 @@ describe('an exit of another spec set', () => {
   ])('is not detected: %s', (text) => expect(detectExitAmong(exits, text)).toBeNull());
 });
 
-describe('any text', () => {
+describe('detectExit on any text', () => {
   const peripherals = fc.constantFrom(...Object.keys(fixtureSpecs.peripherals));
   const phrase = fc.constantFrom(...meant.map(([, , text]) => text));
   const filler = fc.oneof(
@@ -460,7 +460,7 @@ describe('any text', () => {
     fc.constantFrom('```', '`', '"', '> ', '\n', 'not ', '    ', '“', "'", '<output>', '.'),
   );
 
-  it('never throws', () => {
+  it('throws nothing', () => {
     fc.assert(
       fc.property(peripherals, fc.array(fc.oneof(phrase, filler)), (peripheral, parts) => {
         const found = detectExit(fixtureSpecs, peripheral, parts.join(''));
@@ -471,7 +471,7 @@ describe('any text', () => {
     expect(detectExit(fixtureSpecs, 'edit', null as never)).toBeNull();
   });
 
-  it('yields no exit from quoted, copied or formatted code', () => {
+  it('finds no exit in quoted, copied or formatted code', () => {
     const wrap = fc.constantFrom<(text: string) => string>(
       (text) => `\`\`\`\n${text}\n\`\`\``,
       (text) => `It printed:\n\n~~~sh\n${text}\n~~~\nand ended.`,
@@ -489,7 +489,7 @@ describe('any text', () => {
     );
   });
 
-  it('is processed quickly, however long it is', () => {
+  it('ends quickly, however long the text is', () => {
     const long =
       'I am not ready to edit '.repeat(50_000) + '`'.repeat(50_000) + '"'.repeat(50_000) + 'a '.repeat(100_000);
     expect(detectExit(fixtureSpecs, 'explore', long)).toBeNull();

@@ -254,7 +254,7 @@ describe('a model that claims to be the operator', () => {
   });
 });
 
-describe('any input', () => {
+describe('any input of agentSession', () => {
   const names = fc.oneof(
     fc.constantFrom('hop', 'mode', 'status', 'why', 'read', 'edit', 'bash-test', '__proto__', 'constructor'),
     fc.string(),

@@ -140,7 +140,7 @@ describe('Claude Code’s tools', () => {
   });
 });
 
-describe('a shell', () => {
+describe('the translation of a shell call', () => {
   const rows: readonly [string | null, string, string, { readonly [name: string]: Json }][] = [
     ['explore', 'git log | head', 'bash-readonly', { command: 'git log | head' }],
     ['edit', 'npm run build 2>&1', 'bash', { command: 'npm run build 2>&1' }],
@@ -157,7 +157,7 @@ describe('a shell', () => {
     ['reflect', 'ls', 'bash', { command: 'ls' }],
     [null, 'ls', 'bash', { command: 'ls' }],
   ];
-  it.each(rows)('in %s runs "%s" by %s', (peripheral, command, tool, args) => {
+  it.each(rows)('in %s turns "%s" into a call of %s', (peripheral, command, tool, args) => {
     expect(calls(claude('Bash', { command }, at(peripheral)))).toEqual([['contained', tool, args]]);
     expect(calls(codex('Bash', { command }, at(peripheral)))).toEqual([['contained', tool, args]]);
   });
@@ -216,7 +216,7 @@ describe('a shell', () => {
     ]);
   });
 
-  it('without a command is passed to the gate unchanged', () => {
+  it('passes a call without a command to the gate unchanged', () => {
     expect(calls(claude('Bash', { command: 7 }))).toEqual([['contained', 'bash', { command: 7 }]]);
     expect(calls(claude('Bash', {}))).toEqual([['contained', 'bash', {}]]);
     expect(calls(codex('shell', { command: ['ls', 7] }))).toEqual([['contained', 'bash', { command: ['ls', 7] }]]);
@@ -364,7 +364,7 @@ describe('the table of client tools', () => {
     'leaves %s to Codex',
     (name) => expect(codex(name, {})).toEqual({ kind: 'inner' }),
   );
-  it('a search of the web is the tool that is bound to the search of an MCP server', () => {
+  it('turns a web search into a call of the tool that is bound to an MCP server’s search', () => {
     const upstream = { server: 'web', tool: 'search', schemaHash: null, folders: 'contents' as const };
     const query = { name: 'query', role: 'text' as const, description: '', required: true, schema: {} };
     const tool = { ...fixtureSpecs.tools['read']!, id: 'web-search', parameters: [query], upstream };

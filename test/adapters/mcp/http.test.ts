@@ -179,7 +179,7 @@ describe('a malformed request', () => {
     expect(await send('{')).toMatchObject({ status: 400 });
   });
 
-  it('of an ended connection is answered with that', async () => {
+  it('is answered with the reason if its connection has ended', async () => {
     const send = await authorized();
     expect(await send(ping, { 'mcp-session-id': 'gone' })).toMatchObject({ status: 404 });
   });

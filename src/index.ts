@@ -1,4 +1,4 @@
-export type { AuditVerdict as Verdict } from './audit/verify/audit-verdict.ts';
+export type { AuditResult as Verdict } from './audit/verify/audit-result.ts';
 export { verifyConstraints } from './audit/verify/verify-constraints.ts';
 export { compileSpecs, type EnvelopeMeta, facts, guards, type Machine, type MachineEvent } from './compile/index.ts';
 export type { Entry, StoredEntry } from './evidence/entry.ts';

@@ -1,6 +1,6 @@
 import { type AuditState, initialAuditState } from './audit/rules/audit-state.ts';
 import { firstRuleProblem } from './audit/rules/rule-problems.ts';
-import type { AuditVerdict } from './audit/verify/audit-verdict.ts';
+import type { AuditResult } from './audit/verify/audit-result.ts';
 import { SessionAudit } from './audit/verify/session-audit.ts';
 import type { Fields } from './base/json.ts';
 import type { Entry } from './evidence/entry.ts';
@@ -35,7 +35,7 @@ export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' 
   readonly reason?: string;
 }
 
-export interface RunVerdict {
+export interface RunAndVerifyResult {
   /** True if every action was allowed and the evidence agrees with the spec. */
   readonly ok: boolean;
   /** The denial that ended the run; null if every action was allowed. */
@@ -44,7 +44,7 @@ export interface RunVerdict {
   readonly fruit: Fields | null;
   readonly context: Fields;
   readonly evidence: readonly Entry[];
-  readonly verdict: AuditVerdict;
+  readonly verdict: AuditResult;
 }
 
 /**
@@ -61,7 +61,7 @@ export async function runAndVerify(
   peripheral: string,
   actions: readonly { readonly tool: string; readonly args?: unknown }[],
   options: RunAndVerifyOptions = {},
-): Promise<RunVerdict> {
+): Promise<RunAndVerifyResult> {
   const { clock = { now: Date.now }, ids = countingIds(), backends = [] } = options;
   const { root = '/repository', by = 'agent', agent = 'agent' } = options;
   const config = { ...MODEL_CONFIG, ...options.config };
@@ -72,7 +72,7 @@ export async function runAndVerify(
     { specs, config, agent, root, unsafeNoSandbox: false, version: '0' },
   );
   const audit = new SessionAudit({ specs, config });
-  const finish = async (denial: Denial | null, fruit: Fields | null): Promise<RunVerdict> => {
+  const finish = async (denial: Denial | null, fruit: Fields | null): Promise<RunAndVerifyResult> => {
     const context = session.state.backpack;
     if (session.state.peripheral === null) await session.close();
     else await session.detach();
@@ -81,7 +81,7 @@ export async function runAndVerify(
       audit.add(stored.entry, stored.body === null);
       evidence.push(stored.entry);
     }
-    const verdict = audit.verdict();
+    const verdict = audit.result();
     return { ok: denial === null && verdict.ok, denial, fruit, context, evidence, verdict };
   };
 

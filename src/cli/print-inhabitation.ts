@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { transcriptPath } from '../adapters/core/transcript/transcript-file.ts';
-import type { DemandVerdict } from '../audit/inhabitation/inhabitation-demands.ts';
+import type { DemandResult } from '../audit/inhabitation/inhabitation-demands.ts';
 import { judgeInhabitation } from '../audit/inhabitation/judge-inhabitation.ts';
 import { excerpt } from '../base/text.ts';
 import { NO_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
@@ -25,7 +25,7 @@ export async function judgeStoredSession(
   session: SessionSummary,
   root: string,
   file: string | undefined,
-): Promise<readonly DemandVerdict[]> {
+): Promise<readonly DemandResult[]> {
   const pin = await readPin(store, session);
   if (typeof pin === 'string')
     throw new CliError('no-pin', pin, 'Without it, the text that the agent had to be shown is unknown.');
@@ -62,7 +62,7 @@ const STYLE = { holds: 'green', fails: 'red', 'not-applicable': 'dim' } as const
 const MAX_FINDINGS = 3;
 const WIDTH = 120;
 
-export function printInhabitation(io: Io, judged: readonly DemandVerdict[]): void {
+export function printInhabitation(io: Io, judged: readonly DemandResult[]): void {
   const rows = judged.flatMap(({ id, title, verdict, score, findings }) => {
     const word = paint(io, STYLE[verdict], verdict.replace('-', ' '));
     const first = [id, title, score === undefined ? word : `${word} (${score})`];

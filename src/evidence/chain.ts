@@ -110,7 +110,7 @@ export interface ChainProblem {
   readonly message: string;
 }
 
-export type ChainVerdict =
+export type ChainCheck =
   | { readonly ok: true; readonly head: ChainHead; readonly count: number }
   | { readonly ok: false; readonly problems: readonly ChainProblem[] };
 
@@ -123,13 +123,13 @@ export type ChainVerdict =
  * copy kept elsewhere.
  *
  * @example
- * const verdict = await verifyChain(store.entries(sessionId));
- * if (!verdict.ok) for (const { seq, rule, message } of verdict.problems) console.error(seq, rule, message);
+ * const check = await verifyChain(store.entries(sessionId));
+ * if (!check.ok) for (const { seq, rule, message } of check.problems) console.error(seq, rule, message);
  */
 export async function verifyChain(
   entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
   after: ChainHead = EMPTY_CHAIN,
-): Promise<ChainVerdict> {
+): Promise<ChainCheck> {
   const problems: ChainProblem[] = [];
   let last = after;
   let count = 0;

@@ -26,7 +26,7 @@ export interface ThreadClaims {
   readonly count?: number;
 }
 
-export interface InvariantVerdict {
+export interface InvariantCheck {
   readonly ok: boolean;
   readonly violations: readonly InvariantViolation[];
   readonly count: number;
@@ -49,7 +49,7 @@ type LinkedEntry = Pick<Entry, 'id' | 'at' | 'claim' | 'author' | 'inReplyTo' | 
  *
  * @example checkInvariants(entries, { count: head.seq + 1 }).violations
  */
-export function checkInvariants(entries: Iterable<LinkedEntry>, claims: ThreadClaims = {}): InvariantVerdict {
+export function checkInvariants(entries: Iterable<LinkedEntry>, claims: ThreadClaims = {}): InvariantCheck {
   const violations: InvariantViolation[] = [];
   const claimOf = new Map<string, LinkedEntry['claim']>();
   const authors = new Set<string>();

@@ -30,19 +30,19 @@ const COORDINATION_TYPES: ReadonlySet<unknown> = new Set(splitWords('standup han
 export function classifyMessage(payload: Json, patterns: readonly TalkPattern[]): ClassifiedMessage {
   if (isObject(payload)) {
     const { coordination, type } = fieldsOf(payload);
-    return verdict(coordination === true || COORDINATION_TYPES.has(type) ? 'coordinate' : 'act', 'typed');
+    return asClassified(coordination === true || COORDINATION_TYPES.has(type) ? 'coordinate' : 'act', 'typed');
   }
-  if (typeof payload !== 'string' || patterns.length === 0) return verdict('act', 'untyped');
+  if (typeof payload !== 'string' || patterns.length === 0) return asClassified('act', 'untyped');
   const found = clausesOf(payload).map((clause) => classifyClause(clause, patterns));
   return found.reduce(
     (most, each) => (RANK[each.asks] > RANK[most.asks] ? each : most),
-    found[0] ?? verdict('coordinate', 'statement'),
+    found[0] ?? asClassified('coordinate', 'statement'),
   );
 }
 
 const RANK: { readonly [effect in ToolEffect]: number } = { coordinate: 0, observe: 1, simulate: 2, act: 3 };
 
-const verdict = (asks: ToolEffect, by: string): ClassifiedMessage => ({
+const asClassified = (asks: ToolEffect, by: string): ClassifiedMessage => ({
   talk: asks === 'coordinate' ? 'coordination' : 'action',
   asks,
   by,
@@ -72,10 +72,10 @@ function classifyWhole(clause: string, patterns: readonly TalkPattern[]): Classi
   for (let left = MAX_OPENINGS; ; left--) {
     const pattern = patterns.find(({ when }) => when.test(text));
     if (!pattern) return orderOrStatement(text);
-    if (pattern.asks) return verdict(pattern.asks, pattern.id);
+    if (pattern.asks) return asClassified(pattern.asks, pattern.id);
     const rest = pattern.when.exec(text)?.groups?.['rest'];
-    if (rest === undefined) return verdict('coordinate', pattern.id);
-    if (!pattern.open || left === 0) return verdict(effectOfRequest(rest), pattern.id);
+    if (rest === undefined) return asClassified('coordinate', pattern.id);
+    if (!pattern.open || left === 0) return asClassified(effectOfRequest(rest), pattern.id);
     text = rest;
   }
 }
@@ -136,14 +136,15 @@ function orderOrStatement(clause: string): ClassifiedMessage {
   const first = (words[0] ?? '').replace(/[.,!?:…]+$/, '');
   const second = (words[1] ?? '').replace(/[.,!?]+$/, '');
   const listedEffect = effectOfVerb(first);
-  if (listedEffect === null && !mayBeVerb(first)) return verdict('coordinate', 'statement');
-  if (clause.endsWith('?') && listedEffect === null) return verdict('coordinate', 'statement');
-  if (words.length === 1) return verdict(listedEffect ?? 'coordinate', listedEffect === null ? 'statement' : 'order');
+  if (listedEffect === null && !mayBeVerb(first)) return asClassified('coordinate', 'statement');
+  if (clause.endsWith('?') && listedEffect === null) return asClassified('coordinate', 'statement');
+  if (words.length === 1)
+    return asClassified(listedEffect ?? 'coordinate', listedEffect === null ? 'statement' : 'order');
   const isObject = OBJECT.test(second);
-  if (second === 'of' || NOUN.test(clause)) return verdict('coordinate', 'statement');
+  if (second === 'of' || NOUN.test(clause)) return asClassified('coordinate', 'statement');
   if (!isObject && !ATTRIBUTE.test(words.slice(1, 3).join(' ')) && FINITE.test(words.slice(1, 5).join(' ')))
-    return verdict('coordinate', 'statement');
-  if (listedEffect === null && !isObject && !/[./@#_]/.test(second)) return verdict('coordinate', 'statement');
-  if (listedEffect === null && FINITE.test(words.slice(2, 5).join(' '))) return verdict('coordinate', 'statement');
-  return verdict(effectOfRequest(words.join(' ')), 'order');
+    return asClassified('coordinate', 'statement');
+  if (listedEffect === null && !isObject && !/[./@#_]/.test(second)) return asClassified('coordinate', 'statement');
+  if (listedEffect === null && FINITE.test(words.slice(2, 5).join(' '))) return asClassified('coordinate', 'statement');
+  return asClassified(effectOfRequest(words.join(' ')), 'order');
 }

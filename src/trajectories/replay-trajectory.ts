@@ -179,7 +179,7 @@ const recordedBackend = (tools: readonly string[], current: () => ForeignAct | n
     const act = current();
     const path = args['path'];
     const result: { [field: string]: Json } = typeof path === 'string' ? { path } : {};
-    if (tool.id === 'bash-test') Object.assign(result, { command: ['test'], verdict: verdictOf(act) });
+    if (tool.id === 'bash-test') Object.assign(result, { command: ['test'], verdict: testVerdictOf(act) });
     if (tool.id === 'bash-git') Object.assign(result, { committed: true, sha: '0'.repeat(40) });
     return {
       outcome: { status: 'ok', result },
@@ -189,7 +189,7 @@ const recordedBackend = (tools: readonly string[], current: () => ForeignAct | n
 });
 
 /** The verdict of a test run. A run without an exit status counts as passed unless its output shows a failure. */
-function verdictOf(act: ForeignAct | null): 'pass' | 'fail' {
+function testVerdictOf(act: ForeignAct | null): 'pass' | 'fail' {
   if (act === null) return 'fail';
   const hasFailure = /\b(?!0 )\d+ (?:failed|errors?|failing)\b|^(?:FAILED|ERROR)\b|Traceback|command not found/m.test(
     act.output,

@@ -102,7 +102,7 @@ async function bodies(session: Session) {
 function verdict(entries: readonly Entry[], { specs, config }: Session) {
   const audit = new SessionAudit({ specs, config });
   for (const entry of entries) audit.add(entry);
-  return audit.verdict().violations.filter(({ rule }) => rule !== 'pin');
+  return audit.result().violations.filter(({ rule }) => rule !== 'pin');
 }
 
 it('a run on another machine is a step of one session, with the response as fruit', async () => {

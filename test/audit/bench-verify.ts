@@ -79,13 +79,13 @@ const read = () =>
 let most = 0;
 const verify = () =>
   timed(async () => {
-    const verdict = await verifySession(session.id, pinned, store.entries(session.id), {
+    const result = await verifySession(session.id, pinned, store.entries(session.id), {
       getBlob: (hash) => store.getBlob(hash),
       progress: (entries) => {
         if (entries % 100_000 === 0) most = Math.max(most, heap());
       },
     });
-    if (!verdict.ok || verdict.audit.counts.entries !== wanted) throw new Error(JSON.stringify(verdict).slice(0, 500));
+    if (!result.ok || result.audit.counts.entries !== wanted) throw new Error(JSON.stringify(result).slice(0, 500));
   });
 
 await read();

@@ -350,8 +350,8 @@ describe('an entry body with an unexpected shape', () => {
         for (const value of values) {
           const { [field]: _, ...others } = body(stored);
           const changed = value === undefined ? others : { ...others, [field]: value };
-          const verdict = await verifyConstraints(PINNED, forge(at(index, { body: changed })));
-          expect(verdict.counts.entries).toBe(LOG.length);
+          const result = await verifyConstraints(PINNED, forge(at(index, { body: changed })));
+          expect(result.counts.entries).toBe(LOG.length);
         }
       }
     }
@@ -365,9 +365,9 @@ describe('an entry body with an unexpected shape', () => {
 
 describe('a log that was altered without a new chain', () => {
   it.each(LOG.map((_, index) => index))('is damaged if entry %i is removed', async (index) => {
-    const verdict = await verifySession(LOG[0]!.entry.sessionId, PINNED, LOG.toSpliced(index, 1));
-    expect(verdict.ok || index === LOG.length - 1).toBe(index === LOG.length - 1);
-    if (index < LOG.length - 1) expect(verdict.chain.map(({ rule }) => rule)).toContain('seq');
+    const result = await verifySession(LOG[0]!.entry.sessionId, PINNED, LOG.toSpliced(index, 1));
+    expect(result.ok || index === LOG.length - 1).toBe(index === LOG.length - 1);
+    if (index < LOG.length - 1) expect(result.chain.map(({ rule }) => rule)).toContain('seq');
   });
 
   it('is reported with entry, tool, argument and constraint', async () => {
@@ -422,9 +422,9 @@ describe('a gap is reported', () => {
     const erased = LOG.map((stored, i) =>
       i === index ? { ...stored, entry: { ...stored.entry, body: null }, body: null } : stored,
     );
-    const verdict = await verifySession(LOG[0]!.entry.sessionId, PINNED, erased);
-    expect(verdict).toMatchObject({ ok: true, chain: [] });
-    expect(verdict.audit.gaps[0]).toMatchObject({ kind: 'erased', seq: index });
+    const result = await verifySession(LOG[0]!.entry.sessionId, PINNED, erased);
+    expect(result).toMatchObject({ ok: true, chain: [] });
+    expect(result.audit.gaps[0]).toMatchObject({ kind: 'erased', seq: index });
   });
 
   it('for evidence that ends within a visit', async () => {

@@ -114,9 +114,9 @@ describe('the verification of 200 entries', () => {
         EMPTY_CHAIN,
       ),
     ).toBe(false);
-    const verdict = await verifySession('s-1', { specs: SPECS, config: CONFIG }, forged, {
+    const result = await verifySession('s-1', { specs: SPECS, config: CONFIG }, forged, {
       seal: { seal, publicKey: key.publicKey },
     });
-    expect(verdict).toMatchObject({ ok: false, chain: [], seal: expect.stringContaining('rewritten') });
+    expect(result).toMatchObject({ ok: false, chain: [], seal: expect.stringContaining('rewritten') });
   });
 });

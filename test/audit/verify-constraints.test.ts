@@ -7,10 +7,10 @@ import { fivePeripherals, SPECS, world } from './world.ts';
 it('verifyConstraints accepts a session through all five peripherals', async () => {
   const at = await world();
   await fivePeripherals(at);
-  const verdict = await verifyConstraints(at, at.store.entries(at.session.id));
-  expect(verdict.violations).toEqual([]);
-  expect(verdict.gaps).toEqual([]);
-  expect(verdict.counts).toMatchObject({ visits: 5, hops: 4, approvals: 2, denials: 4 });
+  const result = await verifyConstraints(at, at.store.entries(at.session.id));
+  expect(result.violations).toEqual([]);
+  expect(result.gaps).toEqual([]);
+  expect(result.counts).toMatchObject({ visits: 5, hops: 4, approvals: 2, denials: 4 });
 });
 
 it('verifyConstraints accepts test runs in a peripheral where they do not count', async () => {

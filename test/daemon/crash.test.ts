@@ -60,10 +60,10 @@ async function evidenceOf(world: World & { readonly sessionId: string }) {
   const entries = await session.evidence();
   const { specs, config, id } = session;
   await session.detach();
-  const verdict = await withStore(world.root, world.env, null, (store) =>
+  const result = await withStore(world.root, world.env, null, (store) =>
     verifySession(id, { specs, config }, store.entries(id)),
   );
-  expect(verdict).toMatchObject({ chain: [], audit: { violations: [] } });
+  expect(result).toMatchObject({ chain: [], audit: { violations: [] } });
   return { events: entries.map((entry) => bodyOf(entry.body)?.event), entries };
 }
 

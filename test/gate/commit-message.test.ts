@@ -5,7 +5,7 @@ import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.
 import type { Json } from '../../src/spec/types.ts';
 import { fixtureSpecs } from './views.ts';
 
-/** The verdict of the gate on a commit, which is also the audit's. */
+/** The decision of the gate on a commit, which is also the audit's. */
 function judge(sub: string, args: Json | undefined, message: string | null): string {
   const call = {
     tool: fixtureSpecs.tools['bash-git']!,
@@ -47,7 +47,7 @@ it.each(MESSAGES)('a commit with the message %j is allowed if this message or no
     expect(judge('commit', args, `${text}!`)).toBe(REFUSED);
 });
 
-it.each<[approved: string, args: string[], verdict: string]>([
+it.each<[approved: string, args: string[], decision: string]>([
   ['a\n\nb', ['-m', 'a', '-m', 'b'], 'granted'],
   ['a\n\nb', ['-ma', '--message=b'], 'granted'],
   ['a', ['-m', 'a', '-m', 'b'], REFUSED],
@@ -58,7 +58,7 @@ it.each<[approved: string, args: string[], verdict: string]>([
   ['a', ['-a'], 'granted'],
 ])(
   'after an approval of the message %j, the arguments %j are judged by the message that git would store',
-  (approved, args, verdict) => {
-    expect(judge('commit', args, approved)).toBe(verdict);
+  (approved, args, decision) => {
+    expect(judge('commit', args, approved)).toBe(decision);
   },
 );

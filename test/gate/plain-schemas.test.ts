@@ -19,7 +19,7 @@ const schemas = fc.record(
 );
 const values = fc.oneof(numbers, fc.string(), fc.boolean(), fc.constant(null), fc.constant([]), fc.constant({}));
 
-it('the fast check of simple schemas gives the validator’s verdict and words, and leaves other schemas to the validator', () => {
+it('the fast check of simple schemas gives the validator’s result and words, and leaves other schemas to the validator', () => {
   let judged = 0;
   fc.assert(
     fc.property(schemas, values, (schema, value) => {

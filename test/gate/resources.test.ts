@@ -114,12 +114,12 @@ async function database(report: Partial<ToolReport> = {}) {
     if (code !== 'done') expect(why).toBe(code);
     return code;
   };
-  const verdict = () => verifyConstraints({ specs, config: CONFIG }, at.store.entries(at.session.id));
-  return { ...at, call, ran, asked, verdict };
+  const verify = () => verifyConstraints({ specs, config: CONFIG }, at.store.entries(at.session.id));
+  return { ...at, call, ran, asked, verify };
 }
 
 it('a session of a database operator stays within the scope of resources and the rules of the peripheral', async () => {
-  const { session, call, ran, asked, verdict } = await database();
+  const { session, call, ran, asked, verify } = await database();
   expect(await call('query', ['db:staging/users', 10])).toBe('done');
   expect(await call('query', ['db:live/users', 10])).toBe('out-of-scope');
   expect(await call('query', ['db:staging/users', 501])).toBe('condition-failed');
@@ -131,13 +131,13 @@ it('a session of a database operator stays within the scope of resources and the
   expect(await call('query', ['db:live/users', 10_000])).toBe('done');
   expect(await call('query', ['db:staging/users', 1])).toBe('out-of-scope');
   expect(ran).toHaveLength(3);
-  expect(await verdict()).toMatchObject({ ok: true, violations: [] });
+  expect(await verify()).toMatchObject({ ok: true, violations: [] });
 });
 
 it('the audit finds a call, and an observed effect, beyond the scope', async () => {
-  const { call, verdict, store, session } = await database({ effects: [{ path: 'db:live/users', op: 'resource' }] });
+  const { call, verify, store, session } = await database({ effects: [{ path: 'db:live/users', op: 'resource' }] });
   await call('query', ['db:staging/users', 10]);
-  expect((await verdict()).violations).toMatchObject([{ rule: 'effect', constraint: 'resource: db:staging/*' }]);
+  expect((await verify()).violations).toMatchObject([{ rule: 'effect', constraint: 'resource: db:staging/*' }]);
   const forged = [];
   for await (const { entry } of store.entries(session.id)) {
     const body = entry.body as { event: string; args?: object };

@@ -53,7 +53,7 @@ const receiptsOf = async (session: Session) =>
 async function expectClean(session: Session): Promise<void> {
   const audit = new SessionAudit({ specs: session.specs, config: session.config });
   for (const entry of await session.evidence()) audit.add(entry);
-  expect(audit.verdict().violations.filter(({ rule }) => rule !== 'pin')).toEqual([]);
+  expect(audit.result().violations.filter(({ rule }) => rule !== 'pin')).toEqual([]);
 }
 
 describe('a bell', () => {

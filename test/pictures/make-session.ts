@@ -43,7 +43,7 @@ const linesOf = (text: string) =>
 const { session, root } = linesOf(hopgate('run', 'specs/scenarios/fix-a-bug.yaml', '--json')).at(-1);
 const page = join(folder, 'session.html');
 hopgate('record', session, '--root', root, '--out', page);
-const verdict = hopgate('verify', session, '--root', root).split('\n')[0]!.replace(session, '').replace(/ +/, ': ');
+const result = hopgate('verify', session, '--root', root).split('\n')[0]!.replace(session, '').replace(/ +/, ': ');
 const entries = linesOf(hopgate('log', session, '--root', root, '--json')) as readonly Entry[];
 
 /** The last entry whose body fits. */
@@ -78,7 +78,7 @@ const MOMENTS: readonly { readonly caption: string; readonly seq: number }[] = [
     caption: '5 · Committed and pushed: the approved tree and nothing else.',
     seq: seqOf((body) => body.event === 'outcome' && did(body, '"pushed":true')),
   },
-  { caption: `6 · $ hopgate verify: ${verdict}`, seq: entries.at(-1)!.seq },
+  { caption: `6 · $ hopgate verify: ${result}`, seq: entries.at(-1)!.seq },
 ];
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);

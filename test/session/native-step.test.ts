@@ -39,7 +39,7 @@ async function bodies(session: Session): Promise<Body[]> {
 }
 const events = async (session: Session, last: number) => (await bodies(session)).slice(-last).map(({ event }) => event);
 
-/** The verdict of the second judgement after the session is released. */
+/** The result of the audit after the session is released. */
 async function verdictOf({ store }: Stage, session: Session) {
   await session.detach();
   const { specs, config } = session;

@@ -88,7 +88,7 @@ it('a call that the audit would refuse without a record of it is a violation', a
     const pin = { specs, config: enforce ? enforced : config };
     const audit = new SessionAudit(pin);
     for (const entry of entries) audit.add(entry);
-    return audit.verdict().violations.map(({ rule }) => rule);
+    return audit.result().violations.map(({ rule }) => rule);
   };
   expect(await judged(() => {}, false)).toEqual([]);
   expect(await judged((body) => delete body['wouldRefuse'], false)).toContain('facts');

@@ -64,7 +64,7 @@ describe('the classifier of messages', () => {
     });
   });
 
-  it('changes at least one verdict in ten by patterns, and none of a typed payload', () => {
+  it('changes the class of at least one message in ten by patterns, and none of a typed payload', () => {
     const changed = LABELLED.filter(
       ({ payload }) => classifyMessage(payload, TALK_PATTERNS).talk !== classifyMessage(payload, []).talk,
     );

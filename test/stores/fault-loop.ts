@@ -51,13 +51,13 @@ for (let at = 1; at < 1000; at++) {
   const fired = process.env['FAULT_FIRED'] === `${kind}-${at}`;
 
   const store = sqliteStore(file);
-  const verdict = await verifyChain(store.entries('s-1'));
+  const check = await verifyChain(store.entries('s-1'));
   const found: string[] = [];
   for await (const { entry } of store.entries('s-1')) found.push(entry.id);
   const lost = acknowledged.filter((id) => !found.includes(id));
   await store.acquire('s-2', 'w-2', 60_000);
   await store.close();
-  runs.push({ at, fired, failure, tookMore, lost, ok: verdict.ok, extra: found.length - acknowledged.length });
+  runs.push({ at, fired, failure, tookMore, lost, ok: check.ok, extra: found.length - acknowledged.length });
   if (!fired) break;
 }
 process.stdout.write(JSON.stringify(runs));

@@ -97,12 +97,12 @@ async function findersOf(file: string): Promise<readonly Finder[]> {
     if (problems.some(({ isGap }) => !isGap)) found.push('store');
     const sealed = { seal: await honestSeal(), publicKey: KEY.publicKey };
     const options = { seal: sealed, getBlob: (hash: string) => store.getBlob(hash) };
-    const verdict = await verifySession(id, PINNED, store.entries(id), options);
-    if (verdict.chain.length > 0) found.push('chain');
-    if (!verdict.audit.ok) found.push('audit');
-    const isErased = verdict.audit.gaps.some(({ kind }) => kind === 'erased');
+    const result = await verifySession(id, PINNED, store.entries(id), options);
+    if (result.chain.length > 0) found.push('chain');
+    if (!result.audit.ok) found.push('audit');
+    const isErased = result.audit.gaps.some(({ kind }) => kind === 'erased');
     if (isErased || problems.some(({ isGap }) => isGap)) found.push('gap');
-    if (verdict.seal !== null && found.length === 0) found.push('seal');
+    if (result.seal !== null && found.length === 0) found.push('seal');
   } catch {
     found.push('error');
   } finally {

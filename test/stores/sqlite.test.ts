@@ -240,9 +240,9 @@ describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () =
     const again = sqliteStore(file);
     let count = 0;
     for (const { sessionId } of leases) {
-      const verdict = await verifyChain(again.entries(sessionId));
-      expect(verdict).toMatchObject({ ok: true });
-      count += verdict.ok ? verdict.count : 0;
+      const check = await verifyChain(again.entries(sessionId));
+      expect(check).toMatchObject({ ok: true });
+      count += check.ok ? check.count : 0;
       const lease = await again.acquire(sessionId, 'w-1', TTL);
       await again.append(lease, await again.head(sessionId), [draft({ id: `${sessionId}-after`, sessionId })]);
     }
@@ -331,8 +331,8 @@ describe('the store’s file', () => {
     expect(at).toBeGreaterThan(0);
     writeFileSync(file, bytes.slice(0, at) + to + bytes.slice(at + to.length), 'latin1');
     const again = sqliteStore(file);
-    const verdict = await verifyChain(again.entries('s-1'));
-    expect(verdict).toMatchObject({ ok: false, problems });
+    const check = await verifyChain(again.entries('s-1'));
+    expect(check).toMatchObject({ ok: false, problems });
     await again.close();
   });
 });

@@ -4,7 +4,7 @@ import { getOwn } from '../../spec/names.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { isSameJson } from '../rules/compare-json.ts';
 import { readBody } from '../rules/read-body.ts';
-import type { Gap, Violation } from '../verify/audit-verdict.ts';
+import type { Gap, Violation } from '../verify/audit-result.ts';
 import { extraPermissions } from './extra-permissions.ts';
 
 /** Another session of the same store: its pin and its entries. */

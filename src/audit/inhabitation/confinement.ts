@@ -1,12 +1,12 @@
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
-import { type DemandFailure, type DemandVerdict, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
+import { type DemandFailure, type DemandResult, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
 import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
 /** The calls that are always available. `stop` is for sub-agents. */
 const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
 
 /** P-3: each call has its entry, each entry its call, and a successful call names a tool of the latest list. */
-export function judgeConfinement({ transcript, calls, acts, alignment }: SessionTimeline): DemandVerdict {
+export function judgeConfinement({ transcript, calls, acts, alignment }: SessionTimeline): DemandResult {
   if (calls.length === 0 && acts.length === 0) return inapplicableDemand('P-3', 'nothing was done');
   const failures: DemandFailure[] = [
     ...alignment.unrecorded.map(({ item }) => ({

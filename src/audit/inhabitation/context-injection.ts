@@ -2,7 +2,7 @@ import { isEmpty } from '../../base/json.ts';
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isBlobReference, isSameJson } from '../rules/compare-json.ts';
-import { type DemandFailure, type DemandVerdict, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
+import { type DemandFailure, type DemandResult, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
 import type { Act } from './session-acts.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
@@ -12,7 +12,7 @@ type EnteredContext = NonNullable<Act['entered']>;
  * P-2: the first text that the agent gets on entering a peripheral states its place, context, tools and exits. All four
  * must match the spec and the session's state, both as data and in the text.
  */
-export function judgeContextInjection(timeline: SessionTimeline): DemandVerdict {
+export function judgeContextInjection(timeline: SessionTimeline): DemandResult {
   const entries = timeline.acts.filter(({ entered }) => entered !== null);
   if (entries.length === 0) return inapplicableDemand('P-2', 'the session entered no peripheral');
   return judgedDemand(

@@ -1,11 +1,11 @@
-import { type DemandFailure, type DemandVerdict, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
+import { type DemandFailure, type DemandResult, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /**
  * P-4: each visit ended by an act, a validated hop or stop that the agent or the operator requested. The session was
  * not closed during a visit. The last visit of an open session is not judged.
  */
-export function judgeExplicitExit({ acts, alignment, stillIn }: SessionTimeline): DemandVerdict {
+export function judgeExplicitExit({ acts, alignment, stillIn }: SessionTimeline): DemandResult {
   if (!acts.some(({ entered }) => entered !== null))
     return inapplicableDemand('P-4', 'the session entered no peripheral');
   const failures: DemandFailure[] = [];

@@ -18,7 +18,7 @@ export interface DemandFailure {
   readonly reason: string;
 }
 
-export interface DemandVerdict {
+export interface DemandResult {
   readonly id: DemandId;
   readonly title: string;
   readonly verdict: 'holds' | 'fails' | 'not-applicable';
@@ -30,15 +30,15 @@ export interface DemandVerdict {
 
 const MAX_FAILURES = 100;
 
-/** The verdict on a demand, which holds if there are no failures. */
-export const judgedDemand = (id: DemandId, failures: readonly DemandFailure[]): DemandVerdict => ({
+/** The result of judging a demand, which holds if there are no failures. */
+export const judgedDemand = (id: DemandId, failures: readonly DemandFailure[]): DemandResult => ({
   id,
   title: INHABITATION_DEMANDS[id],
   verdict: failures.length === 0 ? 'holds' : 'fails',
   findings: failures.slice(0, MAX_FAILURES),
 });
 
-export const inapplicableDemand = (id: DemandId, reason: string): DemandVerdict => ({
+export const inapplicableDemand = (id: DemandId, reason: string): DemandResult => ({
   id,
   title: INHABITATION_DEMANDS[id],
   verdict: 'not-applicable',

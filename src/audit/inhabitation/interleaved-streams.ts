@@ -1,5 +1,5 @@
 import type { TranscriptItem } from '../../evidence/transcript.ts';
-import { type DemandFailure, type DemandVerdict, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
+import { type DemandFailure, type DemandResult, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** The only possible source of an item, by its kind. Other kinds may have any source. */
@@ -18,7 +18,7 @@ const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
  * P-6: the agent's inputs and actions form one stream in the order of arrival. Each item names its source, no number is
  * missing, no item is earlier than the one before it, and each result belongs to one earlier call.
  */
-export function judgeInterleavedStreams({ transcript }: SessionTimeline): DemandVerdict {
+export function judgeInterleavedStreams({ transcript }: SessionTimeline): DemandResult {
   const { items, problems } = transcript;
   if (items.length === 0 && problems.length === 0) return inapplicableDemand('P-6', 'there is no transcript');
   const failures: DemandFailure[] = problems.map(({ line, message }) => ({

@@ -4,7 +4,7 @@ import type { SpecSet } from '../../spec/types.ts';
 import { judgeConfinement } from './confinement.ts';
 import { judgeContextInjection } from './context-injection.ts';
 import { judgeExplicitExit } from './explicit-exit.ts';
-import type { DemandVerdict } from './inhabitation-demands.ts';
+import type { DemandResult } from './inhabitation-demands.ts';
 import { judgeInterleavedStreams } from './interleaved-streams.ts';
 import { timelineOf } from './session-timeline.ts';
 import { judgeSituatedVoice } from './situated-voice.ts';
@@ -18,7 +18,7 @@ export function judgeInhabitation(
   transcript: Transcript,
   specs: SpecSet,
   entries: readonly Entry[],
-): readonly DemandVerdict[] {
+): readonly DemandResult[] {
   const timeline = timelineOf(transcript, specs, entries);
   return [
     judgeWorldReplacement(timeline),

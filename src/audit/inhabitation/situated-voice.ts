@@ -2,7 +2,7 @@ import { plural } from '../../base/text.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 import { mentionsName } from './context-injection.ts';
-import { type DemandVerdict, INHABITATION_DEMANDS, inapplicableDemand } from './inhabitation-demands.ts';
+import { type DemandResult, INHABITATION_DEMANDS, inapplicableDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** P-5 holds if the score is above this number. */
@@ -14,7 +14,7 @@ const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|l
  * P-5, a heuristic for English texts. Half of the score is given for a hop or change of mode by the agent. A quarter is
  * the share of its texts in the first person; a quarter is the share that names its place, tools, exits or modes.
  */
-export function judgeSituatedVoice({ specs, transcript, calls, acts }: SessionTimeline): DemandVerdict {
+export function judgeSituatedVoice({ specs, transcript, calls, acts }: SessionTimeline): DemandResult {
   if (acts.length === 0 && calls.length === 0) return inapplicableDemand('P-5', 'nothing was done');
   const moves = calls.filter(({ item }) => item.tool === 'hop' || item.tool === 'mode');
   const reasons = moves.flatMap(({ item }) => {

@@ -1,4 +1,4 @@
-import { type DemandFailure, type DemandVerdict, judgedDemand } from './inhabitation-demands.ts';
+import { type DemandFailure, type DemandResult, judgedDemand } from './inhabitation-demands.ts';
 import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
 /**
@@ -11,7 +11,7 @@ export function judgeWorldReplacement({
   calls,
   acts,
   alignment,
-}: SessionTimeline): DemandVerdict {
+}: SessionTimeline): DemandResult {
   const failures: DemandFailure[] = [];
   if (calls.length === 0) failures.push({ item: null, seq: null, reason: 'no call of the agent is on record' });
   for (const item of transcript.items)

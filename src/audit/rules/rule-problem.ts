@@ -71,11 +71,11 @@ export interface RuleProblem {
   readonly message: string;
   readonly tool?: string;
   readonly argument?: string;
-  /** The verdict rests on earlier entries. If the body of one of them was erased, it proves nothing. */
+  /** The judgement rests on earlier entries. If the body of one of them was erased, it proves nothing. */
   readonly needsHistory?: true;
 }
 
-/** The call that a problem is about, and whether its verdict rests on earlier entries. */
+/** The call that a problem is about, and whether its judgement rests on earlier entries. */
 export type ProblemDetails = Pick<RuleProblem, 'tool' | 'argument' | 'needsHistory'>;
 
 export const ruleProblem = (

@@ -1,7 +1,7 @@
 import type { Entry } from '../../evidence/entry.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import type { ProblemDetails, Rule } from '../rules/rule-problem.ts';
-import { type Gap, MAX_LISTED, type Violation } from './audit-verdict.ts';
+import { type Gap, MAX_LISTED, type Violation } from './audit-result.ts';
 
 /** Collects the violations and gaps of a session, each with the entry that is being read. */
 export class AuditReport {

@@ -14,7 +14,7 @@ import { NEEDS_HISTORY, type RuleProblem } from '../rules/rule-problem.ts';
 import { CLOSED_PROBLEM, ruleProblems } from '../rules/rule-problems.ts';
 import { ApprovalAudit } from './approval-audit.ts';
 import { AuditReport } from './audit-report.ts';
-import type { AuditVerdict } from './audit-verdict.ts';
+import type { AuditResult } from './audit-result.ts';
 import { checkCall, checkCallApproval, checkOutcome } from './check-calls.ts';
 import { checkEntryHead } from './check-form.ts';
 import { checkMode } from './check-mode.ts';
@@ -79,12 +79,12 @@ export class SessionAudit {
     this.#counts.entries += 1;
   }
 
-  verdict(): AuditVerdict {
+  result(): AuditResult {
     const { visit, pending, visits, steps, denials } = this.#state;
     const { violations, violationsInAll, gaps, gapsInAll } = this.#report;
     const { lastId, pendingId } = this.#thread;
     const seq = this.#counts.entries - 1;
-    const open: AuditVerdict['gaps'][number][] = [];
+    const open: AuditResult['gaps'][number][] = [];
     if (pending) {
       const message = 'the outcome is not on record';
       open.push({ kind: 'no-outcome', entryId: pendingId ?? '', seq, tool: pending.tool, message });

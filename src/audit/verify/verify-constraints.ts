@@ -1,5 +1,5 @@
 import type { AuditedPin } from '../rules/audit-state.ts';
-import type { AuditVerdict } from './audit-verdict.ts';
+import type { AuditResult } from './audit-result.ts';
 import { type EvidenceItem, SessionAudit } from './session-audit.ts';
 
 /**
@@ -14,10 +14,10 @@ import { type EvidenceItem, SessionAudit } from './session-audit.ts';
 export async function verifyConstraints(
   pinned: AuditedPin,
   entries: AsyncIterable<EvidenceItem> | Iterable<EvidenceItem>,
-): Promise<AuditVerdict> {
+): Promise<AuditResult> {
   const audit = new SessionAudit(pinned);
   for await (const item of entries)
     if ('entry' in item) audit.add(item.entry, item.body === null);
     else audit.add(item);
-  return audit.verdict();
+  return audit.result();
 }

@@ -12,7 +12,7 @@ import type { Json } from '../../spec/types.ts';
 import { type FindSession, SubAgentAudit } from '../delegation/sub-agent-audit.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
-import { type AuditVerdict, MAX_LISTED } from './audit-verdict.ts';
+import { type AuditResult, MAX_LISTED } from './audit-result.ts';
 import { checkLinks } from './check-links.ts';
 import { SessionAudit } from './session-audit.ts';
 
@@ -27,7 +27,7 @@ export interface VerifyOptions {
   readonly progress?: (entries: number) => void;
 }
 
-export interface SessionVerdict {
+export interface SessionVerification {
   readonly sessionId: string;
   /** True if the chain is complete, the seal fits, and nothing contradicts the spec. */
   readonly ok: boolean;
@@ -35,7 +35,7 @@ export interface SessionVerdict {
   readonly chain: readonly ChainProblem[];
   /** The reason why the log does not match its seal; null if it does, or without a seal. */
   readonly seal: string | null;
-  readonly audit: AuditVerdict;
+  readonly audit: AuditResult;
   /** Findings about the changes that no rule forbids but a person must know; absent if there are none. */
   readonly findings?: readonly Finding[];
   readonly head: ChainHead;
@@ -51,7 +51,7 @@ export async function verifySession(
   pinned: AuditedPin,
   entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
   { seal, getBlob, find, progress }: VerifyOptions = {},
-): Promise<SessionVerdict> {
+): Promise<SessionVerification> {
   const audit = new SessionAudit(pinned);
   const shipments = new Shipments();
   const deploys = (id: string) => pinned.specs.peripherals[id]?.scope.rule.command === 'deploy';
@@ -77,25 +77,25 @@ export async function verifySession(
   } catch (error) {
     chain.push(unreadableEntryProblem(head, error));
   }
-  const verdict = find ? addViolations(audit.verdict(), await subAgents.judge(find)) : audit.verdict();
+  const result = find ? addViolations(audit.result(), await subAgents.judge(find)) : audit.result();
   const sealBreach = seal && sealed ? sealed.problem(sessionId, seal.publicKey) : null;
   return {
     sessionId,
-    ok: chain.length === 0 && sealBreach === null && verdict.ok,
+    ok: chain.length === 0 && sealBreach === null && result.ok,
     chain,
     seal: sealBreach,
-    audit: verdict,
+    audit: result,
     ...(findings.list().length > 0 ? { findings: findings.list() } : {}),
     head,
     shipments: shipments.all,
   };
 }
 
-/** Adds the violations and gaps that the comparison with other sessions found to a verdict. */
+/** Adds the violations and gaps that the comparison with other sessions found to a result. */
 const addViolations = (
-  { ok, violations, gaps, counts, ...rest }: AuditVerdict,
-  more: Pick<AuditVerdict, 'violations' | 'gaps'>,
-): AuditVerdict => ({
+  { ok, violations, gaps, counts, ...rest }: AuditResult,
+  more: Pick<AuditResult, 'violations' | 'gaps'>,
+): AuditResult => ({
   ...rest,
   ok: ok && more.violations.length === 0,
   violations: [...violations, ...more.violations],

@@ -25,7 +25,7 @@ import {
   describeOutcome,
   describeRefusedResult,
   describeWouldRefuse,
-  resultVerdict,
+  resultStatus,
 } from '../run/show-result.ts';
 import { fruitsOf, showScenarioEnd } from '../run/show-scenario-end.ts';
 import { type WatchedCall, watchCall } from '../run/watch-call.ts';
@@ -194,7 +194,7 @@ function printOutcome(io: Io, { number, step, result, surprises }: ScenarioOutco
     return;
   }
   if (result.ok) {
-    print(io, `      ${resultVerdict(io, result)} ${describeOutcome(result)}`.trimEnd());
+    print(io, `      ${resultStatus(io, result)} ${describeOutcome(result)}`.trimEnd());
     if ('wouldRefuse' in result && result.wouldRefuse) print(io, describeWouldRefuse(io, result.wouldRefuse));
     if ('result' in result)
       for (const line of lastFailureLines(result.result))
@@ -243,9 +243,9 @@ async function printEnd(
     'read it': `hopgate thread ${session.id} --root ${shellWord(place.root)}`,
   });
   print(io);
-  const verdict =
+  const conclusion =
     unexpected.length === 0
       ? paint(io, 'green', 'As the scenario says')
       : paint(io, 'red', `${plural(unexpected.length, 'unexpected result')}`);
-  print(io, `${verdict}: ${plural(outcomes.length, 'step')}, ${denials} refused.`);
+  print(io, `${conclusion}: ${plural(outcomes.length, 'step')}, ${denials} refused.`);
 }

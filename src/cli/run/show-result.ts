@@ -55,7 +55,7 @@ export const describeWouldRefuse = (
   `${indent}${paint(io, 'yellow', 'would be refused')}\n${describeRefusedResult(io, denial, indent, inWords)}`;
 
 /** `ok`, or `failed` if the tool ran without success. */
-export const resultVerdict = (io: Io, result: object): string =>
+export const resultStatus = (io: Io, result: object): string =>
   'outcome' in result && result.outcome === 'failed' ? paint(io, 'yellow', 'failed') : paint(io, 'green', 'ok');
 
 /** Summarises a tool's result in one line for a person. */

@@ -8,7 +8,7 @@ import { nearestName } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { summariseInOneLine } from '../../view/entry-summary.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
-import { describeOutcome, describeRefusedResult, describeWouldRefuse, resultVerdict } from '../run/show-result.ts';
+import { describeOutcome, describeRefusedResult, describeWouldRefuse, resultStatus } from '../run/show-result.ts';
 import { type WatchedCall, watchCall } from '../run/watch-call.ts';
 import { SHELL_VERBS } from './complete-line.ts';
 import { parseArguments, parseLine, type ShellLine } from './parse-line.ts';
@@ -167,7 +167,7 @@ function printOutcome(io: Io, result: Result, wasShown: boolean): void {
     [key: string]: Json;
   };
   const line = describeOutcome(stdout === undefined ? result : withoutOutput(result));
-  print(io, `  ${resultVerdict(io, result)}${line ? ` ${line}` : ''}`);
+  print(io, `  ${resultStatus(io, result)}${line ? ` ${line}` : ''}`);
   if ('wouldRefuse' in result && result.wouldRefuse)
     print(io, describeWouldRefuse(io, result.wouldRefuse, '  ', asShellCommands));
   for (const output of wasShown ? [text] : [text, stdout, stderr])

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import {
   type DemandId,
-  type DemandVerdict,
+  type DemandResult,
   INHABITATION_DEMANDS,
 } from '../../audit/inhabitation/inhabitation-demands.ts';
 import { judgeInhabitation } from '../../audit/inhabitation/judge-inhabitation.ts';
@@ -35,7 +35,7 @@ interface FaultyRun {
   /** The connection whose transcript was changed. */
   readonly over: string;
   readonly what: string;
-  readonly verdict: DemandVerdict['verdict'];
+  readonly verdict: DemandResult['verdict'];
   readonly reason: string;
 }
 
@@ -55,7 +55,7 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
     writeFileSync(join(folder, `${name.replaceAll(/\W+/g, '-')}.jsonl`), lines.join(''));
   };
   try {
-    const runs: { name: string; won: boolean; judged: readonly DemandVerdict[] }[] = [];
+    const runs: { name: string; won: boolean; judged: readonly DemandResult[] }[] = [];
     const faults: FaultyRun[] = [];
     for (const { name, ...wires } of CONNECTIONS) {
       const run = await runStory({ root, env, seed, joe: 'script', printLine: () => {}, ...wires });
@@ -81,7 +81,7 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
 
 function printScorecard(
   io: Io,
-  runs: readonly { readonly name: string; readonly judged: readonly DemandVerdict[] }[],
+  runs: readonly { readonly name: string; readonly judged: readonly DemandResult[] }[],
   faults: readonly FaultyRun[],
 ): void {
   const ids = Object.keys(INHABITATION_DEMANDS) as DemandId[];

@@ -10,7 +10,7 @@ export interface JudgedUrl {
   readonly port: number;
 }
 
-export type UrlVerdict =
+export type UrlDecision =
   | { readonly ok: true; readonly judged: JudgedUrl }
   | {
       readonly ok: false;
@@ -25,7 +25,7 @@ const MAX_URL = 4096;
  * Parses a URL once to its canonical form and checks host and port against the allow-list: `example.com`,
  * `*.example.com` (subdomains only), `example.com:8443` (required for a non-default port).
  */
-export function judgeUrl(text: string, allow: readonly string[]): UrlVerdict {
+export function judgeUrl(text: string, allow: readonly string[]): UrlDecision {
   const form = 'Give a plain https:// address of a listed host.';
   if (text.length > MAX_URL) return malformedUrl(`the address is longer than ${MAX_URL} characters`, form);
   if (/[\u0000-\u0020\u007f-\u00a0\\]/.test(text))
@@ -55,11 +55,11 @@ export function judgeUrl(text: string, allow: readonly string[]): UrlVerdict {
   return { ok: true, judged: { url, host, port } };
 }
 
-function malformedUrl(message: string, remedy: string): UrlVerdict {
+function malformedUrl(message: string, remedy: string): UrlDecision {
   return { ok: false, code: 'invalid-action', message, remedy };
 }
 
-function urlOutOfScope(message: string, remedy: string): UrlVerdict {
+function urlOutOfScope(message: string, remedy: string): UrlDecision {
   return { ok: false, code: 'out-of-scope', message, remedy };
 }
 
@@ -68,9 +68,9 @@ export function urlProblem(argument: string, value: Json | undefined, allow: rea
   for (const text of [value].flat()) {
     if (typeof text !== 'string')
       return invalidArgument(argument, `"${argument}" must be an address.`, 'Give a https:// address.');
-    const verdict = judgeUrl(text, allow);
-    if (verdict.ok) continue;
-    const { code, message, remedy } = verdict;
+    const decision = judgeUrl(text, allow);
+    if (decision.ok) continue;
+    const { code, message, remedy } = decision;
     return { refusal: { code, argument, message: `${message}.`, remedy } };
   }
   return null;

@@ -46,7 +46,9 @@ export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => str
     const implied = spec?.exits.some(({ implies }) => implies !== null);
     const observed = visit?.observations;
     const verdicts =
-      implied && observed ? [observedValue(observed, 'result'), ...[state.tests, observed.runs].map(verdictsOf)] : [];
+      implied && observed
+        ? [observedValue(observed, 'result'), ...[state.tests, observed.runs].map(testVerdictsOf)]
+        : [];
     return JSON.stringify([
       closed,
       mode,
@@ -86,5 +88,5 @@ const impliedFields = ({ exits, fruit }: PeripheralSpec): readonly string[] => [
   ),
 ];
 
-const verdictsOf = ({ commands }: TestRuns) =>
+const testVerdictsOf = ({ commands }: TestRuns) =>
   [...commands.values()].map(({ last, lastFull, passed, failed }) => [last.verdict, lastFull, passed, failed]);

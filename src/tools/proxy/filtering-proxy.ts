@@ -85,14 +85,14 @@ export function makeFilteringProxy(
   ): Promise<{ readonly refusal: string } | AdmittedTarget> => {
     const text = target ? hostAndPortText(target) : targetText.slice(0, 200);
     const found = target ? findUpstreamProxy(env, kind, target) : null;
-    const verdict = !target
+    const reached = !target
       ? { problem: 'it is not a host with a port' }
       : found && 'problem' in found
         ? found
         : await names.reach(target, found !== null);
-    record(text, 'problem' in verdict ? verdict.problem : null);
-    if ('problem' in verdict) return { refusal: `hopgate refuses ${text}: ${verdict.problem}.\n` };
-    return { ...verdict, via: found && 'url' in found ? found : null };
+    record(text, 'problem' in reached ? reached.problem : null);
+    if ('problem' in reached) return { refusal: `hopgate refuses ${text}: ${reached.problem}.\n` };
+    return { ...reached, via: found && 'url' in found ? found : null };
   };
 
   const server = http.createServer({ maxHeaderSize: 32_768, keepAliveTimeout: 30_000, requestTimeout: 0 });
@@ -100,11 +100,11 @@ export function makeFilteringProxy(
   server.on('connect', async (request: IncomingMessage, client: Duplex, head: Buffer) => {
     client.on('error', () => client.destroy());
     const target = parseHostAndPort(request.url ?? '');
-    const verdict = await judge('https', target, request.url ?? '');
-    if ('refusal' in verdict) return client.end(answerText(403, 'Forbidden', verdict.refusal));
+    const judged = await judge('https', target, request.url ?? '');
+    if ('refusal' in judged) return client.end(answerText(403, 'Forbidden', judged.refusal));
     let remote: Socket;
     try {
-      remote = verdict.via ? await openTunnel(verdict.via, target!) : await connectTo(verdict, target!);
+      remote = judged.via ? await openTunnel(judged.via, target!) : await connectTo(judged, target!);
     } catch (error) {
       unanswered.set(hostAndPortText(target!), (error as Error).message);
       return client.end(answerText(502, 'Bad Gateway', `${(error as Error).message}\n`));
@@ -126,9 +126,9 @@ export function makeFilteringProxy(
     const url = URL.parse(request.url ?? '');
     const isPlain = url?.protocol === 'http:' && url.username === '' && url.password === '';
     const target = isPlain ? parseHostAndPort(`${url.hostname}:${url.port || 80}`) : null;
-    const verdict = await judge('http', target, request.url ?? '');
-    if ('refusal' in verdict) return response.writeHead(403, { 'content-type': 'text/plain' }).end(verdict.refusal);
-    const outgoing = requestTo(verdict, target!, url!, request);
+    const judged = await judge('http', target, request.url ?? '');
+    if ('refusal' in judged) return response.writeHead(403, { 'content-type': 'text/plain' }).end(judged.refusal);
+    const outgoing = requestTo(judged, target!, url!, request);
     outgoing.on('error', (error) => {
       unanswered.set(hostAndPortText(target!), error.message);
       if (response.headersSent) response.destroy();

@@ -33,12 +33,12 @@ async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolRep
   const redirects: string[] = [];
   let next = requestedUrl;
   for (;;) {
-    const verdict = judgeUrl(next, allow);
-    if (!verdict.ok) {
+    const decision = judgeUrl(next, allow);
+    if (!decision.ok) {
       const prefix = redirects.length === 0 ? '' : `the redirect to ${next} is not followed: `;
-      return report(refusedOutcome(verdict.code, `${prefix}${verdict.message}`, verdict.remedy));
+      return report(refusedOutcome(decision.code, `${prefix}${decision.message}`, decision.remedy));
     }
-    const { judged } = verdict;
+    const { judged } = decision;
     const answer = await fetchOnce(judged, network, { bytes: outputBytes * READ_FACTOR, accepts: isTextType, signal });
     if (answer.kind === 'blocked')
       return report(

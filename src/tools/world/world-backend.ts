@@ -183,9 +183,9 @@ function clientOf(address: string, call: ToolCall): WorldEnvironment {
   if (!url || !/^(?:https?|wss?):$/.test(url.protocol))
     throw new Refusal('invalid-config', `alfworld-server in the peripheral's config is not an address: ${address}`);
   const isHere = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
-  const verdict = isHere ? null : judgeUrl(url.href.replace(/^ws/, 'http'), call.envelope.config.web.allow);
-  if (verdict?.ok === false)
-    throw new Refusal('invalid-config', `The world is on another machine: ${verdict.message}. ${verdict.remedy}`);
+  const decision = isHere ? null : judgeUrl(url.href.replace(/^ws/, 'http'), call.envelope.config.web.allow);
+  if (decision?.ok === false)
+    throw new Refusal('invalid-config', `The world is on another machine: ${decision.message}. ${decision.remedy}`);
   const options = { milliseconds: call.tool.limits.seconds * 1_000 };
   return url.protocol.startsWith('ws') ? new OpenEnvClient(address, options) : new AlfworldClient(address, options);
 }

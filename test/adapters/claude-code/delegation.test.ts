@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AgentTool } from '../../../src/adapters/core/agent-session.ts';
 import { SubAgentAudit } from '../../../src/audit/delegation/sub-agent-audit.ts';
-import type { SessionVerdict } from '../../../src/audit/verify/verify-session.ts';
+import type { SessionVerification } from '../../../src/audit/verify/verify-session.ts';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { carryOutAgentOp } from '../../../src/daemon/agent-ops.ts';
 import { bodyOf } from '../../../src/evidence/bodies.ts';
@@ -70,7 +70,7 @@ const write = (path: string, fields: object) =>
 /** The verdicts of all sessions, each compared with the others; `change` alters the entries that are read. */
 async function verdicts(
   change: (stored: StoredEntry) => StoredEntry = (stored) => stored,
-): Promise<readonly SessionVerdict[]> {
+): Promise<readonly SessionVerification[]> {
   const store = sqliteStore(`${stateDir(world.root, world.env)}/evidence.db`);
   try {
     const read = async (id: string) => {

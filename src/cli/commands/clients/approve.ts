@@ -140,7 +140,7 @@ async function show(io: Io, { pending: { request, root } }: PendingItem): Promis
   await showRequest(io, request, root);
 }
 
-/** Shows a request, asks the person, and records the answer. Returns the verdict; null if it stays pending. */
+/** Shows a request, asks the person, and records the answer. Returns yes or no; null if it stays pending. */
 async function askAndAnswer(io: Io, item: PendingItem, options: Options): Promise<TypedAnswer['verdict'] | null> {
   tokenFor(io, item, options); // checked before the person reads the request
   await show(io, item);

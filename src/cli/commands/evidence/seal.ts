@@ -54,15 +54,15 @@ async function seal(io: Io, id: string, options: Options): Promise<void> {
 /** Refuses to seal a damaged log, because the seal would confirm the damage. */
 async function sealSession(store: EvidenceStore, sessionId: string, privateKey: string): Promise<Seal> {
   const tree = new MerkleFrontier();
-  const verdict = await verifyChain(growTree(tree, store.entries(sessionId)));
-  if (!verdict.ok)
+  const check = await verifyChain(growTree(tree, store.entries(sessionId)));
+  if (!check.ok)
     throw new CliError(
       'damaged',
-      `the log of ${sessionId} is damaged: ${verdict.problems[0]?.message}`,
+      `the log of ${sessionId} is damaged: ${check.problems[0]?.message}`,
       `Run "hopgate verify ${sessionId}".`,
     );
   try {
-    return sealHead({ sessionId, head: verdict.head, root: tree.root() }, privateKey, Date.now());
+    return sealHead({ sessionId, head: check.head, root: tree.root() }, privateKey, Date.now());
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     throw new CliError('invalid-key', error.message, 'Name an Ed25519 private key in PEM with --key.', {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { OtherSession } from '../../../audit/delegation/sub-agent-audit.ts';
-import type { Violation } from '../../../audit/verify/audit-verdict.ts';
-import { type SessionVerdict, type VerifyOptions, verifySession } from '../../../audit/verify/verify-session.ts';
+import type { Violation } from '../../../audit/verify/audit-result.ts';
+import { type SessionVerification, type VerifyOptions, verifySession } from '../../../audit/verify/verify-session.ts';
 import { explainSystemError } from '../../../base/system-error.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { bodyOf } from '../../../evidence/bodies.ts';
@@ -31,7 +31,7 @@ interface Options {
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Checks the hash chain of sessions, and compares their requests and observed effects with the spec that each session was pinned to; and checks that lists, columns and caches of the store say what the entries say. Exit code 1 for any violation. Facts that nobody observed are listed as gaps. A session in the middle of a visit is clean so far; one that only observed is never clean; of one that another program recorded, only the chain is checked. With --json, one verdict per line.',
+      'Checks the hash chain of sessions, and compares their requests and observed effects with the spec that each session was pinned to; and checks that lists, columns and caches of the store say what the entries say. Exit code 1 for any violation. Facts that nobody observed are listed as gaps. A session in the middle of a visit is clean so far; one that only observed is never clean; of one that another program recorded, only the chain is checked. With --json, one result per line.',
     )
     .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
     .addOption(rootOption())
@@ -63,16 +63,16 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
     if (problems.some(({ isGap }) => options.strict || !isGap)) io.exitCode = 1;
     const chosen = await chooseSessions(store, ids);
     for (const session of chosen) {
-      const verdict = await verifyOne(io, store, session, seal);
-      const isClean = verdict.audit.counts.gaps === 0 && !verdict.audit.observed;
-      if (!verdict.ok || (options.strict && !isClean)) io.exitCode = 1;
+      const verification = await verifyOne(io, store, session, seal);
+      const isClean = verification.audit.counts.gaps === 0 && !verification.audit.observed;
+      if (!verification.ok || (options.strict && !isClean)) io.exitCode = 1;
       const inhabited = options.inhabited
         ? await judgeStoredSession(io, store, session, root, options.transcript)
         : null;
       if (inhabited?.some(({ verdict, score }) => verdict === 'fails' && score === undefined)) io.exitCode = 1;
-      if (io.json) printJsonLine(io, inhabited ? { ...verdict, inhabited } : verdict);
+      if (io.json) printJsonLine(io, inhabited ? { ...verification, inhabited } : verification);
       else {
-        printVerdict(io, verdict);
+        printVerification(io, verification);
         if (inhabited) printInhabitation(io, inhabited);
       }
     }
@@ -93,8 +93,8 @@ async function checkStore(io: Io, store: EvidenceStore, ids: readonly string[]):
   const ok = problems.every(({ isGap }) => isGap);
   if (io.json) printJsonLine(io, { store: { ok, problems } });
   else {
-    const verdict = ok ? paint(io, 'yellow', 'incomplete') : paint(io, 'red', 'damaged');
-    print(io, `${verdict}  the store; ${plural(problems.length, 'problem')}`);
+    const status = ok ? paint(io, 'yellow', 'incomplete') : paint(io, 'red', 'damaged');
+    print(io, `${status}  the store; ${plural(problems.length, 'problem')}`);
     const cells = problems.map(({ sessionId, where, message, isGap }) =>
       [sessionId ?? '', where, isGap ? `gap: ${message}` : message].map((cell) => excerpt(cell, WIDTH)),
     );
@@ -135,7 +135,7 @@ async function verifyOne(
   store: EvidenceStore,
   session: SessionSummary,
   seal: VerifyOptions['seal'] | null,
-): Promise<ForeignVerdict> {
+): Promise<VerifyOutput> {
   const { sessionId } = session;
   const pin = await readPin(store, session);
   if (typeof pin === 'string') {
@@ -143,7 +143,7 @@ async function verifyOne(
     return verifyChainOnly(store, session, isForeign ? null : pin);
   }
   const shows = io.isTty && !io.json;
-  const verdict = await verifySession(sessionId, pin, store.entries(sessionId), {
+  const verification = await verifySession(sessionId, pin, store.entries(sessionId), {
     ...(seal ? { seal } : {}),
     getBlob: (hash) => store.getBlob(hash),
     find: (id) => otherSession(store, id),
@@ -155,7 +155,7 @@ async function verifyOne(
       : {}),
   });
   if (shows && session.entries >= 10_000) io.stderr.write('\r\u001b[K');
-  return verdict;
+  return verification;
 }
 
 /** Another session that the verified session refers to; null if the store lacks it or its pin. */
@@ -172,7 +172,7 @@ async function isOpened(store: EvidenceStore, sessionId: string): Promise<boolea
   return false;
 }
 
-interface ForeignVerdict extends SessionVerdict {
+interface VerifyOutput extends SessionVerification {
   /** True if another program recorded the session, so that no spec of hopgate judges it. */
   readonly foreign?: true;
 }
@@ -186,7 +186,7 @@ async function verifyChainOnly(
   store: EvidenceStore,
   { sessionId }: SessionSummary,
   why: string | null,
-): Promise<ForeignVerdict> {
+): Promise<VerifyOutput> {
   const checked = await verifyChain(store.entries(sessionId));
   const place = { rule: 'pin', entryId: '', seq: 0, constraint: 'the spec that the session was opened with' } as const;
   const violations: readonly Violation[] = why === null ? [] : [{ ...place, message: why }];
@@ -236,14 +236,14 @@ function shipmentLine(io: Io, { seq, peripheral, tested, approved, committed, pu
 
 const WIDTH = 160;
 
-function printVerdict(io: Io, verdict: ForeignVerdict): void {
-  const { sessionId, ok, chain, seal, audit, findings = [] } = verdict;
+function printVerification(io: Io, verification: VerifyOutput): void {
+  const { sessionId, ok, chain, seal, audit, findings = [] } = verification;
   const { entries, steps, denials, visits, violations, gaps } = audit.counts;
   // An open session may be in the middle of a visit.
   const isUnderWay = audit.gaps.length === gaps && audit.gaps.every(({ kind }) => kind === 'open-visit');
   const word = !ok
     ? paint(io, 'red', 'violated')
-    : verdict.foreign
+    : verification.foreign
       ? paint(io, 'yellow', 'foreign')
       : !isUnderWay
         ? paint(io, 'yellow', 'gaps')
@@ -264,7 +264,7 @@ function printVerdict(io: Io, verdict: ForeignVerdict): void {
     ].join('; '),
   );
   if (seal !== null) print(io, `  ${paint(io, 'red', 'seal')}  ${excerpt(seal, WIDTH)}`);
-  for (const shipment of verdict.shipments) print(io, `  ${shipmentLine(io, shipment)}`);
+  for (const shipment of verification.shipments) print(io, `  ${shipmentLine(io, shipment)}`);
   for (const finding of findings) print(io, findingLine(io, finding));
   const rows = [
     ...chain.map(({ seq, rule, message }) => [String(seq), `chain: ${rule}`, '', message, '']),
@@ -283,7 +283,7 @@ function printVerdict(io: Io, verdict: ForeignVerdict): void {
 }
 
 /** One row for each gap. Consecutive equal gaps, as in an erased session, share a row. */
-function gapRows(gaps: SessionVerdict['audit']['gaps']): readonly (readonly string[])[] {
+function gapRows(gaps: SessionVerification['audit']['gaps']): readonly (readonly string[])[] {
   const rows: { from: number; row: string[] }[] = [];
   for (const { seq, kind, tool = '', message } of gaps) {
     const cells = [`gap: ${kind}`, tool, message, ''];

@@ -11,8 +11,8 @@ const PEM = '*.pem';
 const MAX_BYTES = 2 << 20;
 const BLOCK = /-----BEGIN ([^-]+)-----[\s\S]*?-----END \1-----/g;
 
-/** Verdicts by path, with the state of the file. */
-const verdicts = new Map<string, { readonly stamp: string; readonly isPublic: boolean }>();
+/** Results of earlier checks by path, with the state of the file. */
+const checkedFiles = new Map<string, { readonly stamp: string; readonly isPublic: boolean }>();
 
 /**
  * Returns a test of masked paths (root-relative): true if the file holds only certificates, and only the default mask
@@ -36,10 +36,10 @@ export function fileStamp(place: string): string {
 
 function holdsOnlyCertificates(place: string): boolean {
   const stamp = fileStamp(place);
-  const cached = verdicts.get(place);
+  const cached = checkedFiles.get(place);
   if (cached?.stamp === stamp) return cached.isPublic;
   const isPublic = areCertificates(place);
-  verdicts.set(place, { stamp, isPublic });
+  checkedFiles.set(place, { stamp, isPublic });
   return isPublic;
 }
 

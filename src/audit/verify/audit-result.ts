@@ -45,7 +45,7 @@ export interface Counts {
 }
 
 /** `ok`: nothing contradicts the spec. A session is clean if it is `ok`, has no gaps, and enforced its spec. */
-export interface AuditVerdict {
+export interface AuditResult {
   readonly ok: boolean;
   /** Set for an observe-only session, in which refused calls ran. Such a session is never clean. */
   readonly observed?: true;

@@ -9,7 +9,6 @@ export async function chooseSessions(store: EvidenceStore, ids: readonly string[
   return ids.length === 0 ? [...all].reverse() : ids.map((id) => findSession(all, id));
 }
 
-/** The error if a command needs a session and the repository has none. */
 export const noSessionsError = (root: string): CliError =>
   new CliError('unknown-session', `${root} has no sessions yet`, 'Start one with "hopgate run".');
 
@@ -34,7 +33,7 @@ export async function withSessions<T>(
 export const findOpenedSession = (io: Pick<Io, 'env'>, root: string, id: string): Promise<SessionSummary> =>
   withSessions(io, root, async (store) => findSession(await store.sessions(), id));
 
-/** The order of each tool's parameters in the pinned specs of sessions. */
+/** The order of each tool's parameters, from the spec sets that the sessions are pinned to. */
 export async function pinnedParameterOrder(
   store: EvidenceStore,
   sessions: readonly SessionSummary[],
@@ -42,7 +41,8 @@ export async function pinnedParameterOrder(
   const names = new Map<string, readonly string[]>();
   for (const session of sessions) {
     const pin = await readPin(store, session);
-    if (typeof pin === 'string') continue; // continue without an order; "verify" reports a broken pin
+    // without the order, arguments are printed as recorded; "verify" reports the broken pin
+    if (typeof pin === 'string') continue;
     for (const { id, parameters } of Object.values(pin.specs.tools))
       names.set(
         id,

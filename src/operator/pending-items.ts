@@ -13,8 +13,7 @@ export function pendingItems(dir: string): readonly PendingItem[] {
   if (!pathExists(join(dir, 'approvals'))) return [];
   return (
     pendingRequests(dir)
-      // A state folder's name is derived from its root. A request that names another root is skipped, because it would
-      // show another repository's diff.
+      // A request that names the root of another state folder is skipped: it would show that repository's diff.
       .filter(({ pending }) => basename(dir) === hash('sha256', pending.root).slice(0, 16))
       .map((item) => ({ ...item, stateDir: dir }))
   );

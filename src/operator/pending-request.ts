@@ -23,7 +23,7 @@ export interface PendingRequest {
   readonly request: ApprovalRequest;
 }
 
-// No characters that are easily confused.
+// Letters and digits of a request's id, without those that are easily confused.
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 export function newRequestId(taken: readonly string[]): string {
@@ -47,7 +47,7 @@ export function parsePending(value: unknown): PendingRequest | null {
   if (![sessionId, agent, reason].every((text) => typeof text === 'string') || !isHash(hash)) return null;
   if (!isObject(action) || !isObject(view) || !isAction(action)) return null;
   const pending = value as unknown as PendingRequest;
-  // Null for a text without an RFC 8785 form.
+  // Null if the request has no RFC 8785 form.
   return valueOr(() => approvalHash(pending.request), null) === hash ? pending : null;
 }
 

@@ -43,7 +43,7 @@ export function DetailPanel({ session, source }: { readonly session: SessionEntr
       ))}
       <details>
         <summary>{details.value.length === 1 ? 'The entry as recorded' : 'The entries as recorded'}</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard */}
         <pre tabIndex={0}>
           {details.value.map(({ seq, at, author, body }) => `#${seq}  ${at}  ${author}\n${body}`).join('\n\n')}
         </pre>
@@ -61,7 +61,7 @@ function Diff({ body }: { readonly body: string }) {
   const added = linesOf(typeof next === 'string' ? next : typeof content === 'string' ? content : '');
   if (removed.length + added.length === 0) return null;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard
     <pre class="diff" tabIndex={0}>
       {removed.map((line, index) => (
         <del key={`-${index}`}>- {line}</del>

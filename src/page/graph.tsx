@@ -20,7 +20,7 @@ export function Graph({ graph, state, small = false, onNode }: GraphProps) {
   const ages = new Map(state.trail.map(({ peripheral }, index) => [peripheral, state.trail.length - index]));
   const here = state.peripheral ?? 'outside of every peripheral';
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset has no picture
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot contain SVG nodes
     <svg
       class={small ? 'graph small' : 'graph'}
       viewBox={`${-MARGIN} ${-MARGIN} ${width + 2 * MARGIN} ${height + 2 * MARGIN}`}

@@ -10,10 +10,10 @@ import type { InboxMessage, OperatorActions, PageSource, SessionEntry, ValidGran
 /** Maximum number of frames in one response. */
 const MAX_FRAMES = 5_000;
 const MAX_SESSIONS = 60;
-/** Interval for polling what waits for the operator, in milliseconds. The page also reads it after each refusal. */
+/** Interval for polling the requests and messages to the operator, in milliseconds. Each refusal also causes a read. */
 const WAITING_POLL_MS = 2_000;
 const RETRY_MS = 1_500;
-/** Intervals for updating a card of the overview, and a session behind the shown one, in milliseconds. */
+/** Intervals for updating a card of the overview, and a session that is not shown, in milliseconds. */
 const CARD_MS = 1_000;
 const BEHIND_MS = 5_000;
 

@@ -13,7 +13,7 @@ export function timeSpan(ms: number): string {
   return minutes < 48 * 60 ? `${Math.round(minutes / 60)} h` : `${Math.round(minutes / 60 / 24)} d`;
 }
 
-/** `tests are stale: src/cart.js changed 40 s ago` */
+/** Describes a missing need: `tests are stale: src/cart.js changed 40 s ago`. */
 const needInWords = ({ words, stale }: MissingNeed, { changed }: ViewState, now: number): string =>
   stale && changed ? `${words}: ${changed.path} changed ${timeSpan(now - changed.at)} ago` : words;
 
@@ -31,7 +31,7 @@ interface AsideProps {
   readonly now: number;
 }
 
-/** Every exit of the present peripheral: open or closed, with its missing needs. */
+/** Lists every exit of the present peripheral: open or closed, with its missing needs. */
 export function ExitList({ state, now }: AsideProps) {
   const { peripheral, ways, closed } = state;
   const title = closed ? 'The session is closed' : peripheral === null ? 'Ways in' : `Ways out of ${peripheral}`;

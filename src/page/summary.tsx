@@ -10,7 +10,7 @@ interface SummaryProps {
   readonly now: number;
 }
 
-/** The session in short: its place, its activity or last refusal, and its wishes. */
+/** The session in short: where it is, its activity or last refusal, and what it needs from the operator. */
 export function Summary({ session: { store }, waiting, messages, now }: SummaryProps) {
   const state = store.state.value;
   const row = store.rowAt(store.at.value);

@@ -12,7 +12,7 @@ import { type FrameTail, StoredFrames } from './stored-frames.ts';
 const MAX_SESSIONS = 128;
 /** A session with more entries than this is read from its end first. */
 const LONG_SESSION = 2_000;
-/** The number of rows in a tail. */
+/** The number of newest rows that a page of a long session shows first. */
 export const NEWEST_ROWS = 200;
 
 /** The most recently requested frames and graphs. */

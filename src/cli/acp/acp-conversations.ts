@@ -7,13 +7,13 @@ import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
 import { withStore } from '../open-store.ts';
 
-/** The content of a conversation's file in the state folder. The inner agent itself stores the conversation's text. */
+/** A conversation's file in the state folder. The ACP agent itself stores the text of the conversation. */
 interface ConversationFile extends AcpConversation {
-  /** The program of the inner agent and its arguments: another agent cannot continue the conversation. */
+  /** The program of the ACP agent and its arguments: another agent cannot continue the conversation. */
   readonly command: readonly string[];
 }
 
-/** The conversations of one inner agent in a repository, each in a file named for its session. */
+/** The conversations of one ACP agent in a repository, each in a file named after its session. */
 export function acpConversations(io: Io, root: string, command: readonly string[]): AcpConversations {
   const folder = join(ensureStateDir(root, io.env), 'acp');
   const ownCommand = JSON.stringify(command);

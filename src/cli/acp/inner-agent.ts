@@ -9,17 +9,18 @@ import { commonGitDirOf } from '../../project/work-trees.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import { CliError, type Io } from '../io.ts';
 
+/** The ACP agent that `hopgate acp` starts for an editor, and how to start it. */
 export interface InnerAgent {
   readonly root: string;
-  /** The program and its arguments. */
+  /** The agent's program and its arguments. */
   readonly command: readonly string[];
   readonly unsafeNoSandbox: boolean;
 }
 
 /**
- * Starts the inner agent in a mount namespace in which the repository, its git folder and hopgate's state are empty, so
- * that its own tools cannot reach them. It keeps the rest of the machine and the network, because it must log in and
- * reach its model.
+ * Starts the ACP agent in a mount namespace. The repository, its git folder and hopgate's state are empty there, so
+ * that the agent's own tools cannot reach them. The agent keeps the rest of the machine and the network, because it
+ * must log in and reach its model.
  *
  * @throws CliError `no-agent`, `no-sandbox`
  */
@@ -50,8 +51,9 @@ export async function startInnerAgent(io: Io, { root, command, unsafeNoSandbox }
 }
 
 /**
- * The environment of the inner agent. codex-acp reads `CODEX_CONFIG`: it makes Codex run without its own shell and show
- * its model the tools of a new place at once. Other fields of the user's value stay; other agents ignore the variable.
+ * The environment of the ACP agent. codex-acp reads `CODEX_CONFIG`: it makes Codex run without its own shell and show
+ * its model the tools of a new peripheral at once. Other fields of the user's value stay. Other agents ignore the
+ * variable.
  */
 function innerEnv(env: Io['env']): NodeJS.ProcessEnv {
   const { CODEX_CONFIG: own = '{}' } = env;

@@ -21,7 +21,7 @@ import { startInnerAgent } from './inner-agent.ts';
 
 export type AcpCommand = Pick<McpCommand, 'root' | 'agent' | 'peripheral' | 'specs' | 'approve' | 'unsafeNoSandbox'>;
 
-/** `hopgate acp`: serves an editor on stdin and stdout until it or the inner agent ends. */
+/** `hopgate acp`: serves an editor on stdin and stdout until the editor or the ACP agent ends. */
 export async function serveAcp(io: Io, options: AcpCommand, command: readonly string[]): Promise<void> {
   const root = rootOf(io, options);
   const child = await startInnerAgent(io, { root, command, unsafeNoSandbox: options.unsafeNoSandbox ?? false });

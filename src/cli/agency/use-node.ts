@@ -25,8 +25,8 @@ export const openLocalNode = (io: Io, options: AgencyOptions): AgencyNode =>
   openAgencyNode({ env: io.env, id: nodeId(io.env), folder: agencyFolderOf(io, options), dialIns: new DialIns() });
 
 /**
- * Uses the running server, which has the connections of other nodes; without a server, this process. Ctrl-C and SIGTERM
- * cancel the runs, so that no agent continues without a caller.
+ * Calls `work` with a function that sends runs to the running server, because other nodes are connected to it. Without
+ * a server, this process runs them. Ctrl-C and SIGTERM cancel the runs, so that no agent continues without a caller.
  */
 export async function withNode<T>(
   io: Io,
@@ -60,7 +60,7 @@ function withServerRemedy(reply: RunReply): RunReply {
   return { ...reply, error };
 }
 
-/** A reply as text for a person. */
+/** The reply to a run as text for a person. */
 export function formatRunReply(reply: RunReply): string {
   if (!reply.ok)
     return `${reply.error.code}: ${escapeInvisible(reply.error.message)} (${escapeInvisible(reply.error.remedy)})`;

@@ -8,10 +8,10 @@ import { withStore } from '../open-store.ts';
 
 export type ApprovalCard = z.output<typeof ApprovalCardSchema>;
 
-/** The line that separates the files outside of the scope. */
+/** The line in a printed diff before the files that no peripheral may write. */
 export const SCOPE_BORDER = '── outside of the scope: no peripheral of this session may write these ──';
 
-/** The summary of a request as the live view shows it; null if its session is not in this evidence. */
+/** The summary of a request as the live view shows it; null if the repository's evidence lacks its session. */
 export function readApprovalCard(
   io: Pick<Io, 'env'>,
   request: ApprovalRequest,
@@ -26,7 +26,7 @@ export function readApprovalCard(
   });
 }
 
-/** The lines of a diff, with the line that separates the files outside of the scope. */
+/** The lines of a diff, with {@link SCOPE_BORDER} before the files that no peripheral may write. */
 export function diffLinesWithBorder(diff: TreeDiff, card: ApprovalCard | null): readonly string[] {
   if (card === null || card.files.length === 0) return diff.lines;
   const border = card.files.findIndex(({ inside }) => !inside);

@@ -11,7 +11,7 @@ export const approveOption = (): Option =>
     'give these approvals: destinations (deploy), modes (execute), tools whose calls need one, or all; separated by commas or spaces',
   ).argParser((word: string, before: readonly string[] = []) => [...before, ...splitApprovedNames(word)]);
 
-/** Splits the names in one word, such as `execute,deploy`. */
+/** Splits one word at its commas: `execute,deploy`. */
 export const splitApprovedNames = (word: string): readonly string[] =>
   word
     .split(',')
@@ -27,7 +27,7 @@ export const splitApprovedNames = (word: string): readonly string[] =>
 export function checkApprovedNames(names: readonly string[], { peripherals, modeGate, tools }: SpecSet): void {
   const destinations = Object.keys(peripherals);
   const modes = modeGate ? Object.keys(modeGate.effects) : [];
-  // The repository's configuration decides whether an install needs an approval.
+  // The tool `install` is always listed: hopgate.yaml, which is not read here, decides if it needs an approval.
   const gated = Object.values(tools).filter(
     (tool) =>
       tool.id === 'install' ||

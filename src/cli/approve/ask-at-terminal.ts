@@ -4,10 +4,13 @@ import { parseTypedAnswer } from '../../operator/grant-terms.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, paint, print } from '../io.ts';
 
-/** An answer at the terminal; `problem` if unknown words follow a yes. */
+/** An answer typed at the terminal; `problem` if unknown words follow a yes. */
 export type TypedAnswer = ReturnType<typeof parseTypedAnswer>;
 
-/** Asks a person. `y` or `yes` approves, and words after it make a grant; null keeps the request pending. */
+/**
+ * Asks a person to approve a request. `y` or `yes` approves; words after it make a grant. Null keeps the request
+ * pending.
+ */
 export function askAtTerminal(io: Io, request: ApprovalRequest): Promise<TypedAnswer> {
   const reader = createInterface({ input: io.stdin, output: io.stdout, terminal: false });
   return new Promise((resolve) => {

@@ -23,7 +23,7 @@ export const pendingOfRoot = (io: Io, root: string): readonly PendingItem[] =>
   pendingItems(stateDir(rootOf(io, { root }), io.env));
 
 /**
- * Finds a request by its id, in the given repository or else in all of them.
+ * Finds a request by its id: in the given repository, or in all of them if `root` is undefined.
  *
  * @throws CliError `unknown-request` with the nearest id; `ambiguous-request` if two repositories use the id.
  */

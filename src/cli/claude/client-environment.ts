@@ -1,11 +1,14 @@
 import { homeFolder } from '../../base/user-folders.ts';
 import type { Io } from '../io.ts';
 
-/** Variables that disable hooks, plugins or their servers. */
+/** Environment variables by which a user can disable Claude Code's hooks, plugins or the servers of plugins. */
 const SWITCHES = ['CLAUDE_CODE_SIMPLE', 'CLAUDE_CODE_SAFE_MODE', 'CLAUDE_CODE_PERSONAL_HOOKS_OFF'];
 const isSwitch = (name: string): boolean => SWITCHES.includes(name) || name.startsWith('CLAUDE_CODE_SKIP_PLUGIN_');
 
-/** Variables that decide how hooks and hopgate's MCP server start, their state folder, and their code. */
+/**
+ * Environment variables that decide how the hooks and hopgate's MCP server start, which code they load and where their
+ * state is.
+ */
 const STEERING = [
   ...['HOPGATE_SESSION', 'HOPGATE_ROOT', 'HOPGATE_PERIPHERAL', 'HOPGATE_DAEMON', 'HOPGATE_DEADLINE_MS'],
   'HOPGATE_CLAUDE_RULES',
@@ -16,7 +19,7 @@ const STEERING = [
 ];
 
 /**
- * The environment that Claude Code is started with for a hopgate session.
+ * The environment of Claude Code in a hopgate session.
  *
  * @param rules true if its command line has rules that deny or ask
  */
@@ -28,9 +31,9 @@ export const clientEnvironment = (env: Io['env'], session: string, root: string,
 });
 
 /**
- * The variables above with their values, as an `env` setting for Claude Code's command line. A cloned repository can
- * contain settings whose variables override the environment of the program; settings on the command line override
- * both. An empty variable counts as unset.
+ * All these variables with their values, as the setting `env` for Claude Code's command line. The settings of a cloned
+ * repository can override the environment of the program. Settings on the command line override both. An empty variable
+ * counts as unset.
  */
 export const pinnedVariables = (env: Io['env']): { readonly [name: string]: string } =>
   Object.fromEntries(

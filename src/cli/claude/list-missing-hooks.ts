@@ -1,14 +1,16 @@
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import type { Io } from '../io.ts';
 
-/** An event that a client program's hooks should have reported but did not, as later hooks noticed. */
+/** An event of a client program that no hook reported. A later hook noticed the gap. */
 export interface MissingHook {
   readonly sessionId: string;
   readonly at: string;
   readonly text: string;
 }
 
-/** The missing hooks noticed in a repository's conversations. Creates no folder if there were no conversations. */
+/**
+ * The events that no hook reported in a repository's conversations. Creates no folder if there were no conversations.
+ */
 export function listMissingHooks(root: string, env: Io['env']): readonly MissingHook[] {
   return ConversationFiles.existing(root, env)?.all().flatMap(missingHooksIn) ?? [];
 }

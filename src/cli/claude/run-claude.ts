@@ -44,7 +44,8 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, permissions, statusLine, env: variables });
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...types, ...command.args];
     const code = await runClient('claude', program, args, { cwd: root, env });
-    await host.sessions.release(root, sessionId).catch(() => {}); // may fail: the end of this process also releases it
+    // if this fails, the end of this process releases the session
+    await host.sessions.release(root, sessionId).catch(() => {});
     const run = readClientRun(io, root, sessionId, begun);
     const isScript = command.args.some((word) => word === '-p' || word === '--print');
     const after = await inSession(io, root, sessionId, ({ state }) => state);
@@ -61,7 +62,7 @@ const isPlanMode = (args: readonly string[]): boolean =>
 
 /**
  * Enters a mode in which the agent may read, if that needs no approval. In plan mode, Claude Code refuses the agent's
- * own calls of `mode` and `hop`, so that it could never leave a mode without reading.
+ * own calls of `mode` and `hop`: the agent could never leave a mode that forbids reading.
  */
 async function allowReading(session: Session): Promise<void> {
   const denial = session.why({ tool: 'read', args: { path: '.' } });

@@ -12,7 +12,7 @@ interface StatusLine {
   readonly [key: string]: unknown;
 }
 
-/** Interval in seconds at which Claude Code prints the line again without an event: a new request may be waiting. */
+/** Interval in seconds at which Claude Code prints the status line again, because a new request may be waiting. */
 const REFRESH_SECONDS = 5;
 
 const commandStart = (env: Io['env']): string => `${quoteShell(launcherFile(env))} line`;
@@ -42,6 +42,6 @@ export function userStatusLine(env: Io['env']): unknown {
     const settings: unknown = JSON.parse(readFileSync(join(folder, 'settings.json'), 'utf8'));
     return isObject(settings) ? settings['statusLine'] : undefined;
   } catch {
-    return undefined; // Claude Code reports a file that it cannot read
+    return undefined; // Claude Code itself reports a settings file that it cannot read
   }
 }

@@ -14,7 +14,7 @@ export interface ClientRun {
   readonly sessionId: string;
   /** The start of the run, ISO 8601. */
   readonly begun: string;
-  /** The conversations of the session with an event since `begun`. */
+  /** The conversations of the session that have an event since `begun`. */
   readonly conversations: readonly StoredConversation[];
   /** Calls that ran in this session without a hook, according to the client's own transcript. */
   readonly callsWithoutHook: readonly RecordedItem[];

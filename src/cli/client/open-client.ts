@@ -26,7 +26,7 @@ export async function openClientSession(
   printConfigWarnings(io, project);
   const problem = instructionProblem({ root, config: project.config }, agent);
   if (problem) throw new CliError('instructions-show', problem.message, problem.remedy);
-  // Checked before anything is opened, except for a continued session, whose spec set is not known yet.
+  // Checked before a session is opened. The spec set of a continued session is known only after opening it.
   if (command.session === null) {
     checkApprovedNames(command.approve, project.specs);
     checkList(command, agent, project.specs);
@@ -71,7 +71,7 @@ async function openContinued(
 ): Promise<string | null> {
   const session = continued && peripheral === null ? continuedSessionId(io, root, agent, continued) : null;
   if (session === null) return null;
-  const summary = await findOpenedSession(io, root, session).catch(() => null); // it may be pruned
+  const summary = await findOpenedSession(io, root, session).catch(() => null); // the session may have been pruned
   if (summary?.closed === false) return session;
   printRemark(io, `the session of this conversation, ${session}, is ${summary ? 'closed' : 'gone'}; opening a new one`);
   return null;

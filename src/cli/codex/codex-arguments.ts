@@ -16,7 +16,7 @@ import { CliError } from '../io.ts';
 /** The first version of Codex whose permission profiles, hooks and hook trust work as hopgate needs them. */
 const OLDEST_VERSION = [0, 169, 0] as const;
 
-/** The user's Codex and the hooks to give it. */
+/** The user's Codex program and the hooks to run it with. */
 interface HookedCodex {
   readonly codex: string;
   readonly root: string;
@@ -56,8 +56,8 @@ export const launchArguments = ({
   ]);
 
 /**
- * The trust in hopgate's hooks, as Codex computes it. It depends on no session, so the caller can ask for it while it
- * opens the session: Codex takes several hundred milliseconds to answer.
+ * Asks Codex for the hashes of hopgate's hooks, and returns the setting by which Codex trusts them. It depends on no
+ * session: the caller can ask while it opens the session, because Codex takes several hundred milliseconds to answer.
  *
  * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
  */

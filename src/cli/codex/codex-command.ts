@@ -74,5 +74,5 @@ function keyOf(word: string, next = ''): string | null {
   return stated === null ? null : (stated.split('=')[0] ?? '').replaceAll(/["'\s]/g, '');
 }
 
-/** True if one key contains the other. */
+/** True if one key is the other, or a table that contains it. */
 const overlaps = (a: string, b: string): boolean => a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);

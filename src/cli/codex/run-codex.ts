@@ -29,7 +29,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const codex = findClientProgram(io, 'codex', command.program);
   const hooks = codexHooks(hookCommand('codex', io.env));
   const trust = askHookTrust({ codex, root, env: io.env, hooks });
-  trust.catch(() => {}); // awaited below, unless the session cannot be opened
+  trust.catch(() => {}); // a failure is thrown below, where `trust` is awaited
   const { sessionId, specs, config } = await openCodexSession(io, root, command);
   // Starts the daemon, which holds the session for the hooks and the tools, before they need it.
   const remote = await remoteAgentSession({
@@ -56,7 +56,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
     after = await remote.status();
   }
   await remote.close();
-  // may fail: the end of this process also releases it
+  // If this fails, the end of this process releases the session.
   await withHost(io, (host) => host.sessions.release(root, sessionId)).catch(() => {});
   const sandboxes = { sandbox: options.sandboxMode, allowedSandbox: optionsFor(after).sandboxMode };
   const run = readClientRun(io, root, sessionId, begun);

@@ -112,7 +112,7 @@ function missing(name: string): Diagnosis {
 
 /** The program that runs under a name outside of the sandbox; null if there is none. */
 function findOutside(name: string, root: string, programs: FoundPrograms, { env }: Io): string | null {
-  // If a version manager chose a program, that one comes first.
+  // The folders of `programs.path` come first: a version manager may have chosen a program there.
   if (!name.includes('/')) return findProgram(name, [...programs.path, env['PATH'] ?? ''].join(delimiter));
   const path = resolve(root, name);
   return existsSync(path) ? path : null;
@@ -139,7 +139,7 @@ async function compare(name: string, world: Comparison): Promise<Diagnosis> {
   const version = isWithin(root, outside)
     ? null
     : await versionOf(outside, world, isManager ? ['--version'] : VERSION_ARGUMENTS);
-  // It is not started in the sandbox, where it would try to download itself for more than a minute.
+  // In the sandbox, such a package manager would try to download itself for more than a minute.
   if (isManager && version === '' && !hidden)
     return {
       name,
@@ -185,7 +185,7 @@ async function findInside(name: string, { root, config, sandbox, programs, empty
   return { path: path === '' ? null : path, version: firstLine(output.join('\n')) };
 }
 
-/** The version that a program prints outside of the sandbox; empty if it answers none of the questions. */
+/** The version that a program prints outside of the sandbox; empty if it fails with each of the arguments. */
 async function versionOf(
   program: string,
   { io, run, empty, programs }: Comparison,

@@ -63,7 +63,7 @@ async function valuesOf(option: Option, root: string, sessions: ListSessions): P
   return option.long === '--session' ? sessions(root) : [];
 }
 
-/** Follows the complete words to the command that the next word belongs to. */
+/** Finds the command that the next word belongs to, by following the complete words. */
 function walk(program: Command, words: readonly string[]) {
   let command = program;
   let pending: Option | null = null;

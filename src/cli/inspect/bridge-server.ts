@@ -9,9 +9,9 @@ import type { Send } from './stately-inspector.ts';
 
 const LOOPBACK = '127.0.0.1';
 
-/** A server that shows a session's machines to programs on this machine. */
+/** A server on this machine that shows the xstate machines of a session. */
 export interface Bridge {
-  /** The page that shows the Stately inspector. */
+  /** The address of the page that shows the Stately inspector. */
   readonly address: string;
   /** The address at which a WebSocket client receives the messages. */
   readonly socket: string;
@@ -36,7 +36,7 @@ export async function startBridge(port: number, inspector?: string): Promise<Bri
     socket.on('error', () => socket.terminate());
     for (const message of messages) socket.send(message);
   });
-  sockets.once('error', () => {}); // it repeats the server's
+  sockets.once('error', () => {}); // the error of `server.listen` below says the same
   await once(server.listen(port, LOOPBACK), 'listening').catch((error: NodeJS.ErrnoException) => {
     throw unusablePort(port, error);
   });

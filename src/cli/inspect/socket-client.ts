@@ -3,7 +3,7 @@ import { WebSocket } from 'ws';
 import { CliError, usageError } from '../io.ts';
 import type { Send } from './stately-inspector.ts';
 
-/** A remote receiver that listens for inspectors. */
+/** A WebSocket server that receives the messages of an inspector. */
 export interface InspectorReceiver {
   readonly send: Send;
   /** Waits until all messages are sent, then closes. */

@@ -8,7 +8,7 @@ export type Send = (message: StatelyInspectionEvent) => void;
 /** The limit of nested states in a definition. It is deeper than any machine, so that none is truncated. */
 const DEPTH = 64;
 
-/** One machine in the form of the package's actors. */
+/** One machine in the form of the actors of `@statelyai/inspect`. */
 interface Actor {
   readonly sessionId: string;
   readonly id: string;
@@ -21,9 +21,9 @@ interface Actor {
 }
 
 /**
- * An inspector for `openSession({ inspector })` that speaks the Stately inspector's wire form through the package's own
- * writer: the mode gate and the hop graph as actors, and each visit's lifecycle as a child of the hop graph. One
- * inspector serves one session.
+ * An inspector for `openSession({ inspector })` that writes the messages of the Stately inspector with
+ * `@statelyai/inspect`: the mode gate and the hop graph as actors, and each visit's lifecycle as a child of the hop
+ * graph. One inspector serves one session.
  */
 export function statelyInspector(send: Send): Inspector {
   const actors = new Map<string, Actor>();
@@ -33,7 +33,7 @@ export function statelyInspector(send: Send): Inspector {
     { send },
     {
       serializationDepthLimit: DEPTH,
-      // The package's types require an id and a root in every message, but it leaves some of them empty.
+      // The types of `@statelyai/inspect` require an id and a root in every message, but it leaves some of them empty.
       serialize: (message) =>
         ({
           ...message,

@@ -7,17 +7,17 @@ import { startBridge } from './bridge-server.ts';
 import { connectToReceiver } from './socket-client.ts';
 import { statelyInspector } from './stately-inspector.ts';
 
-/** A session's machines and the place where they are shown. */
+/** The inspector of a session's machines, and the addresses where they are shown. */
 export interface MachineWatch {
   readonly inspector: Inspector;
   /** The address to open in a browser; null if the messages go to a remote receiver. */
   readonly address: string | null;
-  /** The address that serves the messages, or to which they are sent. */
+  /** The WebSocket address that serves the messages, or that receives them. */
   readonly socket: string;
   close(): Promise<void>;
 }
 
-/** The port that the package's own clients expect. */
+/** The port that the clients in `@statelyai/inspect` use by default. */
 const PORT = 8080;
 
 export interface WatchOptions {

@@ -25,7 +25,7 @@ export function originalCopies({ io }: InstallTarget, folder: string): OriginalC
   try {
     return { path, files: fieldsOf(JSON.parse(readText(path) ?? '{}')) as OriginalCopies['files'] };
   } catch {
-    return { path, files: {} }; // damaged: the uninstallation removes what was added, part by part
+    return { path, files: {} }; // a damaged file counts as no copies: the uninstallation then removes each added part
   }
 }
 

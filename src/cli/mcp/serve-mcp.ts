@@ -187,13 +187,13 @@ function grantIn(text: string, request: ApprovalRequest): GrantLimits | { readon
   return grantLimits(parsed.terms ?? {}, request, Date.now());
 }
 
-/** Files the request for the operator too, and returns the command that shows it in a terminal; null if that fails. */
+/** Files the request for the operator too. Returns the command that shows it in a terminal; null if it is too large. */
 function fileForTerminal(io: Io, root: string, request: ApprovalRequest): string | null {
   const id = storePending({ stateDir: ensureStateDir(root, io.env), root }, request);
   return id === null ? null : `hopgate approve ${id}`;
 }
 
-/** True if another approver has answered the request already, so that the person at the client is not asked. */
+/** True if the request was approved in advance, or answered elsewhere. The person at the client is then not asked. */
 const answeredAhead =
   (io: Io, root: string, { approve = [], attach }: McpCommand) =>
   ({ action, hash, sessionId }: ApprovalRequest): boolean =>

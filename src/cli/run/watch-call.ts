@@ -27,7 +27,7 @@ export async function watchWork<T>(io: Io, what: string, work: () => Promise<T>)
  * Shows a call that takes more than two seconds: at a terminal its output line by line above a line with the time,
  * elsewhere a note every half minute. Everything goes to stderr.
  *
- * @param pace when to begin and how often to repeat, in milliseconds
+ * @param pace the time before the first line and the interval of its updates, in milliseconds
  */
 export function watchCall(io: Io, what: string, pace = io.isTty ? TERMINAL : NO_TERMINAL): WatchedCall {
   const controller = new AbortController();

@@ -182,9 +182,9 @@ function printOutcome(io: Io, result: Result, wasShown: boolean): void {
 }
 
 /**
- * The calls of a remedy, written as commands of the shell.
+ * Rewrites the calls in a remedy as commands of hopgate's shell.
  *
- * @example inPromptWords('hop to edit with exit found') // 'hop edit --exit found'
+ * @example asShellCommands('hop to edit with exit found') // 'hop edit --exit found'
  */
 const asShellCommands = (text: string): string =>
   text

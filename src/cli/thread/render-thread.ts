@@ -42,7 +42,7 @@ export const isVisit = (item: ThreadRow | ThreadVisit): item is ThreadVisit => '
 interface Frame {
   readonly wide: number;
   readonly margin: number;
-  /** The indent of the first line, and the indent of the lines after it. */
+  /** The text before the first line; `laterIndent` is the text before each further line. */
   readonly indent: string;
   readonly laterIndent: string;
   readonly style?: Style;

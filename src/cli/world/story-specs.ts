@@ -1,6 +1,6 @@
 import type { SpecSource } from '../../spec/load/source-document.ts';
 
-/** The peripherals of the story: the original ones with a config for the story, and a desk for the second agent. */
+/** The peripherals of the story, as EDN: a game, a chat with the person, a review, and `desk` for the second agent. */
 const peripherals = (config: string): string => `
 {:alfworld
  {:peripheral/id :alfworld

@@ -11,7 +11,7 @@ export function Inbox({ source }: { readonly source: PageSource }) {
   return (
     <>
       {waiting.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard
         <section class="inbox" aria-label="Waits for you" tabIndex={0}>
           <h2>
             {waiting.length === 1 ? '1 request waits for you' : `${waiting.length} requests wait for you`}{' '}

@@ -9,7 +9,7 @@ export function Messages({ source }: { readonly source: PageSource }) {
   if (messages.length === 0) return null;
   const ordered = messages.toSorted((a, b) => Number(b.kind === 'whistle') - Number(a.kind === 'whistle'));
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard
     <section class="inbox messages" aria-label="Messages for you" tabIndex={0}>
       <h2>{messages.length === 1 ? '1 message for you' : `${messages.length} messages for you`}</h2>
       <ul>

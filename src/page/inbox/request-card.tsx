@@ -57,7 +57,7 @@ export function RequestCard({ request, source }: { readonly request: WaitingRequ
             <div key={name}>
               <dt>{escapeInvisible(name)}</dt>
               <dd>
-                {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+                {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard */}
                 <pre tabIndex={0}>{visibleLines(text)}</pre>
               </dd>
             </div>
@@ -126,7 +126,7 @@ function Diff({ card, writable }: { readonly card: ApprovalCardData; readonly wr
             <summary>
               {escapeInvisible(path)} <small>{countOf(lines)}</small>
             </summary>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard */}
             <pre class="diff" tabIndex={0}>
               {lines.map(diffLine)}
             </pre>

@@ -88,7 +88,7 @@ export class RunTaskStore implements TaskStore {
     else this.#recorded.delete(id);
   }
 
-  /** Reads the tasks of the last days, once. */
+  /** Reads the tasks of the last {@link KEEP_MS}, once. */
   #read(): Promise<void> {
     this.#ready ??= (async () => {
       const { ServerCallContext, Task } = this.#sdk;

@@ -15,7 +15,7 @@ const MAX_PAUSE_MS = 10_000;
 export interface ExchangeOptions {
   /** The name of the other node in addresses. */
   readonly node: string;
-  /** The address that `hopgate serve --agency-listen` printed there. */
+  /** The address that `hopgate serve --agency-listen` printed on the other node. */
   readonly url: string;
   readonly token: () => string | null;
   readonly mail: NodeMail;

@@ -21,8 +21,8 @@ interface FollowedInbox {
 }
 
 /**
- * The messages of an address as events, in the order of each inbox: after `places`, then live. An empty batch is a
- * keep-alive. `places` has the last `seq` of each repository that the reader has, and is changed here.
+ * The messages to an address as events, in the order of each inbox: those after `places`, then new ones as they arrive.
+ * An empty batch is a keep-alive. `places` has the last `seq` that the reader has of each repository; it is updated.
  */
 export async function* followInbox(
   followed: FollowedInbox,

@@ -130,7 +130,7 @@ function continueIfAnswered(io: Io, error: unknown): void {
 const itemsOf = (io: Io, { root, allRoots }: Options): readonly PendingItem[] =>
   allRoots ? pendingOfAllRoots(io) : pendingOfRoot(io, root ?? '.');
 
-/** The number of requests in all repositories except the listed one. */
+/** The number of pending requests in all repositories except the listed one. */
 const othersOf = (io: Io, options: Options): number =>
   options.allRoots || options.root !== undefined ? 0 : pendingOfAllRoots(io).length - itemsOf(io, options).length;
 
@@ -142,7 +142,7 @@ async function show(io: Io, { pending: { request, root } }: PendingItem): Promis
 
 /** Shows a request, asks the person, and records the answer. Returns yes or no; null if it stays pending. */
 async function askAndAnswer(io: Io, item: PendingItem, options: Options): Promise<TypedAnswer['verdict'] | null> {
-  tokenFor(io, item, options); // checked before the person reads the request
+  tokenFor(io, item, options); // a wrong token is reported before the person reads the request
   await show(io, item);
   if (item.answer !== null)
     print(io, paint(io, 'yellow', `  ${describeEarlier(item.answer)}; your answer replaces that one`));

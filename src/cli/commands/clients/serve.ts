@@ -18,7 +18,7 @@ import {
 } from '../../shared-options.ts';
 
 export const DEFAULT_HTTP_PORT = 4780;
-/** Time in which a daemon without an HTTP server must end its calls, in milliseconds. */
+/** Time that a daemon without an HTTP server gets to end its calls before this server replaces it, in milliseconds. */
 const HAND_OVER_MS = 30_000;
 
 interface Options {

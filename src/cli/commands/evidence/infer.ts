@@ -77,7 +77,7 @@ function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
   }
 }
 
-/** Prints both sides in the same style, so that only differences in meaning appear. */
+/** Prints the current and the inferred specs in the same style, so that only differences in meaning appear. */
 function printDiff(io: Io, specs: SpecSet, files: ReadonlyMap<string, string>): void {
   const current = printSpecs(specs);
   for (const name of new Set([...current.keys(), ...files.keys()])) {

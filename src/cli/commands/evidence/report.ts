@@ -54,7 +54,7 @@ async function report(io: Io, ids: readonly string[], options: RootOption): Prom
 
 const WIDTH = 200;
 
-/** The path that a remedy suggests, without the list of the tools here. */
+/** The path that a remedy suggests, without the list of available tools before it. */
 const pathIn = (remedy: string): string => remedy.split(/shortest path: /i).at(-1) ?? remedy;
 
 function printSettings(io: Io, { scopes, hosts }: FittingSettings): void {

@@ -59,13 +59,13 @@ async function check(io: Io, path: string | undefined, options: RootOption): Pro
   ];
   const files = await filesOf(root, io);
   const tracked = files.tracked.filter(maskMatcher(config.mask));
-  // Specs elsewhere are meant for other repositories.
+  // Specs outside of this repository are meant for others.
   if (path === undefined || isWithin(root, folder)) warnings.push(...unmatchedGlobs(specs, config, files.all));
   if (path === undefined) warnings.push(...openMasks(config));
   const machine = path === undefined ? await missingOnMachine(root, config, io) : [];
   const { proofs, notes } = examineSpecs(specs);
   warnings.push(...notes);
-  // Exits without a binding are already among the warnings.
+  // The warnings already name the exits that the property `bound` is about.
   const broken = proofs.filter(({ holds, property }) => !holds && property !== 'bound');
   if (broken.length > 0) io.exitCode = 1;
 

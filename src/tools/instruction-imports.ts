@@ -39,7 +39,7 @@ export function importProblem(envelope: Place, path: string, text: string): stri
   return null;
 }
 
-/** Returns the target of an import by its name and by its real path; the real path is null if there is no such file. */
+/** The absolute path that an import names, and its real path (null if there is no such file). */
 function targetOf(
   root: string,
   path: string,
@@ -60,7 +60,7 @@ function targetProblem(envelope: Place, path: string, target: string, instructs:
 }
 
 /**
- * The reason why instructions may not show a file; null if they may. `imports` of hopgate.yaml allow the listed path,
+ * The reason why no instruction file may show a file; null if it may. `imports` of hopgate.yaml allow the listed path,
  * not the target of a link at that path.
  */
 function placeProblem({ root, config: { mask, imports = [] } }: Place, places: readonly string[]): string | null {

@@ -55,7 +55,7 @@ export function skillProblem(
 
 const SKILL_PATH = /(?:^|\/)\.claude\/(?:skills|commands)\//i;
 
-/** The name that a file's place implies: that of the skill's folder, or that of the command. */
+/** The name of a skill or command: that of the skill's folder, or of the command's file. */
 function nameOf(path: string): string {
   const below = path.slice(path.search(SKILL_PATH)).replace(/^\/?\.claude\/(?:skills|commands)\//i, '');
   return below.replace(/(?:\/SKILL)?\.md$/i, '').replaceAll('/', ':');

@@ -46,7 +46,7 @@ async function run(nearest: NearestNode, key: string, call: ToolCall): Promise<T
     throw error;
   });
   const waited = { run: key, waitedMs: Date.now() - began };
-  // An agent that gets tools may change files of this tree.
+  // The run's agent gets tools, so it may change files of the session's repository.
   const effects = lendsTools ? 'unobserved' : [];
   if (reply === null || signal.aborted) {
     const message = 'The wait was aborted; the run continues. The same call again gets its reply.';
@@ -88,7 +88,7 @@ function requestOf({ args, envelope }: ToolCall): { readonly request: RunRequest
   };
 }
 
-/** The key of the agency run that the session's last intent belongs to. */
+/** The idempotency key of the agency run that the session started last. */
 async function runKeyOf(store: EvidenceStore, sessionId: string): Promise<string> {
   const runs = new AgencyRuns();
   for await (const { entry } of store.entries(sessionId)) {

@@ -25,7 +25,7 @@ export const trimmedText = (value: Json | undefined): string | null =>
 export const trimmedTexts = (value: Json | undefined): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => trimmedText(one) ?? []);
 
-/** Returns the open selection of the call's pattern, or a failure, because an outcome needs a selection. */
+/** The selection of the call's pattern that has no outcome yet; a refusal if there is none. */
 export function findOpenSelection({ call, cycles }: PatternContext): LearningCycle | ToolRefusal {
   const pattern = trimmedText(call.args['pattern']) ?? '';
   const own = cycles.filter((cycle) => cycle.pattern === pattern);

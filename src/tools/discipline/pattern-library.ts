@@ -17,13 +17,13 @@ export interface PatternLibrary {
   readonly patterns: readonly Pattern[];
   /** Invalid pattern files and their problems. */
   readonly faulty: readonly { readonly file: string; readonly problem: string }[];
-  /** Repository files that were read. */
+  /** The pattern files of the repository that were read. */
   readonly read: readonly string[];
 }
 
 /**
- * Returns the selectable patterns: those in the repository's `patterns/` if it has any, else the shipped ones. Reads
- * the repository through the file tools, so that masks and the call's scope apply and no link leads out.
+ * The patterns that an agent can select: those in the repository's `patterns/` if it has any, else the shipped ones.
+ * Reads the repository through the file tools, so that masks and the call's scope apply and no link leads out.
  */
 export async function loadPatternLibrary(call: ToolCall, files: ToolBackend): Promise<PatternLibrary> {
   const own = call.envelope.scope.read === 'root' ? await ownPatterns(call, files) : null;

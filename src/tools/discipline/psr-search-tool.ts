@@ -5,7 +5,9 @@ import { searchPatterns } from './search-patterns.ts';
 
 const DEFAULT_LIMIT = 5;
 
-/** psr-search { query, limit? }: returns matching patterns, best first; without a match, all ids. */
+/**
+ * psr-search { query, limit? }: returns the matching patterns, best first; without a match, the ids of all patterns.
+ */
 export async function psrSearchTool({ call, library }: PatternContext): Promise<ToolOutcome> {
   const query = trimmedText(call.args['query']);
   if (query === null) return invalidCall('query', '"query" is blank', 'Say in a few words what you are about to do.');

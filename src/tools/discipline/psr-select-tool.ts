@@ -48,7 +48,7 @@ export async function psrSelectTool({ call, cycles, entries, library }: PatternC
   });
 }
 
-/** The last search since the last selection; its results are the candidates. */
+/** The last pattern search since the last selection; its results are the candidates. */
 function lastSearch(
   entries: PatternContext['entries'],
 ): { readonly query: string; readonly candidates: string[] } | null {

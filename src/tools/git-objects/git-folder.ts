@@ -7,13 +7,13 @@ import { readFolder } from '../sandbox/mounts/read-folder.ts';
 import type { TreeScan } from '../sandbox/mounts/scan-tree.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 
-/** A folder where git keeps objects, and the possible prefixes of the paths in its trees. */
+/** The folders of a repository, and where its work tree may lie. */
 export interface GitFolder {
   /** Absolute path of the folder with HEAD and index. */
   readonly gitDir: string;
   /** Absolute path of the folder with refs and objects; differs from `gitDir` only in a linked work tree. */
   readonly commonDir: string;
-  /** Prefixes that make paths in git's trees root-relative. If the right one is unknown, all possible ones. */
+  /** Prefixes that make paths in git's trees root-relative: the possible folders of the work tree, such as `lib/`. */
   readonly prefixes: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export function findGitFolders(
     : folders;
 }
 
-/** The folders of a repository that contain a HEAD: the common one, and one for each linked work tree. */
+/** The folders of a repository with a HEAD file: the common one, and one for each linked work tree. */
 export function headFolders({ gitDir, commonDir }: Pick<GitFolder, 'gitDir' | 'commonDir'>): string[] {
   const linked = subfolders(join(commonDir, 'worktrees'));
   return [...new Set([commonDir, gitDir, ...linked])];

@@ -4,7 +4,7 @@ import { lstatIfAny } from '../../base/files.ts';
 import { valueOr } from '../../base/value-or.ts';
 
 const MAX_BYTES = 256 << 20;
-/** Offsets of the mode and of the object name in an entry. */
+/** Offsets of the mode and of the object name in an entry of the index. */
 const [MODE_AT, NAME_AT] = [24, 40];
 const EXTENDED = 0x4000;
 const ASSUME_UNCHANGED = 0x8000;
@@ -93,7 +93,7 @@ const pathOf = (bytes: Buffer, { prefix, pathAt, end }: IndexRow): Buffer =>
 function readIndex(path: string) {
   const stats = lstatIfAny(path);
   if (!stats?.isFile() || stats.size > MAX_BYTES) return null;
-  // It is null if git has removed the file since.
+  // Git may have removed the index in the meantime.
   const bytes = valueOr(() => readFileSync(path), null);
   if (bytes === null) return null;
   for (const nameBytes of [20, 32]) {

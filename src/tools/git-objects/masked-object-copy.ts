@@ -45,9 +45,7 @@ const stampOf = (folder: string): string => {
   return stats.map((each) => `${each?.ino} ${each?.ctimeNs}`).join();
 };
 
-/**
- * Number of folders with loose objects that are checked; a cleaner of temporary files removes files from all of them.
- */
+/** Number of compared folders with loose objects: a cleaner of temporary files removes files from all folders. */
 const SAMPLED_FOLDERS = 8;
 /** Maximum number of unchanged packs, because each of their files needs a mount of its own. */
 const MAX_UNCHANGED = 40;

@@ -68,7 +68,7 @@ export async function hideMaskedObjects(sandbox: Sandbox, request: MaskedObjects
   const borrowed = new Set<string>();
   const seen = [root, ...folders.flatMap(({ commonDir, gitDir }) => [commonDir, gitDir])];
   const cover = coverOf(seen);
-  // Folders that a mount replaces, with everything in them.
+  // Git folders that a mount replaces with all of their content.
   const replaced: string[] = [];
   const isReplaced = (path: string) => replaced.some((objects) => isWithin(objects, path));
   const objectFolders = () => folders.map(({ commonDir }) => realpathIfAny(join(commonDir, 'objects')));
@@ -92,7 +92,7 @@ export async function hideMaskedObjects(sandbox: Sandbox, request: MaskedObjects
     mounts.push(...copies);
     replaced.push(...copies.map(({ target }) => target));
   }
-  // Paths of objects in a store are known only if a repository that borrows from the store was searched.
+  // The paths of objects in an object store are known only if a repository that borrows them was searched.
   const stores = request.scan.stores.map((path) => ({ path, place: join(root, path) }));
   for (const { path, place } of stores.filter((each) => !borrowed.has(each.place) && !isReplaced(each.place))) {
     mounts.push({ kind: 'empty-folder', target: place });

@@ -5,7 +5,7 @@ import type { GitFolder } from './git-folder.ts';
 /** Files that git writes when objects become reachable or unreachable. */
 const HEADS = ['HEAD', 'index', 'logs/HEAD', 'FETCH_HEAD', 'ORIG_HEAD', 'MERGE_HEAD', 'CHERRY_PICK_HEAD'];
 
-/** A text that changes whenever the repository gains or loses an object, or its refs, reflogs or index change. */
+/** A text that changes if the repository gains or loses an object, or its refs, reflogs or index change. */
 export function repositoryFingerprint({ gitDir, commonDir }: GitFolder): string {
   const stamps: string[] = [];
   const addStamp = (path: string): void => {
@@ -19,7 +19,7 @@ export function repositoryFingerprint({ gitDir, commonDir }: GitFolder): string 
   addStamp(join(commonDir, 'reftable'));
   const worktrees = join(commonDir, 'worktrees');
   for (const name of namesIn(worktrees)) for (const each of HEADS) addStamp(join(worktrees, name, each));
-  // Git replaces a ref by a rename, which changes the time of its folder.
+  // Git replaces a ref by a rename, so the time of the ref's folder changes.
   const open = [join(commonDir, 'refs')];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     addStamp(folder);

@@ -3,14 +3,14 @@ import { readTextIfAny, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
 
-/** The files in a folder of objects. */
+/** The files in a repository's `objects` folder. */
 export interface StoredObjects {
   readonly loose: readonly string[];
   /** Names of packs, such as `pack-1234`. */
   readonly packs: readonly string[];
   /** Absolute real path of the folder with the packs. */
   readonly packFolder: string;
-  /** True if it contains other files, such as partial ones from an interrupted git. */
+  /** True if the folder also contains other files, such as partial ones from an interrupted git. */
   readonly hasLeftovers: boolean;
 }
 
@@ -56,7 +56,9 @@ export function realPathWithin(folders: readonly string[], path: string): string
   return real !== null && folders.some((folder) => isWithin(folder, real)) ? real : null;
 }
 
-/** The folders from which a folder of objects borrows (git's alternates), directly or not. Absolute real paths. */
+/**
+ * The folders from which an `objects` folder borrows objects (git's alternates), also indirectly. Absolute real paths.
+ */
 export function alternatesOf(objects: string): string[] {
   const found = new Set<string>();
   const walk = (folder: string): void => {
@@ -71,7 +73,7 @@ export function alternatesOf(objects: string): string[] {
   return [...found];
 }
 
-/** Real paths of the targets of links in a folder of objects. */
+/** Real paths of the targets of the symbolic links in an `objects` folder. */
 export function linkTargetsIn(objects: string): string[] {
   return ['', 'pack', 'info'].flatMap((folder) =>
     readFolder(join(objects, folder))

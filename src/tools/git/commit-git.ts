@@ -63,7 +63,7 @@ export async function commitGit(
   const alreadyStaged = await listStagedFiles(session);
   if (isStop(alreadyStaged)) return alreadyStaged;
   const isUnderWay = hasOperationUnderWay(session.repository);
-  // Approved files need no separate `add`: the tree of the commit is compared with the approved one.
+  // Approved files need no separate `git add`: the tree of the commit is compared with the approved tree.
   const stages =
     all || (approved !== null && !isUnderWay && !alreadyStaged.files.some(({ path }) => isOwnChange(path)));
   const staged = stages ? await stageFiles(session, call, [], all) : null;
@@ -106,7 +106,7 @@ export async function commitGit(
     ? await session.run(words, { access: COMMIT, env, stdin: message })
     : await session.run([], { access: COMMIT, env, stdin: message, script: COMMIT_TREE });
   const after = await headOf(session);
-  // The commit may have been made, but it was not observed.
+  // Git may have made the commit, but hopgate could not observe it.
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   const committed = after.sha !== null && after.sha !== before.sha;
   const paths = committed ? await committedPaths(session, before.sha, after.sha!) : { paths: [] };

@@ -4,7 +4,7 @@ export interface ConfigValue {
   readonly value: string;
 }
 
-/** Keys that name a program and that no `-c` can override, because their middle part is free. */
+/** Keys that name a program and that no `-c` can override, because their middle part can be any name. */
 const COMMAND_KEYS: readonly RegExp[] = [
   /^filter\..*\.(?:clean|smudge|process)$/s,
   /^credential\..*\.helper$/s,
@@ -15,7 +15,7 @@ const COMMAND_KEYS: readonly RegExp[] = [
 /** Keys that would make a push go elsewhere or send more than one branch. */
 const PUSH_KEYS: readonly RegExp[] = [/^url\..*\.(?:insteadof|pushinsteadof)$/s, /^remote\..*\.mirror$/s];
 
-/** Keys of network access: if no sandbox hides them, a push over the network is refused. */
+/** Keys that influence connections. If no sandbox hides them, a push over the network is refused. */
 const NETWORK_KEYS: readonly RegExp[] = [/^(?:http|url|credential|ssh)\./s, /^core\.gitproxy$/s, /^remote\..*\.proxy/s];
 
 /** Parses the output of `git config --list -z --show-scope`; hopgate's own settings (scope `command`) are left out. */

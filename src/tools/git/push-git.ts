@@ -188,7 +188,7 @@ async function unlistedCommits(
   const remoteSha = remote.sha ?? remote.base;
   const fetched = remoteSha === null ? null : await findCommit(session, remoteSha);
   if (fetched && isStop(fetched)) return fetched;
-  // The remote's commit is unknown here, so the remote will refuse the push: it is not a fast-forward.
+  // The repository lacks the remote's commit, so the push is not a fast-forward and the remote will refuse it.
   if (fetched?.sha === null) return null;
   const ahead = remoteSha === null ? null : await session.ask(['merge-base', '--is-ancestor', base, remoteSha]);
   if (ahead && (isStop(ahead) || ahead.stdout !== null)) return isStop(ahead) ? ahead : null;

@@ -172,7 +172,7 @@ export async function unstageGit(
   return gitReport('restore', await session.run(argv, { access: COMMIT, stdin }), more);
 }
 
-/** False for a name that is not UTF-8: decoding it gives the name of another file. */
+/** False for a file name that is not UTF-8: decoding it gives the name of another file. */
 const isNameable = ({ rules }: GitSession, { path }: ChangedFile): boolean =>
   !path.includes('\ufffd') || lstatIfAny(join(rules.root, path)) !== undefined;
 

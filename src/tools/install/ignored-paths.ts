@@ -4,7 +4,7 @@ import type { DroppedChange } from '../shell/judge-change.ts';
 import type { Change } from '../shell/overlay-changes.ts';
 import type { CallTree, ShellContext } from '../shell/shell-context.ts';
 
-/** The changed paths that git ignores and that may be replaced, and the dropped ones. */
+/** The changed paths that git ignores: those that may be replaced, and those that are dropped. */
 interface IgnoredChanges {
   readonly paths: readonly string[];
   readonly dropped: readonly DroppedChange[];

@@ -6,7 +6,7 @@ import { isWithin } from '../../base/paths.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 
-/** Files in the root that pin dependencies, and manifests that some package managers install from. */
+/** Names of files that pin dependencies, and of manifests that some package managers install from. */
 const LOCKS = [
   ...['package-lock.json', 'npm-shrinkwrap.json', 'yarn.lock', 'pnpm-lock.yaml', 'bun.lock', 'package.json'],
   ...['uv.lock', 'poetry.lock', 'Pipfile.lock', 'pdm.lock', 'requirements.txt', 'pyproject.toml'],

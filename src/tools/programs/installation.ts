@@ -7,12 +7,12 @@ import { isSecretName } from '../sandbox/host-secrets.ts';
 import type { Mount } from '../sandbox/mount.ts';
 
 const PROGRAM_FOLDERS = ['bin', 'sbin', 'libexec'];
-/** Folders and files next to `bin`; every installation has at least one of them. */
+/** Names of folders and files next to `bin`. Every installation has at least one of them. */
 const SIGNS = ['lib', 'lib64', 'libexec', 'include', 'share', 'VERSION', 'pyvenv.cfg'];
 /** Folders that many programs share, relative to the home folder. */
 const SHARED_HOME = ['.local', '.local/share', '.local/lib', '.config', '.cache'];
 
-/** The folders that limit which installation may be shown as a whole. */
+/** The folders that no shown installation may contain or lie in. */
 export interface HiddenFolders {
   readonly home: string;
   /** The repository and hopgate's state. No shown installation contains one of them or lies in one. */

@@ -64,7 +64,7 @@ export class ProgramFinder {
   /** Paths and real paths of the folders that the sandbox shows. */
   readonly #shown: string[];
   readonly #mounts = new Map<string, readonly Mount[]>();
-  /** For each folder of shims: the folders of the real programs, which precede it on the sandbox's PATH. */
+  /** For each folder with a version manager's shims: the folders of the real programs, which precede it on PATH. */
   readonly #foldersBefore = new Map<string, string[]>();
   readonly #hidden: { program: string; why: string }[] = [];
   readonly #visited = new Set<string>();
@@ -99,7 +99,7 @@ export class ProgramFinder {
 
   #variables(): { readonly [name: string]: string } {
     const shown = keptVariables(this.#request, [...this.#mounts.keys()]);
-    // The version manager of the environment would search the sandbox's home folder instead of the operator's.
+    // Pipenv or Poetry would search for the environment in the sandbox's home folder.
     return this.#venv?.isOutside ? { ...shown, VIRTUAL_ENV: this.#venv.folder } : shown;
   }
 
@@ -230,7 +230,7 @@ export class ProgramFinder {
   #showShimTarget(shim: string, target: ShimTarget): void {
     if ('problem' in target) return this.#hide(shim, target.problem);
     const folder = dirname(shim);
-    // If the manager selects the system's program, that program is found later on the PATH.
+    // The version manager may select the system's program; that one is found later on the PATH.
     if (!SYSTEM.some((system) => isWithin(system, target.program)))
       this.#foldersBefore.set(folder, [
         ...new Set([...(this.#foldersBefore.get(folder) ?? []), dirname(target.program)]),

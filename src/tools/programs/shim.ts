@@ -49,7 +49,7 @@ function managerOf(program: string, path: string | undefined): string | null {
   return isAbsolute(script) ? script : findProgram(script, path);
 }
 
-/** The program that a shim runs, or the reason why its manager runs none. */
+/** The program that a shim runs, or the reason why its version manager runs none. */
 export type ShimTarget = { readonly program: string } | { readonly problem: string };
 
 const targets = new Map<string, ShimTarget>();
@@ -67,7 +67,7 @@ export function shimTarget(program: string, root: string, env: Env): ShimTarget 
   const key = JSON.stringify([manager, program, versionFileStamps(root), chosen, env['PATH']]);
   const cached = targets.get(key);
   if (cached && 'program' in cached) return cached;
-  // The script of the shim sets the manager's folder, which may lie outside of the home folder.
+  // The shim's script sets the version manager's folder, which may lie outside of the home folder.
   const [, variable, folder] = ROOT.exec(readFirstBytes(program)) ?? [];
   const { status, stdout, stderr } = spawnSync(manager, ['which', basename(program)], {
     cwd: root,

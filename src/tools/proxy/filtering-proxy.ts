@@ -13,16 +13,16 @@ export interface TriedConnection {
   /** `host:port`. */
   readonly target: string;
   readonly tries: number;
-  /** The reason why the place was refused; null if it was reached. */
+  /** The reason why the proxy refused the connection; null if it was made. */
   readonly why: string | null;
 }
 
 export interface FilteringProxy {
   /** Serves one connection of the command. */
   accept(socket: Socket): void;
-  /** The places tried so far, in the order of the first try. */
+  /** The destinations that the command tried so far, in the order of the first try. */
   tried(): readonly TriedConnection[];
-  /** The errors of admitted places that did not answer, by `host:port`. */
+  /** The errors of allowed destinations that did not answer, by `host:port`. */
   unanswered(): ReadonlyMap<string, string>;
   /** Ends all connections. */
   close(): void;
@@ -36,14 +36,15 @@ const HOP_BY_HOP = new Set(
 );
 
 /**
- * A filtering HTTP proxy: CONNECT and plain HTTP, to the listed places only. It does not listen on a port; the
+ * A filtering HTTP proxy: CONNECT and plain HTTP, to the listed hosts only. It does not listen on a port; the
  * connections come from the command's own network namespace, so nobody else can use it. The gate's rule decides; the
  * proxy resolves each name once and connects to the checked addresses only. If the operator's environment names a
- * proxy, the connection goes through that proxy by name; the addresses that the name has here are checked nonetheless.
+ * proxy, the connection goes through that proxy by name; the addresses that this machine finds for the name are checked
+ * nonetheless.
  *
  * @param list `hosts` of the command's configuration
  * @param env the operator's environment, for its `https_proxy`, `http_proxy` and `no_proxy`
- * @param onInsistence called when a command has asked for the same refused place `PROXY_LIMITS.refusals` times
+ * @param onInsistence called when a command has tried the same refused destination `PROXY_LIMITS.refusals` times
  */
 export function makeFilteringProxy(
   list: readonly string[],
@@ -77,7 +78,7 @@ export function makeFilteringProxy(
     record('any place', `more than ${PROXY_LIMITS.bytes} bytes were transferred`);
     close();
   }, 1000).unref();
-  /** The checked addresses of a place, and the proxy to use for it. Records a refusal. */
+  /** The checked addresses of a destination, and the operator's proxy that leads to it. Records a refusal. */
   const judge = async (
     kind: 'http' | 'https',
     target: HostAndPort | null,
@@ -172,7 +173,7 @@ interface CheckedTarget {
   readonly addresses: readonly string[];
 }
 
-/** A reachable place, and the proxy to use for it. */
+/** An allowed destination, and the operator's proxy that leads to it. */
 interface AdmittedTarget extends CheckedTarget {
   readonly via: UpstreamProxy | null;
 }
@@ -190,7 +191,7 @@ function requestTo(
   url: URL,
   request: IncomingMessage,
 ): http.ClientRequest {
-  // The address decides, not the Host header, so that a request for one host cannot be sent to another.
+  // The URL's host replaces the Host header, so that a request for one host cannot be sent to another.
   const headers = { ...requestHeaders(request), host: url.host };
   const method = request.method!;
   const path = `${url.pathname}${url.search}`;

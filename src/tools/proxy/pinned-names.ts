@@ -8,7 +8,7 @@ export type ResolveName = (host: string) => Promise<readonly string[]>;
 const SYSTEM: ResolveName = async (host) =>
   (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
-/** A reachable place with its addresses, or the reason why it may not be reached. */
+/** An allowed host with its addresses, or the reason why no connection to it is allowed. */
 type ReachableHost = { readonly host: string; readonly addresses: readonly string[] } | { readonly problem: string };
 
 /**

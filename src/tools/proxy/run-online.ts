@@ -10,7 +10,7 @@ import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { type FilteringProxy, makeFilteringProxy, type TriedConnection } from './filtering-proxy.ts';
 import { sshThroughProxy } from './ssh-through-proxy.ts';
 
-/** A run of a configured command, and the places that it tried to reach. */
+/** A run of a configured command, and the hosts that it tried to reach. */
 export interface OnlineRun {
   readonly result: CommandResult;
   /** The connections that the proxy made. */
@@ -22,7 +22,7 @@ export interface OnlineRun {
  * Runs a configured command with its variables, its secrets and, if it has `hosts`, with hopgate's proxy as its only
  * network. Secrets are masked in the output and in the names of hosts.
  *
- * @param key the command's place in hopgate.yaml, for messages: `deploy.publish`
+ * @param key the command's key in hopgate.yaml, for messages: `deploy.publish`
  */
 export async function runOnline(
   context: ShellContext,
@@ -101,12 +101,12 @@ function reportConnections(
 
 /** Error messages of programs that reached no host. */
 const REFUSED = /connection refused|ECONNREFUSED|could(?: not|n't) connect/i;
-/** Addresses of this machine, whose services a command reaches only if they are listed. */
+/** Addresses of this machine. A command reaches a service of it only if its `hosts` list the address. */
 const OWN_SERVICE = /\b127\.0\.0\.1\b|\blocalhost\b|::1\b/;
 /** Error messages of an ssh that lacks the key of the host, or its own. */
 const SSH_REFUSED = /Host key verification failed|Permission denied \(publickey/;
 
-/** The settings that a failed command lacked and that only the operator can make. */
+/** Remedies for a failed command: the settings in hopgate.yaml that it lacked and that only the operator can make. */
 function missingSettings(
   { hosts = [], ssh }: CommandReach,
   { network }: SandboxLayout,

@@ -24,7 +24,7 @@ cat <&4 >&3 4<&- &
 cat <&3
 `;
 
-/** Lines of a key shorter than this are not treated as secrets: its frame, and the rest of its last line. */
+/** Shorter lines of a key file are not treated as secrets: the first and the last line, and a short rest of the key. */
 const SHORTEST_LINE = 24;
 
 /**

@@ -4,7 +4,7 @@ import { BlockList, isIP, type Socket } from 'node:net';
 import type { Env } from '../../base/user-folders.ts';
 import { canonicalHost, type HostAndPort, hostAndPortText, listsHostAndPort } from '../../gate/scope/host-names.ts';
 
-/** The proxy that the operator's machine uses for a place. */
+/** The operator's own proxy, through which a connection goes. */
 export interface UpstreamProxy {
   readonly url: URL;
   /** The headers with the user and password of the proxy; empty if its address has no user. */
@@ -12,7 +12,7 @@ export interface UpstreamProxy {
 }
 
 /**
- * The proxy that the operator's environment names for a place; null if the place is reached directly. As curl does:
+ * The proxy that the operator's environment names for a destination; null if it is reached directly. As curl does:
  * `https_proxy` for tunnels, `http_proxy` for plain HTTP, else `all_proxy`, in either case of letters; `no_proxy` lists
  * exceptions (`example.com` with its subdomains, `.example.com`, `10.0.0.5:8080`, `10.0.0.0/8`, `*`).
  *
@@ -72,12 +72,12 @@ export const proxyOptions = (
 export const proxyModule = ({ url }: UpstreamProxy): typeof http | typeof https =>
   url.protocol === 'https:' ? https : http;
 
-/** The remedy if the operator's proxy does not lead to a host. */
+/** The remedy if the operator's proxy cannot connect to a host. */
 export const proxyRemedy = (host: string): string =>
   `ask the operator to correct HTTPS_PROXY (with user and password if the proxy wants them), or to list ${host} in NO_PROXY`;
 
 /**
- * Opens a tunnel to a place through the proxy.
+ * Opens a tunnel through the operator's proxy.
  *
  * @throws if the proxy cannot be reached or refuses; the message names neither its user nor its password
  */

@@ -160,7 +160,7 @@ const runAsArguments = ({ uid, gid }: HostIdentity) => [
 /** The path of hopgate's own Node inside a sandbox with a proxy. */
 const NODE = '/run/hopgate/node';
 
-/** Opens the proxy's socket in the sandbox's network and passes it to hopgate, before the command starts. */
+/** JavaScript that opens the proxy's socket in the sandbox and passes it to hopgate before the command starts. */
 const LISTEN = `
 const server = require('node:net').createServer();
 server.listen({ host: '${PROXY_ADDRESS.host}', port: ${PROXY_ADDRESS.port}, backlog: 511 }, () => process.send('listening', server));

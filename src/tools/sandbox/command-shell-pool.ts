@@ -20,10 +20,10 @@ export interface CommandShells {
 const IDLE_MS = 5 * 60_000;
 const MAX_IDLE = 4;
 /**
- * Maximum number of commands per shell, because their page cache counts as memory of the group as long as it exists.
+ * Maximum number of commands per shell, because their page cache counts as memory of its control group from then on.
  */
 const MAX_RUNS = 500;
-/** Number of checks that the group is empty, because the kernel needs a moment to remove a sandbox's processes. */
+/** Number of checks for an empty control group: the kernel needs a moment to remove a sandbox's processes. */
 const ATTEMPTS = 50;
 
 interface IdleShell {
@@ -92,7 +92,7 @@ export function makeCommandShells(host: SandboxHost, cgroups: Cgroups | null): C
         shell.kill();
         throw error;
       } finally {
-        // The result need not wait for this. A shell that cannot be returned to the pool is killed at exit.
+        // The command's result need not wait for this. A shell that cannot be returned to the pool is killed at exit.
         giveBack(key, shell, overlaysOf(layout).length > 0).catch(() => {});
       }
     },

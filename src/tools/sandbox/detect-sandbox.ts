@@ -125,7 +125,7 @@ function findBwrap(): string | null {
   return places.map((folder) => join(folder, 'bwrap')).find((path) => existsSync(path)) ?? null;
 }
 
-/** Each printed line is a successful escape. Opening the setting for writing changes nothing. */
+/** Each printed line is a successful escape. Opening the kernel setting for writing changes nothing. */
 const ATTEMPTS = `
 ( : > "$1/escape" ) 2>/dev/null && echo 'it can write a read-only folder'
 ( : >> /proc/sys/kernel/core_pattern ) 2>/dev/null && echo 'it can change kernel settings'

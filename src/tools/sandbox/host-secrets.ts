@@ -64,7 +64,11 @@ export function systemSecretMounts(): Mount[] {
 /** Mounts that cover the secrets of a toolchain, which as a whole may be closed to other users. */
 export const toolchainSecretMounts = (folder: string): Mount[] => secretMountsIn(folder, DEPTH.toolchain, false);
 
-/** @param openToAll the folder is world-readable, so a file in it that is not world-readable is a secret */
+/**
+ * Mounts that cover the secrets in a folder and the folders below it, down to a depth.
+ *
+ * @param openToAll true if the folder is world-readable, so that a file in it that is not world-readable is a secret
+ */
 export function secretMountsIn(top: string, depth: number, openToAll: boolean): Mount[] {
   const found: Mount[] = [];
   const walk = (folder: string, left: number): void => {

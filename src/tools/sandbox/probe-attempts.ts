@@ -23,7 +23,7 @@ export interface AttemptAt<T> {
 }
 
 interface Attempt extends AttemptAt<ProbeTarget> {
-  /** The layouts to which it applies; default: all. */
+  /** The layouts in which the attempt is made; default: all. */
   readonly of?: readonly string[];
 }
 
@@ -46,7 +46,7 @@ const OTHER_SOCKETS =
 const URING = '$p = "\\0" x 120; syscall(425, 1, $p) >= 0 or die "$!\\n"';
 const PERL = '/usr/bin/perl';
 
-/** In these layouts, an attempt that escapes changes only files in a folder of this probe. */
+/** Layouts without the host's network. An attempt that escapes from them changes only files in the probe's folder. */
 const OFFLINE = ['explore', 'edit', 'test', 'deploy', 'deploy-hosts', 'git-commit', 'git-push'];
 /** Layouts of commands that an agent writes or influences. */
 const COMMANDS = ['explore', 'edit', 'test', 'deploy', 'deploy-hosts', 'deploy-online'];

@@ -140,7 +140,7 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
   },
 };
 
-/** Really tries to ship an untested and an unapproved tree, each in its own repository in `folder`. */
+/** Tries to ship untested and unapproved content in real repositories, one for each attempt, in `folder`. */
 export async function probeShipping(sandbox: Sandbox, folder: string): Promise<ProbeResult[]> {
   const tries = Object.entries(ATTEMPTS).map(async ([name, attempt], at): Promise<ProbeResult> => {
     const layout = 'git-commit';

@@ -63,7 +63,7 @@ async function tryAll(
   return results;
 }
 
-/** Every kind of layout that a tool uses, over one repository. */
+/** One layout of each kind that tools use, for the same repository. */
 function layoutsFor(
   root: string,
   { overlay, unixSockets }: { readonly overlay: boolean; readonly unixSockets: boolean },
@@ -126,8 +126,7 @@ function makeGitFolder(folder: string): void {
 }
 
 /**
- * Ways in which the git folder of a root can refer to another repository, `other`; each returns the path at which
- * `other` would then be visible.
+ * Ways in which a `.git` folder can refer to a second repository; each returns the path at which that would be visible.
  */
 const HOSTILE: { readonly [how: string]: (root: string, other: string) => string } = {
   'a commondir': (root, other) => {
@@ -175,7 +174,7 @@ async function tryHostileRepositories(sandbox: Sandbox, folder: string): Promise
   return Promise.all(tries);
 }
 
-/** Some of the protected names; the last is another spelling of one. */
+/** Some protected file names; the last is another spelling of one. */
 const PLANTED = ['.hg/hgrc', '.jj/repo', '.envrc', '.devcontainer.json', '.vscode/tasks.json', 'src/.BASHRC'];
 
 function errorMessage(work: () => unknown): string | null {

@@ -25,7 +25,7 @@ export async function runSandboxed(
   const message = prepareSandbox(() =>
     commandMessage(host, layout, argv, {
       env: options.env ?? {},
-      // This limit ends a command that uses every core after hopgate is gone or blocked.
+      // The limit on CPU time ends a command that uses every core after hopgate is gone or blocked.
       cpuSeconds: Math.ceil(options.seconds + 10) * availableParallelism(),
     }),
   );
@@ -112,7 +112,7 @@ function acceptFor(
 interface Status {
   childPid: number | null;
   exit: number | null;
-  /** The counters of the sandbox's own network; null if it shares the host's, and until its first process starts. */
+  /** Counts the tries to reach a missing network; null if the sandbox has one, and until its first process starts. */
   tries: NetworkTries | null;
   /** Settles when nothing more can be reported. */
   readonly ended: Promise<void>;

@@ -34,7 +34,7 @@ export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: 
   quotactl_fd: [443, 443],
   open_by_handle_at: [304, 265],
   lookup_dcookie: [212, 18],
-  // other processes
+  // access to other processes
   process_vm_readv: [310, 270],
   process_vm_writev: [311, 271],
   pidfd_getfd: [438, 438],
@@ -50,7 +50,7 @@ export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: 
   add_key: [248, 217],
   request_key: [249, 218],
   fanotify_init: [300, 262],
-  // the machine
+  // settings of the whole machine
   kexec_load: [246, 104],
   kexec_file_load: [320, 294],
   init_module: [175, 105],
@@ -162,7 +162,7 @@ const load = (offset: number): Instruction => ({ code: LOAD, value: offset, yes:
 const result = (value: number): Instruction => ({ code: RETURN, value, yes: 0, no: 0 });
 const test = (code: number, value: number, yes: number, no: number): Instruction => ({ code, value, yes, no });
 
-/** The instructions that run `body` if the call is `number`. `body` must end in results. */
+/** The instructions that run `body` if the call is `number`. Each path through `body` must end with a result. */
 const whenCall = (number: number, body: readonly Instruction[]): Instruction[] => [
   test(JUMP_EQUAL, number, 0, body.length),
   ...body,

@@ -25,7 +25,7 @@ export async function findChangedCode(context: ShellContext, view: OverlayWrites
   return withoutIgnored(context, changed);
 }
 
-/** The tool's cache that contains a path; null for other paths. Nobody expects a cache to be kept. */
+/** The tool's cache folder, such as `__pycache__`, that contains a path; null for other paths. It need not be kept. */
 export const toolCacheOf = (path: string): string | null =>
   /^(?:.*?\/)??(?:__pycache__|\.[\w-]*cache|\.(?:vite|turbo|swc|gradle)|[^/]+\.(?:pyc|tsbuildinfo))(?=\/|$)/.exec(
     path,
@@ -57,7 +57,7 @@ const changesExecutable = ({ lower, upper }: FileChange): boolean => (((lower?.m
 /**
  * The changes of an overlay without masked files and without files that were written with the same content.
  *
- * @param alsoCounts true for a file of the same content that counts all the same
+ * @param alsoCounts true for a file that counts as changed although its content is the same
  */
 function realChanges(
   { call }: ShellContext,

@@ -49,7 +49,7 @@ export function commandReport(
   effects: ObservedEffects,
   more: { readonly [key: string]: Json } = {},
 ): ToolReport {
-  // The warning is the first field, so that no reader takes the exit status for success.
+  // The warning is the result's first field, so that a reader does not take the exit status for success.
   const { warning, ...fields } = more;
   const missing = missingPackagesRemedy(context, result);
   const { remedy: _, ...withoutRemedy } = fields;

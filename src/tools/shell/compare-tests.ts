@@ -88,7 +88,7 @@ function notStarted(error: unknown): CommandResult {
   return resultWithoutRun(error.message, 127);
 }
 
-/** True if both runs have the same verdict and the same numbers of tests. */
+/** True if both runs of a test command have the same verdict (pass, fail or error) and the same numbers of tests. */
 export const isSameOutcome = ({ outside, inside }: ComparedTest): boolean =>
   outside.verdict === inside.verdict &&
   (['passed', 'failed', 'skipped'] as const).every((each) => outside.report?.[each] === inside.report?.[each]);

@@ -21,7 +21,7 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | To
   if (changed) return changed;
   const { run, network } = chosen.command;
   const tree = await inspectCallTree(context);
-  // With the host's network, unix sockets are forbidden, because its services' abstract sockets would be reachable.
+  // With the host's network, a command with unix sockets could reach the abstract sockets of the host's services.
   const request = { ...tree, unixSockets: tree.unixSockets && !network };
   const layout = { ...(context.overlay ? testLayout(request) : readOnlyLayout(request)), name: 'deploy', network };
   const ran = await runOnline(context, tree, layout, chosen.command, {

@@ -40,7 +40,7 @@ const UNAPPLICABLE = {
 /** The first words of the reason why a deletion was not kept. */
 export const DELETED_REASON = 'deleted, but';
 const SET_ID = 0o6000;
-/** Maximum bytes of written files, as of an overlay. Sparse files count in full: a copy may fill their holes. */
+/** Maximum total bytes of the written files. Sparse files count in full, because a copy may fill their holes. */
 const MAX_BYTES = 1 << 30;
 /** Tolerance between file times and hopgate's clock, shorter than the start of any command. */
 const CLOCK_SLACK_MS = 2;
@@ -128,7 +128,7 @@ export function judgeChanges(
   };
 
   for (const [at, change] of changes.entries()) {
-    // A new folder outside of the scope that contains changes is skipped; each change in it is judged separately.
+    // A new folder outside of the scope is not reported if it contains changes; each of them is judged separately.
     const isParentFolder = change.kind === 'folder' && changes[at + 1]?.path.startsWith(`${change.path}/`) === true;
     if (isParentFolder && writePathReason(change.path, envelope.scope.write) !== null) continue;
     if (change.kind === 'delete') {

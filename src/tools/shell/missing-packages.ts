@@ -7,7 +7,7 @@ interface PackageManager {
   readonly manifest: string;
   /** The fields of the manifest that name packages. */
   readonly fields: readonly string[];
-  /** Each package manager of this manifest creates one of these; the first is the usual one. */
+  /** Names that package managers create when they install the packages, the most usual first. */
   readonly installed: readonly [string, ...string[]];
 }
 

@@ -142,11 +142,11 @@ const NO_RETRIES = {
   UV_HTTP_RETRIES: '0',
   CARGO_NET_RETRY: '0',
   BUNDLE_RETRY: '0',
-  // Composer has no setting for retries, and would ask for each package twice.
+  // Composer has no setting for retries, and would request each package twice.
   COMPOSER_DISABLE_NETWORK: '1',
 };
 
-/** The facts of a call on which its layouts depend. */
+/** The state of the repository and the machine that the layouts of a call depend on. */
 export interface CallTree extends TreeRequest, CoveredFiles {
   readonly unixSockets: boolean;
   readonly scan: TreeScan;
@@ -155,7 +155,7 @@ export interface CallTree extends TreeRequest, CoveredFiles {
 }
 
 /**
- * Collects the facts of a call that layouts depend on; searches its repositories for masked objects.
+ * Finds what the layouts of a call depend on; searches its repositories for masked objects.
  *
  * @throws the call's reason if it is aborted meanwhile
  */

@@ -101,7 +101,7 @@ function readCase(node: Node, children: readonly Node[], group: string): Case {
   const own = attribute(node, 'name');
   const name = className === '' || className === 'test' || own.startsWith(className) ? own : `${className} > ${own}`;
   const failure = child('failure') ?? child('error');
-  // A to-do test may have both elements; its failure does not count.
+  // A to-do test may have the elements for a skip and for a failure; its failure does not count.
   const outcome = child('skipped') ? 'skipped' : failure ? 'failed' : 'passed';
   const message = failure ? attribute(failure, 'message') || textOf(failure) : '';
   // In Go's reports the message is only "Failed".

@@ -43,7 +43,7 @@ function count(parser: Parser, tally: TestTally, isTop: boolean): void {
   });
   parser.on('assert', (result: Result) => {
     if (result.closingTestPoint) {
-      // A skipped or to-do parent excuses all its subtests; its own failure counts if no subtest explains it.
+      // A skipped or to-do parent excuses its subtests. A parent's own failure counts if none of its subtests failed.
       if (!result.ok && !isExcused(result) && tally.failed === failedBefore) fail(result);
     } else if (isExcused(result)) tally.skip();
     else if (!result.ok) fail(result);

@@ -12,7 +12,7 @@ import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 
-/** A path at which the tree differs from the last commit, and its entry in both; null if there is none. */
+/** A path at which the tree differs from the last commit, and its entry in both; null if it is missing there. */
 export interface TreeChange {
   readonly path: string;
   readonly before: IndexEntry | null;
@@ -210,7 +210,7 @@ export async function contentToShip(
   };
 }
 
-/** Lists of fields, each ended by an empty one. */
+/** Splits git's NUL-separated output into lists of fields; an empty field ends each list. */
 function listsIn(text: string): string[][] {
   const lists: string[][] = [[]];
   for (const field of text.split('\0')) field === '' ? lists.push([]) : lists.at(-1)!.push(field);

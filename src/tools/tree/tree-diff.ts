@@ -70,7 +70,7 @@ export async function treeDiff(
   };
 }
 
-/** Leaves out the content of masked files, and of files whose names are quoted. */
+/** Removes the content of masked files from a diff, and of files whose names git quotes. */
 function withoutMasked(lines: readonly string[], mask: readonly string[]): readonly string[] {
   if (mask.length === 0) return lines;
   let hides = false;
@@ -113,7 +113,7 @@ interface DiffRun {
   readonly problem: string | null;
 }
 
-/** The key that makes git fail if a filter has no program. */
+/** True for the configuration key by which git fails if a filter has no program. */
 const isRequired = ({ key }: ConfigValue): boolean => /^filter\..*\.required$/s.test(key);
 
 /** Returns a function that runs git on the repository of a root, without the programs of its configuration. */

@@ -4,7 +4,7 @@ export type SchemaProperty = { readonly [keyword: string]: unknown };
 
 export interface RoleGuess {
   readonly role: ArgumentRole;
-  /** The question that a person must answer; null if a value of this type can reach nothing. */
+  /** The question that a person must answer about the role; null if a value of this type can reach nothing. */
   readonly question: string | null;
 }
 

@@ -6,7 +6,7 @@ import { type FilledSettings, inheritedEnv } from './server-env.ts';
 
 export interface ServerTransport {
   readonly transport: Transport;
-  /** The reason of an unexpected end, and the program's last line; null if unknown. */
+  /** The reason why the connection ended unexpectedly, and the program's last line on stderr; null if unknown. */
   endReason(): { readonly why: string | null; readonly line: string | null };
   /** True if an error of a call means that the server is gone. */
   isLost(error: unknown): boolean;

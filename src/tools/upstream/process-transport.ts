@@ -4,12 +4,12 @@ import { isObject, parseJson } from '../../base/json.ts';
 import { ProcessGroup } from './process-group.ts';
 import { StderrTail } from './stderr-tail.ts';
 
-/** A longer message ends the connection. */
+/** Maximum size of a server's message in bytes; a longer one ends the connection. */
 export const MAX_MESSAGE_BYTES = 32 * 2 ** 20;
-/** Limit of output that is not MCP or answers no request; more ends the connection. */
+/** Maximum bytes of output that is not MCP or answers no request; more ends the connection. */
 const MAX_JUNK_BYTES = 1 * 2 ** 20;
 const MAX_UNASKED_BYTES = 64 * 2 ** 20;
-/** Limit for reading a dead program's remaining output; a process that left the group may hold the pipe open. */
+/** Time limit for reading an ended program's remaining output: a process that left the group may hold the pipe open. */
 const DRAIN_MS = 500;
 
 interface Program {

@@ -102,7 +102,7 @@ function connect(
   limits: Limits,
 ): Promise<FetchAnswer> {
   const options = { ...requestOptions(target, network, limits), ...restrictLookup(addresses) };
-  // Checks the address again, in case a library ignores the lookup above.
+  // Checks the address of the connection, in case a library ignores the restricted lookup.
   const check = (remote: string | undefined) =>
     remote !== undefined && addresses.some((address) => sameAddress(address, remote)) ? null : (remote ?? 'unknown');
   return receiveAnswer((isSecure(target) ? https : http).request(options), target, limits, check);
@@ -137,7 +137,11 @@ async function connectVia(
   }
 }
 
-/** @param check returns an address that may not answer; null if the address may */
+/**
+ * Sends the request and reads the answer.
+ *
+ * @param check returns the connection's address if it may not answer; null if it may
+ */
 function receiveAnswer(
   request: ClientRequest,
   { host }: JudgedUrl,

@@ -82,7 +82,7 @@ function boundSpans({ children = [] }: Element): void {
   for (const element of children) {
     for (const name of ['colspan', 'rowspan'])
       if (Number(element.attribs?.[name]) > MAX_SPANNED) element.attribs![name] = `${MAX_SPANNED}`;
-    // Inner tables are left to their own conversion.
+    // Tables inside of this one are converted, and so bounded, separately.
     if (element.name !== 'table') boundSpans(element);
   }
 }

@@ -14,7 +14,7 @@ export interface Anchor {
   close(): void;
 }
 
-/** Strategy by which a walk holds objects. */
+/** The way in which a path walk holds files and folders open. */
 export interface Anchors {
   root(path: string): Anchor;
   /** Holds the entry `name` of a folder without following links, or null. Pass bytes for a name that is not UTF-8. */

@@ -11,7 +11,7 @@ import { type ExistingPath, type MissingPath, walkBeneath } from './walk-beneath
 export type PathAccess = 'read' | 'write';
 export type HeldPath = ExistingPath | MissingPath;
 
-/** Checks a root-relative path, before and after resolving links; null if allowed. */
+/** Checks a root-relative path as written or with links resolved; null if the envelope allows it. */
 export type PathCheck = (segments: readonly string[]) => { readonly message: string; readonly remedy: string } | null;
 
 /**

@@ -100,7 +100,7 @@ function changeOf({ envelope }: ToolCall, before: FileBefore, anchors: Anchors):
   const held = walkBeneath(envelope.root, path.split('/'), anchors);
   if (!('real' in held)) return 'unobserved';
   try {
-    // The name is now a link or a folder, so the write went to another place.
+    // The name is now a link or a folder, so the program wrote another file.
     if (held.real.join('/') !== path || (held.kind !== 'file' && held.kind !== 'missing')) return 'unobserved';
     const bytes = held.kind === 'file' ? bytesOf(held) : null;
     const after = bytes && hash('sha256', bytes);

@@ -27,7 +27,7 @@ export function openRegularFile(
   }
 }
 
-/** The refusal of a place that is not a regular file; null for a file or a missing one. */
+/** The refusal of a folder or special file; null for a regular file or a missing one. */
 export function refuseNonFile(held: HeldPath, argument: string): ToolStop | null {
   const path = held.real.join('/') || '.';
   if (held.kind === 'folder')

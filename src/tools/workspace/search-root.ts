@@ -7,7 +7,7 @@ import { failedStop, scopeStop, type ToolStop } from './tool-stop.ts';
 import { holdFileByBytes } from './unnameable-files.ts';
 import { type ExistingPath, walkBeneath } from './walk-beneath.ts';
 
-/** The start of a search: a held folder, of which everything or only one file is searched. */
+/** The start of a search: a folder that is held open. All of it or only one file of it is searched. */
 export interface SearchRoot {
   readonly folder: string;
   readonly target: string;

@@ -10,12 +10,12 @@ export interface ToolStop {
 /** Failure of a tool; `message` contains the remedy. */
 export const failedStop = (code: string, message: string): ToolStop => ({ stop: { status: 'failed', code, message } });
 
-/** The call is outside of the envelope. */
+/** The refusal of an argument that the scope does not allow. */
 export const scopeStop = (argument: string, message: string, remedy: string): ToolStop => ({
   stop: { status: 'refused', code: 'out-of-scope', argument, message, remedy },
 });
 
-/** The argument has no meaning for the tool. */
+/** The refusal of an argument that has no meaning for the tool. */
 export const invalidStop = (argument: string, message: string, remedy: string): ToolStop => ({
   stop: invalidCall(argument, message, remedy),
 });

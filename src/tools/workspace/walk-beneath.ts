@@ -8,7 +8,7 @@ const MAX_LINKS = 40;
 /** A walk restarts at each link and at each `..` in a link. This limits the work that a hostile tree can cause. */
 const MAX_RESTARTS = 400;
 
-/** Result of a walk under the root. The caller must close a held place. */
+/** The result of a path walk under the root. The caller must close what the result holds open. */
 export type WalkedPath =
   | ExistingPath
   | MissingPath
@@ -22,14 +22,14 @@ export interface ExistingPath {
   /** Real path as segments under the root, with links resolved. */
   readonly real: readonly string[];
   readonly anchor: Anchor;
-  /** The folder that contains it; null for the root. */
+  /** The folder that contains the object; null for the root. */
   readonly parent: Anchor | null;
   close(): void;
 }
 
 export interface MissingPath {
   readonly kind: 'missing';
-  /** Real path that it would have. */
+  /** The real path that the missing file would have, as segments under the root. */
   readonly real: readonly string[];
   /** The deepest folder that exists. */
   readonly parent: Anchor;

@@ -15,7 +15,7 @@ export interface TurnParts {
   readonly turn: WorldTurn;
   readonly carried: string | null;
   readonly list: CommandList;
-  /** The first observation of a game that this command started, if it differs from that of `turn`. */
+  /** The first observation of a game that this call started, if it differs from that of `turn`. */
   readonly opening?: string;
   /** Remarks about the world, such as that it was restarted. */
   readonly notices?: readonly string[];

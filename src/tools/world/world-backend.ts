@@ -113,7 +113,7 @@ async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, h
   } else {
     const first = await game.reset(choiceOf(task, settings, home));
     carried = null;
-    // The first observation of a new game is that of `look`, so this command need not be played.
+    // A new game's first observation is the answer to `look`, so `look` need not be played.
     isStarted = action.trim() === 'look';
     if (!isStarted) opening = first.observation;
   }
@@ -152,7 +152,7 @@ const INSTEAD = {
   'hop-out': 'Hop to another peripheral.',
 } as const;
 
-/** The game of a request in words; the config's seed chooses among many. */
+/** The game for a task in words; if several match, the config's seed chooses one. */
 function choiceOf(task: string | undefined, settings: Fields, home: LocalWorld): GameChoice {
   const { seed, game } = settings;
   const number = typeof seed === 'number' ? seed : undefined;

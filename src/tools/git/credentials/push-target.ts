@@ -11,7 +11,7 @@ import type { Repository } from '../repository.ts';
 export interface NetworkTarget {
   readonly kind: 'network';
   readonly scheme: 'https' | 'ssh';
-  /** Contains no password, and over https no user name either. */
+  /** The remote's address without a password, and for https without a user name. */
   readonly url: string;
   readonly host: string;
   /** The user and the password in the configured address; null if it contains none. */

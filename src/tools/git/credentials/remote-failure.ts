@@ -1,7 +1,7 @@
 import { proxyRemedy } from '../../proxy/upstream-proxy.ts';
 import type { NetworkTarget } from './push-target.ts';
 
-/** The reason for which a remote could not be used. */
+/** An error code and a message with the remedy for a remote that could not be used. */
 interface RemoteFailure {
   readonly code:
     | 'no-credential'

@@ -53,7 +53,7 @@ export function layoutArguments(
     ...['--size', `${layout.limits.tmpBytes}`, '--perms', '1777', '--tmpfs', '/tmp'],
     ...['--symlink', '/tmp', '/var/tmp'],
     ...['--size', `${layout.limits.homeBytes}`, '--tmpfs', SANDBOX_HOME],
-    // This folder exists, because Java would print a message when it creates it.
+    // Made in advance, because Java prints a message when it creates this folder.
     ...['--perms', '0700', '--dir', `${SANDBOX_HOME}/.java/.userPrefs`],
     ...layout.mounts.flatMap((mount) => mountArguments(mount, overlaysOf(layout), supportFiles)),
     ...['--remount-ro', '/', '--chdir', layout.chdir],

@@ -20,7 +20,7 @@ export function maskMounts(root: string, scan: TreeScan): Mount[] {
 const folderMounts = (root: string, { maskedFolders }: TreeScan): Mount[] =>
   maskedFolders.map((path) => ({ kind: 'empty-folder', target: join(root, path) }));
 
-/** The mounts of {@link maskMounts} for an overlay. Its layer covers the files and adds the files in `more`. */
+/** The mounts of {@link maskMounts} for an overlay. Its layer covers the masked files and adds the files in `more`. */
 export function maskOverlay(
   root: string,
   scan: TreeScan,
@@ -93,7 +93,7 @@ export const outerGitMounts = (root: string, scan: TreeScan): Mount[] =>
     ...indexMounts(root, scan).filter(({ target }) => isWithin(folder, target)),
   ]);
 
-/** Mounts that cover the indexes, if no layer of an overlay does. */
+/** Mounts that replace git's indexes by the copies of {@link maskedIndexes}, for layouts without a layer. */
 const indexMounts = (root: string, scan: TreeScan): Mount[] =>
   maskedIndexes(root, scan).map(({ path, text }) => ({ kind: 'text-file', target: path, text, isOpen: true }));
 

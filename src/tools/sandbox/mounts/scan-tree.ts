@@ -103,7 +103,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   };
   const addFound = ({ hits, repositories, stores, gitFiles, folders }: MaskedSearchResult) => {
     for (const hit of hits) cover(hit.path, hit.entry);
-    // Added one by one: a folder of packages may be too long for spread arguments.
+    // Added one by one, because the list may be too long for spread arguments.
     for (const each of folders) found.folders.push(each);
     found.repositories.push(...repositories);
     found.stores.push(...stores);

@@ -15,7 +15,7 @@ export interface TreeRequest extends BaseRequest {
   readonly overlay?: boolean;
   /** True if commands may open unix sockets, because an overlay cannot reach the host's sockets on this machine. */
   readonly unixSockets?: boolean;
-  /** The result of {@link scanTree}; by default the tree is scanned here. */
+  /** The result of {@link scanTree}; if omitted, the layout scans the tree itself. */
   readonly scan?: TreeScan;
   /** Bytes that a command may write to the overlay of the test layout; default: 2 GiB. */
   readonly overlayBytes?: number;
@@ -66,7 +66,7 @@ function isShownByOverlay(folder: string): boolean {
   return !paths.some((path) => path !== folder && isWithin(folder, path));
 }
 
-/** A layout of the tree, with the mounts that every tree layout has. */
+/** A layout with the mounts that every layout of the repository has. */
 const treeLayout = (
   name: string,
   request: TreeRequest & { readonly scan: TreeScan },

@@ -8,7 +8,7 @@ import { readFolder } from './read-folder.ts';
 
 /** The path of a repository's existing objects in a sandbox in which git writes new objects to memory. */
 const objectsPlace = (at: number): string => `/var/git-objects${at === 0 ? '' : `-${at}`}`;
-/** Maximum size of the objects that a command may write there. */
+/** Maximum size in bytes of the git objects that a command may write to memory. */
 const OBJECTS_BYTES = 256 << 20;
 
 /**
@@ -22,7 +22,7 @@ export type RepositoryFolders = Pick<Repository, 'gitDir' | 'commonDir'>;
 
 export interface WritableGit {
   readonly sealed: readonly Mount[];
-  /** Files of the overlay's layer that replace mounts. */
+  /** Files that the overlay's layer covers, so that no mount is needed for them. */
   readonly layer: readonly LayerFile[];
   readonly objects: readonly Mount[];
 }
@@ -44,10 +44,10 @@ export function repositoriesInRoot(root: string, gitFiles: readonly string[]): r
   return [own, ...[...new Set(modules)].map((folder) => ({ gitDir: folder, commonDir: folder }))];
 }
 
-/** The folder with the repositories of the submodules. */
+/** The folder in which git keeps the repositories of submodules. */
 export const submodulesFolder = (root: string): string => join(root, '.git/modules');
 
-/** The folders of a repository below another folder, at the same relative paths. */
+/** The folders of a repository in another folder that shows the content of `top`, such as an overlay. */
 export const gitFoldersBelow = (
   place: string,
   top: string,

@@ -9,8 +9,8 @@ import type { CallTree } from '../shell-context.ts';
 import { CHANGED_CONFIGURATION, type GitChanges, gitChanges } from './git-changes.ts';
 
 /**
- * The changes of the repository's git folder: in the overlay of the root, or in a second overlay if the git folder lies
- * outside. Null if no message is needed.
+ * The changes that a command made in the repository's git folder. They are in the overlay of the root, or in a second
+ * overlay if the git folder lies outside. Null if no message is needed.
  */
 export function gitChangesOfRoot(
   root: string,
@@ -43,7 +43,7 @@ function combineChanges(own: GitChanges | null, modules: readonly (GitChanges | 
   };
 }
 
-/** True for paths in the root's own `.git`, whose changes are always discarded. */
+/** True for paths in the root's own `.git`. Changes of them are always discarded. */
 export const isInGitFolder = (path: string): boolean => path === '.git' || path.startsWith('.git/');
 
 /** True for a masked file that git wrote back as the empty cover, as `git stash` does. */

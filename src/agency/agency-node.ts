@@ -15,7 +15,7 @@ import { RUN_CANCELLED, type RunRoute, type SendRun } from './send-run.ts';
 const MAX_HOPS = 8;
 /** Interval for polling the state of a run of another process, in milliseconds. */
 const POLL_MS = 100;
-/** The abort reason if the node closes. Its agents end, but runs on other nodes continue. */
+/** The abort reason with which a closing node ends its agents. A run that it passed on continues on the other node. */
 const NODE_CLOSED = Symbol('closed');
 
 export interface AgencyNodeOptions {
@@ -24,12 +24,12 @@ export interface AgencyNodeOptions {
   /** Reads the agency's spec: its peripherals and agents as they are now. @throws SpecError */
   readonly load: () => AgencySpec;
   readonly driverOf: (agent: LocalAgent & { readonly id: string }) => Promise<AgentDriver>;
-  /** Reaches the node of an agent that runs elsewhere. */
+  /** Returns the function that sends runs to the node of a remote agent. */
   readonly nodeOf: (agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' }) => SendRun;
   readonly journal: RunJournal;
 }
 
-/** Replaces `context-from` of a request by the text of the session. @throws RunFailure */
+/** Returns the request with the text of the session that its field `context-from` names. @throws RunFailure */
 export type AddContext = (request: RunRequest, from: ContextRequest) => Promise<RunRequest>;
 
 const withoutSession: AddContext = async () => {
@@ -44,7 +44,7 @@ interface RunningRun {
   readonly reply: Promise<RunReply>;
   readonly digest: string;
   readonly cancel: AbortController;
-  /** False if another process of this machine has the run. */
+  /** True if this process works on the run; false if another process of this machine does. */
   readonly isMine: () => boolean;
 }
 
@@ -68,7 +68,7 @@ export class AgencyNode {
     return this.#options.load();
   }
 
-  /** The reply of an earlier run; null if its process still works on it. */
+  /** The reply to the run with this key; null while its process still works on it. */
   async replyTo(key: string): Promise<RunReply | null> {
     const known = this.#running.has(key) ? null : this.#options.journal.find(key);
     if (known === null || known.is === 'elsewhere') return null;
@@ -94,7 +94,7 @@ export class AgencyNode {
     return replyWithin(agent, (running ?? this.#begin(request, digest, passage, addContext)).reply, passage.budgetMs);
   }
 
-  /** Ends a run of this node; false if no such run works here. */
+  /** Ends the run with this key. Returns false if this process does not work on it. */
   cancel(key: string): boolean {
     const running = this.#running.get(key);
     if (!running?.isMine()) return false;
@@ -188,7 +188,10 @@ export class AgencyNode {
     return elsewhere === null ? reply : this.#pass(elsewhere, request, passage, cancel);
   }
 
-  /** Passes a run on. If the other node's reply is only that the wait ended, it is asked again, for the late reply. */
+  /**
+   * Sends a run to the agent's node. If the reply says only that the wait ended, it asks again, and then waits without
+   * a limit.
+   */
   async #pass(
     agent: AgentElsewhere,
     { route: _, ...request }: RunRequest,
@@ -219,7 +222,7 @@ const interruptedRun = (): RunFailure =>
     'The agent may have finished its work. Check that first, then start another run with a new key.',
   );
 
-/** The reason to refuse a run by the nodes that it has passed; null if there is none. */
+/** The failure of a run that passed this node before, or too many nodes; null for any other run. */
 function routeRefusal(id: string, { via }: RunRoute): RunFailure | null {
   if (via.includes(id))
     return new RunFailure(
@@ -259,7 +262,7 @@ async function replyWithin(agent: string, reply: Promise<RunReply>, budgetMs: nu
   return { ...rest, meta: { ...meta, 'duration-ms': Math.round(budgetMs) } } as RunReply;
 }
 
-/** A value with each object as a sorted list of its members, so that equal requests have equal digests. */
+/** Turns each object of a value into a sorted list of its members, so that equal requests have equal digests. */
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return value;

@@ -2,7 +2,7 @@ import type { AgencyEnvelope, EnvelopeSwitch } from '../spec/agency/agency-types
 import type { Json } from '../spec/types.ts';
 
 export interface AgentTask {
-  /** The purpose of the peripheral. */
+  /** The purpose of the peripheral, as instructions for the agent. */
   readonly instructions: string;
   readonly prompt: string;
   readonly tools: AgencyEnvelope;
@@ -14,7 +14,7 @@ export interface AgentTask {
 
 export interface AgentDriver {
   readonly name: string;
-  /** The switches of the envelope that this driver cannot enforce. */
+  /** The switches (files, shell, network) that this driver cannot set as the envelope demands. */
   readonly unenforceable: (tools: AgencyEnvelope) => readonly EnvelopeSwitch[];
   /**
    * Starts the agent once and returns its text.
@@ -27,7 +27,7 @@ export interface AgentDriver {
 /** Thrown if an agent ended without an answer: it crashed, or its model refused. */
 export class AgentFailed extends Error {
   override readonly name = 'AgentFailed';
-  /** The next action; null if it is not known. */
+  /** The next action of the caller; null if it is not known. */
   readonly remedy: string | null;
   constructor(
     message: string,
@@ -38,6 +38,8 @@ export class AgentFailed extends Error {
   }
 }
 
-/** The switches that are off but that `shell` would turn on: a command can read files and use the network. */
+/**
+ * The switches that are off although the open `shell` makes them useless: a command can read files and use the network.
+ */
 export const switchesOpenedByShell = ({ fs, shell, http }: AgencyEnvelope): readonly EnvelopeSwitch[] =>
   shell ? [...(fs ? [] : (['fs'] as const)), ...(http ? [] : (['http'] as const))] : [];

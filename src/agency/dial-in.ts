@@ -13,14 +13,14 @@ import {
   unreachableFailure,
 } from './send-run.ts';
 
-/** A run that a server sends to a node that connected to it. */
+/** The message with which a server sends a run to a node that connected to it. */
 interface RunFrame {
   readonly type: 'run';
   readonly request: RunRequest;
   readonly passage: RunRoute;
 }
 
-/** The part of a socket that a server uses. */
+/** The methods of a WebSocket that the server calls. */
 interface Connection {
   send(text: string): void;
   close(): void;
@@ -41,7 +41,7 @@ const PING_MS = 10_000;
 export class DialIns {
   readonly #connections = new Map<string, Connection>();
   readonly #waiting = new Map<string, Map<string, WaitingRun>>();
-  /** By node, the keys of the runs that it must cancel. They are sent again when the node connects again. */
+  /** By node: the keys of the runs that the node must cancel. They are sent again when it reconnects. */
   readonly #cancelled = new Map<string, Set<string>>();
 
   /** The names of the connected nodes. */
@@ -128,7 +128,7 @@ interface DialOptions {
   readonly run: (request: RunRequest, passage: RunRoute) => Promise<RunReply>;
   readonly cancel: (key: string) => void;
   readonly signal: AbortSignal;
-  /** Called at each connection and each loss. */
+  /** Called whenever the connection opens or is lost. */
   readonly onChange?: (isConnected: boolean, problem: string | null) => void;
 }
 
@@ -143,7 +143,7 @@ export async function dialIn({ url, token, run, cancel, signal, onChange = () =>
   }
 }
 
-/** One connection; resolves when it has ended, with true if it was open. */
+/** Opens one connection. Resolves when it has ended, with true if it was open. */
 function connectOnce(
   address: URL,
   token: string,

@@ -14,7 +14,10 @@ import { cancelledFailure, RUN_CANCELLED, type SendRun, sendRunsOverHttp } from 
 const folderOf = (env: Env): string => join(stateHome(env), 'server');
 const addressFile = (env: Env): string => join(folderOf(env), 'agency.json');
 
-/** Writes the address of this user's server to a file, for {@link NearestNode}. The returned function removes it. */
+/**
+ * Writes the address of this user's server to a file that {@link NearestNode} reads. The returned function removes the
+ * file.
+ */
 export function announceNode(env: Env, url: string): () => void {
   const file = addressFile(env);
   mkdirSync(folderOf(env), { recursive: true, mode: 0o700 });
@@ -35,13 +38,16 @@ const textIn = (file: string): string => valueOr(() => readFileSync(file, 'utf8'
 
 interface NearestOptions {
   readonly env: Env;
-  /** The token with which the server is used. */
+  /** The right of the token that is sent to the server. */
   readonly role: 'operator' | 'agent';
-  /** An agency folder that no server uses, so that its runs work in this process. */
+  /** An agency folder whose agents run in this process, not through the server. */
   readonly folder?: string;
 }
 
-/** Runs agents by this user's server, which has the connections to other nodes; without one, in this process. */
+/**
+ * Runs agents through this user's server, which holds the connections to other nodes. If no server runs, this process
+ * runs them.
+ */
 export class NearestNode {
   readonly #options: NearestOptions;
   #own: AgencyNode | null = null;

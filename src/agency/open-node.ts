@@ -48,7 +48,7 @@ function nodeOf(agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' }
     : sendRunsOverHttp(agent.url, readSecret(agent.tokenFile));
 }
 
-/** The token in a file; null if `file` is null. @throws RunFailure `agent-unreachable` if it cannot be read */
+/** Reads a token from a file; null if `file` is null. @throws RunFailure `agent-unreachable` if it cannot be read */
 export function readSecret(file: string | null): string | null {
   if (file === null) return null;
   try {

@@ -14,7 +14,7 @@ export type RunStart =
   /** The process of the run ended while its agent worked. */
   | { readonly is: 'interrupted' };
 
-/** The runs of a node by their idempotency keys. They are on disk, so that a restart never repeats a run. */
+/** The runs of a node by their idempotency keys, on disk, so that a restart never repeats a run. */
 export interface RunJournal {
   /** Claims a key. @throws RunFailure `key-reused` for another request */
   begin(key: string, digest: string): RunStart;

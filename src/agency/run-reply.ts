@@ -33,7 +33,7 @@ export interface RunMeta {
   readonly 'duration-ms': number;
 }
 
-/** The answer of a run; its form does not depend on the node that runs the agent. */
+/** The reply to a run. Its form is the same for local and remote agents. */
 export type RunReply =
   | { readonly ok: true; readonly response: Json; readonly meta: RunMeta }
   | { readonly ok: false; readonly error: RunError; readonly meta: RunMeta };
@@ -70,7 +70,10 @@ export async function runReplyOf(agent: string, work: () => Promise<Json>): Prom
   }
 }
 
-/** Hides the problems of the registry, which contain paths and values that callers of a node must not see. */
+/**
+ * The failure for a registry with errors. It omits the errors, because their paths and values are not for callers of a
+ * node.
+ */
 const invalidRegistry = ({ issues }: SpecError): RunFailure =>
   new RunFailure(
     'invalid-registry',

@@ -9,7 +9,7 @@ const Id = z.string().min(1).max(200);
 /** The limit of one block of context, in characters. */
 export const MAX_CONTEXT_CHARS = 1_000_000;
 
-/** The session whose context a run gets. */
+/** The field `context-from` of a run: the session whose context the prompt gets. */
 export const ContextRequest = z.strictObject({
   session: Id.describe('The session of the caller.'),
   files: z.array(z.string().min(1).max(4_096)).max(20).optional().describe('Paths that this session reads now.'),

@@ -1,7 +1,7 @@
 import type { RunReply } from './run-reply.ts';
 
 export interface FanOutResult {
-  /** `partial`: some failed. */
+  /** `all`: every run succeeded; `partial`: some failed; `none`: all failed. */
   readonly outcome: 'all' | 'partial' | 'none';
   readonly replies: { readonly [agent: string]: RunReply };
 }

@@ -4,7 +4,7 @@ import { readAgentBody } from './drivers/http-driver.ts';
 import { RUN_HTTP_STATUS, RunFailure, type RunReply } from './run-reply.ts';
 import type { RunRequest } from './run-request.ts';
 
-/** The parts of a run that nodes send with its payload. */
+/** The data that nodes send with a run in addition to its request. */
 export interface RunRoute {
   /** The idempotency key; the same on every node. */
   readonly key: string;
@@ -14,7 +14,7 @@ export interface RunRoute {
   readonly via: readonly string[];
 }
 
-/** The headers of a run that a node passes on. */
+/** The HTTP headers with which a node passes a run on. */
 export const RUN_HEADERS = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms', via: 'Hopgate-Via' } as const;
 
 /** Sends a run to another node, and returns its reply. */

@@ -9,8 +9,8 @@ export const DRAWN_FORMATS = [...GRAPH_FORMATS, 'svg', 'stately'] as const;
 export type DrawnFormat = (typeof DRAWN_FORMATS)[number];
 
 /**
- * Renders a machine (default: the hop graph) in any format; only the hop graph as SVG. `current` marks a state; the
- * Stately format has no such mark. Ends with a line break. The same spec set gives the same bytes.
+ * Renders a machine (default: the hop graph) in any format; as SVG only the hop graph. `current` marks a state, except
+ * in the Stately format. Ends with a line break. The same spec set gives the same bytes.
  * @example await drawGraph(specs, 'svg', { current: 'test' })
  */
 export async function drawGraph(specs: SpecSet, format: DrawnFormat, options: DrawGraphOptions = {}): Promise<string> {

@@ -1,7 +1,7 @@
 import { callGates } from '../spec/call-gates.ts';
 import type { PeripheralSpec, ScopeRule, SpecSet, ToolEffect, ToolGate } from '../spec/types.ts';
 
-/** The envelope of a peripheral, as the `meta` of its states and of its lifecycle. */
+/** The tools and limits of a peripheral, as the `meta` of its states and of its lifecycle machine. */
 export type EnvelopeMeta = {
   readonly purpose: string;
   /** The effect of each tool that the peripheral grants. */

@@ -67,7 +67,7 @@ ${names.length === 0 ? '' : `${callText('  guards: guards', names.map(printStrin
 export const camelCase = (id: string): string =>
   id.replaceAll(/-+([a-z0-9]?)/g, (_, next: string) => next.toUpperCase());
 
-/** An exported union type in Biome's layout. */
+/** Prints an exported union type in Biome's layout. */
 function union(name: string, members: readonly string[]): string {
   const flat = `export type ${name} = ${members.join(' | ')};`;
   return flat.length <= 120
@@ -75,7 +75,7 @@ function union(name: string, members: readonly string[]): string {
     : `export type ${name} =\n${members.map((member) => `  | ${member}`).join('\n')};\n`;
 }
 
-/** A call in Biome's layout, with a comma after it. */
+/** Prints a function call in Biome's layout. */
 function callText(start: string, args: readonly string[]): string {
   const flat = `${start}(${args.join(', ')})`;
   return flat.length < 120 ? flat : `${start}(\n${args.map((arg) => `    ${arg},`).join('\n')}\n  )`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { makeFolders } from '../base/files.ts';
 import { GENERATED_HEADER, type GeneratedFiles } from './generate-files.ts';
 
-/** Differences between a folder and the generated files; all lists are empty if it is up to date. */
+/** The files in which a folder differs from the generated files; all lists are empty if it is up to date. */
 export interface GeneratedDifference {
   readonly missing: readonly string[];
   /** Files that exist with other content. */

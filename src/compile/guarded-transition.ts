@@ -29,6 +29,6 @@ export function openRequirements(from: string, requirements: readonly Requiremen
   return requirements.filter((need) => !isImplied(need));
 }
 
-/** The tags of a state; nothing for an empty list. */
+/** The property `tags` of a state; no property for an empty list. */
 export const stateTags = (tags: readonly string[]): { readonly tags?: readonly string[] } =>
   tags.length === 0 ? {} : { tags };

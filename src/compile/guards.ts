@@ -1,6 +1,6 @@
 import { type Requirement, type RequirementFacts, unmetRequirements } from '../gate/requirements/requirement.ts';
 
-/** An event of any hopgate machine. Without facts, only transitions without requirements are open. */
+/** An event of any hopgate machine. An event without facts opens only transitions without requirements. */
 export interface MachineEvent<Type extends string = string> {
   readonly type: Type;
   readonly facts?: RequirementFacts;

@@ -45,7 +45,7 @@ function starts(specs: SpecSet, peripherals: readonly PeripheralSpec[]): { [even
   );
 }
 
-/** Removes the sources that a start can never satisfy. */
+/** Removes from a requirement the entry sources that only hops satisfy. */
 function withSourcesOfStarts(need: Requirement): Requirement {
   if (need.kind !== 'source') return need;
   return { ...need, any: need.any.filter((source) => APPLIES_OUTSIDE.includes(source)) };

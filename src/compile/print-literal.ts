@@ -39,7 +39,7 @@ function printFlat(value: Json): string | null {
   return encloseParts('{', members, '}', ' ');
 }
 
-/** Several objects with several members each never share a line. */
+/** True for a list that the formatter always breaks: several objects, each with several members. */
 const isBroken = (list: readonly Json[]): boolean =>
   list.length > 1 && list.every((item) => typeof item === 'object' && item !== null && Object.keys(item).length > 1);
 

@@ -8,7 +8,9 @@ import { compileLifecycle } from './lifecycle.ts';
 import { type MachineJson, machineProblems } from './machine-json.ts';
 import { compileModeGate } from './mode-gate.ts';
 
-/** A spec set and its machines as transition tables, which move a session. Each is computed at first access. */
+/**
+ * A spec set and its machines as transition tables, by which a session moves. Each table is computed at first access.
+ */
 export interface SpecTables<M = MachineJson> {
   readonly specs: SpecSet;
   /** null if the spec set has no mode gate. */

@@ -1,4 +1,4 @@
-// States of the hop graph that are not peripherals. No peripheral may have these names.
+// The states of the hop graph that are not peripherals. No peripheral may have these names.
 
 /** Initial state of every session. */
 export const OUTSIDE = 'outside';

@@ -26,7 +26,7 @@ const renderMessage = ({ kind, seq, from, author, act, id, ref, text }: Message)
   return `[${kind} ${seq} from ${who}, ${act}, id ${word(id)}${about}] ${quoteText(text)}`;
 };
 
-/** A name of the envelope; names with other characters are quoted. */
+/** Prints a name; a name with unusual characters is quoted. */
 const word = (name: string): string => (/^[\w./@:-]+$/.test(name) ? name : quoteText(name));
 
 /** A text as one line of JSON that contains neither a line break nor a bracket that could imitate a source. */
@@ -36,7 +36,7 @@ export function quoteText(text: string): string {
   return visibleJson(JSON.stringify(short)).replace(TAG, (_, before: string) => `${before}\\u005b`);
 }
 
-/** A bracket at the beginning of the text or after an escaped character; blanks may be in between. */
+/** A bracket at the beginning of a quoted text or after an escaped line break, perhaps with blanks before it. */
 const TAG = /((?:^"|\\[nrtfb]|\\u[0-9a-f]{4})\s*)\[/g;
 
 /** The note after the messages of a turn. */

@@ -6,12 +6,12 @@ export interface AddressBook {
   readonly nodes?: readonly string[];
 }
 
-/** A resolved recipient, or the reason why there is none, with suggested addresses. */
+/** The recipient that an address means, or the reason why it means none, with suggested addresses. */
 export type ResolvedAddress =
   | { readonly ok: true; readonly address: string; readonly name: string }
   | { readonly ok: false; readonly message: string; readonly candidates: readonly string[] };
 
-/** A prefix of a session id must have this many characters. */
+/** Minimum number of characters with which an address may abbreviate a session id. */
 const MIN_PREFIX = 6;
 const MAX_CANDIDATES = 10;
 
@@ -45,7 +45,7 @@ export function resolveAddress(text: string, directory: AddressBook): ResolvedAd
   return refuseUnknown(directory, closed ? `the session of "${typed}" is closed` : `nobody has the address "${typed}"`);
 }
 
-/** An address on another machine: `session:<id>@<node>`, … */
+/** Matches an address on another machine: `session:<id>@<node>`, … */
 const REMOTE = /^(?:session|agent|person):([^@\s]{1,200})@([^@\s]+)$/;
 
 function resolveRemote(address: string, directory: AddressBook): ResolvedAddress {

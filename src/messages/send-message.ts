@@ -3,13 +3,13 @@ import type { Message, MessageDraft, MessageKind, MessageStore } from '../ports/
 import { isRecipient, resolveAddress } from './resolve-address.ts';
 import { isSpeechAct, MAX_MESSAGE_CHARS, SPEECH_ACTS } from './speech-acts.ts';
 
-/** A message before it is checked. hopgate itself sets `from` and `author`. */
+/** A message before it is checked. Its sender does not choose `from` and `author`; hopgate sets them. */
 export interface UncheckedMessage {
   readonly kind: MessageKind;
   readonly id: string;
-  /** `session:<id>` or `person:<name>`; of another machine with `@<node>`. */
+  /** The sender: `session:<id>` or `person:<name>`, with `@<node>` if it is on another machine. */
   readonly from: string;
-  /** Left out: the agent of the session, or the name of the person. */
+  /** The name of the sender. Default: the agent of the session, or the name of the person. */
   readonly author?: string;
   readonly to: unknown;
   readonly text: unknown;
@@ -24,7 +24,7 @@ export interface MessageProblem {
   readonly remedy: string;
 }
 
-/** A checked message, which was not sent yet. */
+/** A message that was checked and not sent. */
 export interface CheckedMessage {
   readonly ok: true;
   readonly draft: MessageDraft;
@@ -118,7 +118,7 @@ const refuseArgument = (argument: MessageProblem['argument'], message: string, r
   remedy,
 });
 
-/** Milliseconds between two checks for an answer, which another process may write. */
+/** Interval of looking for an answer that another process may write, in milliseconds. */
 const POLL_MS = 50;
 
 /** Waits for the answer to a message until `until` (epoch milliseconds); null if it did not come, or after an abort. */

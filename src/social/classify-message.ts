@@ -60,10 +60,10 @@ function classifyClause(clause: string, patterns: readonly TalkPattern[]): Class
   return classifyClause(tail, patterns);
 }
 
-/** A statement with a request after its comma: "the disk is full, free some space". */
+/** Matches a statement with a request after its comma: "the disk is full, free some space". */
 const TAIL =
   /(?:,| but)\s+(?<tail>(?:(?:can|could|would|will) you\b|(?:please |just |now |then )*[a-z-]+ (?:the|a|an|it|this|that|these|those|them|some|all|any|every|my|our|your)\b|please [a-z-]+[.!]*$|please do (?:so|it|that|this)\b|take care of \S|start [a-z]+ing\b).*)$/;
-/** The beginnings of clauses in which a comma separates parts of one statement or question. */
+/** Matches clauses in which a comma separates parts of one statement or question, not a request. */
 const NO_TAIL =
   /^(?:please )?(?:do not|don't|never|no need|nobody|no one|avoid|leave|who|what|when|where|why|which|how|did|does|do you|is|are|was|were|have|has|had|should|shall|he|she|they|[a-z]+ (?:said|says|told|asked))\b/;
 
@@ -80,7 +80,7 @@ function classifyWhole(clause: string, patterns: readonly TalkPattern[]): Classi
   }
 }
 
-/** Requests that only schedule a conversation. */
+/** Matches requests that only schedule a conversation. */
 const MEETING =
   /^(?:\w+ly )?(?:move|shift|schedule|set up|arrange|book|cancel|postpone|have|do) (?:a|an|the|our|this|another) (?:\w+ )?(?:meeting|call|sync|chat|standup|retro)\b/;
 
@@ -117,17 +117,17 @@ function laterEffect(text: string, first: ToolEffect): ToolEffect {
   return [first, ...later].reduce((most, each) => (RANK[each] > RANK[most] ? each : most));
 }
 
-/** Words that may follow the verb of an order: the word before them is its verb. */
+/** Matches words that may follow the verb of an order. The word before them is then its verb. */
 const OBJECT =
   /^(?:the|a|an|this|that|these|those|it|them|my|our|your|all|any|every|each|both|its|his|her|their|me|us|everything|everyone|whatever|what|thing|another|some|only|no|up|out|down|off|back|over|into|for|two|three|why|whether|if|how|where|when|which|who)$/;
-/** Verbs whose subject is the words before them, unless they begin a relative clause: "tests that failed". */
+/** Matches verbs that make the words before them a subject, unless a relative clause begins: "tests that failed". */
 const FINITE =
   /(?<!\b(?:that|which|who|it|they|we|you|i) )\b(?:should|must|would|might|points (?:at|to)|lives? in|contains|depends on|belongs|remains|means|expects|throws|introduced|caused|is|are|was|were|isn't|aren't|wasn't|has|have|had|hasn't|failed|fails|passed|passes|finished|succeeded|landed|looks?|seems?|went|broke|breaks|came|took|takes|will|won't|can|can't|cannot|got|needs?|does|doesn't|did|didn't|works?|worked|says?|said|hangs?|crashed|crashes|timed|starts|started|stopped|exists?|done|complete|completed|ready|pending|merged|in progress|moved|sounds)\b/;
 
-/** A participle before its noun: "delete merged branches". */
+/** Matches a participle before its noun: "delete merged branches". */
 const ATTRIBUTE =
   /^(?:failed|merged|moved|completed|crashed|stopped|landed) (?!this|was|is|has|as|always|its|us|because)[a-z-]+s\b/;
-/** Compound nouns whose first word is also a verb. */
+/** Matches compound nouns that begin with a word that is also a verb. */
 const NOUN =
   /^(?:merge conflicts?|build (?:failures?|times?|errors?|logs?)|test (?:failures?|coverage|results?|data)|release notes?|commit messages?|load times?|run logs?|push notifications?)\b/;
 

@@ -4,7 +4,7 @@ const FULL_WORDS: { readonly [word: string]: string } = {
 };
 const CHAT = new RegExp(String.raw`(?<![\w'/.-])(?:${Object.keys(FULL_WORDS).join('|')})(?![\w'/-]|\.\w)`, 'g');
 
-/** The heading of a list of the sender's own work: "my plan for today:". */
+/** Matches the heading of a list of the sender's own work: "my plan for today:". */
 export const OWN_WORK_HEADING =
   /^(?:my|our) (?:\w+ )?(?:plan|plans|list|checklist|to-?do(?: list)?|agenda|tasks|next steps?)\b[^:]*:/;
 

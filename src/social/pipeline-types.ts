@@ -6,11 +6,14 @@ import type { Json, Mode, Principal, ToolEffect } from '../spec/types.ts';
 import type { ClassifiedMessage, TalkKind } from './classify-message.ts';
 import type { SocialFailureCode, SocialStageId } from './social-stages.ts';
 
-/** The connection over which a message arrived. It alone identifies the sender; the message cannot. */
+/**
+ * The connection over which a message arrived. Only the connection identifies the sender; the text of the message
+ * cannot.
+ */
 export interface SenderConnection {
   readonly transport: 'cli' | 'http' | 'timer';
   readonly principal: Principal;
-  /** The session of an agent, the name of a person; ignored for the clock. */
+  /** The id of the agent's session, or the name of the person; ignored for the clock. */
   readonly name: string;
 }
 
@@ -23,14 +26,14 @@ export interface IncomingMessage {
   readonly payload: Json;
 }
 
-/** The services of the program part (command line, server, timer) through which a message came. */
+/** The services that the program which received a message (command line, server or timer) provides to the pipeline. */
 export interface SocialServices {
   readonly store: EvidenceStore;
   readonly messages: MessageStore;
-  /** Opens a session, with the given id, for a message without a recipient; null if the surface cannot open one. */
+  /** Opens a session with the given id for a message without a recipient. null: this program opens no sessions. */
   readonly opener: { readonly root: string; open(session: string): Promise<unknown> } | null;
   readonly now: () => number;
-  /** Sends a message of an agent as a step of its session, so that the session's own gate decides it too. */
+  /** Sends an agent's message as a step of the agent's session, so that the gate of that session decides it, too. */
   readonly ringAs?: (
     session: string,
     draft: MessageDraft,
@@ -56,10 +59,10 @@ export interface SocialReceipt {
   readonly talk: TalkKind;
   readonly asks: ToolEffect;
   readonly classifiedBy: string;
-  /** The mode of the recipient that gated it; null for people. */
+  /** The mode of the recipient by which the message was judged; null for people. */
   readonly mode: Mode | null;
   readonly opened: boolean;
-  /** The subject of the evidence about the dispatch and the outcome. */
+  /** The subject under which the evidence about the message is found. */
   readonly subject: Subject;
   readonly outcome: SocialOutcome;
 }
@@ -76,10 +79,10 @@ export interface SocialFailure {
   readonly subject: Subject;
 }
 
-/** The subject of everything that is recorded about a message. */
+/** The subject of all evidence about a message. */
 export const messageSubject = (message: string): Subject => ({ type: 'evidence', id: message });
 
-/** A message in the pipeline; each stage adds a part. */
+/** A message on its way through the pipeline; each stage adds fields. */
 export interface PipelineMessage {
   readonly connection: SenderConnection;
   readonly incoming: IncomingMessage;

@@ -66,7 +66,7 @@ export async function sendSocial(
   }
 }
 
-/** The messages in the pipeline by id: a repeated message waits for the first one. */
+/** The messages that are being sent, by id. A repeated message waits for the first one. */
 const sending = new Map<string, Promise<unknown>>();
 
 async function runStages(
@@ -135,12 +135,10 @@ async function presence(
   if (session.closed) throw new StageFailure('not-ready', `session ${name} is closed`, 'Open a session first.');
 }
 
-/** The sender's name of the clock. No person may take this name. */
+/** The name of the clock as a sender. No person may take this name. */
 const CLOCK = 'clock';
 
-/**
- * S-authenticate: finds the address of the connection's holder, a session or a person, which outlives the connection.
- */
+/** S-authenticate: finds the sender's address, a session or a person. The address outlives the connection. */
 async function authenticate(message: PipelineMessage, { messages }: SocialServices): Promise<void> {
   const { principal, name } = message.connection;
   if (principal === 'agent') message.from = `session:${name}`;
@@ -245,7 +243,7 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
 
 /** Milliseconds between attempts to open a session that another process opens at the same time. */
 const RETRY_MS = 20;
-/** The error codes of a store while another process opens the same session. */
+/** The error codes that a store gives while another process opens the same session. */
 const OPENED_ELSEWHERE: ReadonlySet<string> = new Set<StoreErrorCode>([
   'session-busy',
   'session-exists',

@@ -14,7 +14,7 @@ export interface TalkPattern {
 
 const SOFT = String.raw`(?:please |maybe |perhaps |possibly |kindly |just |quickly |also |then |now |at least |still |somehow |briefly |again |go ahead and |start |begin |\w+ly )*`;
 const DONE = String.raw`(?:fixed|added|changed|removed|deleted|updated|upgraded|renamed|replaced|moved|merged|deployed|released|rerun|run|rebuilt|rewritten|written|tested|documented|refactored|cleaned|bumped|reverted|restarted|installed|migrated|corrected|published|pushed|committed|closed|split|raised|lowered|implemented|converted|disabled|enabled|checked|reviewed|regenerated|translated|gone|done|archived|patched|extended|simplified|shipped|sorted out|\w+ed)`;
-/** Adjectives for the wanted state of a thing: "the tests should be green". */
+/** Words for the wanted state of a thing: "the tests should be green". */
 const STATE = String.raw`(?:green|passing|clean|empty|up to date|in sync|up and running|working|ready|consistent|deterministic|gone|offline|online|public|private)(?=$|[.,!?]| (?:by|before|until|when|again|now|with|first|today|tomorrow)\b)`;
 
 /**
@@ -23,7 +23,7 @@ const STATE = String.raw`(?:green|passing|clean|empty|up to date|in sync|up and 
  * verb.
  */
 export const TALK_PATTERNS: readonly TalkPattern[] = [
-  // Introductory phrases without a meaning for the request.
+  // Introductory phrases that change nothing in the request.
   { id: 'addressed', when: /^@[\w/.-]+[,:]?\s+(?<rest>.+)$/, open: true },
   {
     id: 'greeted',
@@ -35,7 +35,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
     when: /^(?:hi|hey|hello|yo)(?: [\w-]+)? (?<rest>(?:can|could|would|will|please|let's)\b.+)$/,
     open: true,
   },
-  // Irony says the opposite.
+  // Irony: the sentence asks for the opposite of its words.
   {
     id: 'ironic',
     when: /\bwhat could (?:possibly )?go wrong\b|^(?:(?:oh|wow|yeah|ah),? )?(?:great|wonderful|fantastic|lovely|brilliant|perfect|nice|yay|right)[,!:]? (?:(?:yet )?another|one more|because)\b/,
@@ -206,7 +206,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   { id: 'let-something', when: /^let (?:the|a|an|it|this|that|these|those|them|him|her) (?<rest>\w+.*)$/ },
   { id: 'let-me', when: /^let (?:me|us|\w+)\b/, asks: 'coordinate' },
 
-  // Wishes about things.
+  // Wishes about the state of a thing.
   {
     id: 'announced-wish',
     when: /^(?:here is|here's|this is|that is|that's) what (?:i|we|they) (?:want|need|ask)/,

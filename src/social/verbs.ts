@@ -35,7 +35,7 @@ const ACT = list(`
   unlock unify unpin update upgrade upload use validate vendor version whitelist widen wipe wire wrap write zip
 `);
 
-/** Words that are not verbs, so that they are not taken for unlisted verbs. */
+/** Words that are never the verb of a request. All other unknown words may be verbs. */
 const NO_VERB = list(`
   a about above across after all almost also although always am an and any anybody anyone anything are as at aye be because been before behind
   being below beside besides between both but by can cannot could despite did does during each either enough even ever every everybody

@@ -3,11 +3,11 @@ import { suggestName } from './names.ts';
 import { MAX_RULE_NODES } from './policy/limits.ts';
 import type { FruitType, Json } from './types.ts';
 
-/** The names that a rule may use in addition to the fixed facts. */
+/** The names that a rule may use in addition to the fixed facts of {@link CEL_FACTS}. */
 export interface FactScope {
   /** The fruit fields of the peripherals that may be left when the rule is judged. */
   readonly fruit: { readonly [field: string]: FruitType };
-  /** Every peripheral's id, for `visits`. */
+  /** The ids of all peripherals; `visits` has a member for each. */
   readonly peripherals: readonly string[];
   /** The parameters of the tool whose calls the rule judges, as JSON Schemas by name. */
   readonly args?: { readonly [name: string]: { readonly [keyword: string]: Json } };
@@ -86,7 +86,10 @@ export function checkCelRule(text: string, scope: FactScope): { message: string;
   return { message: `the rule is not valid: ${summary}`, suggestion: null };
 }
 
-/** `range`: only the member in `fruit.reslt`, the whole expression in `fruit["reslt"]`. */
+/**
+ * Describes a member that a fact does not have. `range`: only the member in `fruit.reslt`, the whole expression in
+ * `fruit["reslt"]`.
+ */
 function unknownMember(text: string, range: { readonly start: number; readonly end: number }, scope: FactScope) {
   const bad = text.slice(range.start, range.end);
   const indexed = /^(\w+)\s*\[\s*["'](.*)["']\s*\]$/s.exec(bad);

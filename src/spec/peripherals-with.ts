@@ -5,7 +5,7 @@ type Peripherals = SpecSet['peripherals'];
 const indexes = new WeakMap<Peripherals, ReadonlyMap<string, ReadonlySet<string>>>();
 const NOWHERE: ReadonlySet<string> = new Set();
 
-/** The peripherals that have a tool. Indexed: the refusal of a tool names the way to them. */
+/** The peripherals that have a tool. Cached, because each refusal of a tool needs them. */
 export function peripheralsWith({ peripherals }: Pick<SpecSet, 'peripherals'>, tool: string): ReadonlySet<string> {
   let index = indexes.get(peripherals);
   if (!index) {

@@ -10,7 +10,10 @@ export type UpstreamServer = { readonly contained: boolean } & (
   | {
       readonly command: readonly string[];
       readonly env: { readonly [name: string]: string };
-      /** A folder relative to the root, or an absolute one, `~/` for the home folder; null means the root. */
+      /**
+       * The folder in which the server starts: relative to the root, absolute, or `~/` for the home folder. null means
+       * the root.
+       */
       readonly cwd: string | null;
     }
   | { readonly url: string; readonly headers: { readonly [name: string]: string } }
@@ -49,7 +52,7 @@ export interface CommitConfig {
 /** Variables of a command; `${NAME}` in a value is replaced by the operator's environment variable. */
 export type CommandEnv = { readonly [name: string]: string };
 
-/** The network and the secrets of a configured command. */
+/** The network, the secrets and the ssh login that a configured command gets. */
 export interface CommandReach {
   /** The only places that the command can reach, through hopgate's proxy: `host`, `*.host`, `host:port`. */
   readonly hosts?: readonly string[];
@@ -66,7 +69,7 @@ export interface InstallCommand extends CommandReach {
   readonly scripts: boolean;
   /** An operator must approve each run. */
   readonly approval: boolean;
-  /** Overrides the tool's own limit. */
+  /** Time limit in minutes, instead of the tool's own limit. */
   readonly minutes?: number;
 }
 
@@ -74,17 +77,17 @@ export interface TestCommand {
   readonly run: readonly string[];
   readonly report: TestReportFormat;
   readonly env?: CommandEnv;
-  /** Overrides the tool's own limit. */
+  /** Time limit in minutes, instead of the tool's own limit. */
   readonly minutes?: number;
-  /** In GiB; overrides the sandbox's default. */
+  /** Memory limit in GiB, instead of the sandbox's default. */
   readonly memory?: number | 'unlimited';
 }
 
 /** `hopgate.yaml` at a repository's root: how it is tested and shipped. Resolved: every key is present. */
 export interface ProjectConfig {
-  /** `default`, or a folder relative to the root. */
+  /** The spec set: `default`, or a folder relative to the root. */
   readonly specs: string;
-  /** Overrides a peripheral's write paths, by peripheral id. */
+  /** By peripheral: write paths that replace those of the spec. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };
   readonly test: readonly TestCommand[];
   /**
@@ -94,9 +97,9 @@ export interface ProjectConfig {
   readonly deploy: {
     readonly [name: string]: CommandReach & { readonly run: readonly string[]; readonly network: boolean };
   };
-  /** Absent where none is configured. */
+  /** The commands that install dependencies; absent if none is configured. */
   readonly install?: readonly InstallCommand[];
-  /** null if nothing is pushed. */
+  /** The target of pushes; null if nothing is pushed. */
   readonly git: GitConfig | null;
   readonly commits?: CommitConfig;
   readonly web: { readonly allow: readonly string[] };
@@ -108,10 +111,13 @@ export interface ProjectConfig {
   readonly programs?: readonly string[];
   /** Size limit of the home folder of each command and of its `/tmp`, in GiB, instead of the sandbox's default. */
   readonly home?: number;
-  /** `read: true`: the operator's own folder, read-only. Otherwise a folder of the session's test runs. */
+  /**
+   * Folders that commands keep between runs. `read: true`: the operator's own folder, read-only. Otherwise a folder of
+   * the session's test runs.
+   */
   readonly cache?: readonly { readonly folder: string; readonly read: boolean }[];
-  /** By name; absent where none is configured. */
+  /** The MCP servers by name; absent if none is configured. */
   readonly upstream?: { readonly [server: string]: UpstreamServer };
-  /** false: refusals of tool calls are only recorded, and the calls run all the same. Absent: they are refused. */
+  /** false: refused calls run all the same, and the refusal is only recorded. Absent: refused calls do not run. */
   readonly enforce?: false;
 }

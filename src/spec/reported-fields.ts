@@ -7,11 +7,11 @@ type Tools = Pick<SpecSet, 'tools'>;
 export const CHECK_PASSED = 'pass';
 
 interface ReportedFields {
-  /** By name: the fields that tools observe. */
+  /** The types of the fields that tools observe, by the field's name. */
   readonly observed: { readonly [field: string]: FruitType };
-  /** By name: the fields of session state. No caller and no fruit sets them. */
+  /** The types of the fields of session state, by the field's name. No caller and no fruit sets them. */
   readonly state: { readonly [field: string]: FruitType };
-  /** By entry condition, `<field>-passed`: the field of the check, which has `pass` among its values. */
+  /** The field of each check, by its entry condition `<field>-passed`. A check has `pass` among its values. */
   readonly checks: { readonly [condition: string]: string };
 }
 

@@ -2,10 +2,13 @@ const TEST_FOLDERS = new Set(['test', 'tests', '__tests__', 'spec', 'specs', 'e2
 const TEST_NAME =
   /(?:^|[._-])(?:test|tests|spec|specs)(?:[._-]|$)|^conftest\.py$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs|php|groovy)$/;
 
-/** Documents, and the package descriptions of RPM. */
+/** Files that are never tests: documents, and RPM package descriptions. */
 const NO_TEST = /\.(?:mdx?|markdown|rst|rdoc|adoc|spec)$/i;
 
-/** Masks, or exclusions of a scope, that match test files. They ignore letter case, and also match documents. */
+/**
+ * Patterns of test files, for use as masks or as exclusions of a scope. They ignore letter case, and also match
+ * documents.
+ */
 export const TEST_FILE_PATTERNS: readonly string[] = [
   '{test,tests,__tests__,spec,specs,e2e,testing}/',
   '{test,tests,spec,specs}{.,_,-}*',

@@ -48,7 +48,10 @@ export interface UpstreamTool {
   readonly tool: string;
   /** sha256 (hex) of the pinned description and schema; a tool with another hash is refused. null if not pinned. */
   readonly schemaHash: string | null;
-  /** The reach in a folder. `contents`: all its files, so none may be masked. `names`: only their names. */
+  /**
+   * The part of a folder that the tool reads. `contents`: all its files, so none may be masked. `names`: only their
+   * names.
+   */
   readonly folders: 'contents' | 'names';
 }
 
@@ -56,12 +59,12 @@ export interface ToolSpec {
   readonly id: string;
   readonly purpose: string;
   readonly effect: ToolEffect;
-  /** In positional order: `args: ["src/a.ts"]` fills the first parameter. */
+  /** The parameters, in positional order: `args: ["src/a.ts"]` fills the first one. */
   readonly parameters: readonly ToolParameter[];
   readonly limits: { readonly seconds: number; readonly outputBytes: number };
   /** The MCP server that does the work; absent if hopgate itself does it. */
   readonly upstream?: UpstreamTool;
-  /** All must hold; absent if there are none. */
+  /** Requirements of each call, which must all hold; absent if there are none. */
   readonly gates?: readonly ToolGate[];
   /** The fields that its backend reports with an outcome, by name; they may become fruit. Absent if there are none. */
   readonly observes?: { readonly [field: string]: FruitType };
@@ -91,19 +94,19 @@ export interface ScopeRule {
 
 /** A peripheral's scope: a name of the scope table or an inline `{ paths }`, resolved to its rule. */
 export interface Scope {
-  /** `full-codebase`, …; `paths` for the inline form. */
+  /** The scope's name, such as `full-codebase`; `paths` for the inline form. */
   readonly name: string;
   readonly rule: ScopeRule;
 }
 
-/** A source that an entry admits. One source of the set must apply. */
+/** One of the sources of a peripheral's entry. At least one of them must apply. */
 export type EntrySource =
   | { readonly kind: 'default' | 'from-any' | 'user-request' | 'agent-request' | 'session-close' }
   | { readonly kind: 'from'; readonly peripheral: string };
 
 export interface EntryRule {
   readonly sources: readonly EntrySource[];
-  /** Names of conditions (see {@link SpecSet.conditions}); all must hold. */
+  /** The names of the conditions (see {@link SpecSet.conditions}) that must all hold. */
   readonly conditions: readonly string[];
 }
 
@@ -155,7 +158,7 @@ export type FruitField =
   | {
       readonly kind: 'observed';
       readonly type: FruitType;
-      /** An {@link Observation}, or a field that a tool observes. */
+      /** The source of the value: an {@link Observation}, or a field that a tool observes. */
       readonly from: string;
     }
   | { readonly kind: 'stated'; readonly type: FruitType; readonly optional: boolean };
@@ -191,7 +194,7 @@ export interface PeripheralSpec {
   readonly fruit: { readonly [field: string]: FruitField };
   /** By tool: requirements of its calls here, in addition to its own gates. Absent if there are none. */
   readonly calls?: { readonly [tool: string]: readonly ToolGate[] };
-  /** By destination. */
+  /** The gates on each destination. */
   readonly gates: { readonly [peripheral: string]: readonly GateRule[] };
   /** The peripherals in which sub-agents may start, in addition to this one. Absent: all work here. */
   readonly delegates?: readonly Delegate[];
@@ -216,7 +219,7 @@ export interface ModeTransition {
 export interface ModeGateSpec {
   readonly initial: Mode;
   readonly effects: { readonly [mode: Mode]: readonly ToolEffect[] };
-  /** The peripherals that may be entered in a mode; null means any. */
+  /** By mode: the peripherals that may be entered in it; null means any. */
   readonly peripherals: { readonly [mode: Mode]: readonly string[] | null };
   readonly transitions: readonly ModeTransition[];
   /** The mode that the operator's reset leads to, from any mode. */
@@ -230,7 +233,7 @@ export interface Edge {
   readonly from: string;
   readonly exit: string;
   readonly to: string;
-  /** CEL of the exit's `{ to, when }`, if any. */
+  /** The CEL rule of the exit's `{ to, when }`; null if there is none. */
   readonly when: string | null;
   /** The entry sources through which the target admits this source (never empty). */
   readonly sources: readonly EntrySource[];
@@ -277,7 +280,7 @@ export interface SpecSet {
   /** Entry conditions that the set defines itself, as CEL. `tests-passed` is built in. */
   readonly conditions: { readonly [name: string]: string };
   readonly peripherals: { readonly [id: string]: PeripheralSpec };
-  /** Derived; sorted by from, exit, to. */
+  /** The allowed hops, derived from the peripherals; sorted by from, exit, to. */
   readonly edges: readonly Edge[];
   /** The properties to prove; absent if the set has no properties.yaml. */
   readonly properties?: readonly Property[];

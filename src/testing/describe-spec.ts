@@ -1,7 +1,7 @@
 import type { SpecSet } from '../spec/types.ts';
 import { generateTests, type TestSpecsOptions } from './generate-tests.ts';
 
-/** Timeout of a test in milliseconds; long, so that a busy machine does not fail it. */
+/** Timeout of a generated test in milliseconds. It is long, so that no test fails on a busy machine. */
 const TIMEOUT_MS = 120_000;
 
 /**

@@ -47,7 +47,7 @@ function testOf({ name, moves, tries, forges, both, provoke }: PlannedCase, tabl
 const list = (value: Json): string =>
   Array.isArray(value) ? `[${value.map((each) => JSON.stringify(each)).join(', ')}]` : JSON.stringify(value);
 
-/** The distinct moves of a file, each with a unique name. */
+/** The different moves in a test file, each with a unique name. */
 class MoveTable {
   readonly #names = new Map<string, string>();
   readonly #used = new Map<string, number>();

@@ -6,7 +6,7 @@ import type { PlannedCase } from './plan/planned-case.ts';
 
 export type EmittedMoves = { readonly [name: string]: Omit<Move, 'name'> };
 
-/** A path, as names of moves, and the requests at its end. */
+/** A path of a generated test: the names of its moves, and the requests at its end. */
 export interface EmittedPath {
   readonly path: readonly string[];
   readonly tries?: readonly string[];

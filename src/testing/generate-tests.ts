@@ -11,7 +11,7 @@ import { TestExclusions } from './plan/test-exclusions.ts';
 import { planCases } from './plan-cases.ts';
 
 export interface TestSpecsOptions {
-  /** The repository's config; a made-up repository by default. */
+  /** The config of the repository. Default: the config of a made-up repository. */
   readonly config?: Partial<ProjectConfig>;
   /** The id of the agent in the sessions, for spec sets whose `agents:` restricts entries. */
   readonly agent?: string;
@@ -40,7 +40,7 @@ export interface TestSpecsOptions {
 export interface GeneratedTest {
   readonly group: PlannedCase['group'] | 'deaths' | 'agent';
   readonly name: string;
-  /** The moves of its path as data, and the requests at its end. */
+  /** The moves of the test's path as data, and the requests at its end. */
   readonly planned: PlannedCase;
   /** The reason why the test is excluded; null if it is not. */
   readonly excluded: string | null;
@@ -52,7 +52,7 @@ export interface GeneratedTests {
   readonly specs: SpecSet;
   readonly tests: readonly GeneratedTest[];
   readonly large: boolean;
-  /** The number of requests judged so far, and their coverage. */
+  /** Returns the number of requests that were judged so far, and what they covered of the spec. */
   readonly coverage: () => { readonly requests: number; readonly rows: readonly CoverageRow[] };
 }
 
@@ -113,7 +113,7 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
   };
 }
 
-/** The sessions in which the cases of a spec set run. */
+/** The pin, the session options and the coverage that all cases of a spec set share. */
 export interface CaseSetting {
   readonly pinned: AuditedPin;
   readonly run: RunCaseOptions;
@@ -134,7 +134,7 @@ export async function caseSetting(specs: SpecSet | string, options: TestSpecsOpt
 
 const OUTSIDE = 'outside';
 
-/** By place, the shortest beginning of a hop case or a walk that leads to it. */
+/** By place: the shortest beginning of a hop case or a walk that leads there. */
 function placesOf(cases: readonly PlannedCase[]): readonly (readonly [string, PlannedCase])[] {
   const ways = new Map<string, PlannedCase>([[OUTSIDE, { group: 'hops', name: OUTSIDE, moves: [] }]]);
   for (const planned of cases.filter(({ group }) => group === 'hops' || group === 'walks'))

@@ -2,7 +2,7 @@ export interface TestResult {
   readonly group: string;
   readonly name: string;
   readonly seconds: number;
-  /** null if the test passed. */
+  /** The failure's text; null if the test passed. */
   readonly failure: string | null;
 }
 
@@ -12,7 +12,7 @@ const inXml = (text: string): string =>
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;')
-    // XML 1.0 cannot express these characters.
+    // Removes the characters that XML 1.0 cannot express.
     .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd');
 
 /** A JUnit XML report, with one `testsuite` for each group. */

@@ -42,7 +42,7 @@ const DESCRIBERS: readonly ((result: OptionalFields) => string | null)[] = [
   ({ replacements, lines }) =>
     typeof replacements === 'number' ? `${replacements} replaced, ${plural(Number(lines), 'line')}` : null,
   describeWait,
-  // A turn of a world: the world's own text, without the other fields.
+  // Describes a turn of a world by the world's own text.
   ({ observation }) => (typeof observation === 'string' ? shortValue(inOneLine(observation), 160) : null),
   ({ text, path }) => {
     if (typeof text !== 'string') return null;
@@ -59,7 +59,7 @@ const DESCRIBERS: readonly ((result: OptionalFields) => string | null)[] = [
   ({ pushed, sha }) => describeRelease('pushed', pushed, sha),
   ({ entries }) => (Array.isArray(entries) ? plural(entries.length, 'entry', 'entries') : null),
   describeCommand,
-  // A long part of the result, which is stored as a blob.
+  // Describes a result of which a long part is stored as a blob.
   (result) => {
     const [stored] = Object.entries(result).filter(([, part]) => typeof fieldsOf(part)['blob'] === 'string');
     return stored ? `${stored[0]}: ${describeValue(stored[1]!)}` : null;
@@ -69,7 +69,7 @@ const DESCRIBERS: readonly ((result: OptionalFields) => string | null)[] = [
 const describeRelease = (verb: string, isDone: Json | undefined, sha: Json | undefined): string | null =>
   isDone === undefined ? null : isDone ? `${verb} ${shortValue(sha, 12)}` : `nothing was ${verb}`;
 
-/** A test run, or the runs of several test commands. */
+/** Describes a test run, or the runs of several test commands. */
 function describeTests(result: OptionalFields): string | null {
   const { verdict, runs, report, reportProblem, timedOut, flooded } = result;
   if (typeof verdict !== 'string') return null;
@@ -96,7 +96,7 @@ function describeCommand(result: OptionalFields): string | null {
   return `${endOf(result)}${output ? `: ${describeOutput(output)}` : ''}`;
 }
 
-/** The end of a command: its exit status, or the reason why it was killed. */
+/** Describes the end of a command: its exit status, or the reason why it was killed. */
 function endOf({ timedOut, flooded, seconds, exit }: OptionalFields): string {
   if (timedOut) return `timed out after ${shortValue(seconds)} s`;
   if (flooded) return 'killed: too much output';
@@ -111,7 +111,7 @@ const hintOf = (result: OptionalFields): Json | undefined =>
   result['masked'] ??
   (result['refusedHosts'] || (result['exit'] !== undefined && result['exit'] !== 0) ? result['remedy'] : undefined);
 
-/** The wait of a whistle or of a run of the agency. */
+/** Describes the wait for the answer to a whistle, or for the response of an agency run. */
 function describeWait({ waitedMs, status, answer, response, note }: OptionalFields): string | null {
   if (typeof waitedMs !== 'number') return null;
   const reply = fieldsOf(answer)['text'] ?? response ?? '';
@@ -119,7 +119,7 @@ function describeWait({ waitedMs, status, answer, response, note }: OptionalFiel
   return `answered: ${typeof reply === 'string' ? shortValue(inOneLine(reply), 140) : describeValue(reply)}`;
 }
 
-/** A match of grep, such as `src/a.ts:3: const a = 1;`. */
+/** Prints a match of grep: `src/a.ts:3: const a = 1;`. */
 function matchOf(match: Json): string {
   const { path, line, text } = fieldsOf(match);
   return path === undefined ? shortValue(match, 100) : shortValue(`${path}:${line}: ${String(text).trim()}`, 100);
@@ -127,7 +127,7 @@ function matchOf(match: Json): string {
 
 const inOneLine = (text: string): string => plainOutput(text).trim().replaceAll(/\s+/g, ' ');
 
-/** The output of a command; a long output is stored in a blob. */
+/** Describes the output of a command. A long output is stored as a blob. */
 const describeOutput = (printed: Json): string =>
   typeof printed === 'string' ? shortValue(inOneLine(printed), 120) : describeValue(printed);
 

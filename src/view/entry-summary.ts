@@ -17,11 +17,11 @@ export interface EntrySummary {
   /** `step`, `denial`, …; the entry's type if the body is not a hopgate event. */
   readonly event: string;
   readonly mark: OutcomeMark | null;
-  /** The action: a call, a hop, a message. */
+  /** The recorded action: a call, a hop, a message. */
   readonly what: string;
-  /** The result of the action, or its reason; empty if there is none. */
+  /** The result of the action, or the reason for it; empty if there is none. */
   readonly came: string;
-  /** Further lines. */
+  /** Lines to show below the action and its result. */
   readonly notes: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export function summariseInOneLine(
 ): { readonly event: string; readonly text: string } {
   const { event, what, came, notes } = summariseEntry(entry, order);
   const refusal = notes.find((note) => note.startsWith(WOULD)) ?? '';
-  // The outcome of an intent has a line of its own in a list.
+  // A list shows the outcome of an intent in a line of its own.
   const text = came === '' || event === 'intent' ? what : `${what}: ${came}`;
   return { event, text: refusal === '' ? text : `${refusal.split(':', 2).join(':')}: ${text}` };
 }
@@ -193,7 +193,7 @@ function outcome(body: OptionalFields): SummaryParts {
   return { mark: status === 'refused' ? 'refused' : 'failed', came: `${text(code)}: ${text(message)}`, notes };
 }
 
-/** The answer to a message that the session sent; null for other tools. */
+/** Describes the answer to a message that the session sent; null for other tools. */
 function describeAnswer(tool: Json | undefined, { status, answer, message }: OptionalFields): string | null {
   if (message === undefined || (tool !== 'bell' && tool !== 'whistle')) return null;
   const { author, text: words } = fieldsOf(answer);
@@ -223,7 +223,7 @@ function changes(effects: Json | undefined): readonly string[] {
 /** Maximum number of changed files to list; the entry has all of them (`hopgate log --json`). */
 const CHANGED_FILES = 20;
 
-/** The action of an approval or a grant. */
+/** Prints the action that an approval or a grant is for. */
 function actionText(kind: OptionalFields[string], from: string, to: string): string {
   if (kind === 'step') return `${to} in ${from}`;
   if (kind === 'delegate') return `a sub-agent in ${to} from ${from}`;
@@ -242,7 +242,7 @@ function describeRequest(request: OptionalFields, order: ParameterOrder): string
 
 const REVIEW = ['problem', 'result', 'what_went_well', 'what_could_improve', 'suggestions', 'prediction_errors'];
 
-/** The written parts of a review; its other parts are computed from the entries. */
+/** The parts of a review that the agent wrote. Its other parts are computed from the entries. */
 const review = (par: OptionalFields): readonly string[] =>
   REVIEW.flatMap((name) => {
     const value = par[name];

@@ -1,4 +1,4 @@
-/** Time since the first entry: `+5.120s`, `+1:05`, `+2:01:05`; `?` if it is unknown. */
+/** Prints the time since the first entry: `+5.120s`, `+1:05`, `+2:01:05`; `?` if it is unknown. */
 export function formatOffset(ms: number): string {
   if (!Number.isFinite(ms)) return '?';
   const total = Math.abs(ms);
@@ -11,6 +11,6 @@ export function formatOffset(ms: number): string {
   return `${sign}${Math.floor(seconds / 3600)}:${two((seconds / 60) % 60)}:${rest}`;
 }
 
-/** `2.3s`, `1:05`. */
+/** Prints a duration: `2.3s`, `1:05`. */
 export const formatDuration = (ms: number): string =>
   Math.abs(ms) < 60_000 ? `${(ms / 1000).toFixed(1)}s` : formatOffset(ms).replace(/^\+/, '');

@@ -7,7 +7,7 @@ export interface ThreadVisit {
   readonly peripheral: string;
   readonly start: ThreadRow;
   readonly rows: readonly ThreadRow[];
-  /** null if the visit has not ended. */
+  /** The row of the stop that ended the visit; null if the visit has not ended. */
   readonly stop: ThreadRow | null;
 }
 

@@ -15,7 +15,7 @@ export interface SessionToShow {
   readonly entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>;
 }
 
-/** Everything that the page needs to replay sessions. */
+/** Collects the data with which the page replays sessions. */
 export async function recordSessions(sessions: Iterable<SessionToShow>): Promise<Recording> {
   const graphs: ViewGraph[] = [];
   const byHash = new Map<string, number>();

@@ -50,7 +50,10 @@ export class SessionFrames {
   #passedBefore = false;
   #broken = false;
 
-  /** `begin`: the state after an entry, and the position of the first row. null begins before the first entry. */
+  /**
+   * `begin`: the state of the session to continue from, and the position of its first row. null: the frames begin
+   * before the first entry.
+   */
   constructor(
     pin: Pin,
     sessionId: string,
@@ -70,7 +73,7 @@ export class SessionFrames {
     this.#shown = this.#view(null, lastAt, context, []);
   }
 
-  /** The frame of an entry that the state already includes: its row, without a change of the state. */
+  /** The frame of an entry whose changes the first state already includes: its row alone. */
   addPast({ entry }: StoredEntry): ViewFrame {
     const { row, takes } = this.#rows.add(entry);
     const at = Date.parse(entry.at);
@@ -109,7 +112,7 @@ export class SessionFrames {
     };
   }
 
-  /** Applies an entry to the state. After an altered entry, the state stays as it is, and only rows are added. */
+  /** Applies an entry to the state. From an altered entry on, the state no longer changes, and only rows are added. */
   #fold(stored: StoredEntry): void {
     if (!this.#broken) {
       try {
@@ -175,7 +178,7 @@ export class SessionFrames {
   #optionsByKey = new Map<string, Options>();
   #options: Options = { tools: [], modes: [], ways: [] };
 
-  /** Judges the possible actions again, if something changed that they depend on. */
+  /** The possible actions of the session. They are judged again only if something changed that they depend on. */
   #judge(context: GateContext): Options {
     // No action can be requested before the running tool ends.
     if (this.#state.facts.pending !== null) return this.#options;

@@ -2,10 +2,10 @@ import { isObject } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import { ARGUMENT_ROLES, type ArgumentRole, type Json } from '../spec/types.ts';
 
-/** The names of a tool's parameters in order; null for an unknown tool. */
+/** Returns the names of a tool's parameters in order; null for an unknown tool. */
 export type ParameterOrder = (tool: string) => readonly string[] | null;
 
-/** Names of arguments that come first if the order of the parameters is unknown, by the role that they have. */
+/** By role: names of arguments that are shown first if the order of the parameters is unknown. */
 const NAMES: { readonly [role in ArgumentRole]: readonly string[] } = {
   'path:read': ['path'],
   'path:write': ['path'],

@@ -6,21 +6,24 @@ import type { SessionState } from '../session/state/session-state.ts';
 import { viewOfState } from '../session/state/view-of-state.ts';
 import type { Mode } from '../spec/types.ts';
 
-/** `stale`: no test ran since the last change. `partial`: not every test command ran in full. null: no test ran yet. */
+/**
+ * The result of the tests for the present code. `stale`: no test ran since the last change. `partial`: not every test
+ * command ran in full. null: no test ran yet.
+ */
 export type TestStatus = 'passed' | 'failed' | 'stale' | 'partial' | null;
 
 export interface LineStatus {
   readonly sessionId: string;
   readonly agent: string;
   readonly closed: boolean;
-  /** null if outside of any peripheral. */
+  /** The present peripheral; null outside of any peripheral. */
   readonly peripheral: string | null;
-  /** null if the spec set has no mode gate. */
+  /** The present mode; null if the spec set has no mode gate. */
   readonly mode: Mode | null;
   readonly tests: TestStatus;
-  /** Refused calls run all the same, and the refusal is recorded. */
+  /** True in an observe-only session: refused calls run all the same, and the refusal is recorded. */
   readonly observeOnly: boolean;
-  /** The requests of the repository that wait for an answer of the operator. */
+  /** The number of requests in the repository that wait for an answer of the operator. */
   readonly waiting: number;
 }
 

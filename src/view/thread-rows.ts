@@ -4,9 +4,12 @@ import { type EntrySummary, summariseEntry } from './entry-summary.ts';
 import type { ParameterOrder } from './spell-call.ts';
 import type { OptionalFields } from './summarise-value.ts';
 
-/** A line of a thread: one entry, or several that belong together (an intent and its outcome, a hop and its start). */
+/**
+ * A row in the list of a thread: one entry, or several that belong together (an intent and its outcome, a hop and its
+ * start).
+ */
 export interface ThreadRow extends EntrySummary {
-  /** The position of its first entry among the entries that were added. */
+  /** The position of the row's first entry among all entries that were added. */
   readonly key: number;
   readonly entries: readonly Entry[];
   /** Milliseconds since the first entry; NaN if a time cannot be parsed. */
@@ -22,11 +25,11 @@ export interface ThreadRow extends EntrySummary {
 /** The row that an added entry created or changed. */
 export interface RowChange {
   readonly row: ThreadRow;
-  /** Earlier rows that became parts of this row, and must be removed. */
+  /** Earlier rows that are now a part of this row. The caller must remove them. */
   readonly takes: readonly ThreadRow[];
 }
 
-/** The note on an approval that no request has used. */
+/** The note that is shown at an approval that no request has used. */
 const UNUSED = 'never used';
 
 /**

@@ -1,16 +1,18 @@
 // A session as a page shows it: plain data. The page imports this file, so it must not import code.
 import type { Mode, ToolEffect } from '../spec/types.ts';
 
-/** `asks`: only an approval is missing. `yours`: open for the operator, but not for the agent. */
+/**
+ * The status of a hop. `asks`: only an approval is missing. `yours`: possible for the operator, but not for the agent.
+ */
 export type WayStatus = 'open' | 'asks' | 'yours' | 'closed';
 
-/** A missing need of a hop. `stale`: the tests passed once, but not since the last change (`changed` of the state). */
+/** A requirement of a hop that is not met. `stale`: the tests passed once, but not since the last change. */
 export interface MissingNeed {
   readonly words: string;
   readonly stale?: true;
 }
 
-/** One exit to one peripheral, as the gate judges it now. */
+/** A hop that the session could request: one exit to one peripheral, as the gate judges it now. */
 export interface ViewWay {
   readonly exit: string | null;
   readonly to: string;
@@ -29,21 +31,21 @@ export interface ViewLeg {
 export interface ViewState {
   readonly agent: string;
   readonly root: string;
-  /** null if outside of any peripheral. */
+  /** The present peripheral; null outside of any peripheral. */
   readonly peripheral: string | null;
   readonly visit: 'active' | 'expired' | 'interrupted' | null;
   /** Epoch milliseconds at which the visit's time limit ends; null without a limit. */
   readonly deadline: number | null;
-  /** null if the spec set has no mode gate. */
+  /** The present mode; null if the spec set has no mode gate. */
   readonly mode: Mode | null;
-  /** Refused calls run all the same, and the refusal is recorded. */
+  /** True in an observe-only session: refused calls run all the same, and the refusal is recorded. */
   readonly observeOnly: boolean;
-  /** The strongest effect that the mode allows; null without a mode gate, or if it allows none. */
+  /** The strongest effect of tools that the mode allows; null without a mode gate, or if it allows none. */
   readonly reach: ToolEffect | null;
   readonly closed: boolean;
   readonly steps: number;
   readonly denials: number;
-  /** The running tool; null if none runs. */
+  /** The name of the running tool; null if none runs. */
   readonly running: string | null;
   /** The tools that peripheral and mode allow now. */
   readonly tools: readonly string[];
@@ -51,11 +53,11 @@ export interface ViewState {
   readonly modes: readonly { readonly to: Mode; readonly needs: readonly string[] }[];
   /** The last peripherals, oldest first, with the time at which each was entered. */
   readonly trail: readonly { readonly peripheral: string; readonly at: number }[];
-  /** The path that the last refusal suggested; empty after any other entry. */
+  /** The hops that the last refusal suggested, for the page to highlight; empty after any other entry. */
   readonly lit: readonly ViewLeg[];
   readonly tests: { readonly passed: boolean; readonly count: number; readonly failed: number };
   readonly changed: { readonly path: string; readonly at: number } | null;
-  /** The number of reviews, the time of the last one, and true if work was done after it. */
+  /** The reviews of the session: their number, the time of the last one, and whether work was done after it. */
   readonly par: { readonly count: number; readonly at: number | null; readonly due: boolean };
   /** Each field of the backpack as a short text. */
   readonly backpack: { readonly [field: string]: string };
@@ -63,15 +65,17 @@ export interface ViewState {
   readonly files: { readonly [path: string]: string };
 }
 
-/** The fields that changed. A map has only its changed members; null removes one. */
+/**
+ * The fields of a {@link ViewState} that an entry changed. Of a map, only the changed members; null removes a member.
+ */
 export type ViewDelta = Partial<Omit<ViewState, 'backpack' | 'files'>> & {
   readonly backpack?: { readonly [field: string]: string | null };
   readonly files?: { readonly [path: string]: string | null };
 };
 
-/** A line of the page: entries that belong together, summarised. Empty fields are absent. */
+/** A row of the page: entries that belong together, summarised. Empty fields are absent. */
 export interface ViewRow {
-  /** The `seq` of the entry that began it; a later frame with the same key replaces the row. */
+  /** The `seq` of the row's first entry. A later frame with the same key replaces the row. */
   readonly key: number;
   readonly seqs: readonly number[];
   readonly event: string;
@@ -103,7 +107,7 @@ export interface ViewFrame {
   /** The entry's event, for the tick on the time bar. */
   readonly event: string;
   readonly row: ViewRow;
-  /** Keys of earlier rows that became parts of this row. */
+  /** The keys of earlier rows that are now a part of this row. */
   readonly takes?: readonly number[];
   readonly delta: ViewDelta;
 }
@@ -140,7 +144,7 @@ export interface EntryDetail {
   readonly body: string;
 }
 
-/** The content of a recording: written by `hopgate record`, read by the page. */
+/** The data of a recording: `hopgate record` writes it, the page reads it. */
 export interface Recording {
   readonly graphs: readonly ViewGraph[];
   readonly sessions: readonly {

@@ -31,8 +31,8 @@ export function possibleWays(context: GateContext, passedBefore: boolean): reado
 }
 
 /**
- * A cache key: with equal keys, {@link possibleWays} and the gate's available actions are equal. null if a rule may
- * read any counter, so that every entry can change them.
+ * A cache key for {@link possibleWays} and the gate's available actions: equal keys have equal results. null if a rule
+ * may read any counter, so that every entry can change them.
  */
 export function waysCacheKey({ specs, view }: GateContext, passedBefore: boolean): string | null {
   const { visit } = view;
@@ -82,7 +82,7 @@ function judgeWay(
   };
 }
 
-/** The codes of refusals that name a missing requirement; the other codes have other reasons. */
+/** The codes of refusals that name a missing requirement of a hop. */
 const NEEDS: readonly string[] = ['exit-not-met', 'entry-not-met', 'condition-failed', 'agent-not-allowed'];
 
 function missingOf({ view }: GateContext, need: Requirement, passedBefore: boolean): MissingNeed {

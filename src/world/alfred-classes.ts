@@ -1,4 +1,4 @@
-/** Names for several receptacles. */
+/** Short names for groups of receptacle classes. */
 const GROUPS: { readonly [group: string]: string } = {
   surface: 'CoffeeTable CounterTop DiningTable SideTable',
   seat: 'ArmChair Ottoman Sofa',
@@ -163,7 +163,7 @@ export const OPENABLE_CLASSES: ReadonlySet<string> = able('openable');
 /** The classes of receptacles that stay where they are. */
 export const RECEPTACLE_CLASSES: readonly string[] = [...able('stays')];
 
-/** All classes except slices. */
+/** The classes of objects, without slices. */
 export const OBJECT_CLASSES: readonly string[] = namesOf(
   ({ name }) => !name.endsWith('Sliced') && name !== 'PaintingHanger',
 );

@@ -1,4 +1,6 @@
-/** A task that a request names: its type, and the classes of its things. null for a part that the request lacks. */
+/**
+ * The task that a request in words names: its type, and the classes of its things. null: the request does not say it.
+ */
 export interface RequestedTask {
   readonly type: string | null;
   readonly object: string | null;
@@ -14,7 +16,7 @@ export interface NameableClasses {
 
 const LAMPS = ['DeskLamp', 'FloorLamp'];
 
-/** Other words for a class. */
+/** Words that a person may use for a class of things. */
 const SYNONYMS: { readonly [word: string]: string } = {
   refrigerator: 'Fridge',
   sink: 'SinkBasin',
@@ -47,7 +49,7 @@ export function findTask(words: string, { objects, receptacles }: NameableClasse
     const name = kind.toLowerCase();
     const single = text.search(new RegExp(` ${name}(?:e?s)? `));
     if (single >= 0) return single;
-    // The adjacent words "credit card" name the class CreditCard.
+    // The words "credit card" side by side name the class CreditCard.
     const parts = kind.split(/(?=[A-Z])/).map((part) => part.toLowerCase());
     return parts.length > 1 && joined.includes(name) ? text.search(new RegExp(` ${parts.join(' ?')}(?:e?s)? `)) : -1;
   };

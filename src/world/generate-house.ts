@@ -17,14 +17,14 @@ import { searchPlan } from './search-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import type { WorldFact } from './world-facts.ts';
 
-/** A house whose plan is longer is not used. */
+/** Maximum number of commands in the plan that wins a generated house. */
 const MAX_PLAN = 50;
 const MAX_ATTEMPTS = 500;
 
 export interface HouseOptions {
-  /** A whole number; the same seed makes the same house. */
+  /** The seed, a whole number. The same seed makes the same house. */
   readonly seed: number;
-  /** Default: the seed chooses. */
+  /** The type of the task. Default: the seed chooses it. */
   readonly task?: TaskType;
   readonly wording?: Wording;
   /** True for a house whose full goal only a person knows. Its `hint` states the missing part. */
@@ -114,10 +114,10 @@ function drawHouse(options: HouseOptions, random: SeededRandom): House | null {
   return options.asks ? withSecret(house, objects, receptacles, random) : house;
 }
 
-/** The PDDL names of classes, each once. */
+/** The PDDL names of the classes of things, each once. */
 const typesOf = (kinds: readonly string[]) => [...new Set(kinds)].map((kind) => `${kind.toLowerCase()}type`);
 
-/** The house's name, from which the house can be made again. */
+/** The id of a generated house, from which the house can be made again. */
 function idOf({ seed, task, wording, asks, about = {} }: HouseOptions): string {
   const parts = [
     `seed:${seed}`,
@@ -150,7 +150,7 @@ const LAMPS: readonly string[] = ['DeskLamp', 'FloorLamp'];
 const FIXED: ReadonlySet<string> = new Set([...LAMPS, 'HousePlant']);
 const LAMP_PLACES: ReadonlySet<string> = new Set(['Desk', 'SideTable', 'Dresser', 'CoffeeTable']);
 
-/** True if a thing may start in a kind of receptacle: it fits, and it does not complete the task there. */
+/** True if a thing may start in this class of receptacle: it fits there, and does not complete the task there. */
 function mayStartIn(kind: string, place: string, task: Task): boolean {
   if (LAMPS.includes(kind)) return LAMP_PLACES.has(place);
   if (kind === 'HousePlant') return (RECEPTACLE_CONTENTS[place] ?? []).includes('Vase');
@@ -204,7 +204,7 @@ function drawThings(task: Task, room: Room, { asks }: HouseOptions, random: Seed
   ];
 }
 
-/** Chooses one object and one destination that the goal line does not name. */
+/** Adds a secret to a house: one object and one destination that the goal line does not name. */
 function withSecret(
   house: House,
   objects: readonly Thing[],
@@ -228,7 +228,7 @@ function withSecret(
   };
 }
 
-/** Ids in ALFRED's form: the class and a point in space. */
+/** Draws ids of things in ALFRED's form: the class and a point in space. */
 function things(kind: string, count: number, random: SeededRandom): readonly Thing[] {
   return Array.from({ length: count }, () => {
     const point = [coordinate(random), coordinate(random), coordinate(random)].join('|');

@@ -4,7 +4,7 @@ import { generateHouse } from './generate-house.ts';
 import { TASK_TYPES } from './house.ts';
 import { type HouseChoice, HouseholdEnvironment } from './household-environment.ts';
 
-/** The household in this process, for peripherals whose config names no server. */
+/** The household world in this process, for peripherals whose config names no server. */
 export const homeWorld = {
   /** Opens the household that `seed`, `task`, `wording` and `asks` in the peripheral's config describe. */
   open(settings: { readonly [key: string]: unknown }): HouseholdEnvironment {

@@ -24,12 +24,13 @@ const ROWS: readonly Row[] = [
   ['inventory', 'inventory', '', '', '{inventory}'],
   ['help', 'help', '', '', '{help}'],
   ['examineReceptacle', 'examine {r}', HERE, '', '{r:state}'],
-  // The real domain also means to allow visible objects, but a comma in its text names a type that has no members.
+  // ALFWorld's own domain also means to allow visible objects, but a comma in its text names a type that has no
+  // members.
   ['examineObject', 'examine {o}', '(holds ?a ?o)', '', '{o:state}'],
   [
     'GotoLocation',
     'go to {r}',
-    // The real engine's planner removes a command that changes nothing.
+    // ALFWorld's planner removes a command that changes nothing.
     '(atLocation ?a ?from) (receptacleAtLocation ?r ?l) (not (= ?from ?l))',
     '(not (atLocation ?a ?from)) (atLocation ?a ?l)',
     'You arrive at {r}. {r:state}',
@@ -71,7 +72,7 @@ const ROWS: readonly Row[] = [
     '(isCool ?o) (not (isHot ?o))',
     'You cool the {o} using the {r}.',
   ],
-  // Each use changes `isOn`, which neither an answer nor a goal shows. `isToggled` stays set.
+  // Each use toggles `isOn`, which neither an answer nor a goal shows. `isToggled` stays set.
   [
     'ToggleObject',
     'use {o}',
@@ -88,14 +89,14 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-/** The rows that the wording before ALFWorld 0.4 replaces; null removes one. */
+/** The rows that differ in the wording before ALFWorld 0.4; null removes a row. */
 const OLD: { readonly [name: string]: Partial<Pick<HouseAction, 'command' | 'answer'>> | null } = {
   help: null,
   GotoLocation: { answer: 'You arrive at {l}. {r:state}' },
   PutObject: { command: 'put {o} in/on {r}', answer: 'You put the {o} in/on the {r}.' },
 };
 
-/** All commands, in the current wording. */
+/** The kinds of commands, in the current wording. */
 export const HOUSE_ACTIONS: readonly HouseAction[] = ROWS.map(([name, command, when, effect, answer]) => ({
   name,
   command,
@@ -104,7 +105,7 @@ export const HOUSE_ACTIONS: readonly HouseAction[] = ROWS.map(([name, command, w
   answer,
 }));
 
-/** All commands, in the wording before ALFWorld 0.4. */
+/** The kinds of commands, in the wording before ALFWorld 0.4. */
 export const OLD_HOUSE_ACTIONS: readonly HouseAction[] = HOUSE_ACTIONS.flatMap((action) => {
   const change = OLD[action.name];
   return change === null ? [] : [{ ...action, ...change }];
@@ -129,7 +130,7 @@ const HELP: readonly (readonly [string, string])[] = [
   ['slice (object) with (object):', 'slice an object using a sharp object'],
 ];
 
-/** The answer to `help`. As in the real engine, one row has two blanks less than the others. */
+/** The answer to `help`. As in ALFWorld, one row has two blanks less than the others. */
 export const HELP_TEXT = `\nAvailable commands:\n${HELP.map(
   ([usage, purpose]) => `  ${usage.padEnd(usage.startsWith('move') ? 32 : 34)}${purpose}\n`,
 ).join('')}`;

@@ -45,7 +45,7 @@ export const TASK_CHANGES: {
 
 type Classes = Pick<Task, 'type' | 'object' | 'receptacle' | 'lamp'>;
 
-/** Fills `{object}`, `{receptacle}` and `{lamp}` of a template. */
+/** Replaces `{object}`, `{receptacle}` and `{lamp}` in a template. */
 export const fillTaskLine = (line: string, task: Classes): string =>
   line.replaceAll(/\{(object|receptacle|lamp)\}/g, (_, key: 'object' | 'receptacle' | 'lamp') =>
     task[key].toLowerCase(),

@@ -18,12 +18,12 @@ export type Wording = 'current' | 'old';
 /** The task, and its classes of ALFRED (`Apple`, `Fridge`). */
 export interface Task {
   readonly type: TaskType;
-  /** The line of the first observation, without "Your task is to:" and the full stop. */
+  /** The goal line that the player reads, without "Your task is to:" and the full stop. */
   readonly goal: string;
-  /** A person's description; usually in other words than the goal. */
+  /** The task as a person describes it, usually in other words than the goal line. */
   readonly description: string;
   readonly object: string;
-  /** The destination's class; empty for `look_at_obj_in_light`. */
+  /** The class of the receptacle that is the destination; empty for `look_at_obj_in_light`. */
   readonly receptacle: string;
   /** The lamp's class; empty for other tasks. */
   readonly lamp: string;
@@ -42,7 +42,7 @@ export interface House {
   readonly named: { readonly [type: string]: readonly string[] };
   /** The facts that no command changes. */
   readonly statics: readonly WorldFact[];
-  /** The other facts, before the first command. */
+  /** The facts that commands can change, before the first command. */
   readonly fluents: readonly WorldFact[];
   /** The goal as a PDDL formula. */
   readonly formula: string;
@@ -50,7 +50,7 @@ export interface House {
   readonly hint?: string;
 }
 
-/** The predicates that commands change. */
+/** The predicates of the facts that commands can change. */
 export const FLUENT_PREDICATES: ReadonlySet<string> = new Set(
   splitWords(
     'atlocation objectatlocation opened inreceptacle holds holdsany isclean ishot iscool ison istoggled issliced',

@@ -24,7 +24,7 @@ export class HouseholdEnvironment implements WorldEnvironment {
     this.#choice = choice;
   }
 
-  /** The game; null before the first reset. */
+  /** The present game; null before the first reset. */
   get game(): Household | null {
     return this.#game;
   }

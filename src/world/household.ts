@@ -161,7 +161,7 @@ export class Household {
     return this.#names.get(id) ?? id;
   }
 
-  /** The player's names, in the order of the ids, which differs from that of the numbers. */
+  /** The names that the player sees, in the order of the ids; the order of their numbers differs. */
   #listed(ids: Iterable<string>): readonly string[] {
     return [...ids].sort().map((id) => this.#name(id));
   }
@@ -218,7 +218,7 @@ export class Household {
       return `This is a ${words.join(' and ')} sliced ${name}.`;
     }
     if (clean && warmth) return `This is a ${warmth} and clean ${name}.`;
-    // ALFWorld says "cold" instead of "cool" only here.
+    // As in ALFWorld, only this answer says "cold" instead of "cool".
     if (hot || clean || cool) return `This is a ${hot ? 'hot' : clean ? 'clean' : 'cold'} ${name}.`;
     if (is('toggleable')) return `This ${name} is ${is('istoggled') ? 'on' : 'off'}.`;
     if (is('sliceable') && sliced) return `This is a sliced ${name}.`;

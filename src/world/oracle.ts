@@ -38,7 +38,7 @@ export function oraclePlan(house: House): readonly string[] | null {
   for (const destination of lamps.length ? lamps.flatMap((lamp) => placeOf(lamp) ?? []) : destinations) {
     const elsewhere = sources.filter((id) => placeOf(id) !== destination);
     const there = sources.filter((id) => placeOf(id) === destination);
-    // A thing that must be changed or lit may be taken from the destination; of a pair, one may already be there.
+    // A thing that must be changed or lit may be taken from the destination. Of a pair, one may already be there.
     const chosen = (TASK_CHANGES[type] || lamps.length > 0 ? [...elsewhere, ...there] : elsewhere).slice(0, count);
     if (chosen.length + (count === 2 ? there.length : 0) < count) continue;
     const plan = playPlan(house, chosen, placeOf, destination, tools[0], lamps[0]);
@@ -65,7 +65,7 @@ function playPlan(
     game.step(command);
     return true;
   };
-  /** Goes to a place, unless the agent is already there, and opens it. */
+  /** Goes to a receptacle, unless the agent is already there, and opens it. */
   const visit = (id: string): void => {
     send(`go to ${name(id)}`);
     send(`open ${name(id)}`);

@@ -4,7 +4,7 @@ import type { WorldFacts } from './world-facts.ts';
 /** The names that a formula's variables stand for. */
 export type VariableBindings = { readonly [variable: string]: string };
 
-/** The facts for a formula, and the names of each type. */
+/** The facts by which a formula is judged, and the names of each type. */
 export interface FactSet {
   readonly facts: readonly WorldFacts[];
   readonly named: ReadonlyMap<string, readonly string[]>;

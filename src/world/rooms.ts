@@ -9,7 +9,7 @@ export interface Room {
   readonly things: readonly string[];
 }
 
-/** Reads `Cabinet 4-14, Drawer 3-10`. */
+/** Parses numbers of receptacles, such as `Cabinet 4-14, Drawer 3-10`. */
 const counts = (text: string): Room['receptacles'] =>
   Object.fromEntries(
     text.split(', ').map((each) => {

@@ -34,12 +34,12 @@ export class WorldFacts {
     relation?.backward.get(second)?.delete(first);
   }
 
-  /** The second arguments of facts with this first argument. */
+  /** The second arguments of the facts with this predicate and first argument. */
   after(predicate: string, first: string): ReadonlySet<string> {
     return this.#relations.get(predicate)?.forward.get(first) ?? NONE;
   }
 
-  /** The first arguments of facts with this second argument. */
+  /** The first arguments of the facts with this predicate and second argument. */
   before(predicate: string, second = ''): ReadonlySet<string> {
     return this.#relations.get(predicate)?.backward.get(second) ?? NONE;
   }
@@ -49,7 +49,7 @@ export class WorldFacts {
       for (const second of seconds) yield [first, second];
   }
 
-  /** All facts, in the order of their text. */
+  /** All facts in the set, sorted by their text. */
   list(): readonly WorldFact[] {
     const all: string[] = [];
     for (const predicate of this.#relations.keys())

@@ -4,9 +4,9 @@ import { type AgentDriver, AgentFailed, switchesOpenedByShell } from '../agent-d
 import { startProgram } from './start-program.ts';
 
 export interface AgentProgram {
-  /** The program's path, or a name on the PATH. */
+  /** The path of the agent's program, or its name on the PATH. */
   readonly program: string;
-  /** The folder in which it works; null for a new empty folder in each run. */
+  /** The folder in which the program works; null for a new empty folder in each run. */
   readonly cwd: string | null;
   readonly model: string | null;
   readonly env: NodeJS.ProcessEnv;

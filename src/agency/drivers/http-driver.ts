@@ -6,7 +6,7 @@ import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
 interface HttpAgent {
   readonly url: string;
   readonly token: string | null;
-  /** The switches that the agent keeps off if they are off, according to the operator. */
+  /** The switches that the agent really keeps off, as the operator states. */
   readonly honours: readonly EnvelopeSwitch[];
 }
 

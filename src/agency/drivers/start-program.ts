@@ -11,7 +11,7 @@ interface ProgramRun {
   readonly args: readonly string[];
   /** The text on its stdin. */
   readonly input: string;
-  /** null for a temporary folder, removed after the run. */
+  /** The folder in which the program works; null for a temporary folder that is removed after the run. */
   readonly cwd: string | null;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
@@ -52,7 +52,7 @@ export async function startProgram({ program, args, input, cwd, env, signal }: P
       );
       child.on('close', (code, ended) => {
         signal.removeEventListener('abort', stop);
-        kill('SIGKILL'); // The program has ended; this kills its children.
+        kill('SIGKILL'); // The program has ended; its children are killed with its process group.
         if (code === 0) resolve(stdout);
         else
           reject(

@@ -3,7 +3,7 @@ import type { Doc } from 'yjs';
 /** Loads yjs, which only reviews of several agents need. */
 export const loadYjs = () => import('yjs');
 
-/** The contributions of a shared review: the words of each agent by its name. */
+/** The words of each agent in a shared review, by the agent's name. */
 export type Contributions = { readonly [agent: string]: string };
 
 /** The facts of a review that are needed to continue it: its title, its session, the port of its document. */
@@ -20,9 +20,9 @@ export function setReviewFacts(doc: Doc, facts: ReviewFacts): void {
 
 const mapOf = (doc: Doc) => doc.getMap<string>('contributions');
 
-/** Sets the words of one agent. If an agent writes twice at once, all replicas keep the same one of the two texts. */
+/** Sets the words of one agent. If the agent wrote two texts at once, every replica keeps the same one. */
 export const setContribution = (doc: Doc, agent: string, text: string): void => void mapOf(doc).set(agent, text);
 
-/** The contributions in a replica, by agent in alphabetical order. */
+/** The words of each agent in a replica, in the alphabetical order of the agents. */
 export const contributionsOf = (doc: Doc): Contributions =>
   Object.fromEntries([...mapOf(doc).entries()].sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -16,7 +16,7 @@ import {
   setReviewFacts,
 } from './review-document.ts';
 
-/** The message type of the sync protocol in y-websocket. Other types, such as awareness, are ignored. */
+/** The number that marks a sync message in y-websocket. Messages of other types, such as awareness, are ignored. */
 const SYNC = 0;
 const MAX_BYTES = 8 << 20;
 const MAX_CONNECTIONS = 256;
@@ -29,7 +29,7 @@ interface DocumentServerOptions {
   /** The name of the document: the path of its address. */
   readonly name: string;
   readonly host: string;
-  /** null for the port of an earlier start of the review if it is free, otherwise any free port. */
+  /** The port to listen on. null: the port of an earlier start of the review if it is free, otherwise any free port. */
   readonly port: number | null;
   /** True if the holder of this token may read and write. */
   readonly admits: (token: string) => boolean;

@@ -6,7 +6,7 @@ import { delegatedContext } from '../rules/delegate-problems.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { VisitContext } from '../verify/check-visits.ts';
 
-/** Compares a delegation with the visit, the spec's rules for it, its context and its approval. */
+/** Checks a recorded delegation against the visit, the spec's rules for delegations, the context and the approval. */
 export function checkDelegation({ state, report, approvals, at }: VisitContext, body: DelegationBody): void {
   const { from, to, within, context, reason, agency } = body;
   const here = state.visit?.spec;

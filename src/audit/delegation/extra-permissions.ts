@@ -5,7 +5,7 @@ import { isWithinPaths } from '../rules/audited-path.ts';
 import { isSameJson } from '../rules/compare-json.ts';
 
 const READS: readonly ScopeRule['read'][] = ['root', 'session-log', 'none'];
-/** By kind of command: all kinds that a scope of this kind grants. */
+/** For each `command` rule of a scope: the rules that grant no more than it. */
 const COMMANDS: { readonly [command in ScopeRule['command']]: readonly ScopeRule['command'][] } = {
   none: ['none'],
   test: ['none', 'test'],

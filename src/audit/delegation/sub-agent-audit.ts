@@ -7,7 +7,7 @@ import { readBody } from '../rules/read-body.ts';
 import type { Gap, Violation } from '../verify/audit-result.ts';
 import { extraPermissions } from './extra-permissions.ts';
 
-/** Another session of the same store: its pin and its entries. */
+/** A session to compare with: its pin and its entries. */
 export interface OtherSession {
   readonly pinned: AuditedPin;
   readonly entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>;

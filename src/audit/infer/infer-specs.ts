@@ -13,7 +13,7 @@ import { PeripheralUsage, type RecordedUsages } from './recorded-usage.ts';
 
 /** A permission of a spec that no session used. */
 export interface UnusedPermission {
-  /** null if the permission belongs to the whole spec set. */
+  /** The peripheral that grants the permission; null if the whole spec set does. */
   readonly peripheral: string | null;
   readonly what: 'peripheral' | 'tool' | 'write' | 'read' | 'command' | 'url' | 'resource' | 'exit' | 'entry' | 'mode';
   readonly granted: string;
@@ -70,7 +70,7 @@ export function inferSpecs(specs: SpecSet, usage: RecordedUsages): InferredSpecs
 
 interface KeptPermissions {
   readonly ids: ReadonlySet<string>;
-  /** The agents of all sessions. */
+  /** The names of the agents of all observed sessions. */
   readonly agents: ReadonlySet<string>;
   readonly back: readonly Edge[];
   /** Peripherals that keep all of their tools. */
@@ -147,7 +147,9 @@ const RUNNERS = ['bash-test'];
 
 type ReportUnused = (what: UnusedPermission['what'], granted: string) => void;
 
-/** @param into keeps these edges into the peripheral open even if no session took them */
+/**
+ * The entry sources of a peripheral that sessions used, or that the edges `into` need.
+ */
 function sourcesUsed(
   { id, entry }: PeripheralSpec,
   used: PeripheralUsage,
@@ -173,7 +175,7 @@ function sourcesUsed(
       case 'user-request':
         return byOperator || into.some(needsOperator) ? [source] : [];
       case 'agent-request':
-        // This source also implies the requirement of a natural close.
+        // Kept, because it also demands a natural close.
         return [source];
       default:
         return source satisfies never;

@@ -19,9 +19,9 @@ export class PeripheralUsage {
   readonly commands = new Set<string>();
   readonly hosts = new Set<string>();
   readonly resources = new Set<string>();
-  /** The hops out of it, as `exit → to`. */
+  /** The hops out of the peripheral, as `exit → to`. */
   readonly exits = new Set<string>();
-  /** The peripherals from which hops entered it. A start counts as null, because it comes from no peripheral. */
+  /** The peripherals from which hops entered this one. A start counts as null, because it comes from no peripheral. */
   readonly from = new Set<string | null>();
   readonly entered = { first: false, later: false, byOperator: false };
 }
@@ -122,8 +122,8 @@ function addArgument(here: PeripheralUsage, role: ArgumentRole, root: string, va
     case 'resource':
       for (const name of value === undefined ? [] : [value].flat()) here.resources.add(String(name));
       break;
-    case 'agency': // Delegates are the author's decision, as for sub-agents.
-    case 'command': // All words of a command together: see addCommand.
+    case 'agency': // Inferred specs keep all delegates.
+    case 'command': // addCommand adds the words of a command.
     case 'text':
       break;
     default:

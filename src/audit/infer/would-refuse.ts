@@ -43,7 +43,7 @@ export class WouldRefuseReport {
   readonly #groups = new Map<string, Group>();
   readonly #writes = new Map<string, Set<string>>();
   readonly #hosts = new Set<string>();
-  /** The number of observe-only sessions, and of their calls. */
+  /** The number of observe-only sessions that were added, and of their calls. */
   observed = 0;
   calls = 0;
 
@@ -108,7 +108,7 @@ export class WouldRefuseReport {
   }
 }
 
-/** The peripheral in which a tool is allowed: the present one, else the first that has it. */
+/** The peripheral that grants a tool: the present one if it does, else the first one that does. */
 function homeOf({ peripherals }: SpecSet, tool: string, here: string): string {
   if (getOwn(peripherals, here)?.tools.includes(tool)) return here;
   return Object.values(peripherals).find(({ tools }) => tools.includes(tool))?.id ?? here;

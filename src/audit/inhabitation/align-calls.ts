@@ -42,7 +42,7 @@ export function alignCalls(calls: readonly AlignedCall[], acts: readonly Act[]):
   const pairs: { call: AlignedCall; act: Act }[] = [];
   const unrecorded: AlignedCall[] = [];
   const matched = new Set<Act>();
-  /** For each finished call: the item that ended it, and the position after its act. */
+  /** For each finished call: the number of its result in the transcript, and the position of the next act. */
   let ended: { readonly item: number; readonly after: number }[] = [];
   let from = 0;
   for (const call of calls) {
@@ -65,7 +65,7 @@ export function alignCalls(calls: readonly AlignedCall[], acts: readonly Act[]):
   return { pairs, unrecorded, uncalled };
 }
 
-/** The changes of mode that a hop's call made before the hop, because of its argument `mode`. */
+/** The changes of mode before a hop that its call made, because it has the argument `mode`. */
 function modesBefore(acts: readonly Act[], { item, result }: AlignedCall): readonly Act[] {
   if (item.tool !== 'hop' || asText(fieldsOf(item.input)['mode']) === '') return [];
   const others = acts.findLastIndex(({ kind, refused }) => kind !== 'mode' || refused);
@@ -96,7 +96,7 @@ function isFor(act: Act, { item, result }: AlignedCall): boolean {
   });
 }
 
-/** A value as a session reads it where it expects a text. */
+/** Converts a value to the text that a session reads where it expects a text. */
 const asText = (value: Json | undefined): string => {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);

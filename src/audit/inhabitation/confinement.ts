@@ -5,7 +5,10 @@ import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 /** The calls that are always available. `stop` is for sub-agents. */
 const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
 
-/** P-3: each call has its entry, each entry its call, and a successful call names a tool of the latest list. */
+/**
+ * Judges P-3: each call of the agent has its entry of evidence, each entry has its call, and each successful call names
+ * a tool that the agent was offered.
+ */
 export function judgeConfinement({ transcript, calls, acts, alignment }: SessionTimeline): DemandResult {
   if (calls.length === 0 && acts.length === 0) return inapplicableDemand('P-3', 'nothing was done');
   const failures: DemandFailure[] = [
@@ -37,7 +40,7 @@ export function judgeConfinement({ transcript, calls, acts, alignment }: Session
   return judgedDemand('P-3', failures);
 }
 
-/** The tools presented so far: the latest list. */
+/** The tools in the latest list that the agent got. */
 class OfferedTools {
   #tools: readonly string[] | null = null;
 

@@ -9,8 +9,8 @@ import type { SessionTimeline } from './session-timeline.ts';
 type EnteredContext = NonNullable<Act['entered']>;
 
 /**
- * P-2: the first text that the agent gets on entering a peripheral states its place, context, tools and exits. All four
- * must match the spec and the session's state, both as data and in the text.
+ * Judges P-2: the first text that the agent gets on entering a peripheral states its place, context, tools and exits.
+ * All four must match the spec and the session's state, both as data and in the text.
  */
 export function judgeContextInjection(timeline: SessionTimeline): DemandResult {
   const entries = timeline.acts.filter(({ entered }) => entered !== null);
@@ -39,7 +39,7 @@ type DeliveredItem = Extract<TranscriptItem, { kind: 'delivered' | 'result' }>;
 
 /**
  * The first text about a peripheral: the result of the call that entered it. If the program placed the agent there, the
- * text before the agent's next call.
+ * last text before the agent's next call.
  */
 function firstDelivered({ alignment, acts, transcript }: SessionTimeline, act: Act): DeliveredItem | null {
   const pair = alignment.pairs.find((candidate) => candidate.act === act);
@@ -53,7 +53,7 @@ function firstDelivered({ alignment, acts, transcript }: SessionTimeline, act: A
     (item): item is DeliveredItem =>
       (item.kind === 'delivered' || item.kind === 'result') && item.n > from && item.n < to,
   );
-  // An earlier delivery may describe the previous peripheral.
+  // An earlier text may describe the previous peripheral.
   return delivered.find(({ situation }) => situation?.peripheral === act.entered?.peripheral) ?? delivered[0] ?? null;
 }
 

@@ -2,8 +2,8 @@ import { type DemandFailure, type DemandResult, inapplicableDemand, judgedDemand
 import type { SessionTimeline } from './session-timeline.ts';
 
 /**
- * P-4: each visit ended by an act, a validated hop or stop that the agent or the operator requested. The session was
- * not closed during a visit. The last visit of an open session is not judged.
+ * Judges P-4: each visit ended by an act, a hop or stop that the agent or the operator requested. The session was not
+ * closed during a visit. The last visit of an open session is not judged.
  */
 export function judgeExplicitExit({ acts, alignment, stillIn }: SessionTimeline): DemandResult {
   if (!acts.some(({ entered }) => entered !== null))

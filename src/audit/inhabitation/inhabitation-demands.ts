@@ -11,9 +11,9 @@ export type DemandId = keyof typeof INHABITATION_DEMANDS;
 
 /** A reason why a demand fails, and the item of the transcript or the entry of the evidence that shows it. */
 export interface DemandFailure {
-  /** The number of the item; null if no item shows it. */
+  /** The number of the transcript's item; null if no item shows the failure. */
   readonly item: number | null;
-  /** The entry's `seq`; null if no entry shows it. */
+  /** The `seq` of the entry of evidence; null if no entry shows the failure. */
   readonly seq: number | null;
   readonly reason: string;
 }
@@ -30,7 +30,7 @@ export interface DemandResult {
 
 const MAX_FAILURES = 100;
 
-/** The result of judging a demand, which holds if there are no failures. */
+/** The result of judging a demand, from its failures; without failures the demand holds. */
 export const judgedDemand = (id: DemandId, failures: readonly DemandFailure[]): DemandResult => ({
   id,
   title: INHABITATION_DEMANDS[id],

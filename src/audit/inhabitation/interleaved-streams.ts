@@ -15,8 +15,8 @@ const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
 };
 
 /**
- * P-6: the agent's inputs and actions form one stream in the order of arrival. Each item names its source, no number is
- * missing, no item is earlier than the one before it, and each result belongs to one earlier call.
+ * Judges P-6: the agent's inputs and actions form one stream in the order of arrival. Each item names its source, no
+ * number is missing, no item is earlier than the one before it, and each result belongs to one earlier call.
  */
 export function judgeInterleavedStreams({ transcript }: SessionTimeline): DemandResult {
   const { items, problems } = transcript;

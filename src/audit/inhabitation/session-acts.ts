@@ -6,7 +6,7 @@ import { fieldsOf } from '../rules/compare-json.ts';
 /** One action on the session, as its evidence records it. One call may add several entries. */
 export interface Act {
   readonly seq: number;
-  /** The ids of its entries. */
+  /** The ids of the entries that record the act. */
   readonly entries: readonly string[];
   readonly kind: 'step' | 'hop' | 'start' | 'stop' | 'mode' | 'close';
   readonly by: string;

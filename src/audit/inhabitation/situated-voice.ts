@@ -11,8 +11,9 @@ export const INHABITED_SCORE = 0.5;
 const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|let's)\b/i;
 
 /**
- * P-5, a heuristic for English texts. Half of the score is given for a hop or change of mode by the agent. A quarter is
- * the share of its texts in the first person; a quarter is the share that names its place, tools, exits or modes.
+ * Judges P-5, a heuristic for English texts. Half of the score is given for a hop or change of mode by the agent. A
+ * quarter is the share of its texts in the first person; a quarter is the share that names its place, tools, exits or
+ * modes.
  */
 export function judgeSituatedVoice({ specs, transcript, calls, acts }: SessionTimeline): DemandResult {
   if (acts.length === 0 && calls.length === 0) return inapplicableDemand('P-5', 'nothing was done');
@@ -48,7 +49,7 @@ export function judgeSituatedVoice({ specs, transcript, calls, acts }: SessionTi
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** The names that a spec set defines, and the names of its tools. */
+/** The names of peripherals, exits and modes in a spec set, and those of its tools. */
 function namesOf(specs: SpecSet): { readonly own: readonly string[]; readonly tools: readonly string[] } {
   const peripherals = Object.values(specs.peripherals);
   const exits = peripherals.flatMap((peripheral) => peripheral.exits.map(({ name }) => name));

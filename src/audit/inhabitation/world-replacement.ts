@@ -2,8 +2,8 @@ import { type DemandFailure, type DemandResult, judgedDemand } from './inhabitat
 import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
 /**
- * P-1: the agent acts only through its present peripheral. Every call went through the session, nobody else acted in
- * the agent's name, its transcript has no items of another session, and no visit began during another one.
+ * Judges P-1: the agent acts only through its present peripheral. Every call went through the session, nobody else
+ * acted in the agent's name, its transcript has no items of another session, and no visit began during another one.
  */
 export function judgeWorldReplacement({
   sessionId,

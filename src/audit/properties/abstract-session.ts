@@ -13,13 +13,16 @@ export interface AbstractState {
   readonly agent: string;
   readonly place: string | null;
   readonly mode: Mode | null;
-  /** True if the session has visited a peripheral. */
+  /** True after the first visit of the session. */
   readonly begun: boolean;
-  /** The last result of each remembered testing peripheral for the current code; absent if none. */
+  /**
+   * By peripheral: the last test result for the current code. Absent for a peripheral without a result, or whose
+   * results are not kept.
+   */
   readonly results: { readonly [peripheral: string]: string };
   /** True if all tests of the current code passed. */
   readonly passed: boolean;
-  /** The result observed during the current visit. */
+  /** The test result of the current visit; null if no test ran. */
   readonly seen: string | null;
 }
 
@@ -109,7 +112,7 @@ export class AbstractSessions {
 
   #condition(state: AbstractState, name: string): boolean {
     if (name === TESTS_PASSED) return state.passed;
-    // The field comes from a backend, which may report any value.
+    // A tool reports the field, and its backend may report any value.
     if (checkFieldOf(this.#specs, name) !== undefined) return true;
     const rule = this.#specs.conditions[name];
     return rule !== undefined && this.#rule(state, rule);
@@ -179,7 +182,7 @@ export class AbstractSessions {
     return { ...state, seen: null, results: rest };
   }
 
-  /** True if an exit's value comes from tests; any value of other observed fields is possible. */
+  /** True if a fruit field is the test result. Other observed fields may have any value. */
   #tests(place: string, field: string): boolean {
     const rule = this.#specs.peripherals[place]?.fruit[field];
     return rule?.kind === 'observed' && rule.from === 'result';

@@ -78,7 +78,7 @@ class Rule {
   readonly #rule: ASTNode;
   readonly #place: PeripheralSpec | undefined;
   readonly #fixed: CelValues;
-  /** The values to try of each term, by its text. */
+  /** By term of the rule: the values to try. */
   readonly #domains = new Map<string, readonly unknown[]>();
   readonly #values = new Map<string, unknown>();
 
@@ -146,7 +146,7 @@ class Rule {
     return isPlain ? { term, operator: flips ? FLIPPED[node.op]! : node.op, value } : null;
   }
 
-  /** True if a part of the rule has this truth value with the present values. */
+  /** True if a part of the rule is true (or false, as `truth` says) with the values that are being tried. */
   #is(node: ASTNode, truth: boolean): boolean {
     if (this.#isFixed(node)) return this.#fixedValue(node) === truth;
     switch (node.op) {

@@ -97,7 +97,7 @@ function proveWayBack(specs: SpecSet, space: StateSpace): PropertyProof[] {
   ];
 }
 
-/** True if a hop to another place can be taken from here, after any steps and changes of mode. */
+/** True if a hop out of the state's place can be taken, perhaps after steps and changes of mode. */
 function canLeave(space: StateSpace, from: AbstractState): boolean {
   const states = [from];
   const seen = new Set([stateKeyOf(from)]);

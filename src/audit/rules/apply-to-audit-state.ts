@@ -33,7 +33,7 @@ function packBackpack(backpack: Fields, more: Fields): Fields {
 export const fieldsWithValue = (fruit: Fields): Fields =>
   Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
 
-/** The part of an entry that changes a state. */
+/** The fields of an entry that change the audit's state. */
 export type EntryChange = Pick<Entry, 'sessionId' | 'peripheral' | 'tags'>;
 
 /**
@@ -63,7 +63,7 @@ export function applyToAuditState(
   if (event !== 'expired') state.activeAt = state.lastAt;
 }
 
-/** Takes the mode from an entry's head if it is unknown, which it is after an erased change of mode. */
+/** Sets an unknown mode from the head of an entry. The mode is unknown after an erased change of mode. */
 export function recallMode(state: AuditState, { mode }: Pick<Entry, 'mode'>): void {
   if (state.mode === null && state.pinned.specs.modeGate) state.mode = mode;
 }
@@ -209,7 +209,7 @@ function dropResults(state: AuditState): void {
   state.checks = new Set();
 }
 
-/** Adds the fields that a backend reported: session state to the backpack, and checks by their last value. */
+/** Adds the fields that a backend reported: session state to the backpack, and each check with its last value. */
 function countReported(state: AuditState, { observed = {}, state: kept = {} }: StepBody | OutcomeBody): void {
   if (Object.keys(kept).length > 0) state.backpack = { ...state.backpack, ...kept };
   const fields = Object.values(reportedFields(state.pinned.specs).checks).filter((each) =>

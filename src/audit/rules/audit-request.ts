@@ -34,7 +34,7 @@ export type AuditRequest =
     }
   | {
       readonly kind: 'delegate';
-      /** Set for a run of the agency. */
+      /** Present if the request starts an agent of the agency; `acts`: the agent has tools. */
       readonly agency?: { readonly acts: boolean };
       readonly to: string;
       readonly by: Principal;

@@ -11,7 +11,7 @@ export interface CelVariables {
   readonly tests: Fields;
   readonly backpack: Fields;
   readonly visits: Fields;
-  /** The arguments of a call; empty in any other rule. */
+  /** The arguments of the call that the rule judges; empty in a rule that judges no call. */
   readonly args: Fields;
 }
 

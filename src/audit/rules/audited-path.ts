@@ -4,7 +4,10 @@ import { isExclusion, relativePathProblem } from '../../spec/path-patterns.ts';
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 import { isMaskedPath } from './protected-paths.ts';
 
-/** The place that a path leads to: relative to the root, or outside. `isPath`: false if no file system accepts it. */
+/**
+ * The place that a path leads to: inside, with the path relative to the root, or outside. `isPath`: false if no file
+ * system accepts the text.
+ */
 export type AuditedPath =
   | { readonly inside: true; readonly path: string }
   | { readonly inside: false; readonly isPath: boolean; readonly why: string };
@@ -44,7 +47,7 @@ function walk(root: string, path: string): AuditedPath {
     : { inside: false, isPath: true, why: 'it leads out of the root' };
 }
 
-/** True if a root-relative path is one of `places`, or within one of them. */
+/** True if a root-relative path is one of `places`, or lies in one of them. */
 export function isWithinPaths(path: string, places: readonly string[]): boolean {
   const names = split(path);
   return places.some((place) => split(place).every((name, index) => names[index] === name));

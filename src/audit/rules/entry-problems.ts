@@ -63,7 +63,7 @@ function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
 
 const gatesByTarget = new WeakMap<object, ReadonlyMap<string, readonly { in: string; rule: GateRule }[]>>();
 
-/** All gates on a destination. Each binds every hop to it; the gates of the peripheral `from` come first. */
+/** The gates on a destination. Each applies to every hop there; those of the peripheral `from` come first. */
 export function gatesOn({ specs: { peripherals } }: AuditedPin, from: string, to: string): readonly GateRule[] {
   const byTarget = getOrInsert(gatesByTarget, peripherals, () => {
     const listed = Object.values(peripherals).flatMap(({ id, gates }) =>
@@ -98,15 +98,15 @@ export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, 
   }
 }
 
-/** The fields that a caller of start may set: session state comes from tools only. */
+/** Removes the session state from the fields that a caller gives to a start, because only tools set it. */
 export function withoutSessionState({ specs }: AuditedPin, fields: Fields): Fields {
   const { state } = reportedFields(specs);
   return Object.fromEntries(Object.entries(fields).filter(([field]) => !Object.hasOwn(state, field)));
 }
 
 /**
- * The context of a visit at its start, and the required fields without a value. `fields` are the caller's; `latest` has
- * the fruit of the visit that ends, which replaces an older fruit.
+ * The context of a visit at its start, and the required fields without a value. `fields` are those that the caller
+ * gives. `latest` has the fruit of the visit that ends; it replaces an older fruit.
  */
 export function contextOnEntry(
   target: PeripheralSpec,

@@ -46,7 +46,7 @@ function maskTest(masks: readonly string[]): Test {
     const glob = text.includes('/') ? text.replace(/^\/+/, '') : `**/${text}`;
     return text === '' ? [] : [{ hides: !mask.startsWith('!'), matches: compileGlob(glob) }];
   });
-  /** The last matching rule decides. Folders above are judged separately. */
+  /** The last matching mask decides. The folders above the path are judged separately. */
   const isHiddenPlace = (names: readonly string[]): boolean => {
     const written = names.map((name) => name.toLowerCase());
     const read = names.map(asRead);

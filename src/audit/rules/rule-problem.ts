@@ -75,7 +75,7 @@ export interface RuleProblem {
   readonly needsHistory?: true;
 }
 
-/** The call that a problem is about, and whether its judgement rests on earlier entries. */
+/** Details of a problem: the call that it is about, and whether its judgement rests on earlier entries. */
 export type ProblemDetails = Pick<RuleProblem, 'tool' | 'argument' | 'needsHistory'>;
 
 export const ruleProblem = (

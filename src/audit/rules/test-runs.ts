@@ -9,7 +9,7 @@ export interface AuditedRun {
   /** The arguments chose a part of the tests: such a run can fail, but its pass proves nothing. */
   readonly narrowed: boolean;
   readonly verdict: 'pass' | 'fail' | 'error';
-  /** The other commands that must pass as well. */
+  /** The configured test commands that this run did not include, and that must pass as well. */
   readonly others: readonly string[];
   /** null if the report does not count tests. */
   readonly total: number | null;
@@ -99,12 +99,12 @@ export function addTestRun(runs: TestRuns, run: AuditedRun): boolean {
   return before.passed && before.failed;
 }
 
-/** True if the last full run of each command passed, including the required commands, which must have such a run. */
+/** True if every required command has a full run, and the last full run of each command passed. */
 export const allRunsPassed = ({ commands, required }: TestRuns): boolean =>
   [...commands.values()].every(({ lastFull }) => lastFull === null || lastFull === 'pass') &&
   [...required].every((command) => commands.get(command)?.lastFull === 'pass');
 
-/** True if these runs of the present code show that it passed its tests. */
+/** True if these runs show that the present code passes its tests. */
 export function testsPass(runs: TestRuns): boolean {
   const full = [...runs.commands.values()].filter(({ lastFull }) => lastFull !== null);
   return full.length > 0 && allRunsPassed(runs) && full.every(({ passed, failed }) => !(passed && failed));

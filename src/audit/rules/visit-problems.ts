@@ -157,8 +157,8 @@ function addEdgeProblems(
 }
 
 /**
- * The exit that a hop takes if it names none: of the exits whose requirements hold (of all, if none do), the exit that
- * the reason names; otherwise `user-request` for the operator; otherwise `hop-<target>`; otherwise the only exit.
+ * The exit that a hop takes if it names none. Candidates are the exits whose requirements hold, or all if none do. The
+ * first that exists: the exit that the reason names; `user-request` for the operator; `hop-<target>`; the only exit.
  */
 function impliedExit(judged: JudgedState, opening: readonly Exit[], request: RequestOf<'hop'>): Exit | undefined {
   const open = opening.filter((exit) => {

@@ -7,7 +7,7 @@ import { type Fields, isSameJson, showValue } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
-/** The request that an approval must be for, as far as the entries show it. */
+/** The request that an approval must have been given for, as far as the entries show it. */
 export interface ApprovedRequest {
   readonly action: Fields;
   readonly reason: string;
@@ -45,7 +45,7 @@ export class ApprovalAudit {
     this.#waiting = body;
   }
 
-  /** Reports a recorded approval that the next entry did not use. */
+  /** Reports the approval that the next entry had to use and did not use. */
   drop(): void {
     if (!this.#waiting) return;
     const { id } = this.#waiting.record;

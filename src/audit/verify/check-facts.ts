@@ -4,7 +4,7 @@ import { conditionHolds, isAtNaturalClose, type JudgedState, ruleHolds, wasVisit
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
-/** The conditions, rules, approval and summary that decided a request. The facts of its entry must contain them. */
+/** The conditions, rules, approval and summary that decided a request, and that its entry must record as facts. */
 interface DecidedFacts {
   readonly conditions?: readonly string[];
   readonly when?: readonly string[];
@@ -34,7 +34,7 @@ function factsOf(
   };
 }
 
-/** Compares the facts that an entry claims with the facts that follow from the earlier entries. */
+/** Reports each fact of an entry that differs from the facts that the earlier entries imply. */
 export function checkFacts(
   claimed: Fields | null,
   judged: JudgedState,

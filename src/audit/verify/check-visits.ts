@@ -153,6 +153,6 @@ function checkReframe(
     );
 }
 
-/** Returns undefined for an empty value, because the gate leaves empty parts out of a view. */
+/** Returns undefined for an empty value, as the gate leaves empty parts out of an approval's view. */
 const unlessEmpty = <T extends Json>(value: T & object): T | undefined =>
   Object.keys(value).length === 0 ? undefined : value;

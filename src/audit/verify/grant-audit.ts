@@ -11,7 +11,7 @@ import type { AuditReport } from './audit-report.ts';
 
 interface AuditedGrant extends Pick<GrantBody, 'action' | 'bound' | 'limits'> {
   used: number;
-  /** The reason why the grant ended before its limits were reached; null if it did not. */
+  /** The reason why the grant ended early; null if it did not. */
   ended: string | null;
 }
 
@@ -23,7 +23,7 @@ export class GrantAudit {
   readonly #grants = new Map<string, AuditedGrant>();
   /** The id of the grant whose first approval must be the next entry; null if there is none. */
   #unapproved: string | null = null;
-  /** True if a step may have changed files without observed effects. */
+  /** True after a step that may have changed files, and whose effects nobody observed. */
   #hasUnobservedChange = false;
 
   constructor(report: AuditReport) {

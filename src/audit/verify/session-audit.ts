@@ -314,5 +314,5 @@ export class SessionAudit {
 
 const EVENTS = Object.keys(CLAIM_OF);
 
-/** An entry, maybe with its stored bytes; only these distinguish an erased body from an empty one. */
+/** An entry, alone or with its stored bytes. Only the bytes distinguish an erased body from an empty one. */
 export type EvidenceItem = Entry | StoredEntry;

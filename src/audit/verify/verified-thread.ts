@@ -6,12 +6,13 @@ import { wasVisited } from '../rules/judged-state.ts';
 
 const ADVANCING_EVENTS: readonly string[] = ['step', 'intent', 'outcome', 'interrupted', 'par', 'start'];
 
-/** The ids that later entries must reply to. */
+/** Follows a session's tree of replies: computes which entry each new entry must reply to. */
 export class VerifiedThread {
   #openedId = '';
   #lastId: string | null = null;
   /**
-   * The entry that the next step must reply to: the visit's last one, except replies to a selection and conclusions.
+   * The id of the entry that the next step must reply to: the last one of the visit. Replies to a pattern's selection
+   * and conclusions do not count.
    */
   #headId: string | null = null;
   #pendingId: string | null = null;
@@ -22,7 +23,7 @@ export class VerifiedThread {
     return this.#lastId;
   }
 
-  /** The id of the last entry in the visit's own line; after its stop, of the entry before the stop. */
+  /** The id of the entry that the next step must reply to. After the visit's stop, the entry before the stop. */
   get headId(): string | null {
     return this.#headId;
   }

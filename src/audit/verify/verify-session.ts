@@ -132,7 +132,7 @@ class SealedPart {
   }
 }
 
-/** The blobs of large arguments and results. */
+/** The hashes of the blobs in which an entry stores large arguments and results. */
 function blobsOf({ body, peripheral }: Entry, { specs }: AuditedPin): readonly string[] {
   const known = bodyOf(body);
   if (!known) return [];

@@ -8,7 +8,7 @@ const SIDE = 7;
 const MARK = 15;
 const WORDS_WIDTH = 190;
 
-/** One line of a label, from left to right. */
+/** One part of a label's line: an exit's name, a mark or words. */
 type Piece =
   | { readonly kind: 'exit' | 'words'; readonly text: string }
   | { readonly kind: 'mark'; readonly mark: MarkedNeed['mark'] };
@@ -93,7 +93,7 @@ function drawLine(line: Line, left: number, top: number): string {
 
 const CORNER = 7;
 
-/** Draws straight segments with rounded corners. */
+/** The SVG path through points: straight segments with rounded corners. */
 function pathOf(points: readonly Point[]): string {
   return points
     .map((point, index) => {
@@ -121,7 +121,7 @@ function angleOf(from: Point, to: Point): number {
 const drawHead = (before: Point, end: Point): string =>
   `<g transform="translate(${end.x} ${end.y}) rotate(${angleOf(before, end)})"><path class="head" d="M0 0L-9 -4.5L-9 4.5z"/></g>`;
 
-/** Distance of the bars from the tip and from a corner; a shorter segment has no room for them. */
+/** Distance of a gate's bars from the arrow's tip and from a corner. A shorter segment has no room for bars. */
 const BARS = 16;
 const ROOM = 9;
 

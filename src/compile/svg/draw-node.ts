@@ -21,7 +21,7 @@ export function nodeSize(node: PictureNode): Size {
 
 const contentHeight = (rows: readonly Row[]): number => rows.reduce((sum, { height }) => sum + height, 0);
 
-/** Draws a box: name, purpose, tools, start, common needs of all hops to it. `here`: the session is in it. */
+/** Draws a peripheral as a box: name, purpose, tools, how it starts, and the common needs of all hops to it. */
 export function drawNode(node: PictureNode, { x, y, width, height }: Rectangle, isCurrent: boolean): string {
   const parts = [
     `<title>${escapeXml(`${node.id}: ${node.purpose}`)}</title>`,

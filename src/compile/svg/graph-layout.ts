@@ -10,10 +10,10 @@ export interface Point {
 }
 export interface Rectangle extends Point, Size {}
 
-/** Positions of all boxes and arrows, in whole units. */
+/** The positions of all boxes and arrows, in whole pixels. */
 export interface GraphLayout extends Size {
   readonly nodes: { readonly [id: string]: Rectangle };
-  /** In the order of the input. */
+  /** The arrows, in the order of the input. */
   readonly edges: readonly { readonly points: readonly Point[]; readonly label: Rectangle }[];
 }
 

@@ -12,7 +12,7 @@ export interface MarkedNeed {
   readonly words: string;
 }
 
-/** One exit on an arrow. `observed`: it holds only if an observed fruit implies it. */
+/** One exit on an arrow. `observed`: the exit needs a certain observed fruit. */
 export interface PictureExit {
   readonly name: string;
   readonly observed: boolean;
@@ -23,7 +23,7 @@ export interface PictureEdge {
   readonly from: string;
   readonly to: string;
   readonly exits: readonly PictureExit[];
-  /** Common needs of all exits of this arrow; drawn once. */
+  /** The needs that all exits of this arrow share; they are drawn once. */
   readonly needs: readonly MarkedNeed[];
 }
 

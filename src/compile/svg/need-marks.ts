@@ -1,6 +1,6 @@
 import type { NeedMark } from './graph-picture.ts';
 
-/** Paths in a square of twelve units; strokes use the text colour. */
+/** The SVG path of each mark in a square of twelve units. Strokes have the text colour. */
 const SHAPES: { readonly [mark in NeedMark]: string } = {
   approval:
     '<path d="M3.5 5.5V4a2.5 2.5 0 0 1 5 0v1.5"/><rect class="full" x="2" y="5.5" width="8" height="5.5" rx="1.2"/>',
@@ -25,6 +25,6 @@ export const MARK_MEANINGS: { readonly [mark in NeedMark]: string } = {
   agent: 'only these agents',
 };
 
-/** A mark with its upper left corner at x, y. */
+/** Draws a mark with its upper left corner at x, y. */
 export const drawMark = (mark: NeedMark, x: number, y: number): string =>
   `<g class="mark ${mark}" transform="translate(${x} ${y})">${SHAPES[mark]}</g>`;

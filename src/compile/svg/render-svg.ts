@@ -10,7 +10,7 @@ import { escapeXml } from './svg-text.ts';
 
 const MARGIN = 24;
 
-/** Maximum numbers; with more, arrows are unreadable and take minutes to lay out. */
+/** Maximum numbers of boxes and arrows; with more, arrows are unreadable and take minutes to lay out. */
 const MAX_DRAWN = { nodes: 60, edges: 240 };
 
 /** Thrown for a hop graph with more peripherals or hops than a drawing can show. */

@@ -47,7 +47,7 @@ export interface RemoteAgent {
   readonly location: 'remote';
   readonly url: string;
   readonly tokenFile: string | null;
-  /** The name of its node in addresses of messages: `agent:codex@<node>`. */
+  /** The name of the agent's node in addresses of messages: `agent:codex@<node>`. */
   readonly node: string;
 }
 
@@ -55,9 +55,9 @@ export interface RemoteAgent {
 export interface LocalAgent {
   readonly location: 'local';
   readonly driver: DriverKind;
-  /** The program to start; null for the one on the PATH. */
+  /** The path of the program to start; null for the driver's program on the PATH. */
   readonly program: string | null;
-  /** The folder of an agent that has tools; null for an empty temporary folder in each run. */
+  /** The folder in which an agent with tools works; null for an empty temporary folder in each run. */
   readonly cwd: string | null;
   readonly model: string | null;
   /** The module whose default export is the model of the AI SDK. */
@@ -65,7 +65,7 @@ export interface LocalAgent {
   /** The address of an agent that is reached over HTTP. */
   readonly url: string | null;
   readonly tokenFile: string | null;
-  /** The switches that the operator knows to be off at an agent over HTTP. */
+  /** The switches that an agent over HTTP keeps off when they are off, as the operator states. */
   readonly honours: readonly EnvelopeSwitch[];
   /** The answers of a scripted agent, in order; the last is repeated. */
   readonly replies: readonly string[];

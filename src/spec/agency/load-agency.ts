@@ -45,7 +45,7 @@ interface Form {
   readonly report: ReportSpecProblem;
 }
 
-/** The entries of one of the two files; `id` is the key of an entry, null if the file has no keys. */
+/** Reads the entries of one of the two files. `id` is the key of an entry; null if the file has no keys. */
 function formsOf(folder: string, name: 'peripherals' | 'agents', problems: SpecProblem[]): readonly Form[] {
   const edn = join(folder, `${name}.edn`);
   const yaml = join(folder, `${name}.yaml`);
@@ -119,10 +119,10 @@ function checkSchema(schema: unknown, report: ReportSpecProblem): void {
   }
 }
 
-/** The name of a node that the registry does not name: the host of its address. */
+/** The name of a node without a name in the registry: the host of its address. */
 export const nodeNameOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '');
 
-/** The driver that an agent's name implies: one that ends with `claude` or `codex`. */
+/** The driver implied by an agent's name that ends with `claude` or `codex`; null for other names. */
 function driverByName(id: string): DriverKind | null {
   if (id.endsWith('claude')) return 'claude-code';
   return id.endsWith('codex') ? 'codex' : null;

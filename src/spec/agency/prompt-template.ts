@@ -1,5 +1,5 @@
 const PLACEHOLDER = /\{\{\s*([\w./-]+)\s*\}\}/g;
-/** A line that imitates the heading of a block that hopgate writes: the user's request, or context. */
+/** Matches a line that looks like the heading of a block that hopgate writes: the user's request, or context. */
 const HEADING =
   /(^|[\n\r\v\f\u0085\u2028\u2029])([^\S\n\r]*)(?=user[^\S\n\r]+request|context[^\S\n\r]*:[^\S\n\r]*(?:files|last-turns|evidence)\b)/giu;
 

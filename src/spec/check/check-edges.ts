@@ -121,7 +121,9 @@ function peripheralsWithExitTo(peripherals: Peripherals, to: string): Peripheral
   );
 }
 
-/** The fields of several peripherals as one set. A field with different types, or a faulty one, may be anything. */
+/**
+ * The fruit fields of several peripherals as one set. A field with several types, or a faulty one, may have any value.
+ */
 const fruitTypesOf = (defined: DefinedNames) => (peripherals: readonly PeripheralSpec[]) => {
   const types: { [field: string]: FruitType } = {};
   for (const { id, fruit } of peripherals) {

@@ -7,7 +7,7 @@ type Git = PartialParse<NonNullable<ProjectFile['git']>>;
 const HTTPS = ['env', 'file', 'helper'] as const;
 const SSH = ['key', 'agent'] as const;
 
-/** Prefixes of the tokens of hosting services. */
+/** Matches the beginning of an access token of a hosting service. */
 const LOOKS_SECRET = /^(?:gh[a-z]_|github_pat_|glpat|gldt|ATATT|ATBB)/;
 
 /** Checks the keys of `git` against each other: a credential has one stated address, of a fitting form. */

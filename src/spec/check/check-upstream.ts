@@ -4,7 +4,9 @@ import type { ReportSpecProblem } from './spec-problem.ts';
 
 type Servers = PartialParse<NonNullable<ProjectFile['upstream']>>;
 
-/** hopgate.yaml is committed, and pinned with each session, so it must not contain a secret. */
+/**
+ * Matches names of secrets. hopgate.yaml is committed and pinned with each session, so it must not contain a secret.
+ */
 const SECRET_NAME =
   /(?:^|[_-])(?:token|secret|password|passwd|authorization|cookie|credentials?|(?:api|access|private)[_-]?key)$/i;
 
@@ -13,7 +15,7 @@ const LOOKS_SECRET = [
   'write ${NAME}, and set NAME where hopgate is started',
 ] as const;
 
-/** Secrets such as `--token=abc` in a command line, or `?api_key=abc` in an address. */
+/** Matches secrets in a command line or an address, such as `--token=abc` or `?api_key=abc`. */
 const SECRET_VALUE =
   /(?:^-{1,2}|[?&])(?:[\w-]*[_-])?(?:token|secret|password|passwd|(?:api|access|private)[_-]?key)=(?!\$\{)./i;
 

@@ -1,6 +1,9 @@
 import type { FruitType, ScopeRule, ToolSpec } from '../types.ts';
 
-/** Every name that authored files may refer to, also those with faulty definitions: they cause no further errors. */
+/**
+ * The names that authored files may refer to. A name with a faulty definition is included, so that it causes no further
+ * problems.
+ */
 export interface DefinedNames {
   readonly peripherals: ReadonlySet<string>;
   /** The modes of the mode gate; null without one. */
@@ -8,14 +11,14 @@ export interface DefinedNames {
   readonly tools: ReadonlySet<string>;
   readonly catalogue: { readonly [tool: string]: ToolSpec };
   readonly scopeNames: ReadonlySet<string>;
-  /** The scopes without problems. */
+  /** The scopes whose definitions have no problem. */
   readonly scopes: { readonly [name: string]: ScopeRule };
   /** The fields that tools observe, and those of session state, by name. */
   readonly reported: {
     readonly observed: { readonly [field: string]: FruitType };
     readonly state: { readonly [field: string]: FruitType };
   };
-  /** With the built-in ones. */
+  /** The names of all entry conditions, with the built-in ones. */
   readonly conditions: ReadonlySet<string>;
   /** The values of each peripheral's observed fruit fields that have a list of values. */
   readonly fruitValues: { readonly [peripheral: string]: readonly string[] };

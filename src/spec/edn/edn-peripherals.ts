@@ -5,7 +5,7 @@ import type { EdnNode, EdnProblem } from './edn-node.ts';
 import { ednToPlain } from './edn-to-plain.ts';
 import { readEdn } from './read-edn.ts';
 
-/** One map of an EDN file as plain data, with its key. */
+/** A map of an EDN file as plain data, and its key. */
 export interface EdnForm {
   readonly id: string | null;
   readonly document: SourceDocument;
@@ -67,7 +67,7 @@ export function readEdnPeripherals(source: SpecSource): { documents: SourceDocum
 }
 
 interface PeripheralForm {
-  /** The peripheral's key in the map. */
+  /** The peripheral's key in the map; null if the file has no keys. */
   readonly id: string | null;
   readonly node: EdnNode;
 }

@@ -1,14 +1,17 @@
 import type { EdnNode, EdnProblem } from './edn-node.ts';
 
-/** A form as plain data in the authored YAML's terms, with the line of each place. */
+/** An EDN form as the plain data that YAML would give, with the line of each value. */
 export interface PlainEdn {
   readonly value: unknown;
   readonly problems: readonly EdnProblem[];
-  /** By path, joined with NUL. */
+  /** The line of each value, by the value's path joined with NUL. */
   readonly lines: ReadonlyMap<string, number>;
 }
 
-/** Keywords become names; sets, lists and vectors arrays; maps objects. `strip` shortens the outer keys. */
+/**
+ * Converts an EDN form: keywords become names, sets, lists and vectors arrays, maps objects. `strip` shortens the outer
+ * keys.
+ */
 export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key) => key): PlainEdn {
   const problems: EdnProblem[] = [];
   const lines = new Map<string, number>();
@@ -27,7 +30,7 @@ export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key)
           const short = path.length === 0 ? strip(name) : name;
           if (Object.hasOwn(plain, short))
             problems.push({ line: key.line, column: key.column, message: `:${short} is given twice` });
-          // Defined, not assigned: assigning to the key "__proto__" would set the prototype.
+          // `defineProperty`, because an assignment to the key "__proto__" would set the prototype.
           const property = {
             value: walk(item, [...path, short]),
             enumerable: true,

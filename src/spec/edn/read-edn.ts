@@ -51,7 +51,7 @@ class Reader {
     return first;
   }
 
-  /** The next form; null at the end of the text or before the closing bracket of `within`. */
+  /** Reads the next form; null at the end of the text or before the closing bracket of `within`. */
   #form(depth: number, within: EdnToken | null): EdnNode | null {
     for (;;) {
       const token = this.#tokens[this.#next];
@@ -142,7 +142,7 @@ function atom(token: EdnToken): EdnNode {
   throw new Malformed(token, `${text} is not EDN`);
 }
 
-/** `edn-data` cannot read `\(` and the like, so single characters are read here. */
+/** Reads a single character such as `\(`, because `edn-data` cannot. */
 function charOf(text: string): string {
   const rest = text.slice(1);
   return [...rest].length === 1 ? rest : (parseEDNString(text, { charAs: 'string' }) as string);

@@ -9,8 +9,8 @@ export interface EdnToken {
   readonly column: number;
 }
 
-// Sticky, so that each match begins where the last one ended. An atom ends before a bracket, a quote, a comment or a
-// set.
+// The patterns of the tokens. They are sticky, so that each match begins where the last one ended. An atom ends before
+// a bracket, a quote, a comment or a set.
 const FORMS: readonly (readonly [EdnToken['kind'] | 'blank', RegExp])[] = [
   ['blank', /[\s,]+|;[^\n]*/y],
   ['open', /#\{|[([{]/y],

@@ -23,12 +23,12 @@ function kindOfFile(file: string): SpecFileKind | null {
   return named ?? 'peripheral';
 }
 
-/** `edit` of `specs/peripherals/edit.yaml`. */
+/** The file's name without its ending: `edit` of `specs/peripherals/edit.yaml`. */
 const stemOf = (file: string): string => baseName(file).replace(/\.[^.]*$/, '');
 
 const baseName = (file: string): string => file.split(/[/\\]/).at(-1)!;
 
-/** The valid part of one file's content, its raw form, and the report for its problems. */
+/** One authored file: the valid part of its content, its raw content, and the function that reports its problems. */
 interface Draft<T> {
   readonly file: PartialParse<T> | undefined;
   readonly raw: { readonly [key: string]: unknown };

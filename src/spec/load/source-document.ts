@@ -1,16 +1,16 @@
 import type { ReportSpecProblem, SpecPath, SpecProblem } from '../check/spec-problem.ts';
 
 export interface SpecSource {
-  /** The name for messages; its last segments decide the kind of the file. */
+  /** The file's name in messages. Its last segments decide the kind of the file. */
   readonly file: string;
   readonly text: string;
 }
 
-/** A file (or a part of one) as plain data, with the line of each of its places. */
+/** The content of a file, or of a part of one, as plain data, with the line of each value. */
 export interface SourceDocument {
   readonly file: string;
   readonly value: unknown;
-  /** The line of the nearest place that exists in the text. */
+  /** The line of a path in the file; of its nearest parent if the path does not exist. */
   readonly lineOf: (path: SpecPath) => number | undefined;
 }
 

@@ -1,17 +1,17 @@
 import type { ArgumentRole, ToolSpec } from '../types.ts';
 
 interface RoleFacts {
-  /** The tool runs the argument as a command, or as a part of one. */
+  /** True if the tool runs the argument as a command, or as a part of one. */
   readonly runsCommands: boolean;
-  /** The value is an address: the scope must list its host. */
+  /** True if the value is an address, and the scope must list its host. */
   readonly namesHost: boolean;
-  /** A missing argument means the root of the tree, so the scope must grant reading it. */
+  /** True if a missing argument means the root of the tree, which the scope must then let the tool read. */
   readonly absentMeansRoot: boolean;
-  /** null is a possible value, if the schema allows it. For other roles null means that the argument is left out. */
+  /** True if null can be a value, if the schema allows it. For other roles null means that the argument is missing. */
   readonly takesNull: boolean;
-  /** The call starts an agent elsewhere, so it is recorded before it runs. */
+  /** True if the call starts an agent elsewhere. Such a call is recorded before it runs. */
   readonly startsAgent: boolean;
-  /** No rule judges the value, so evidence may store a large one as a blob. */
+  /** True if no rule judges the value. Evidence may then store a large value as a blob. */
   readonly isUnjudged: boolean;
 }
 

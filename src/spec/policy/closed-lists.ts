@@ -1,4 +1,4 @@
-/** The titles in the view of an approval request; its hash covers them. */
+/** The titles that a person sees in an approval request. The hash of the request covers them. */
 export const APPROVAL_VIEW = {
   fruit: 'fruit',
   context: 'context',
@@ -12,9 +12,9 @@ export const APPROVAL_VIEW = {
   locks: 'locks',
   exitCriteria: 'exit criteria',
   summary: 'summary',
-  /** The tree that passed the tests, and the commands that it passed. */
+  /** The id of the tree that passed the tests, and the commands that it passed. */
   tested: 'tested',
-  /** The part of the tested tree that is shipped. */
+  /** The id of the part of the tested tree that is shipped. */
   ships: 'ships',
 } as const;
 

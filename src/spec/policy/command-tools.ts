@@ -8,9 +8,9 @@ export interface CommandTool {
   readonly runs: 'a shell' | 'tests' | 'installs' | 'deployments' | 'git';
   /** The argument from which its backend reads the command. */
   readonly argument: 'command' | 'sub' | 'name';
-  /** The tool runs only on a throwaway overlay of the tree, so it needs overlayfs. */
+  /** True if the tool runs only on a throwaway overlay of the tree, for which the kernel needs overlayfs. */
   readonly needsOverlay: boolean;
-  /** In any other scope the tool is refused. */
+  /** The `command` rules of the scopes in which the tool runs. In any other scope it is refused. */
   readonly runsIn: readonly CommandRule[];
   readonly worksIn: readonly CommandRule[];
   /** The permission that a scope must give for the tool to be useful, as a phrase. */

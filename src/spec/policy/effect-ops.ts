@@ -1,6 +1,6 @@
 interface OpFacts {
   readonly changesFile: boolean;
-  /** The effect's place is a file of the tree. */
+  /** True if the effect changes a file of the tree. */
   readonly isFile: boolean;
 }
 
@@ -24,5 +24,5 @@ export const EFFECT_OPS = Object.keys(OP_FACTS) as EffectOp[];
 
 export const FILE_CHANGE_EFFECTS: readonly string[] = EFFECT_OPS.filter((op) => OP_FACTS[op].changesFile);
 
-/** Observed effects whose place is not a file of the tree. */
+/** The kinds of observed effects that change no file of the tree. */
 export const NON_FILE_EFFECTS: readonly string[] = EFFECT_OPS.filter((op) => !OP_FACTS[op].isFile);

@@ -5,14 +5,14 @@ export interface GitOption {
   readonly value: 'none' | 'required' | 'optional';
 }
 
-/** The kind of a sub-command's words without a dash. */
+/** The words that a sub-command takes besides its options. */
 type Operands = 'none' | 'refs' | 'refs-and-paths' | 'paths' | 'remote-and-branch';
 
 export interface GitSubCommand {
   readonly purpose: string;
   readonly options: readonly GitOption[];
   readonly operands: Operands;
-  /** `-5` means `--max-count=5`. */
+  /** The option that a number means: `-5` is `--max-count=5`. */
   readonly digits?: string;
 }
 

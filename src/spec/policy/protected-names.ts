@@ -38,8 +38,8 @@ export const HOPGATE_PACKAGES: readonly (readonly string[])[] = [
 
 /** Files in which git keeps the tokens of a remote; masked whatever the configuration says. */
 export const GIT_CREDENTIALS = {
-  /** At any depth of the tree. */
+  /** A name that is masked at any depth of the tree. */
   anywhere: '.git-credentials',
-  /** At any depth of a `.git` folder. */
+  /** Names that are masked at any depth of a `.git` folder. */
   inGit: ['config', 'config.worktree', 'credentials'],
 } as const;

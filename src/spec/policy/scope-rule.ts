@@ -1,5 +1,7 @@
 import type { ScopeRule } from '../types.ts';
 
-/** Makes a rule from a value for each limit; undefined leaves one out. The compiler reports a limit without a value. */
+/**
+ * Makes a scope's rule from a value for each limit; undefined leaves a limit out. The compiler reports a missing limit.
+ */
 export const scopeRule = (limits: { readonly [limit in keyof Required<ScopeRule>]: ScopeRule[limit] }): ScopeRule =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)) as typeof limits;

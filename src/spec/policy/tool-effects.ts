@@ -2,9 +2,9 @@ import type { ToolEffect, ToolSpec } from '../types.ts';
 import { ROLE_FACTS } from './argument-roles.ts';
 
 interface EffectFacts {
-  /** A call is recorded before it runs, as an intent, and after it, as an outcome. */
+  /** True if a call is recorded before it runs, as an intent, and after it, as an outcome. */
   readonly hasIntent: boolean;
-  /** If nobody observed the effects of a call, the working tree may have changed. */
+  /** True if the working tree may have changed after a call without observed effects. */
   readonly mayChangeTree: boolean;
 }
 

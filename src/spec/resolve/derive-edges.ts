@@ -48,7 +48,7 @@ export function openUnboundExits(peripherals: Peripherals): Peripherals {
 
 const USER_REQUEST = 'user-request';
 
-/** X of `hop-X`; null for any other exit. */
+/** The peripheral that the exit's name opens: x of `hop-x`; null for any other exit. */
 export const hopTarget = (exit: string): string | null => (exit.startsWith('hop-') ? exit.slice('hop-'.length) : null);
 
 const namesSource = ({ entry }: PeripheralSpec, sources: readonly string[]): boolean =>
@@ -95,7 +95,7 @@ export function delegationEdge(peripherals: Peripherals, from: string, to: strin
 
 type GatesByTarget = ReadonlyMap<string, readonly PeripheralSpec[]>;
 
-/** The peripherals whose files define gates on a destination, by its id. */
+/** By destination: the peripherals that define gates on it. */
 function gatesByTarget(peripherals: Peripherals): GatesByTarget {
   const sorted = Object.values(peripherals).sort((a, b) => compare(a.id, b.id));
   const pairs = sorted.flatMap((spec) => Object.keys(spec.gates).map((to) => [to, spec] as const));

@@ -116,7 +116,7 @@ export function parseSpecSet(
   return { ok: true, specs: { hash: hashSpecs(specs), ...specs } };
 }
 
-/** The values that observed fruit fields may take, where the YAML lists them; read before the YAML is checked. */
+/** The lists of values in a `fruit`, read before the YAML is checked. */
 function observedValues(fruit: unknown): readonly string[] {
   const fields = typeof fruit === 'object' && fruit !== null ? Object.values(fruit) : [];
   return fields.flatMap((field: unknown) => {
@@ -166,7 +166,7 @@ function noPeripherals(sources: readonly SpecSource[]): SpecProblem {
   return { file, path: 'peripherals', message: 'the spec set has no peripherals', suggestion };
 }
 
-/** By tool: the observation that counts its calls. */
+/** The observation that counts the calls of a tool, by the tool's id. */
 const COUNTED = { bell: 'bells', whistle: 'whistles' } as const;
 
 /** The default fruit: what the tools observe, the steps and the messages; undefined if they observe nothing. */

@@ -8,7 +8,7 @@ import { hopTarget } from './derive-edges.ts';
 
 type AuthoredExits = NonNullable<PartialParse<PeripheralFile>['exit']>;
 
-/** Resolves `exit`. The exits of a plain list stay unbound and open nothing yet. */
+/** Resolves `exit`. The exits of a list without destinations open nothing yet. */
 export function resolveExits(
   exit: AuthoredExits | undefined,
   fruit: { readonly [field: string]: FruitField },

@@ -5,7 +5,7 @@ import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import { type FruitField, type FruitType, OBSERVATIONS } from '../types.ts';
 
-/** Resolves `fruit`: each field's type, and for an observed one its observation. */
+/** Resolves `fruit`: the type of each field, and the source of an observed one. */
 export function resolveFruit(
   fruit: PartialParse<PeripheralFile>['fruit'],
   defined: DefinedNames,

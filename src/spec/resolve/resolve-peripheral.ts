@@ -25,7 +25,7 @@ export function resolvePeripheral(
     misnamed += 1;
     report(...problem);
   });
-  // Conditions alone admit nobody.
+  // An entry with conditions and without a source admits nobody.
   if (misnamed === 0 && entry.sources.length === 0 && entry.conditions.length > 0)
     report(['entry'], 'names only conditions', 'add a source, such as from-any or user-request');
   return {

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** The form of every name: without `.` and `#`, xstate's path syntax; no integer, which JavaScript reorders. */
+/**
+ * The form of every name in a spec. Excludes `.` and `#`, which xstate uses in paths, and integers, which JavaScript
+ * reorders as keys.
+ */
 const NAME = /^[a-z][a-z0-9-]*$/;
 
 export const SpecName = z

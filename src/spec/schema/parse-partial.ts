@@ -121,7 +121,7 @@ function refuse(expected: string, value: unknown, path: SpecPath, report: Report
   report(path, `expected ${expected}, got ${show(value)}`);
 }
 
-/** The outer type of a schema, to select the union member that the author meant. */
+/** The outer type of a schema. It selects the member of a union that the author meant. */
 function kindOf(schema: z.ZodType): string {
   const { def } = schema as z.ZodType & { def: Definition };
   if (def.type === 'object' || def.type === 'record') return 'mapping';

@@ -5,7 +5,7 @@ import { MAX_MASK_LENGTH } from '../policy/limits.ts';
 export const CommandWords = z
   .array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL'))
   .min(1);
-// Excludes names that git would read as an option, a range or a pattern.
+// The name of a git remote. Names that git would read as an option, a range or a pattern are refused.
 export const Remote = z.string().regex(/^[^-\s\0][^\s\0]*$/, 'is not a remote: no blank, no - in front');
 export const Branch = z
   .string()
@@ -34,7 +34,7 @@ export const FolderPath = z
 export const FilePath = z
   .string()
   .regex(/^(?:\/|~\/)[^\0]+$/, 'is not the path of a file: begin with / or with ~/ for the home folder');
-// The path becomes part of an ssh command line, in which other characters are special.
+// A file for ssh. Its path becomes part of a command line, so special characters are refused.
 export const SshFile = z
   .string()
   .regex(

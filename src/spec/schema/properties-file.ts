@@ -45,7 +45,7 @@ export const PropertiesFile = z
   .describe('Properties that hold for every session under this spec set.');
 export type PropertiesFile = z.output<typeof PropertiesFile>;
 
-/** The valid part of a file. `authored`: all its properties, unchecked. */
+/** The valid part of a properties.yaml. `authored`: all its properties, unchecked. */
 type Draft = { readonly properties?: readonly unknown[] | undefined; readonly authored: readonly unknown[] };
 
 const isEmpty = (value: unknown): boolean =>
@@ -61,7 +61,7 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
       return [];
     }
     const [kind = '', body] = keys[0] ?? [];
-    // Any other empty property had an invalid part, which was already reported.
+    // Any other property without content had an invalid part that was already reported.
     if (kind === '' && isEmpty(file.authored[index]))
       report(at(), 'is empty', 'write never, always, before or exclusive');
     const text = JSON.stringify(raw);

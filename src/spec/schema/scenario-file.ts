@@ -135,7 +135,7 @@ export type ScenarioAction =
 export interface ScenarioStep {
   readonly action: ScenarioAction;
   readonly say: string | null;
-  /** The operator's answer, for runs without a person; null if no answer is recorded. */
+  /** The operator's answer to an approval, for runs without a person; null if none is recorded. */
   readonly approve: 'given' | 'refused' | null;
   readonly expect: { readonly denied: string } | { readonly result: Values } | null;
   readonly line: number | null;

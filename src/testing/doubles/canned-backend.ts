@@ -5,18 +5,21 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 
-/** The parts of a session that a canned tool needs. */
+/** The parts of a session that its canned tools need. */
 interface CannedCall {
   /** The session's state before the call. */
   readonly state: () => AuditState;
   readonly last: () => Promise<Entry | null>;
-  /** The report to return; null makes the tool throw. */
+  /** The report that the tool returns; null makes it throw. */
   readonly report: () => ToolReport | null;
-  /** Called with each problem of a call. */
+  /** Called for each rule that a call breaks. */
   readonly complain: (problem: string) => void;
 }
 
-/** A backend that runs nothing: it returns the canned report, and complains about calls that should not be made so. */
+/**
+ * A backend that runs nothing. It returns prepared reports, and complains about calls that the gate should not have
+ * passed on.
+ */
 export function cannedBackend(tools: readonly string[], session: CannedCall): ToolBackend {
   return {
     name: 'canned',
@@ -31,7 +34,7 @@ export function cannedBackend(tools: readonly string[], session: CannedCall): To
   };
 }
 
-/** Reports a tool that runs before its intent is durable. */
+/** The problem of a tool that runs before its intent is stored; null if the order is right. */
 async function intentProblem({ tool }: ToolCall, { last }: CannedCall): Promise<string | null> {
   if (!hasIntent(tool)) return null;
   const entry = await last();
@@ -41,7 +44,7 @@ async function intentProblem({ tool }: ToolCall, { last }: CannedCall): Promise<
     : `${tool.id} ran after an entry of ${body?.event ?? 'nothing'} instead of its intent`;
 }
 
-/** Checks a call's envelope, which limits effects that no argument shows. */
+/** The problem of a call's envelope; null if it is right. The envelope limits effects that no argument shows. */
 function envelopeProblem({ envelope }: ToolCall, { state }: CannedCall): string | null {
   const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = envelope;
   const actual = { root, peripheral, scope, readableFiles, unsafeNoSandbox };

@@ -1,14 +1,14 @@
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 
-/** The error that a dying writer throws. */
+/** Thrown by a process that crashes. */
 export class CrashError extends Error {
   override readonly name = 'Died';
 }
 
-/** The moment of death in an append: before it is durable, or after it but before the append returns. */
+/** The moment of a crash in an append: before the entry is durable, or after it but before the append returns. */
 export type CrashMoment = 'before' | 'after';
 
-/** One process with its view of a store. It can be made to die in a call. Another instance is another process. */
+/** A process that uses a store, and that a test can let crash in a call. Each instance counts as another process. */
 export class CrashingProcess {
   #death: CrashMoment | null = null;
   #dead = false;
@@ -42,7 +42,7 @@ export class CrashingProcess {
     });
   }
 
-  /** The writer dies at its next append. */
+  /** Lets the process crash at its next append. */
   crashAt(death: CrashMoment): void {
     this.#death = death;
   }

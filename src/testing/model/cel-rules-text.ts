@@ -3,7 +3,7 @@ import type { SpecSet } from '../../spec/types.ts';
 
 const known = new WeakMap<SpecSet, string>();
 
-/** Separates the rules in the result of {@link celRulesText}; no rule contains this character. */
+/** The character between the rules in the result of {@link celRulesText}; no rule contains it. */
 export const RULE_SEPARATOR = '\0';
 
 /** The text of every CEL rule of a spec set. */

@@ -4,15 +4,15 @@ import { isSameJson } from '../../audit/rules/compare-json.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
 import type { Json } from '../../spec/types.ts';
 
-/** A required value or answer, and the session's, which differs. */
+/** A value or answer that the spec demands, and the other one that the session gave. */
 export interface StateDifference {
   readonly expected: string;
   readonly actual: string;
 }
 
 /**
- * Cache of objects that are equal: from an object of the state that follows from the evidence to an object of the
- * status. Most requests change neither.
+ * Cache of equal objects: from an object of the state that follows from the evidence to an object of the status. Most
+ * requests change neither.
  */
 const equalObjects = new WeakMap<object, object>();
 
@@ -46,7 +46,7 @@ export function compareState({ specs }: AuditedPin, state: AuditState, status: S
       visit && spec
         ? { steps: visit.steps, deadline: visit.deadline, observed: auditedFruit(spec, visit.observations) }
         : null,
-    // Context and fruit never change a session's identity.
+    // The session's identity, which no context and no fruit changes.
     who: { 'session-id': state.sessionId, author: state.agent },
   };
   const actual: Facts = {

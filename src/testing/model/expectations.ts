@@ -24,7 +24,7 @@ interface ExpectationsOptions {
 
 const REFUSED_BY_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
 
-/** The answers that the audit's rules require of a session to a move in a state. */
+/** The answers to moves that the audit's rules demand of a session. */
 export class Expectations {
   readonly #parts: ExpectationsOptions;
 
@@ -32,7 +32,7 @@ export class Expectations {
     this.#parts = parts;
   }
 
-  /** The refusal that the spec requires for a move; an expired approval and a refusal by a tool come last. */
+  /** The refusal that the spec demands for a move. An expired approval and a tool's own refusal come last. */
   refusal({ asked, report, approvalMinutes }: Move, state: AuditState): ExpectedRefusal {
     const problem = firstRuleProblem(state, asked, this.#now());
     if (problem) return problem;
@@ -47,7 +47,10 @@ export class Expectations {
     return asked.kind === 'step' && this.#isServedByBackend(asked.tool) && REFUSED_BY_TOOLS.includes(code);
   }
 
-  /** The difference between a dry run and the required answer; null if they agree. The clock counts as in the move. */
+  /**
+   * The difference between a dry run of a move and the demanded answer; null if they agree. A move that waits is not
+   * tried.
+   */
   async dryRunProblem(session: Session, { asked, wait }: Move, state: AuditState): Promise<StateDifference | null> {
     if (asked.kind === 'step') {
       const expected =

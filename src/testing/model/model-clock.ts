@@ -1,6 +1,6 @@
 import { FixedClock } from '../doubles/fixed-clock.ts';
 
-/** A clock that can also be set back, like the clock of a machine. */
+/** A test clock that can also be set back, like the clock of a machine. */
 export class ModelClock extends FixedClock {
   #behind = 0;
 

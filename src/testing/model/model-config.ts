@@ -12,7 +12,7 @@ export const MODEL_CONFIG: ProjectConfig = {
 };
 
 /**
- * Writable paths of the made-up repository in addition to those of the spec: a folder that contains the spec set, and a
+ * Paths that the made-up repository makes writable in addition to the spec: a folder that contains the spec set, and a
  * protected file, which no scope can grant.
  */
 const OWN_PATHS = ['extra/', 'hopgate.yaml'];

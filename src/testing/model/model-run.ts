@@ -213,7 +213,10 @@ export class ModelRun {
     this.#options.clock.pass(wait * 60_000);
   }
 
-  /** Lets the session record events that happened without the agent, before the next request is judged. */
+  /**
+   * Lets the session record what happened without the agent, such as a passed deadline, before the next request is
+   * judged.
+   */
   async #settle(): Promise<void> {
     if (!this.#state.closed) await this.session.settle();
     await this.#read();
@@ -226,7 +229,7 @@ export class ModelRun {
     return result.ok ? null : result.denial;
   }
 
-  /** Applies the new entries in the store to the state. */
+  /** Applies the entries that were added to the store to the audit's state. */
   async #read(): Promise<void> {
     const { store } = this.#options;
     const id = this.session.id;

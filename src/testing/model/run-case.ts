@@ -96,7 +96,7 @@ async function provokeOnce(pinned: AuditedPin, run: ModelRun, provoked: Set<stri
   await tryNegativeCases(pinned, run, provoked.size <= SAMPLED ? 'sample' : 'edges');
 }
 
-/** Number of places of a large spec set in which rules that hold everywhere are tried too. */
+/** Number of places of a large spec set in which even the rules that hold everywhere are tried. */
 const SAMPLED = 12;
 
 /** Tries the negative cases of this state. Of those that turn out to be allowed, only steps are made. */

@@ -35,7 +35,8 @@ export function shortestRoutes<State, Move extends { readonly name: string }>(
   const test = new TestModel(logic, {
     events: (snapshot: { context: { state: State } }) =>
       model.moves(snapshot.context.state).map((move) => ({ type: move.name, move })),
-    // Transitions are states here, so that each transition has a shortest route, not only each state.
+    // The library finds paths to states. A transition is therefore a state here, so that each one gets a shortest
+    // route.
     serializeState: (snapshot: Snapshot, event?: Event, before?: Snapshot) =>
       `${keyOf(snapshot)}|${before ? `${keyOf(before)} ${event?.type}` : ''}`,
     serializeEvent: (event: Event) => event.type,

@@ -5,7 +5,7 @@ import { visitFruit } from '../../audit/rules/visit-problems.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import { celRulesText, RULE_SEPARATOR } from './cel-rules-text.ts';
 
-/** The facts with many values that a rule may read. */
+/** Matches the facts of a rule that are counters. */
 const COUNTED =
   /\b(session\.steps|session\.denials|session\.visits|visit\.steps|visit\.denials|tests\.count|tests\.failed|visits\.[a-z0-9_]+|fruit\.[a-z0-9_]+|backpack\.[a-z0-9_]+|session\.mode)\b/g;
 /** Returns a function that gives two states the same key if no rule of a spec set distinguishes them. */
@@ -31,7 +31,7 @@ export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => str
       ),
     ),
   ];
-  // All values of a counter above the largest number in a rule are the same to the rules.
+  // No rule distinguishes values of a counter above the largest number that a rule names.
   const compared = rules.split(RULE_SEPARATOR).filter((rule) => rule.match(COUNTED));
   const numbers = compared.flatMap((rule) => rule.match(/\d+/g) ?? []).map(Number);
   const far = Math.max(1, ...numbers.filter((count) => count < 1000)) + 1;

@@ -5,7 +5,7 @@ import { edgesFrom } from '../../spec/edges-from.ts';
 import { peripheralsWith } from '../../spec/peripherals-with.ts';
 import type { SpecSet } from '../../spec/types.ts';
 
-/** The available actions, computed from the spec without the gate. */
+/** The actions that a denial should offer, computed from the spec without the gate. */
 interface ExpectedActions {
   readonly peripheral: string | null;
   readonly mode: string | null;
@@ -17,7 +17,7 @@ interface ExpectedActions {
   readonly modes: readonly string[];
 }
 
-/** The actions available in a state, derived from place, mode and the status of the visit. Pure. */
+/** Computes the actions that are available in a state from its place, its mode and the status of its visit. Pure. */
 function expectedActions({ specs }: AuditedPin, { visit, visits, mode, closed }: AuditState): ExpectedActions {
   const spec = visit ? specs.peripherals[visit.peripheral] : undefined;
   const { modeGate } = specs;

@@ -7,7 +7,7 @@ export interface CoverageRow {
   readonly covered: number;
   /** The number of items that can be covered, according to the spec. */
   readonly reachable: number;
-  /** Reachable, but not covered. */
+  /** The reachable items that no test covered. */
   readonly missing: readonly string[];
   /** Items in the spec that no session can reach. */
   readonly unreachable: readonly string[];
@@ -27,7 +27,7 @@ export class Coverage {
     this.#specs = specs;
   }
 
-  /** Must be called with the result of each move. */
+  /** Adds the result of a move; call it for each one. */
   readonly add = ({ move, before, refusal }: MoveResult): void => {
     this.requests += 1;
     this.#taken.add(`state ${placeName(before)}`);
@@ -69,7 +69,7 @@ export class Coverage {
     return [];
   }
 
-  /** The rules of an edge that can refuse a hop, by their names in the audit's problems. */
+  /** The rules that can refuse a hop over each edge, by their names in the audit's problems. */
   #gates(): readonly { readonly edge: string; readonly name: string }[] {
     return this.#specs.edges.flatMap(({ from, exit, to, implies, when, conditions, gates }) => {
       const rules = [

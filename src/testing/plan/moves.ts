@@ -19,7 +19,7 @@ export interface Move {
   readonly report?: ToolReport;
   /** True if the move is meant to be refused, because rules count refusals. */
   readonly refused?: boolean;
-  /** True if the backend throws instead of answering. */
+  /** True if the tool's backend throws instead of answering. */
   readonly breaks?: boolean;
   /** Minutes that pass before the move; a negative number sets the clock back. */
   readonly wait?: number;
@@ -193,7 +193,8 @@ function reportsOf(
 const MAX_REPORTS = 6;
 
 /**
- * The steps of canned tools in a peripheral: observe, run tests that pass or fail, change a file, ship, use a pattern.
+ * The steps of canned tools to try in a peripheral: observe, run tests that pass or fail, change a file, ship, use a
+ * pattern.
  */
 function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec): Move[] {
   const scope = visitScope(state);

@@ -13,7 +13,10 @@ const SAMPLE = 1;
 /** Number of starts to try outside of any peripheral in a large spec set. */
 const OUTSIDE_SAMPLE = 20;
 
-/** `whole`: everything; `sample`: some cases of rules that hold everywhere; `edges`: only the edges out of here. */
+/**
+ * How many cases to try in a place. `whole`: all; `sample`: some cases of rules that hold everywhere; `edges`: only the
+ * edges out of the place.
+ */
 type Thoroughness = 'whole' | 'sample' | 'edges';
 
 /**
@@ -109,7 +112,7 @@ function refusedOutside(pinned: AuditedPin, state: AuditState, how: Thoroughness
   ];
 }
 
-/** Peripherals that no exit of this one opens, in the order in which they are tried. */
+/** The peripherals that no exit of a peripheral opens, in the order in which they are tried. */
 function targetsWithoutExit(specs: SpecSet, spec: PeripheralSpec): readonly string[] {
   const ids = Object.keys(specs.peripherals);
   const opened = new Set(spec.exits.flatMap(({ opens }) => opens.map(({ to }) => to)));
@@ -141,7 +144,9 @@ function misusedEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] 
   ]);
 }
 
-/** Every hop of this peripheral, also without approval; a target without an edge; a tool outside of the envelope. */
+/**
+ * The hops of a peripheral, also without approval; a hop to a target without an edge; a tool outside of the envelope.
+ */
 function edgeCases(pinned: AuditedPin, state: AuditState, spec: PeripheralSpec): readonly Move[] {
   const { specs } = pinned;
   const hops = movesFrom(pinned, state).filter(({ asked }) => asked.kind === 'hop');

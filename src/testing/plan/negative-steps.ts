@@ -6,7 +6,7 @@ import { oddPaths } from './odd-paths.ts';
 import { rotateList } from './rotate-list.ts';
 import { sampleArguments, sampleOfSchema } from './sample-arguments.ts';
 
-/** A scope that grants something of each kind, for the arguments of a call whose own scope allows none. */
+/** A scope that grants something of each kind. It provides arguments for a call whose own scope allows none. */
 const ANY_SCOPE = {
   ...({ read: 'root', write: ['src/'], command: 'contained', url: 'allow-list', resource: ['thing'] } as const),
   agency: [{ to: 'no-such-agency', within: 'parent' }],
@@ -108,7 +108,10 @@ function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen:
   return moves;
 }
 
-/** Number of odd paths to try for a parameter whose role was tried in full with another parameter. */
+/**
+ * Maximum number of odd paths to try for a parameter after another parameter of the same role was tried with all of
+ * them.
+ */
 const MAX_REPEATED_PATHS = 6;
 
 const inOrder = ({ parameters }: ToolSpec, args: { readonly [name: string]: Json }): Json =>

@@ -7,7 +7,7 @@ import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
 import { type PlannedCase, placeName } from './planned-case.ts';
 
-/** A visit with a higher limit of steps is not tested up to its limit. */
+/** Maximum number of steps up to which a visit's limit is tested. */
 const MAX_STEPS = 500;
 const SECOND = 1 / 60;
 const CLOSE: Move = { name: 'close', asked: { kind: 'close' } };
@@ -17,7 +17,7 @@ interface Visit {
   readonly spec: PeripheralSpec;
   readonly stop: Move | undefined;
   readonly step: Move;
-  /** The first step that acts, if there is one. */
+  /** The first step of a tool that acts, if the peripheral has one. */
   readonly actingStep: Move | undefined;
 }
 

@@ -11,7 +11,10 @@ import { searchRoute } from './search-route.ts';
 const MIN_WALK_MOVES = 60;
 /** Maximum number of moves on routes back, in all walks together: enough for about 300 edges. */
 const MAX_RETURN_MOVES = 1500;
-/** The cost of a search that finds no route back, in such moves: on a long chain it visits all later states. */
+/**
+ * A search that finds no route back counts as this many moves on routes back. On a long chain it visits all later
+ * states.
+ */
 const FAILED_RETURN_COST = 5;
 /** Maximum number of states that a search for a route back visits. */
 const MAX_RETURN_STATES = 2000;
@@ -43,8 +46,8 @@ export function planWalks(
   let moves: Move[] = [];
   let at = model.initial;
   let trips = 0;
-  // The number of moves of the present walk up to its first new edge. A walk ends after four times as many, so that at
-  // most about a quarter of all moves repeat earlier ones.
+  // The number of moves of the present walk up to its first new edge. The walk ends after four times as many moves, so
+  // that at most about a quarter of all moves repeat earlier ones.
   let approach = 0;
   const take = (route: ModelRoute<AuditState, Move>) => {
     route.moves.forEach((move, index) => {

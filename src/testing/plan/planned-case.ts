@@ -9,11 +9,11 @@ export interface PlannedCase {
   /** The name of the test, which contains its route in words. */
   readonly name: string;
   readonly moves: readonly Move[];
-  /** Tried at the end of the route; each must be allowed or refused as the spec says. */
+  /** Moves to try at the end of the route. Each must be allowed or refused as the spec says. */
   readonly tries?: readonly Move[];
-  /** Moves that only lack an approval; tried with approvals for other requests and with an expired one. */
+  /** Moves that only lack an approval. They are tried with approvals for other requests and with an expired one. */
   readonly forges?: readonly Move[];
-  /** Two moves that are made at once at the end of the route. */
+  /** Two moves to make at the same time at the end of the route. */
   readonly both?: readonly [Move, Move];
   /** Places in which all negative cases are tried: every new place of the route (`all`), or its end. */
   readonly provoke?: 'end' | 'all';

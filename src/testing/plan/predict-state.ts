@@ -31,7 +31,10 @@ export function predictState(pinned: AuditedPin, state: AuditState, { asked, rep
 
 const known = new WeakMap<SpecSet, { readonly visits: boolean; readonly fruits: ReadonlySet<string> }>();
 
-/** The parts of a session's past that rules read: counts of visits, and the fruits of these peripherals. */
+/**
+ * The parts of a session's past that rules of the spec set read: which visits are counted, and the fruits of which
+ * peripherals.
+ */
 function readBy(specs: SpecSet) {
   return getOrInsert(known, specs, () => ({
     visits: /\bvisits\b/.test(celRulesText(specs)),
@@ -45,7 +48,7 @@ function readBy(specs: SpecSet) {
 
 const REFUSAL: Body = { event: 'denial', request: {}, code: 'unknown-tool', message: '', remedy: '', about: {} };
 
-/** Applies an entry with this body, at the time of the last entry. */
+/** Applies an entry with this body to the state, at the time of the last entry. */
 function applyBody(state: AuditState, body: Body): void {
   const head = { sessionId: state.sessionId || 'planned', peripheral: null, tags: [] };
   applyToAuditState(state, head, body, state.lastAt);

@@ -1,5 +1,6 @@
 /**
- * The list, beginning with the item at `by` (modulo its length). So each place of a large spec set tries other cases.
+ * Rotates a list so that it begins with the item at `by` (modulo its length). Each place of a large spec set thus tries
+ * other cases.
  */
 export const rotateList = <T>(list: readonly T[], by: number): readonly T[] => {
   const at = list.length === 0 ? 0 : by % list.length;

@@ -2,7 +2,7 @@ import { isWritablePath } from '../../audit/rules/audited-path.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 
-/** The parts of a state that limit a call. */
+/** The limits of a call's arguments: its scope and the session's files. */
 export interface SampleScope {
   readonly scope: ScopeRule;
   readonly config: ProjectConfig;
@@ -55,7 +55,10 @@ function sampleValue(
 export const writableFile = ({ write }: ScopeRule): string | null =>
   write.map(sampleFileIn).find((path) => isWritablePath(path, write)) ?? null;
 
-/** A file in the folder, or the path itself if it names a file. A glob counts as a name, because it matches itself. */
+/**
+ * A file in a folder; a path that names a file is returned itself. A glob counts as a file name, because it matches
+ * itself.
+ */
 export const sampleFileIn = (place: string): string =>
   /\.[a-z0-9]+$/i.test(place) ? place : `${place.replace(/^\.(?:\/|$)|\/+$/g, '')}/a.txt`.replace(/^\//, '');
 

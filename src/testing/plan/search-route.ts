@@ -1,7 +1,7 @@
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 
 /**
- * The shortest route from a state that ends with a move that `isGoal` accepts, found breadth first; null if there is
+ * Finds the shortest route from a state that ends with a move that `isGoal` accepts, breadth first. null if there is
  * none within `limit` states.
  *
  * @param spent keys of states from which no such move can be reached; a complete search without a result adds the

@@ -62,7 +62,7 @@ function actionText({ name, when, effect }: HouseAction): string {
         ]
       : [one];
   });
-  // The planner would drop an action without an effect.
+  // Gives an action without an effect one, because the planner would drop it.
   const all = effects.length ? effects : [['checked', '?a']];
   const parameters = [...used].map((variable) => `${variable} - ${TYPES[variable]}`).join(' ');
   return `  (:action ${name}\n    :parameters (${parameters})\n    :precondition ${writePddlExpression(['and', ...when])}\n    :effect ${writePddlExpression(['and', ...all, ['increase', ['total-cost'], '1']])})`;

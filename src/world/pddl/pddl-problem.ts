@@ -9,7 +9,7 @@ import {
   writePddlExpression,
 } from './pddl-expression.ts';
 
-/** The predicates of the ALFRED domain, with the spelling of its files. */
+/** The predicates of the ALFRED domain, as its files spell them, by their names in lower case. */
 const PREDICATES: ReadonlyMap<string, string> = new Map(
   [
     'atLocation receptacleAtLocation objectAtLocation openable opened inReceptacle isReceptacleObject inReceptacleObject',
@@ -26,7 +26,7 @@ export interface PddlProblemOptions {
   /** The goal line, if the grammar contains it. */
   readonly goal?: string;
   readonly description?: string;
-  /** The classes, if `traj_data.json` contains them. */
+  /** The type and the classes of the task, as far as `traj_data.json` names them. */
   readonly task?: Partial<Pick<Task, 'type' | 'object' | 'receptacle' | 'lamp'>>;
 }
 
@@ -75,7 +75,7 @@ export function houseFromPddl(text: string, options: PddlProblemOptions): House 
 function factOf(part: PddlExpression): readonly WorldFact[] {
   if (typeof part === 'string') throw new PddlError(`:init has the word "${part}" in place of a fact`, 1);
   const [predicate, ...names] = part as readonly PddlExpression[];
-  // Costs and distances, which no command and no goal uses.
+  // Costs and distances are skipped, because no command and no goal uses them.
   if (predicate === '=') return [];
   if (typeof predicate !== 'string' || names.some((name) => typeof name !== 'string'))
     throw new PddlError(`:init has ${writePddlExpression(part)}, which is not a fact`, 1);

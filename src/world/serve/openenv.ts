@@ -83,7 +83,7 @@ export class OpenEnvGame {
   async #reset({ seed, episode_id: episode }: { readonly [key: string]: unknown }): Promise<Answer> {
     if (seed !== undefined && seed !== null && !(Number.isSafeInteger(seed) && (seed as number) >= 0))
       return failed('VALIDATION_ERROR', 'seed must be a whole number of at least 0');
-    // An episode id that this server issued selects its game. Any other id is only a name.
+    // An episode id that this server issued starts the same game again. Any other id is only a name.
     const game = typeof episode === 'string' && houseOptionsOf(episode) ? { game: episode } : {};
     return observationOf(await this.#world.reset({ ...game, ...(typeof seed === 'number' ? { seed } : {}) }));
   }

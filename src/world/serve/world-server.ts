@@ -12,9 +12,9 @@ const ARRIVAL_MS = 10_000;
 
 export interface WorldServerOptions {
   readonly choice: HouseChoice;
-  /** 0 takes a free one. */
+  /** The port to listen on; 0 takes a free one. */
   readonly port: number;
-  /** Default 127.0.0.1: only programs of this machine. */
+  /** The address to listen on. Default 127.0.0.1, which only programs of this machine reach. */
   readonly host?: string;
   readonly idle?: number;
 }

@@ -46,7 +46,7 @@ export interface AuditedCommand {
   readonly config: ProjectConfig;
   readonly root: string;
   readonly unsafeNoSandbox: boolean;
-  /** The message that commits from here must have; null if the context contains none. */
+  /** The commit message that the visit's context demands; null if it demands none. */
   readonly message: string | null;
 }
 
@@ -62,7 +62,7 @@ export function commandRefusal(call: AuditedCommand): RefusalReason | null {
   if (command === 'none') return outOfScopeRefusal('this scope runs no commands');
   if (!listed) return ownReason(call, present, all.length > 1);
   if (!listed.runsIn.includes(command)) return outOfScopeRefusal(`it runs only where the scope ${listed.needs}`);
-  // The argument that the tool itself reads, even if the spec declares others.
+  // hopgate's own tool reads this argument, even if the spec declares others.
   const value = args[listed.argument];
   switch (listed.runs) {
     case 'a shell':
@@ -81,8 +81,8 @@ export function commandRefusal(call: AuditedCommand): RefusalReason | null {
 }
 
 /**
- * A tool of the user. One argument is the command line; several are the words after the program at the end of the
- * tool's name.
+ * Judges the command of a tool that the user defined. One argument is the command line; several are the words after the
+ * program at the end of the tool's name.
  */
 function ownReason(call: AuditedCommand, names: readonly string[], hasProgram: boolean): RefusalReason | null {
   const { tool, args, scope, config } = call;

@@ -142,7 +142,7 @@ function pushReason(words: readonly string[], { config: { git } }: GitLimits): R
   if (git === null) return outOfScopeRefusal('no remote is configured to push to');
   if (words.length > 2) return invalidRefusal('a push takes a remote and a branch');
   const [remote = git.remote, branch = 'HEAD'] = words;
-  // A push without a branch is judged at its result, which names the branch.
+  // A push that names no branch is judged after it ran, by the branch in its result.
   const may = remote === git.remote && (branch === 'HEAD' || isConfiguredBranch(branch, git));
   if (may && isRevision(remote) && isRevision(branch)) return null;
   return outOfScopeRefusal(

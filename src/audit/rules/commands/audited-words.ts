@@ -1,9 +1,9 @@
 import type { Json } from '../../../spec/types.ts';
 
-/** Characters that a shell interprets outside of quotes; a plain command line contains none of them there. */
+/** Characters that a shell interprets. A plain command line has them only within quotes. */
 const SYNTAX = '|&;<>()$`*?[';
 
-/** Words that begin something other than a plain command. */
+/** Words at the beginning of a line that is not a plain command, such as `if`. */
 const RESERVED =
   'if then elif else fi for while until do done case esac select function time coproc in { } ! [[ ]]'.split(' ');
 
@@ -22,7 +22,7 @@ interface ReadWord {
   readonly end: number;
 }
 
-/** The words of a plain command line: blanks separate, quotes join. Null if it has any other shell syntax. */
+/** Splits a plain command line into words: blanks separate, quotes join. null if it has any other shell syntax. */
 export function plainCommandWords(text: string): readonly string[] | null {
   if (text.length > MAX_LENGTH || text.includes('\0') || text.trim() === '') return null;
   const line = text.replace(/^(?:[ \t\n]|\\\n)+/, '');

@@ -43,7 +43,7 @@ it('each backend is loaded for exactly the tools that it serves', () => {
   expect(named(listed)).toEqual(named(backends));
 });
 
-it.each(Object.keys(COMMAND_TOOLS))('%s is refused without overlays exactly if the table says so', async (tool) => {
+it.each(Object.keys(COMMAND_TOOLS))('without overlays, %s is refused exactly if it needs them', async (tool) => {
   const { availability } = sandbox;
   if (!availability.ok) throw new Error(availability.reason);
   const box: Sandbox = {

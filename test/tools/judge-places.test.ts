@@ -48,7 +48,7 @@ class Mine implements ToolBackend {
 it.each([
   ['alone', (mine: ToolBackend) => [mine]],
   ['before the real tools', (mine: ToolBackend) => (real: readonly ToolBackend[]) => [mine, ...real]],
-] as const)('a link gives a tool of the user no rights: its backend %s never gets the call', async (_, backends) => {
+] as const)('a call with a link out of the scope never reaches the backend of a user: %s', async (_, backends) => {
   const mine = new Mine();
   const specs = join(folder, 'specs');
   const session = await openSession({

@@ -35,7 +35,7 @@ describe('a branch listed in git.branch', () => {
     expect(git(root, 'reflog', '-1', '--format=%gs')).toBe('checkout: moving from main to agent/fix');
   });
 
-  test('is created by git branch, and switched to at the same commit only', async () => {
+  test('is created by git branch, and a switch to it is possible only at the same commit', async () => {
     const { root, run } = start();
     expect(resultOf(await run({ sub: 'branch agent/fix' }))).toMatchObject({ exit: 0, created: true });
     expect(head(root)).toBe('refs/heads/main');
@@ -97,7 +97,7 @@ describe('a branch listed in git.branch', () => {
     [{ git: { remote: 'origin', branch: 'main' } }, 'switch -c agent/x'],
     [{ git: { remote: 'origin', branch: ['agent/*'] } }, 'push'],
     [{ git: { remote: 'origin', branch: ['agent/*'] } }, 'push origin HEAD'],
-  ])('with %j is refused for git %s, with the remedy', async (config, sub) => {
+  ])('is missing in the configuration %j, so git %s is refused with the remedy', async (config, sub) => {
     const { outcome } = await start(config).run({ sub });
     expect(outcome).toMatchObject({ status: 'refused', code: 'out-of-scope', remedy: expect.stringMatching(/branch/) });
   });

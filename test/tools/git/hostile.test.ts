@@ -161,7 +161,7 @@ test.each(sample(Object.entries(NEUTRALISED), 4))('bash-git never runs %s', asyn
   await attemptEverything(planted(keys), noSandbox, { unsafeNoSandbox: true });
 });
 
-test.runIf(isDeep)('bash-git runs no such program in the sandbox either', async () => {
+test.runIf(isDeep)('bash-git in the sandbox runs no program that the repository’s configuration names', async () => {
   const all = (program: string) => Object.assign({}, ...Object.values(NEUTRALISED).map(({ keys }) => keys(program)));
   await attemptEverything(planted(all), sandbox, {});
 });
@@ -182,7 +182,7 @@ describe.each<[string, typeof sandbox, CallOptions]>([
   });
 });
 
-test.each(sample(Object.entries(NEUTRALISED), 4))('plain git would have run %s', (_name, { keys, proof }) => {
+test.each(sample(Object.entries(NEUTRALISED), 4))('git alone would have run %s', (_name, { keys, proof }) => {
   const { root, ran } = planted(keys);
   // A pager and a credential prompt need a terminal; the argument test covers their keys.
   if (proof[0] === '--paginate' || proof[0] === 'credential') return;
@@ -190,7 +190,7 @@ test.each(sample(Object.entries(NEUTRALISED), 4))('plain git would have run %s',
   expect(ran()).not.toBeNull();
 });
 
-test.runIf(isDeep)('bash-git reads included configuration files at any place', async () => {
+test.runIf(isDeep)('bash-git also checks the files that the repository’s configuration includes', async () => {
   for (const key of ['include.path', 'includeIf.onbranch:main.path']) {
     const { root, ran, program } = planted(() => ({}));
     writeFileSync(join(root, 'more.cfg'), `[filter "evil"]\n\tclean = ${program}\n[core]\n\tfsmonitor = ${program}\n`);
@@ -205,7 +205,7 @@ test.runIf(isDeep)('bash-git reads included configuration files at any place', a
   }
 });
 
-test('bash-git reads the configuration of a work tree as well', async () => {
+test('bash-git also checks the configuration of a single work tree', async () => {
   const { root, program } = planted(() => ({ 'extensions.worktreeConfig': 'true' }));
   git(root, '-c', 'core.fsmonitor=false', 'config', '--worktree', 'filter.evil.clean', program);
   expect((await runner(sandbox, root)({ sub: 'status' })).outcome).toMatchObject({
@@ -242,7 +242,7 @@ test.runIf(isDeep)('bash-git runs no program of a submodule’s configuration', 
   }
 });
 
-test('bash-git ignores git’s variables of its environment', async () => {
+test('bash-git ignores the GIT_ variables of hopgate’s environment', async () => {
   const { root, ran, program } = planted(() => ({}));
   const names = {
     GIT_EXTERNAL_DIFF: program,

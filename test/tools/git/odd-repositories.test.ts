@@ -37,7 +37,7 @@ describe('bash-git during a merge', () => {
     expect(git(root, 'status', '--short')).toContain('UU src/a.txt');
   });
 
-  test.runIf(isDeep)('concludes the merge without conflicts, and names the merged commits', async () => {
+  test.runIf(isDeep)('commits a merge without conflicts, and names the merged commits', async () => {
     const { root, run } = merging();
     put(root, 'src/a.txt', 'both\n');
     expect(await shown(run, 'commit -am merged')).toMatchObject({
@@ -109,7 +109,7 @@ test.runIf(isDeep)('bash-git accepts a message of any length', async () => {
   });
 });
 
-test.runIf(isDeep)('a killed call leaves no lock file behind; another program’s lock file stays', async () => {
+test.runIf(isDeep)('a killed bash-git leaves no lock file behind; another program’s lock file stays', async () => {
   const { root } = repository();
   const lock = join(root, '.git/index.lock');
   put(root, 'src/a.txt', 'two\n');
@@ -131,7 +131,7 @@ test.runIf(isDeep)('a killed call leaves no lock file behind; another program’
   expect(existsSync(lock)).toBe(true);
 });
 
-test('a refusal names the file as the agent wrote it', async () => {
+test('a refusal of bash-git names the file as the agent wrote it', async () => {
   const { root } = repository();
   const output = await shown(runner(sandbox, root), 'log nosuch');
   expect(output['stderr']).toBe("fatal: bad revision 'nosuch'\n");
@@ -152,7 +152,7 @@ describe('a masked file in the git history', () => {
     return { root, run: runner(sandbox, root) };
   }
 
-  test('is not shown by following another file’s renames', async () => {
+  test('is not shown by a log that follows another file’s renames', async () => {
     const { root, run } = history();
     for (const sub of [
       'log -p --follow settings.txt',
@@ -170,7 +170,7 @@ describe('a masked file in the git history', () => {
     expect((await shown(run, 'log -p --follow README.md'))['stdout']).toContain('+read me');
   });
 
-  test('is left out without leaving out commits, and the result says so', async () => {
+  test('is left out of the log while its commits stay, and the result says so', async () => {
     const { run } = history();
     expect(await shown(run, 'show HEAD~2')).toMatchObject({
       stdout: expect.stringContaining('only a secret'),

@@ -167,7 +167,7 @@ describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
     expect(arrived()).toBe(false);
   });
 
-  test('trusts only the system’s certificates, or the stated ones', async () => {
+  test('trusts only the system’s certificates, or those of git.ca', async () => {
     const { root, url, server, arrived } = await ahead({});
     const run = runner(box, root, { unsafeNoSandbox: true });
     const git_ = { remote: 'origin', branch: 'main', url };
@@ -262,7 +262,7 @@ exit 0
     for (const form of formsOf(PASSWORD)) expect(around.includes(form)).toBe(false);
   });
 
-  test('goes to the stated address, whatever the repository says', async () => {
+  test('goes to the git.url of hopgate.yaml, whatever the repository’s configuration says', async () => {
     const { folder, root, remote, push, arrived } = await ahead();
     const elsewhere = await serveRepositories(temporaryFolder(), { password: PASSWORD });
     const mark = join(folder, 'ran');
@@ -336,7 +336,7 @@ exit 0
     expect((await push({ url: `${server.origin}/none.git` })).outcome).toMatchObject({ status: 'failed' });
   });
 
-  test('is ended by an abort while a credential helper runs', async () => {
+  test('ends if the call is aborted while a credential helper runs', async () => {
     const { folder, root, url } = await ahead();
     const helper = join(folder, 'helper');
     writeFileSync(helper, '#!/bin/sh\nsleep 1000\n', { mode: 0o755 });

@@ -6,7 +6,7 @@ import { git, repository, temporaryFolder } from './support.ts';
 
 const REFUSED = { stop: { status: 'failed', code: 'not-a-repository' } };
 
-it('a linked work tree belongs to the repository whose entry names it', () => {
+it('a linked work tree is accepted if its repository has an entry that names it', () => {
   const { root, folder } = repository();
   const linked = join(folder, 'linked');
   git(root, 'worktree', 'add', '-q', '-b', 'side', linked);
@@ -18,7 +18,7 @@ it('a linked work tree belongs to the repository whose entry names it', () => {
   expect(findRepository(linked)).toMatchObject(REFUSED);
 });
 
-it('a submodule belongs to the folder whose core.worktree names it', () => {
+it('a submodule is accepted if the core.worktree of its repository names it', () => {
   const { root, remote } = repository();
   git(root, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', remote, 'sub');
   const sub = join(root, 'sub');
@@ -37,7 +37,7 @@ it('a submodule belongs to the folder whose core.worktree names it', () => {
   expect(findRepository(other)).toMatchObject(REFUSED);
 });
 
-it('a git folder elsewhere counts if it is in the root, or names it', () => {
+it('a separate git folder is accepted if it lies in the root, or names the root', () => {
   const folder = temporaryFolder();
   const root = join(folder, 'root');
   git(folder, 'init', '-q', '--separate-git-dir', 'store', 'root');
@@ -53,7 +53,7 @@ it('a git folder elsewhere counts if it is in the root, or names it', () => {
   expect(findRepository(root)).toEqual({ root, gitDir: join(root, 'store'), commonDir: join(root, 'store') });
 });
 
-it('the objects folder may be a link only within the repository', () => {
+it('git’s objects folder may be a link only to a folder in the repository', () => {
   const { root, folder } = repository();
   const objects = join(root, '.git/objects');
   renameSync(objects, join(root, 'objects'));

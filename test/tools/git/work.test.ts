@@ -169,7 +169,7 @@ describe('bash-git', () => {
     });
   });
 
-  test('keeps a masked file as committed when -a would empty or change it', async () => {
+  test('commits no change of a masked file, although git commit -a would', async () => {
     const { root } = repository();
     put(root, '.env', 'TOKEN=1\n');
     git(root, 'add', '-f', '.env');
@@ -220,7 +220,7 @@ describe('bash-git', () => {
       });
   });
 
-  test('cannot show a blob by its id', async () => {
+  test('shows no blob by its id', async () => {
     const { root } = repository();
     put(root, '.env', 'SECRET\n');
     const blob = git(root, 'hash-object', '-w', '.env');
@@ -323,7 +323,7 @@ describe('bash-git', () => {
     expect(String(shown['stdout']).length).toBeLessThan(10_000);
   });
 
-  test('ends with the call that is aborted', async () => {
+  test('ends git if the call is aborted', async () => {
     const { root } = repository();
     const report = await run(root, { signal: AbortSignal.abort() })({ sub: 'status' });
     expect(report.outcome).toMatchObject({ status: 'failed', code: 'aborted' });

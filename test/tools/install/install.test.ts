@@ -66,7 +66,7 @@ test('a lock file that differs from the registry stops npm, and nothing is kept'
 test.each([
   [false, []],
   [true, ['ran']],
-])('scripts of packages run only if allowed: %j', async (scripts, expected) => {
+])('an install runs scripts of packages only if hopgate.yaml allows them: %j', async (scripts, expected) => {
   const evil = { ...LEFT_PAD, scripts: { postinstall: 'echo ran > ran; echo out > ../../src/out.js' } };
   const { place, url, project } = await serveRegistry([evil]);
   const root = repository(project);
@@ -78,7 +78,7 @@ test.each([
   expect(readdirSync(join(root, 'node_modules/left')).filter((name) => name === 'ran')).toEqual(expected);
 });
 
-test('ignored paths keep their links and modes; other changes follow the scope', async () => {
+test('an install keeps links and modes of ignored paths, and other changes only within the scope', async () => {
   const root = repository({ 'go.sum': 'old\n', 'lib/a.js': '' });
   const text = `
     mkdir -p .venv/bin lib/node_modules/a/.git cache; ln -s /usr/bin/python3 .venv/bin/python; ln -s ../lib .venv/bin/up
@@ -95,7 +95,7 @@ test('ignored paths keep their links and modes; other changes follow the scope',
   expect(effects).toMatchObject([{ path: 'src/b.js', op: 'create' }]);
 });
 
-test('tracked and masked files in ignored folders are unchanged', async () => {
+test('an install leaves tracked and masked files in ignored folders unchanged', async () => {
   const root = repository({ 'node_modules/forced.js': 'tracked\n' });
   execFileSync('git', ['add', '-f', 'node_modules/forced.js'], { cwd: root });
   writeFileSync(join(root, '.env'), 'SECRET=1\n');
@@ -162,7 +162,7 @@ test.each([
   expect(result.noNetwork).toContain('ask the operator to run it');
 });
 
-test('a command that fails for another reason gets no advice about the network', async () => {
+test('an install that fails for another reason gets no advice about the network', async () => {
   const { result } = await ok(repository(), 'bash', { command: 'exit 1' });
   expect(result).not.toHaveProperty('noNetwork');
 });

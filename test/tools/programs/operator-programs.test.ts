@@ -238,14 +238,14 @@ describe('a version manager’s shim', () => {
     expect(await tested(['cat'], root)).toMatchObject({ stdout: '1.23\n' });
   });
 
-  test('is an error if its manager runs none, although the system has one with that name', async () => {
+  test('is an error if its version manager selects no program, although the system has one of that name', async () => {
     homeWith(goenv, ['.goenv/shims']);
     const result = await line('cat /dev/null', scratch({ '.go-version': '1.9' }));
     expect(result).toMatchObject({ verdict: 'error', exit: 127 });
     expect(result.stderr).toContain('goenv: goenv: version 1.9 is not installed');
   });
 
-  test('may be one binary for all names', async () => {
+  test('may be one binary that serves all program names', async () => {
     homeWith(
       {
         '.volta/bin/npm': '-> volta-shim',

@@ -83,7 +83,7 @@ test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', '::ffff:127.0.0.1'
   },
 );
 
-test('TLS may name only the host of its tunnel', async () => {
+test('a TLS client in a tunnel may name only the host of the tunnel', async () => {
   const { port: target, names } = await secureServer();
   const hosts = [`docs.example.com:${target}`, `127.0.0.1:${target}`];
   const { port, proxy } = await proxied(hosts, [['127.0.0.1']]);

@@ -36,7 +36,7 @@ const secureServer = () =>
     tls.createServer({ cert: CERTIFICATE, key: KEY }, (socket) => socket.on('error', () => {}).end('secure\n')),
   );
 
-test('a listed name that only the upstream proxy knows is reached through it, with its login', async () => {
+test('a listed name that only the upstream proxy knows is reached through that proxy, with its login', async () => {
   const company = await companyProxy(await secureServer());
   const env = { HTTPS_PROXY: `http://me:p%40ss@127.0.0.1:${company.port}` };
   const { port, proxy } = await proxied(['docs.example.com'], env);
@@ -49,14 +49,14 @@ test('a listed name that only the upstream proxy knows is reached through it, wi
   expect(proxy.tried()).toEqual([{ target: 'docs.example.com:443', tries: 1, why: null }]);
 });
 
-test('an upstream proxy gets no request for an unlisted place', async () => {
+test('an upstream proxy gets no request for an unlisted host', async () => {
   const company = await companyProxy(await secureServer());
   const { port } = await proxied(['docs.example.com'], { https_proxy: `127.0.0.1:${company.port}` });
   expect((await tunnel(port, 'data.evil.example:443')).answer).toMatch(/403[\s\S]*not a listed host/);
   expect(company.asked).toEqual([]);
 });
 
-test('TLS inside of a tunnel through the upstream proxy may name only its host', async () => {
+test('a TLS client in a tunnel through the upstream proxy may name only the host of the tunnel', async () => {
   const company = await companyProxy(await secureServer());
   const { port, proxy } = await proxied(['docs.example.com'], { https_proxy: `127.0.0.1:${company.port}` });
   const { socket } = await tunnel(port, 'docs.example.com:443');
@@ -73,7 +73,7 @@ test('a name that leads to a private address here is refused before the upstream
   expect(company.asked).toEqual([]);
 });
 
-test('a refusal of the upstream proxy is named, without its password', async () => {
+test('the message about an upstream proxy that refuses names it without its password', async () => {
   const company = await companyProxy(0, 407);
   const { port } = await proxied(['docs.example.com'], { https_proxy: `http://me:secret@127.0.0.1:${company.port}` });
   const { answer } = await tunnel(port, 'docs.example.com:443');
@@ -82,7 +82,7 @@ test('a refusal of the upstream proxy is named, without its password', async () 
   expect(answer).not.toContain('secret');
 });
 
-test('an upstream proxy that does not answer is named', async () => {
+test('the message about an upstream proxy that does not answer names it', async () => {
   const { port } = await proxied(['docs.example.com'], { https_proxy: 'http://me:secret@127.0.0.1:1' });
   const { answer } = await tunnel(port, 'docs.example.com:443');
   expect(answer).toMatch(/^HTTP\/1.1 502[\s\S]*the proxy 127\.0\.0\.1:1 cannot be reached/);
@@ -101,7 +101,7 @@ test('plain HTTP goes to the upstream proxy as well', async () => {
   expect(company.asked.map(({ line }) => line)).toEqual(['GET http://plain.example/a?b=1']);
 });
 
-test('a place under no_proxy is reached directly', async () => {
+test('a host in no_proxy is reached directly', async () => {
   const target = await secureServer();
   const company = await companyProxy(target);
   const env = { https_proxy: `127.0.0.1:${company.port}`, no_proxy: 'a.example' };

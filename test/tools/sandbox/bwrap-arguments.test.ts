@@ -20,7 +20,7 @@ const argumentsOf = (layout: SandboxLayout): readonly string[] => [
 ];
 
 /** Several layers stop the same escape, so an escape attempt would not notice that one layer is missing. */
-test('every layout has the fixed arguments', () => {
+test('every layout gives bubblewrap the fixed arguments', () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const wide = { ...baseLayout('x', { root }), network: true, unixSockets: true };

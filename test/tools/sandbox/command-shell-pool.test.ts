@@ -82,7 +82,7 @@ describe('a reused sandbox process', () => {
     });
   });
 
-  test('starts no command after hopgate has ended, at any stage of its start', async () => {
+  test('starts no command if hopgate has ended at any stage of the start', async () => {
     const layout = open();
     const message = commandMessage(host, layout, ['touch', join(layout.root, 'mark')], COMMAND);
     await shells.use(layout, null, async (shell) => {
@@ -94,7 +94,7 @@ describe('a reused sandbox process', () => {
     expect(existsSync(join(layout.root, 'mark'))).toBe(false);
   });
 
-  test('runs no truncated message', async () => {
+  test('runs no command whose message is truncated', async () => {
     const layout = open();
     const message = commandMessage(host, layout, ['touch', join(layout.root, 'mark')], COMMAND);
     const isMarked = async (text: string) => {

@@ -208,7 +208,7 @@ describe('an unusable sandbox', () => {
     await expect(none.run(bare({ root: scratch() }), ['true'], {} as CommandOptions)).rejects.toThrow(/apt-get/);
   });
 
-  test('is reported with the file that may not be executed', async () => {
+  test('is reported with the file that hopgate may not execute', async () => {
     const fake = join(scratch(), 'bwrap');
     writeFileSync(fake, '#!/bin/sh\n', { mode: 0o644 });
     const { availability } = await detectSandbox({ bwrap: fake });
@@ -219,7 +219,7 @@ describe('an unusable sandbox', () => {
     });
   });
 
-  test('may be a program that does not isolate', async () => {
+  test('is one whose bubblewrap does not isolate', async () => {
     const fake = join(scratch(), 'bwrap');
     // Replaces bubblewrap: prints bubblewrap's reports, and runs the command without isolation.
     writeFileSync(
@@ -234,7 +234,7 @@ describe('an unusable sandbox', () => {
     });
   });
 
-  test('may fail to start, which is reported with its output', async () => {
+  test('is reported with its output if bubblewrap fails to start', async () => {
     const fake = join(scratch(), 'bwrap');
     writeFileSync(
       fake,
@@ -256,7 +256,7 @@ describe('an unusable sandbox', () => {
     expect((await detectSandbox({ bwrap: fake })).availability).toMatchObject({ ok: true });
   });
 
-  test('due to a failed mount stops the command', async () => {
+  test('with a failed mount does not run the command', async () => {
     const root = scratch();
     const layout = withMounts(baseLayout('x', { root }), [
       { kind: 'read-only', source: join(root, 'no'), target: '/no' },

@@ -12,7 +12,7 @@ import { makeSupportFiles } from '../../../src/tools/sandbox/mounts/support-file
 const linux = process.platform === 'linux';
 const namespace = linux ? /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] : '';
 
-test('the sandboxes and the folder of a killed engine are removed', { skip: !linux }, async () => {
+test('the sandboxes and the folder of a killed hopgate process are removed', { skip: !linux }, async () => {
   const dead = spawnSync('true').pid;
   const folder = join(tmpdir(), `hopgate-sandbox-${namespace}-${dead}-left`);
   mkdirSync(folder);

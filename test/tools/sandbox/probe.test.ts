@@ -35,7 +35,7 @@ test('every escape attempt is stopped', async () => {
 });
 
 test.runIf(isDeep)(
-  'the folders above a Node in the home folder allow no escape, but the files in them are a leak',
+  'a sandbox may show the folders above a Node in the home folder, but not the files in them',
   async () => {
     vi.stubEnv('HOME', dirname(dirname(realpathSync(process.execPath))));
     onTestFinished(() => {

@@ -31,7 +31,7 @@ async function findings({ store, session: { id, specs, config } }: Explored) {
   return ok ? [] : audit.violations;
 }
 
-test('a command runs on after its call, is read, and is stopped with all its processes', async () => {
+test('a background command runs on after its call, and later calls read its output and stop all its processes', async () => {
   const explored = await exploring();
   const { session, background } = explored;
   const name = mark();
@@ -48,7 +48,7 @@ test('a command runs on after its call, is read, and is stopped with all its pro
   expect(await findings(explored)).toEqual([]);
 });
 
-test('the first answer tells the end of a command that fails at once', async () => {
+test('the first result of a background command includes a failure at its start', async () => {
   // A busy machine may need longer for the command than the first answer waits.
   const waiting = vi.spyOn(Job.prototype, 'endedWithin').mockImplementation(function (this: Job) {
     return this.ended;
@@ -90,7 +90,7 @@ test('the end of a visit names the commands that ended with it, and the audit co
   expect(await findings(explored)).toEqual([]);
 });
 
-test('a fifth command is refused, and a masked file that appears ends the command before its output is shown', async () => {
+test('a fifth background command is refused, and a new masked file ends a command before its output is shown', async () => {
   const { root, session, background } = await exploring({ a: 'a' });
   for (let i = 0; i < 4; i += 1) await background({ command: 'sleep 1000' });
   const fifth = await must(session.step({ tool: 'bash-background', args: { command: 'true' } }));

@@ -33,7 +33,7 @@ async function killedAfterCommit(root: string): Promise<string> {
   return folder;
 }
 
-test('the changes that a killed engine had committed are completed', async () => {
+test('the changes in the journal of a killed hopgate process are completed', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
   const { effects, dropped } = finishJournals(root);
@@ -47,7 +47,7 @@ test('the changes that a killed engine had committed are completed', async () =>
   expect(readdirSync(root).sort()).toEqual(['source', 'src']);
 });
 
-test('a restart after a kill makes only the changes that are missing', async () => {
+test('a restart after a kill applies only the changes that are missing', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   const folder = await killedAfterCommit(root);
   renameSync(join(folder, '1'), join(root, 'src/a'));
@@ -64,7 +64,7 @@ test('a restart after a kill does not repeat a finished deletion', async () => {
   expect(dropped).toEqual([]);
 });
 
-test('a file that another program changed since stays', async () => {
+test('a file that another program changed after the kill is kept', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
   writeFileSync(join(root, 'src/a'), 'by hand');
@@ -83,7 +83,7 @@ test('a journal folder that came with the repository is not trusted', async () =
   expect(existsSync(join(clone, 'src/gone'))).toBe(true);
 });
 
-test('uncommitted changes of a killed engine are discarded, but not those of a running one', async () => {
+test('an unfinished journal of a killed hopgate process is discarded, but not that of a running one', async () => {
   const root = scratch();
   const mine = makeJournal(root);
   const dead = await killedAfterCommit(root);

@@ -27,7 +27,7 @@ const CLEARED: { readonly [what: string]: (folders: readonly string[]) => void }
   'all temporary folders': (folders) => folders.forEach(remove),
 };
 
-it.each(Object.entries(CLEARED))('the next command works after the removal of %s', async (_, clear) => {
+it.each(Object.entries(CLEARED))('the next command works after a cleaner removed %s', async (_, clear) => {
   const root = scratch({ '.env': 'SECRET', 'src/.env': 'SECRET', 'src/a': 'a' });
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=o', '-c', 'user.email=o@x', ...args], { cwd: root });

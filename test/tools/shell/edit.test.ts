@@ -57,7 +57,7 @@ describe('bash with masked files in the tree', () => {
     expect(read(root, pem)).toBe('SECRET');
   });
 
-  test.runIf(isDeep)('works with more of them than can be mounted', async () => {
+  test.runIf(isDeep)('works with more masked files than can be mounted', async () => {
     const names = Array.from({ length: 4000 }, (_, i) => `certs/${i % 50}/${i}.pem`);
     const root = scratch(Object.fromEntries(names.map((name) => [name, 'SECRET'])));
     for (const tool of ['bash', 'bash-readonly']) {
@@ -86,7 +86,7 @@ describe('bash with masked files in the tree', () => {
     }
   });
 
-  test('shows only the format in the configuration of a repository in the tree', async () => {
+  test('shows only the format settings of a repository inside the tree', async () => {
     const root = scratch({
       'sub/.git/config': '[core]\n\tbare = false\n[remote "o"]\n\turl = https://me:SECRET@example.com/\n',
       'sub/.git/HEAD': 'ref: refs/heads/main\n',

@@ -131,8 +131,8 @@ test('hopgate’s open descriptors are not inherited by commands', async () => {
   expect(outcome.result.stdout).not.toMatch(/secret/i);
 });
 
-describe('a killed engine', () => {
-  test.each(sample(['bash-readonly', 'bash'], 2))('takes every process of %s with it', async (tool) => {
+describe('a killed hopgate process', () => {
+  test.each(sample(['bash-readonly', 'bash'], 2))('ends every process of %s', async (tool) => {
     const root = scratch({ 'src/a': 'a' });
     const mark = `6${process.pid}${tool.length}`;
     const command = `trap '' TERM HUP; setsid sleep ${mark} & (setsid sleep ${mark} &); sleep ${mark}`;

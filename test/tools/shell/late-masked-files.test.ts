@@ -59,7 +59,7 @@ describe('a masked file that appears while a command runs', () => {
     expect(check).toThrow(/src\/\.env is masked, and appeared/);
   });
 
-  it('is searched only in folders that have changed', async () => {
+  it('is searched only in changed folders', async () => {
     const { check } = await watched();
     const before = vi.mocked(readFolder.readFolder).mock.calls.length;
     check();

@@ -48,7 +48,7 @@ describe('bash-readonly', () => {
     expect(effects).toEqual([]);
   });
 
-  test('names a program that only the operator has, with the way to it', async () => {
+  test('names a program that only the operator has, with the setting that shows it', async () => {
     const [root, bin] = [scratch(), scratch({ 'mine-only': '#!/bin/sh\n' })];
     chmodSync(join(bin, 'mine-only'), 0o755);
     vi.stubEnv('PATH', `${process.env['PATH']}:${bin}`);
@@ -68,7 +68,7 @@ describe('bash-readonly', () => {
     expect((await shell(scratch(), 'echo pnpm; exit 1')).result).not.toHaveProperty('notShown');
   });
 
-  test('names a package that is a link out of the repository, with the way to it', async () => {
+  test('names a package that is a link out of the repository, with the remedy', async () => {
     const [root, outside] = [scratch({ 'a.mjs': 'import "@my/lib";' }), scratch({ 'index.js': '' })];
     mkdirSync(join(root, 'node_modules/@my'), { recursive: true });
     symlinkSync(outside, join(root, 'node_modules/@my/lib'));
@@ -382,7 +382,7 @@ test('bash-readonly leaves no descriptor open', async () => {
   await expect.poll(open, { timeout: 20_000 }).toBeLessThanOrEqual(before + 2);
 });
 
-describe('a change of the tree during a command', () => {
+describe('a masked file that another program changes during a command', () => {
   const CONFIG = '[remote "o"]\n\turl = https://me:SECRET-NEW@example.com/\n';
   const replacing = async (tool: string, replaced: string, withWhat: string) => {
     const base = scratch({ 'main/a': '' });
@@ -409,7 +409,7 @@ describe('a change of the tree during a command', () => {
   test.each([
     ['bash', 'src/new.pem', 'SECRET-NEW\n'],
     ['bash-readonly', 'src/new.pem', 'SECRET-NEW'],
-  ])('of %s discards the command’s output and changes if %s is replaced or made', async (tool, path, text) => {
+  ])('ends %s without output and changes if it is the new file %s', async (tool, path, text) => {
     const { root, outcome, effects } = await replacing(tool, path, text);
     expect(outcome).toMatchObject({ status: 'failed', code: 'masked-file-uncovered' });
     expect(JSON.stringify(outcome)).not.toContain('SECRET');
@@ -425,7 +425,7 @@ describe('a change of the tree during a command', () => {
     ['bash', '.git/config', CONFIG],
     ['bash', '../main/.git/config', CONFIG],
     ['bash-readonly', '../main/.git/config', CONFIG],
-  ])('of %s cannot uncover new content of %s, or a replacement', async (tool, path, text) => {
+  ])('stays hidden from %s with its new content: %s', async (tool, path, text) => {
     const { outcome } = await replacing(tool, path, text);
     expect(outcome).toMatchObject({ status: 'ok', result: { timedOut: false } });
     expect(JSON.stringify(outcome)).not.toContain('SECRET');

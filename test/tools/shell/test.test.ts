@@ -126,7 +126,7 @@ describe('bash-test without a command', () => {
     expect(await verdict(scratch(), all(...texts))).toMatchObject({ verdict: expected, exit });
   });
 
-  test('names the other commands after a single one, and says that a part proves nothing', async () => {
+  test('names the commands that did not run, and says if only a part of the tests ran', async () => {
     const tests: Tests = [
       { run: ['true', '{args}'], report: 'none' },
       { run: ['echo', 'two'], report: 'none' },
@@ -320,7 +320,7 @@ describe('a test command that changes files', () => {
       ],
       2,
     ),
-  )('proves nothing by a pass if it changed %s', async (_, command, changed) => {
+  )('does not pass if it changed %s', async (_, command, changed) => {
     for (const [text, report] of [
       [command, 'none'],
       [`${command}; printf '1..1\\nok 1\\n'`, 'tap'],

@@ -93,7 +93,7 @@ describe('parseTap', () => {
     expect(parseTap(text)).toHaveProperty('problem');
   });
 
-  test('counts every leaf of any nesting once', () => {
+  test('counts each leaf test once, however deep it is nested', () => {
     interface Tree {
       readonly ok: boolean;
       readonly children: readonly Tree[];

@@ -158,7 +158,7 @@ describe('the tree of a repository', () => {
     expect(ships).toMatchObject({ files: ['src/a.txt'], left: ['vendor/lib/src/x.c'], moreLeft: 0 });
   });
 
-  it('is separate in a linked work tree', async () => {
+  it('in a linked work tree contains only the changes made there', async () => {
     const { root, folder } = repository();
     const linked = join(folder, 'linked');
     git(root, 'worktree', 'add', '-q', linked);

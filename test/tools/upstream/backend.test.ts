@@ -385,7 +385,7 @@ describe('upstream arguments by role', () => {
       }),
     ]);
 
-  it('contain a path as absolute, with links resolved', async () => {
+  it('contain a path in its absolute form, with links resolved', async () => {
     asTool({ name: 'path', role: 'path:read' });
     writeFileSync(join(root, 'a.txt'), 'a');
     expect(saidBy(await call('echo', './x/../a.txt'))).toBe(join(root, 'a.txt'));
@@ -408,7 +408,7 @@ describe('upstream arguments by role', () => {
     ['test', true, 'refused'],
     ['deploy', true, 'refused'],
   ] as const)(
-    'may contain a command in scope %s if the server isolates it: %s → %s',
+    'contain a command in the scope %s, for a server that isolates it (%s): %s',
     async (command, contained, ends) => {
       asTool({ name: 'command', role: 'command' });
       const envelope = { scope: { ...ENVELOPE.scope, command } };

@@ -178,7 +178,7 @@ describe('a tool of the real filesystem server', () => {
     ['files-read-many', { paths: ['src/main.ts', '.env'] }, 'one masked file in a list'],
     ['files-read-many', { paths: ['src/main.ts', '../beside/secret.txt'] }, 'one path in a list that leads out'],
     ['files-list', { path: '.' }, 'a folder with a masked file beneath it'],
-  ])('%s %j is refused: %s', async (tool, args, _what) => {
+  ])('refuses %s %j: %s', async (tool, args, _what) => {
     const before = [existsSync(join(base, 'beside/new.txt')), readFileSync(join(root, 'README.md'), 'utf8')];
     const refused = await step(tool, args as { [name: string]: Json });
     expect(refused).toMatchObject({ ok: false, denial: { remedy: expect.stringMatching(/\S/) } });

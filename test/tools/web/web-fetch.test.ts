@@ -91,7 +91,7 @@ describe('web-fetch through the operator’s proxy', () => {
     expect(JSON.stringify(outcome)).not.toContain('word');
   });
 
-  test('reaches no private address, uses no SOCKS proxy, and none for an exception', async () => {
+  test('reaches no private address, and uses neither a SOCKS proxy nor one for a host in no_proxy', async () => {
     const { port, at } = await serve((_, response) => response.end('direct'));
     const company = await companyProxy(port, 502);
     const http_proxy = `http://127.0.0.1:${company.port}`;

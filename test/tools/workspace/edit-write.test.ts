@@ -52,7 +52,7 @@ describe('edit', () => {
     expect(world().text('root/src/a.ts')).toBe('');
   });
 
-  it('replaces one place unless asked for all', async () => {
+  it('replaces one occurrence unless all are requested', async () => {
     expect((await edit('o', '0')).outcome).toMatchObject({
       status: 'failed',
       code: 'text-not-unique',
@@ -62,7 +62,7 @@ describe('edit', () => {
     expect(world().text('root/src/a.ts')).toBe('0ne\ntw0\nthree\n');
   });
 
-  it('names the most similar place if the text was not found', async () => {
+  it('names the most similar lines if the text was not found', async () => {
     expect((await edit('two\nfour', 'x')).outcome).toMatchObject({
       status: 'failed',
       code: 'text-not-found',
@@ -168,7 +168,7 @@ describe('write', () => {
     expect((await write('src/.git/config')).outcome).toMatchObject({ remedy: expect.stringContaining('git tool') });
   });
 
-  it('never writes a file that defines its own limits', async () => {
+  it('never writes a file that defines the agent’s limits', async () => {
     const scope = { read: 'root', write: ['.'], command: 'none', url: 'none' } as const;
     const config = { ...world().call('write', {}).envelope.config, specs: 'my/specs' };
     for (const target of ['hopgate.yaml', 'my/specs/gate.yaml', 'my/specs'])

@@ -59,7 +59,7 @@ describe('the check before another program writes', () => {
     expect(await refusedFor('write', { path: name, content: 'x' })).toMatchObject({ code: 'out-of-scope' });
   });
 
-  it('records what the change means for the tests', async () => {
+  it('records that a change removed a test', async () => {
     world().make({ 'root/src/a.test.ts': "it('a', x);\nit('b', x);\n" });
     const edit = () => world().make({ 'root/src/a.test.ts': "it('a', x);\n" });
     expect(await seen('edit', { path: 'src/a.test.ts' }, edit)).toMatchObject([
@@ -191,7 +191,7 @@ describe('the check after another program', () => {
     expect(folder).toBe('unobserved');
   });
 
-  it('refuses a ticket that it did not write', async () => {
+  it('reports unobserved effects for a ticket that it did not write', async () => {
     const call = world().call('write', { path: 'src/a.ts' });
     for (const forged of [null, 'x', [], { path: 1 }, { sha256: null }])
       expect(await watch.after(call, forged as never)).toBe('unobserved');

@@ -38,7 +38,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     fs.renameSync(src('evil'), src('d'));
   };
 
-  it.each(CALLS)('%s %j does not leave the root at whichever step the swap happens', async (_id, args, tool) => {
+  it.each(CALLS)('%s %j does not leave the root at whichever step a folder is swapped', async (_id, args, tool) => {
     for (let step = 1; ; step++) {
       fs.rmSync(world().root, { recursive: true });
       prepare();
@@ -94,7 +94,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
   };
   const matches = (anchors: Anchors) => grepTool(world().call('grep', { pattern: 'inside', path: 'src/d' }), anchors);
 
-  it('grep drops lines that are not in the file at that place', async () => {
+  it('grep drops lines that are not at that offset of the file', async () => {
     prepare();
     expect(await matches(descriptorAnchors)).toMatchObject({ outcome: { result: { matches: [{ text: 'inside' }] } } });
     const rewrite = afterSearch(() => fs.writeFileSync(src('d/a.ts'), 'changed\n'));

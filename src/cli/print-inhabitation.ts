@@ -28,7 +28,7 @@ export async function judgeStoredSession(
 ): Promise<readonly DemandResult[]> {
   const pin = await readPin(store, session);
   if (typeof pin === 'string')
-    throw new CliError('no-pin', pin, 'Without it, the text that the agent had to be shown is unknown.');
+    throw new CliError('no-pin', pin, 'Judge a session with an intact pin: P-1 to P-6 depend on the pinned specs.');
   const entries = await Array.fromAsync(store.entries(session.sessionId), ({ entry }) => entry);
   const recorded = readTranscript(io, session.sessionId, root, file);
   const transcript = file === undefined ? withCallsWithoutHook(io, session.sessionId, root, recorded) : recorded;

@@ -70,7 +70,7 @@ export const unknownSession = (id: string): ApiError =>
 
 const STORE_ERRORS: { readonly [code in StoreErrorCode]?: readonly [ErrorCode, string] } = {
   'session-not-found': ['unknown-session', 'List the sessions with GET /v1/sessions.'],
-  'entry-not-found': ['unknown-entry', 'Take the id from an entry that was served.'],
+  'entry-not-found': ['unknown-entry', 'Use the id of an entry that this server returned.'],
   'session-busy': ['session-busy', 'Wait until the other writer has finished, then send the request again.'],
   'lease-expired': ['session-busy', 'Another writer took over; read the status, then send the request again.'],
   'chain-conflict': ['session-busy', 'Another writer was faster; send the request again.'],
@@ -89,14 +89,14 @@ export function apiErrorOf(error: unknown): ApiError | null {
     return new ApiError('session-busy', error.message, 'Wait, then send the request again.');
   if (error instanceof StoreError) {
     const [code, remedy] =
-      STORE_ERRORS[error.code] ?? (['store-failed', 'Check the disk, then send it again.'] as const);
+      STORE_ERRORS[error.code] ?? (['store-failed', 'Check the disk, then repeat the request.'] as const);
     return new ApiError(code, error.message, remedy);
   }
   if (error instanceof FoldError) return new ApiError('broken-evidence', error.message, 'Run "hopgate verify".');
   if (error instanceof ProjectError)
     return new ApiError(error.code === 'no-root' ? 'no-root' : 'project-error', error.message, operatorRemedy(error));
   if (error instanceof SpecError)
-    return new ApiError('invalid-spec', formatSpecProblems(error.issues), 'Correct them, then send it again.');
+    return new ApiError('invalid-spec', formatSpecProblems(error.issues), 'Correct them, then repeat the request.');
   const system = explainSystemError(error);
   return system && new ApiError('store-failed', system.message, system.remedy);
 }

@@ -68,11 +68,13 @@ export function createApp(options: AppOptions): Hono {
     await next();
   });
   const tooLarge = () => {
-    throw new ApiError('body-too-large', `the body is larger than ${MAX_REQUEST_BODY} bytes`, 'Send less at once.');
+    throw new ApiError('body-too-large', `the body is larger than ${MAX_REQUEST_BODY} bytes`, 'Send a smaller body.');
   };
   app.use(bodyLimit({ maxSize: MAX_REQUEST_BODY, onError: tooLarge }));
   for (const route of routes) mountRoute(app, route, options);
-  app.notFound(() => answerWith(new ApiError('not-found', 'there is no such address', 'Read GET /v1/openapi.json.')));
+  app.notFound(() =>
+    answerWith(new ApiError('not-found', 'the server has no such path', 'Read GET /v1/openapi.json.')),
+  );
   app.onError((error, c) => {
     const known = apiErrorOf(error);
     if (known) return answerWith(known);

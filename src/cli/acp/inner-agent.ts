@@ -42,8 +42,8 @@ export async function startInnerAgent(io: Io, { root, command, unsafeNoSandbox }
   if (!availability.ok && !unsafeNoSandbox)
     throw new CliError(
       'no-sandbox',
-      `the inner agent cannot be kept out of the repository: ${availability.reason}`,
-      `${availability.remedy}; or start with --unsafe-no-sandbox, and only its MCP calls are gated.`,
+      `the sandbox cannot keep the ACP agent out of the repository: ${availability.reason}`,
+      `${availability.remedy}; or start with --unsafe-no-sandbox: hopgate then checks only its MCP calls.`,
     );
   if (!availability.ok) return spawn(found, args, options);
   const bwrap = findProgram('bwrap', `/usr/bin:${io.env['PATH'] ?? ''}`) ?? 'bwrap';

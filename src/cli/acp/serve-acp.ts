@@ -25,7 +25,7 @@ export type AcpCommand = Pick<McpCommand, 'root' | 'agent' | 'peripheral' | 'spe
 export async function serveAcp(io: Io, options: AcpCommand, command: readonly string[]): Promise<void> {
   const root = rootOf(io, options);
   const child = await startInnerAgent(io, { root, command, unsafeNoSandbox: options.unsafeNoSandbox ?? false });
-  child.on('error', (error) => printRemark(io, `the inner agent does not run: ${error.message}`));
+  child.on('error', (error) => printRemark(io, `the ACP agent does not run: ${error.message}`));
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   try {
     await bridgeAcp({
@@ -44,7 +44,7 @@ export async function serveAcp(io: Io, options: AcpCommand, command: readonly st
     await ended;
   }
   if (child.exitCode !== null && child.exitCode !== 0) {
-    printRemark(io, `the inner agent ended with status ${child.exitCode}`);
+    printRemark(io, `the ACP agent ended with status ${child.exitCode}`);
     io.exitCode = 1;
   }
 }

@@ -35,7 +35,7 @@ export function findPendingRequest(io: Io, id: string, root: string | undefined)
   if (found.length > 1)
     throw new CliError(
       'ambiguous-request',
-      `"${id}" waits in ${found.map(({ pending }) => pending.root).join(' and ')}`,
+      `a request "${id}" waits in each of ${found.map(({ pending }) => pending.root).join(' and ')}`,
       'Name the repository with --root DIR.',
     );
   const near = nearestName(

@@ -57,7 +57,7 @@ function checkList(
   if (afterApprove === null || !names.includes(afterApprove)) return;
   const program = agent === 'codex' ? 'codex' : 'claude';
   throw usageError(
-    `"${afterApprove}" after --approve ${approve.join(',')} would be the prompt`,
+    `"${afterApprove}" after --approve ${approve.join(',')} would be read as the prompt of ${program}`,
     `Approve both: --approve ${[...approve, afterApprove].join(',')}. Or write the prompt after --: hopgate ${program} --approve ${approve.join(',')} -- ${afterApprove}.`,
   );
 }

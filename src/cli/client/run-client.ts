@@ -29,7 +29,7 @@ export function runClient(
     child.once('error', (error) => {
       done();
       const message = `${program} did not start: ${error.message}`;
-      reject(new CliError(`${name}-failed`, message, `Name another with --${name} PROGRAM.`));
+      reject(new CliError(`${name}-failed`, message, `Name another program with --${name} PROGRAM.`));
     });
     child.once('exit', (code) => {
       done();

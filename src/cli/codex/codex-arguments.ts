@@ -67,7 +67,7 @@ export async function askHookTrust({ codex, root, env, hooks }: HookedCodex): Pr
     throw new CliError(
       'codex-too-old',
       `${codex} is Codex ${answer.version || 'of an unknown version'}, and hopgate needs ${OLDEST_VERSION.join('.')} or newer`,
-      'Update it (codex update), or name another with --codex PROGRAM.',
+      'Update Codex (codex update), or name another program with --codex PROGRAM.',
     );
   return trustOverride(hookHashes(answer, hooks), installedHookKeys(answer));
 }

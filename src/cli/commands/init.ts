@@ -45,9 +45,9 @@ export function register(command: Command, io: Io): void {
     .option('--force', 'replace an existing file')
     .option('--no-tests', 'do not let an agent change tests')
     .option('--run-tests', 'run each test command outside and in the sandbox, and compare the results')
-    .option('--no-run-tests', 'do not ask whether to run them')
+    .option('--no-run-tests', 'do not ask whether to run the test commands')
     .option('--manifests', 'let an agent change manifests and lock files, such as package.json; asks if not given')
-    .option('--no-manifests', 'do not let an agent change them')
+    .option('--no-manifests', 'do not let an agent change manifests and lock files')
     .option('--dry-run', 'show the changes and write nothing')
     .addHelpText(...helpExamples('hopgate init', 'hopgate init --dry-run --root ../shop'))
     .action((options: Options) => init(io, options));

@@ -9,7 +9,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Computes the state of a session from its evidence and prints it. If a step was interrupted, an entry records that; the step is never run again. Continue by hand with "hopgate shell --session ID".',
     )
-    .argument('<session>', 'its id, or the first characters of it')
+    .argument('<session>', 'the id of the session, or its first characters')
     .addOption(rootOption())
     .addHelpText(...helpExamples('hopgate resume s-4f1c', 'hopgate resume s-4f1c --root ../other --json'))
     .action((id: string, options: RootOption) => resume(io, id, options));

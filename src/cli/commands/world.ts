@@ -92,7 +92,7 @@ async function world(io: Io, options: Options): Promise<void> {
       throw new CliError(
         'cannot-listen',
         `cannot listen on port ${options.port}: ${why}`,
-        'Choose another with --port.',
+        'Choose another port with --port.',
       );
     },
   );

@@ -51,7 +51,7 @@ export const addWatchOptions = (command: Command): Command =>
 export const inspectOption = (): Option =>
   new Option(
     '--inspect [where]',
-    'show its machines in the Stately inspector: a port of this machine, or a ws:// address',
+    'show the machines of the session in the Stately inspector: a port of this machine, or a ws:// address',
   );
 
 /** Starts the watch that `--inspect` requests; null without the option. */
@@ -61,16 +61,14 @@ export async function watchIfAsked(io: Io, inspect: string | true | undefined): 
     io,
     inspect === true ? {} : /^\d+$/.test(inspect) ? { port: portOf(inspect) } : { url: inspect },
   );
-  printRemark(
-    io,
-    watch.address === null ? `its machines are shown to ${watch.socket}` : `watch its machines at ${watch.address}`,
-  );
+  const { address, socket } = watch;
+  printRemark(io, address === null ? `${socket} shows the session` : `watch the session at ${address}`);
   return watch;
 }
 
 /** Keeps the bridge open after the session until Ctrl-C, so that watchers can continue to read. */
 export async function keepBridgeOpen(io: Io, { address }: MachineWatch): Promise<void> {
   if (address === null) return;
-  printRemark(io, `still shown at ${address}; Ctrl-C ends it`);
+  printRemark(io, `the session is still shown at ${address}; Ctrl-C ends this`);
   await new Promise<void>(onSignal);
 }

@@ -34,7 +34,7 @@ export function operatorApprover(io: Io, options: OperatorOptions): Approver {
       {
         stateDir: ensureStateDir(options.root, io.env),
         root: options.root,
-        onPending: (id) => printRemark(io, `it can also be answered elsewhere: hopgate approve ${id}`),
+        onPending: (id) => printRemark(io, `you can also answer in another terminal: hopgate approve ${id}`),
       },
       (request, signal) => ask(io, request, options, signal),
     );

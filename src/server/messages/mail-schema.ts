@@ -12,7 +12,7 @@ export const MAX_WAIT_MS = 86_400_000;
 
 export const NodeName = z.string().regex(/^[\w.:-]{1,100}$/, 'use letters, digits, ".", ":", "_" and "-"');
 
-const OwnId = z.string().regex(/^[^@\s]{1,300}@$/, 'is not the id of an own message');
+const OwnId = z.string().regex(/^[^@\s]{1,300}@$/, 'is not an id that the sending node gave');
 const OwnName = z.string().regex(/^[^@\s]{1,300}$/, 'is not a name of this node');
 const AnyId = z.string().min(1).max(500);
 const RemainingMs = z.number().min(0).max(MAX_WAIT_MS);

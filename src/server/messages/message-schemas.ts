@@ -42,13 +42,13 @@ const Seconds = z.number().min(0).max(3600).describe('How long to wait.');
 export const BellBody = z.strictObject({
   to: Address.optional().describe('Left out: the sender of the message in "ref".'),
   text: Words,
-  act: Act.optional().describe('assert if left out.'),
+  act: Act.optional().describe('The speech act: assert if left out.'),
   ref: Ref.optional(),
 });
 export const WhistleBody = z.strictObject({
   to: Address,
   text: Words,
-  act: Act.optional().describe('query if left out.'),
+  act: Act.optional().describe('The speech act: query if left out.'),
   ref: Ref.optional(),
   seconds: Seconds.default(60),
 });

@@ -53,7 +53,7 @@ const login = defineRoute('POST /v1/login', {
   summary: 'Exchanges a one-use code for a cookie and a page key; a browser needs both.',
   for: 'public',
   body: z.strictObject({ code: z.string().max(100) }),
-  answer: z.object({ page: z.string().describe('Send it as the header X-Hopgate-Page with each request.') }),
+  answer: z.object({ page: z.string().describe('The page key, for the header X-Hopgate-Page of each request.') }),
   run: async ({ body, services: { logins } }) => {
     const begun = logins.begin(body.code);
     if (!begun)

@@ -67,7 +67,7 @@ async function openAll(request: AllRequest): Promise<OpenedStream> {
 
 const sessionEvents = defineRoute('GET /v1/sessions/{session}/events', {
   id: 'sessionEvents',
-  summary: "A session's entries as events: from a place on, then live. Each `seq` comes exactly once.",
+  summary: "A session's entries as events: those after a position, then new ones. Each `seq` comes exactly once.",
   for: READER_ROLES,
   path: SessionPath,
   query: SessionQuery,
@@ -87,7 +87,7 @@ const sessionSocket = defineRoute('GET /v1/sessions/{session}/socket', {
 
 const allEvents = defineRoute('GET /v1/events', {
   id: 'allEvents',
-  summary: 'The entries of all sessions as events: from a cursor on, else from now.',
+  summary: 'The entries of all sessions as events: those after a cursor, then new ones.',
   for: AUDITOR_ROLES,
   query: AllQuery,
   answer: SSE_ANSWER,

@@ -14,12 +14,12 @@ const Grant = z.object({
   session: z.string(),
   agent: z.string(),
   by: z.string(),
-  title: z.string().describe('What it allows, in a few words.'),
-  limits: z.string().describe('Its limits in words.'),
+  title: z.string().describe('What the grant allows, in a few words.'),
+  limits: z.string().describe('The limits of the grant in words.'),
   givenAt: MillisSchema,
   until: MillisSchema,
   used: z.int(),
-  over: z.string().nullable().describe('Why it covers no further request; null if it is valid.'),
+  over: z.string().nullable().describe('Why the grant covers no further request; null if it is valid.'),
 });
 
 interface FoundGrant {

@@ -53,7 +53,7 @@ const inbox = defineRoute('GET /v1/inbox', {
   query: z.strictObject({ as: PersonName, root: Root, unread: UnreadOnly, after: After, limit: PageLimit }),
   answer: z.object({
     messages: z.array(MessageSchema.extend({ root: z.string().nullable().describe('The repository.') })),
-    cursor: z.string().describe('The place after the last message of this page; the stream goes on from here.'),
+    cursor: z.string().describe('The position after the last message of this page; the stream goes on from here.'),
     more: z.boolean().describe('True if the next page has messages.'),
     unread: z.int().describe('How many messages of these inboxes were not read.'),
   }),
@@ -101,7 +101,7 @@ async function rootOf(
 
 const inboxEvents = defineRoute('GET /v1/inbox/events', {
   id: 'inboxEvents',
-  summary: "A person's messages as events (dev.hopgate.message.v1): from a place on, then live.",
+  summary: "A person's messages as events (dev.hopgate.message.v1): those after a position, then new ones.",
   for: AUDITOR_ROLES,
   query: z.strictObject({ as: PersonName, root: Root, unread: UnreadOnly, after: After }),
   answer: SSE_ANSWER,

@@ -95,7 +95,7 @@ const mode = defineRoute('POST /v1/sessions/{session}/mode', {
   body: z.strictObject({
     to: ModeSchema,
     summary: TextSchema.optional(),
-    reset: z.boolean().optional().describe('Only by the operator.'),
+    reset: z.boolean().optional().describe('Resets the mode; only for the operator.'),
     reason: TextSchema.optional(),
     exitCriteria: TextSchema.optional(),
     by: PrincipalSchema.optional(),

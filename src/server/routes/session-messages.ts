@@ -46,7 +46,7 @@ const inbox = defineRoute('GET /v1/sessions/{session}/inbox', {
 
 const inboxEvents = defineRoute('GET /v1/sessions/{session}/inbox/events', {
   id: 'sessionInboxEvents',
-  summary: 'The messages of a session as events (dev.hopgate.message.v1): from a `seq` on, then live.',
+  summary: 'The messages of a session as events (dev.hopgate.message.v1): those after a `seq`, then new ones.',
   for: READER_ROLES,
   path: SessionPath,
   query: z.strictObject({ unread: UnreadOnly, after: SeqSchema.default(0).describe('The last `seq` that you have.') }),

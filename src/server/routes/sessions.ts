@@ -29,7 +29,7 @@ const Listed = z.object({
   entries: z.int(),
   seq: z.int().describe('The `seq` of the last entry.'),
   closed: z.boolean(),
-  inUse: z.boolean().describe('True if a running program writes it.'),
+  inUse: z.boolean().describe('True if a running program writes the session.'),
   peripheral: z.string().nullable(),
   mode: ModeSchema.nullable(),
   steps: z.int().nullable(),
@@ -62,8 +62,8 @@ const list = defineRoute('GET /v1/sessions', {
   summary: 'The sessions of every process of this user, over all repositories, newest first.',
   for: AUDITOR_ROLES,
   query: z.strictObject({
-    root: NameSchema.optional().describe('Only those of this repository: its absolute real path.'),
-    open: z.enum(['true', 'false']).optional().describe('Only open ones, or only closed ones.'),
+    root: NameSchema.optional().describe('Only the sessions of this repository: its absolute real path.'),
+    open: z.enum(['true', 'false']).optional().describe('Only open sessions, or only closed ones.'),
     limit: LimitSchema.default(100),
     after: NameSchema.optional().describe('The `next` of the previous page.'),
   }),
@@ -75,7 +75,7 @@ const list = defineRoute('GET /v1/sessions', {
     );
     const from = after === undefined ? 0 : all.findIndex(({ summary }) => summary.sessionId === after) + 1;
     if (after !== undefined && from === 0)
-      throw new ApiError('invalid-request', 'after names no session of this list', 'Start again.', 'query.after');
+      throw new ApiError('invalid-request', '"after" names no session here', 'Leave out "after".', 'query.after');
     const page = all.slice(from, from + limit);
     return {
       sessions: await Promise.all(page.map((session) => sessionJson(services, session))),

@@ -78,7 +78,7 @@ const snapshot = defineRoute('GET /v1/sessions/{session}/snapshot', {
   for: READER_ROLES,
   path: SessionPath,
   answer: z.object({
-    seq: z.int().describe('Give it as `after` to the events.'),
+    seq: z.int().describe('The last `seq` of the snapshot: give it as `after` to the events.'),
     state: ViewState,
     specHash: z.string(),
     newest: z

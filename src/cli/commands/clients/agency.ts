@@ -78,7 +78,7 @@ export function register(command: Command, io: Io): void {
     .action((agent: string, peripheral: string, options: RunOptions) => runOne(io, agent, peripheral, options));
   withRequest(command.command('fan-out'))
     .description('Runs several agents at once. Exit code 1 if any of them fails.')
-    .argument('<agents>', 'their names, separated by commas')
+    .argument('<agents>', 'the names of the agents, separated by commas')
     .argument('<peripheral>', 'the agency peripheral')
     .addHelpText(...helpExamples('hopgate agency fan-out claude,codex par-participant --prompt "Say hello"'))
     .action((agents: string, peripheral: string, options: RunOptions) => runAll(io, agents, peripheral, options));

@@ -29,11 +29,11 @@ export function register(command: Command, io: Io): void {
     );
   command
     .command('status')
-    .summary('show whether it runs, and its sessions')
+    .summary('show whether the daemon runs, and its sessions')
     .action(() => status(io));
   command
     .command('stop')
-    .summary('end it after its running calls')
+    .summary('end the daemon after its running calls')
     .action(() => stop(io));
 }
 

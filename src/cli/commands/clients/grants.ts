@@ -36,8 +36,8 @@ export function register(command: Command, io: Io): void {
       'Lists the grants of the operator: approvals that also cover later requests, until a limit is reached. They are given with "hopgate approve" or in the live view. A revoked grant covers no further request, in whichever process its session runs.',
     )
     .addOption(rootOption())
-    .option('--all-roots', 'those of all repositories')
-    .option('--all', 'also those that have ended')
+    .option('--all-roots', 'list the grants of all repositories')
+    .option('--all', 'also list the grants that have ended')
     .option('--revoke <id>', 'revoke this grant: its id, or the last characters of it')
     .option('--by <name>', 'the name of the person who revokes, for the evidence', 'operator')
     .addHelpText(...helpExamples('hopgate grants', 'hopgate grants --revoke 4f1c', 'hopgate grants --all --json'))

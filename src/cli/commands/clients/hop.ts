@@ -19,7 +19,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Moves a session to another peripheral as the operator. The gate judges the hop; a running Claude Code or Codex is informed of it with its next call or turn. Its world and its backpack are kept.',
     )
-    .argument('<session>', 'its id, or the first characters of it')
+    .argument('<session>', 'the id of the session, or its first characters')
     .argument('<peripheral>', 'where it goes')
     .addOption(rootOption())
     .option('--exit <exit>', 'the exit to take; needed if several lead there')

@@ -9,7 +9,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Writes a note to the agent of a session. Its evidence keeps the note, and a running Claude Code or Codex reads it with its next call or turn.',
     )
-    .argument('<session>', 'its id, or the first characters of it')
+    .argument('<session>', 'the id of the session, or its first characters')
     .argument('<words...>', 'the note')
     .addOption(rootOption())
     .addHelpText(...helpExamples('hopgate note s-4f1c "use the new API, not the old one"'))

@@ -74,7 +74,7 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
       throw new CliError(
         'already-served',
         `hopgate serves at ${running} already`,
-        'Use it, or end it with "hopgate daemon stop".',
+        'Use that server, or end it with "hopgate daemon stop".',
       );
     if (!running.startsWith('http:'))
       throw usageError(

@@ -30,11 +30,11 @@ export function register(command: Command, io: Io): void {
     .description(
       'Lists a session as events of an activity log (agent/interaction, session/par, …), newest first, one page at a time. With --entries it prints the evidence itself in the form {:evidence/type …}. --import creates a session from the evidence of another program: entries or events, as JSON or EDN.',
     )
-    .argument('<session>', 'its id, or the first characters of it; with --import the whole id')
+    .argument('<session>', 'the id of the session, or its first characters; with --import the whole id')
     .addOption(rootOption())
     .addOption(new Option('--limit <n>', 'the number of events, 1 to 1000').default(20).argParser(Number))
     .option('--after <cursor>', 'the next page: the cursor that the last page printed')
-    .option('--entries', 'entries instead of events')
+    .option('--entries', 'list entries instead of events')
     .option('--edn', 'print EDN, one form per line')
     .addOption(
       new Option('--import <file>', 'append the entries of this file to a session of foreign evidence').conflicts([

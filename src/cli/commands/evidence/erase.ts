@@ -16,7 +16,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Erases the bodies of all entries of a session, the large values that only they refer to, its transcript and its pending requests. The time, author and kind of each entry, the hashes and the pinned spec remain, so the chain can still be verified. This cannot be undone, and the session cannot be resumed.',
     )
-    .argument('<session>', 'its id, or the first characters of it')
+    .argument('<session>', 'the id of the session, or its first characters')
     .addOption(rootOption())
     .option('--yes', 'erase; without this option it only says what it would erase')
     .addHelpText(...helpExamples('hopgate erase 01J', 'hopgate erase 01J --yes'))

@@ -25,7 +25,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Proposes the current specs of the repository without everything that no session used: tools, paths, commands, hosts, exits, entries and modes. Reads both the recorded requests and the observed effects. Prints the files (with --diff: the difference), and a list of what was granted and never used.',
     )
-    .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
+    .argument('[session...]', 'the ids of the sessions, or their first characters (default: all sessions)')
     .addOption(rootOption())
     .option('--out <dir>', 'write the files to this new folder')
     .option('--diff', 'print the difference from the current specs')

@@ -25,7 +25,7 @@ export function register(command: Command, io: Io): void {
     .description(
       `Prints the entries of a session in order: time, peripheral, mode, claim, event. A terminal of fewer than ${WIDE_COLUMNS} columns shows neither mode nor claim. With --json, one stored entry per line.`,
     )
-    .argument('[session]', 'its id, or the first characters of it')
+    .argument('[session]', 'the id of the session, or its first characters')
     .addOption(rootOption())
     .addOption(new Option('--full', 'print whole bodies').conflicts('operator'))
     .option('--operator', 'print the operator log instead: what concerns the store, such as a refused second writer')
@@ -40,7 +40,7 @@ export function register(command: Command, io: Io): void {
     .action((session: string | undefined, options: Options) => {
       if (options.operator) return operatorLog(io, options, session);
       if (session !== undefined) return log(io, session, options);
-      throw usageError('a session is missing', 'Name one of "hopgate sessions", or add --operator.');
+      throw usageError('no session is named', 'Name a session that "hopgate sessions" lists, or add --operator.');
     });
 }
 

@@ -27,7 +27,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Adds up the post-action reviews (PAR) of sessions: problems that recur, and patterns that helped. A session writes a review each time it leaves reflect.',
     )
-    .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
+    .argument('[session...]', 'the ids of the sessions, or their first characters (default: all sessions)')
     .addOption(rootOption())
     .option('--since <when>', 'only reviews since a date, or since an age such as 90m, 24h, 7d, 2w')
     .option(

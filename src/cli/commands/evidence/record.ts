@@ -18,7 +18,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Writes a page that replays sessions: the graph, the rows, what was open and what was missing at each entry. It is one file without connections, for any browser.',
     )
-    .argument('[sessions...]', 'their ids, or the first characters of them (default: all of this repository)')
+    .argument('[sessions...]', 'the ids of the sessions, or their first characters (default: all of this repository)')
     .requiredOption('--out <file>', 'write to this file')
     .addOption(rootOption())
     .addHelpText(...helpExamples('hopgate record 01J --out demo.html', 'hopgate record --out all.html'))

@@ -21,7 +21,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Decides every request of old sessions again under another spec set, and shows each decision that would change. Runs nothing. Exit code 1 if a decision changes: with stored sessions, CI can notice a policy change that breaks them.',
     )
-    .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
+    .argument('[session...]', 'the ids of the sessions, or their first characters (default: all sessions)')
     .option(
       '--specs <dir>',
       'the spec set that decides (default: the pinned one of each session; with --trajectories: the shipped one)',

@@ -13,7 +13,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Sums up the calls that enforcement would have refused in sessions that only observed (enforce: false, or --observe): by peripheral, tool and code of the denial, with the shortest path. Then prints the settings of hopgate.yaml that fit these calls. Sessions that enforced are left out.',
     )
-    .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
+    .argument('[session...]', 'the ids of the sessions, or their first characters (default: all sessions)')
     .addOption(rootOption())
     .addHelpText(...helpExamples('hopgate report', 'hopgate report 01J --json'))
     .action((sessions: readonly string[], options: RootOption) => report(io, sessions, options));

@@ -24,7 +24,7 @@ export function register(command: Command, io: Io): void {
     .description(
       "Signs the head of a session's chain and the Merkle root of its entries (Ed25519). Keep the seal and the public key in a place that writers of the evidence cannot reach. Any later change of a sealed entry then shows, and so does a removed entry. The first use creates the key.",
     )
-    .argument('<session>', 'its id, or the first characters of it')
+    .argument('<session>', 'the id of the session, or its first characters')
     .addOption(rootOption())
     .option('--key <file>', 'an Ed25519 private key in PEM (default: one in the state folder)')
     .option('--out <file>', 'write the seal to this file')

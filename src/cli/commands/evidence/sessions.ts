@@ -22,15 +22,15 @@ export function register(command: Command, io: Io): void {
     .command('rename')
     .summary('give a session a name')
     .description('Gives a session a name, which every command takes instead of its id. The evidence does not change.')
-    .argument('<session>', 'its id, its name, or the first characters of its id')
-    .argument('<name>', 'up to 60 characters; an empty one removes the name')
+    .argument('<session>', 'the id or name of the session, or the first characters of the id')
+    .argument('<name>', 'up to 60 characters; an empty text removes the name')
     .addHelpText(...helpExamples('hopgate sessions rename s-01 "discounts"', 'hopgate sessions rename discounts ""'))
     .action((id: string, name: string, _: object, self: Command) => rename(io, id, name, self.optsWithGlobals()));
   command
     .command('archive')
     .summary('leave sessions out of the list')
     .description('Leaves sessions out of the list. Their evidence stays.')
-    .argument('<session...>', 'ids, names, or the first characters of ids')
+    .argument('<session...>', 'the ids or names of the sessions, or the first characters of ids')
     .option('--undo', 'list them again')
     .addHelpText(...helpExamples('hopgate sessions archive discounts', 'hopgate sessions archive --undo discounts'))
     .action((ids: readonly string[], _: object, self: Command) => archive(io, ids, self.optsWithGlobals()));
@@ -40,7 +40,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Erases the content of sessions, as "hopgate erase" does, and archives them: the archived ones, those that ended long ago, or the named ones. Shows them first and asks. Leaves out sessions in use. The time, author and kind of each entry, the hashes and the pinned spec remain, so the chains can still be verified.',
     )
-    .argument('[session...]', 'ids, names, or the first characters of ids')
+    .argument('[session...]', 'the ids or names of the sessions, or the first characters of ids')
     .option('--older-than <age>', 'sessions whose last entry is older: 12h, 30d, 8w')
     .option('-y, --yes', 'erase without asking')
     .addHelpText(...helpExamples('hopgate sessions prune', 'hopgate sessions prune --older-than 30d --yes'))

@@ -17,9 +17,9 @@ export function register(command: Command, io: Io): void {
     .description(
       'Shows where a session is: its peripheral, its mode, the state of its tests, and how many requests of the repository wait for the operator. Without an id, it is the newest session that a program works in.',
     )
-    .argument('[session]', 'its id, its name, or the first characters of its id')
+    .argument('[session]', 'the id or name of the session, or the first characters of the id')
     .addOption(rootOption())
-    .option('--session <id>', 'the same as the argument')
+    .option('--session <id>', 'the session, as the argument')
     .option('--line', 'print one line, for a prompt or a status bar')
     .addHelpText(...helpExamples('hopgate status', 'hopgate status --line', 'hopgate status s-4f1c --json'))
     .action((session: string | undefined, options: Options) => show(io, { ...options, ...(session && { session }) }));

@@ -23,7 +23,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Shows the entries about a subject as a tree: the claims, the participants, whether the thread is open, closed, stalled or forked, and the outcome of its conjectures and patterns. Checks the seven invariants of the tree. Exit code 1 if one is broken.',
     )
-    .argument('<subject>', 'a session (its id, or the first characters of it), or <type>/<id> such as mission/m-1')
+    .argument('<subject>', 'the id of a session, or its first characters; or <type>/<id>, such as mission/m-1')
     .addOption(rootOption())
     .option(
       '--stale-after <hours>',

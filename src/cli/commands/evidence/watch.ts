@@ -9,7 +9,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Opens the live view of a session in the browser, logged in as the operator. If "hopgate serve" does not run, it serves until Ctrl-C.',
     )
-    .argument('<session>', 'its id, or the first characters of it')
+    .argument('<session>', 'the id of the session, or its first characters')
     .addOption(rootOption())
     .addHelpText(...helpExamples('hopgate watch 01J'))
     .action((session: string, options: { readonly root: string }) => watch(io, session, options));

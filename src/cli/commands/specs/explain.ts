@@ -38,7 +38,7 @@ export function register(command: Command, io: Io): void {
     .requiredOption('-t, --tool <id>', 'the tool')
     .option('-m, --mode <mode>', 'the mode; by default the one that allows most')
     .option('--specs <dir>', 'the spec set')
-    .option('--session <id>', 'this session: as it is now, or with --peripheral only its specs')
+    .option('--session <id>', 'ask for this session as it is now; with --peripheral, use only its specs')
     .addOption(rootOption())
     .addHelpText(
       ...helpExamples(

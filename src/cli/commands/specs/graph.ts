@@ -28,7 +28,7 @@ export function register(command: Command, io: Io): void {
     )
     .argument('[specs]', 'a spec folder or file (default: the one that hopgate.yaml names)')
     .addOption(new Option('--format <format>', 'the format').choices(DRAWN_FORMATS).default('mermaid'))
-    .addOption(new Option('--specs <dir>', 'the same as the argument').hideHelp())
+    .addOption(new Option('--specs <dir>', 'a spec folder or file, as the argument').hideHelp())
     .option('--machine <id>', 'draw this machine: mode-gate, edit-lifecycle, …', HOP_GRAPH)
     .option('--current <peripheral>', 'mark this peripheral; "outside" marks the start')
     .option('--out <file>', 'write to this file')

@@ -18,7 +18,7 @@ export function register(command: Command, io: Io): void {
     .description(
       "Shows a session's machines (mode gate, hop graph, visits) in the Stately inspector, from the first event to the last. A local bridge serves the page and the messages until Ctrl-C; with --url, the messages go to an existing receiver. Shows machine events and their facts, never arguments or results of a step. The page itself comes from stately.ai.",
     )
-    .argument('[session]', 'its id, or the first characters of it (default: the latest)');
+    .argument('[session]', 'the id of the session, or its first characters (default: the latest session)');
   addWatchOptions(command)
     .addOption(rootOption())
     .addHelpText(

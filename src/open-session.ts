@@ -94,7 +94,7 @@ export const randomIds: Ids = {
 };
 
 /** The ids of {@link randomIds}, except the session's id. */
-export const withSession = (session: string): Ids => ({
+export const idsWithSession = (session: string): Ids => ({
   next: (kind) => (kind === 'session' ? session : randomIds.next(kind)),
 });
 

@@ -1,5 +1,5 @@
 import { type EvidenceStore, type SessionSummary, StoreError } from '../ports/evidence-store.ts';
-import { getPin, type Pin } from '../session/pin.ts';
+import { type Pin, readStoredPin } from '../session/pin.ts';
 import { CliError, type Io } from './io.ts';
 import { findSession, withStore } from './open-store.ts';
 
@@ -62,7 +62,7 @@ export async function requirePin(store: EvidenceStore, session: SessionSummary):
 /** Reads a session's stored pin. Returns the reason as a string if the pin cannot be read. */
 export async function readPin(store: EvidenceStore, { pin }: SessionSummary): Promise<Pin | string> {
   try {
-    return await getPin(store, pin);
+    return await readStoredPin(store, pin);
   } catch (error) {
     if (error instanceof StoreError || error instanceof SyntaxError) return error.message;
     throw error;

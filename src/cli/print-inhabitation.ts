@@ -4,7 +4,7 @@ import { transcriptPath } from '../adapters/core/transcript/transcript-file.ts';
 import type { DemandResult } from '../audit/inhabitation/inhabitation-demands.ts';
 import { judgeInhabitation } from '../audit/inhabitation/judge-inhabitation.ts';
 import { excerpt } from '../base/text.ts';
-import { NO_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
+import { EMPTY_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { stateDir } from '../project/state-dir.ts';
 import { readPin } from './choose-sessions.ts';
@@ -52,7 +52,7 @@ function readTranscript(io: Io, sessionId: string, root: string, file: string | 
   try {
     return parseTranscript(readFileSync(path, 'utf8'));
   } catch (cause) {
-    if (file === undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') return NO_TRANSCRIPT;
+    if (file === undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') return EMPTY_TRANSCRIPT;
     throw usageError(`cannot read the transcript ${path}`, 'Name an existing file.', 'unreadable', cause);
   }
 }

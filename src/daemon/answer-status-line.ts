@@ -10,7 +10,7 @@ import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { ProjectError } from '../project/project-error.ts';
 import { repositoryOf } from '../project/repository-root.ts';
 import { evidenceFile, stateDir } from '../project/state-dir.ts';
-import { getPin, type Pin } from '../session/pin.ts';
+import { type Pin, readStoredPin } from '../session/pin.ts';
 import { applyEntry } from '../session/state/apply-entry.ts';
 import { initialState, type SessionState } from '../session/state/session-state.ts';
 import { readStoredState } from '../session/state/stored-state.ts';
@@ -64,7 +64,7 @@ export class StatusReader {
 }
 
 async function beginFold(store: EvidenceStore, { sessionId, pin: hash }: SessionSummary): Promise<SessionStatusCache> {
-  const pin = await getPin(store, hash);
+  const pin = await readStoredPin(store, hash);
   const tables = compileTables(pin.specs);
   const state = (await readStoredState(store, sessionId))?.state ?? initialState(tables, sessionId);
   return { pin, tables, state };

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { isBusy, nodeSqlite } from '../stores/sqlite/node-sqlite.ts';
+import { isLockError, nodeSqlite } from '../stores/sqlite/node-sqlite.ts';
 
 /** Interval of attempts for a lock that another process holds, in milliseconds. */
 const RETRY_MS = 5;
@@ -50,7 +50,7 @@ export function tryLock(lockFile: string): { close(): void } | null {
     return db;
   } catch (error) {
     db.close();
-    if (isBusy(error)) return null;
+    if (isLockError(error)) return null;
     throw error;
   }
 }

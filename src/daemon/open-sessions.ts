@@ -3,7 +3,7 @@ import { openEvidence } from '../open-evidence.ts';
 import { type OpenOptions, openSession, randomIds } from '../open-session.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { Session } from '../session/session.ts';
-import { isBusy } from '../stores/sqlite/node-sqlite.ts';
+import { isLockError } from '../stores/sqlite/node-sqlite.ts';
 import type { HostOptions } from './conversations/session-host-options.ts';
 
 /** Interval of attempts for a session that another process writes, in milliseconds. */
@@ -201,7 +201,7 @@ export class OpenSessions {
    * its sessions again with the same lease holder, because the lease could not be released.
    */
   #dropFailedStore(root: string, error: unknown): void {
-    if (!(error instanceof StoreError) || error.code !== 'store-failed' || isBusy(error.cause)) return;
+    if (!(error instanceof StoreError) || error.code !== 'store-failed' || isLockError(error.cause)) return;
     const store = this.#stores.get(root);
     this.#stores.delete(root);
     const sessions = [...this.#held].filter(([, held]) => held.root === root);

@@ -5,7 +5,7 @@ import { knownEntryIds, type ToolResultFields, toolResult } from '../adapters/co
 import { fieldsOf, isObject } from '../base/json.ts';
 import { errorText } from '../base/text.ts';
 import type { BackgroundCommand } from '../ports/tool-backend.ts';
-import type { Refused, StepResult } from '../session/call-results.ts';
+import type { RefusedCall, StepResult } from '../session/call-results.ts';
 import type { Session } from '../session/session.ts';
 import { BACKGROUND_TOOL } from '../spec/policy/closed-lists.ts';
 import type { Json } from '../spec/types.ts';
@@ -143,7 +143,7 @@ function addAdvice(session: Session, { answer, recorded }: TicketAnswer): Ticket
   };
 }
 
-function refusedBy(result: Refused | { readonly ok: true }): TicketAnswer {
+function refusedBy(result: RefusedCall | { readonly ok: true }): TicketAnswer {
   if (result.ok) throw new Error('a refusal allowed a call');
   const answer = failure(REFUSED, denialLines('', result.denial).join('\n'));
   return {

@@ -8,7 +8,7 @@ export const canonicalJson = (value: Json): string =>
   isOrdered(value) ? JSON.stringify(value) : canonicalValue(value);
 
 /** The object's own keys in canonical order. */
-export function orderedKeys(value: object): readonly string[] {
+export function canonicalKeys(value: object): readonly string[] {
   const keys = Object.keys(value);
   for (let index = 1; index < keys.length; index++) if (keys[index]! < keys[index - 1]!) return keys.sort();
   return keys;
@@ -34,7 +34,7 @@ function canonicalValue(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalValue).join(',')}]`;
   let text = '';
-  for (const key of orderedKeys(value))
+  for (const key of canonicalKeys(value))
     text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalValue(value[key]!)}`;
   return `{${text}}`;
 }

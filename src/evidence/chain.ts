@@ -90,7 +90,7 @@ export const isIntact = ({ entry, head, body }: StoredEntry): boolean =>
   sha256(entry.prev + head) === entry.hash && body !== null && sha256(body) === entry.bodyHash;
 
 /** True if an entry follows `before` in its chain. The bytes of an erased body are not checked. */
-export const continuesChain = ({ entry, head, body }: StoredEntry, before: ChainHead): boolean =>
+export const isNextInChain = ({ entry, head, body }: StoredEntry, before: ChainHead): boolean =>
   entry.seq === before.seq + 1 &&
   entry.prev === before.hash &&
   sha256(entry.prev + head) === entry.hash &&

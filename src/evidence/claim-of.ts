@@ -2,7 +2,7 @@ import type { Body } from './bodies.ts';
 import type { ClaimType } from './entry.ts';
 
 /** For each event, the claim type of its entry. */
-export const CLAIM_OF: { readonly [event in Body['event']]: ClaimType } = {
+export const CLAIM_TYPE_OF_EVENT: { readonly [event in Body['event']]: ClaimType } = {
   'session-open': 'goal',
   start: 'goal',
   hop: 'step',

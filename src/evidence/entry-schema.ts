@@ -1,5 +1,5 @@
 import { isObject, type Json, setOwn } from '../base/json.ts';
-import { orderedKeys } from './canonical.ts';
+import { canonicalKeys } from './canonical.ts';
 import { CLAIM_TYPES, type EntryDraft, EVIDENCE_TYPES, SUBJECT_TYPES } from './entry.ts';
 import { lazySchema } from './lazy-schema.ts';
 
@@ -89,7 +89,7 @@ function copyOf(value: unknown, depth: number): Json | undefined {
   }
   if (!isPlain(value)) return undefined;
   const copy: { [key: string]: Json } = {};
-  for (const key of orderedKeys(value)) {
+  for (const key of canonicalKeys(value)) {
     const member = key.isWellFormed() ? copyOf((value as Record<string, unknown>)[key], depth + 1) : undefined;
     if (member === undefined) return undefined;
     setOwn(copy, key, member);

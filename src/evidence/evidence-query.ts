@@ -28,7 +28,7 @@ export interface EvidenceQuery {
   readonly before?: string;
   /** Also finds ephemeral entries; default false. */
   readonly ephemeral?: boolean;
-  /** The entries of one page: 1 to {@link MAX_LIMIT}; default 100. */
+  /** The entries of one page: 1 to {@link MAX_QUERY_LIMIT}; default 100. */
   readonly limit?: number;
   /** Cursor: the `next` of the previous page of the same query. */
   readonly after?: string;
@@ -48,7 +48,7 @@ export interface QueryPage {
   readonly next: string | null;
 }
 
-export const MAX_LIMIT = 1000;
+export const MAX_QUERY_LIMIT = 1000;
 const DEFAULT_LIMIT = 100;
 
 /**
@@ -102,7 +102,7 @@ const querySchema = lazySchema((z) => {
     since: Instant.optional(),
     before: Instant.optional(),
     ephemeral: z.boolean().optional(),
-    limit: z.int().min(1).max(MAX_LIMIT).optional(),
+    limit: z.int().min(1).max(MAX_QUERY_LIMIT).optional(),
     after: z.string().regex(CURSOR, 'is not a cursor; give the "next" of an earlier page').optional(),
   });
 });
@@ -134,10 +134,10 @@ function readCursor(cursor: string): QueryPosition {
 }
 
 /** Encodes the position of an entry as a cursor. */
-export const cursorOf = ({ at, ephemeral, nth }: QueryPosition): string => `${at}.${ephemeral ? 1 : 0}.${nth}`;
+export const encodeCursor = ({ at, ephemeral, nth }: QueryPosition): string => `${at}.${ephemeral ? 1 : 0}.${nth}`;
 
 /** Comparator of search results: negative if `a` comes first. */
-export const byNewest = (a: QueryPosition, b: QueryPosition): number =>
+export const compareByNewest = (a: QueryPosition, b: QueryPosition): number =>
   b.at - a.at || Number(b.ephemeral) - Number(a.ephemeral) || b.nth - a.nth;
 
 /** True if an entry matches the query, regardless of the cursor. */
@@ -165,11 +165,11 @@ export interface PositionedEntry {
 }
 
 /** Cuts sorted results to one page and adds the cursor of the next. */
-export function pageOf(query: ResolvedQuery, results: readonly PositionedEntry[]): QueryPage {
+export function cutToPage(query: ResolvedQuery, results: readonly PositionedEntry[]): QueryPage {
   const page = results.slice(0, query.limit);
   const last = page.at(-1);
   return {
     entries: page.map(({ found }) => found),
-    next: last === undefined || results.length <= query.limit ? null : cursorOf(last.position),
+    next: last === undefined || results.length <= query.limit ? null : encodeCursor(last.position),
   };
 }

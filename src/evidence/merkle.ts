@@ -8,11 +8,12 @@ const NODE = new Uint8Array([1]);
 const sha256 = (...parts: readonly Uint8Array[]): NodeHash => hash('sha256', Buffer.concat(parts), 'buffer');
 
 /** The hash of a leaf (RFC 9162 §2.1.1). */
-export const leafHash = (data: Uint8Array): NodeHash => sha256(LEAF, data);
+export const merkleLeafHash = (data: Uint8Array): NodeHash => sha256(LEAF, data);
 const nodeHash = (left: NodeHash, right: NodeHash): NodeHash => sha256(NODE, left, right);
 
 /** The data of an entry's leaf: the 32 bytes of the entry's hash. */
-export const entryLeaf = (entry: { readonly hash: string }): NodeHash => leafHash(Buffer.from(entry.hash, 'hex'));
+export const merkleLeafOf = (entry: { readonly hash: string }): NodeHash =>
+  merkleLeafHash(Buffer.from(entry.hash, 'hex'));
 
 export const EMPTY_ROOT: NodeHash = sha256();
 

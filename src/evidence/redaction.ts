@@ -3,7 +3,7 @@ import type { Json } from '../spec/types.ts';
 const HASH = /^[0-9a-f]{64}$/;
 
 /** Returns the ids of the blobs that a body refers to (`{ blob, bytes }`). An erased body has none. */
-export function blobsIn(body: Json): readonly string[] {
+export function blobIdsIn(body: Json): readonly string[] {
   const found = new Set<string>();
   const visit = (value: Json): void => {
     if (value === null || typeof value !== 'object') return;
@@ -20,4 +20,4 @@ export function blobsIn(body: Json): readonly string[] {
 }
 
 /** Cheap test: false if the body bytes cannot contain a blob reference. */
-export const mayHoldBlobs = (bytes: string): boolean => bytes.includes('"blob":"');
+export const mayContainBlobReference = (bytes: string): boolean => bytes.includes('"blob":"');

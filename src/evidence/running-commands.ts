@@ -3,7 +3,7 @@ import { BACKGROUND_TOOL } from '../spec/policy/closed-lists.ts';
 import type { OutcomeRecord } from './bodies.ts';
 
 /** The ids of the background commands that still run after a step, according to the step's result. */
-export function runningCommands(
+export function runningCommandsAfter(
   running: readonly string[],
   { tool, outcome }: { readonly tool: string; readonly outcome: OutcomeRecord },
 ): readonly string[] {

@@ -50,7 +50,7 @@ export function newSealKey(): { readonly privateKey: string; readonly publicKey:
 export const publicKeyOf = (privateKey: string): string => pem(createPublicKey(readPrivate(privateKey)));
 
 /** Signs a session's chain head. @param privateKey PEM of an Ed25519 key. @throws SealError */
-export function sealHead(
+export function signChainHead(
   { sessionId, head, root }: { readonly sessionId: string; readonly head: ChainHead; readonly root: Uint8Array },
   privateKey: string,
   now: number,
@@ -88,7 +88,7 @@ export function isSignedBy({ statement, signature }: Seal, publicKey: string): b
 }
 
 /** Head and Merkle roots of a session that was read to its end. */
-export interface ReadSession {
+export interface SealedSessionRead {
   readonly sessionId: string;
   readonly size: number;
   /** Hash of the entry at seq `seal.size - 1`, and the root up to it; null if the session is shorter. */
@@ -96,7 +96,7 @@ export interface ReadSession {
 }
 
 /** Describes how a session differs from its seal; null if it begins with the sealed entries. */
-export function sealProblem({ statement }: Seal, read: ReadSession): string | null {
+export function sealProblem({ statement }: Seal, read: SealedSessionRead): string | null {
   const { sessionId, size, head, root } = statement;
   if (read.sessionId !== sessionId) return `the seal is of session ${sessionId}, not of ${read.sessionId}`;
   if (read.sealed === null)

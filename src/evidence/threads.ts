@@ -62,13 +62,13 @@ export function projectThread(
   { now, staleAfter = DAY }: ThreadOptions,
 ): Thread | null {
   const own = [...entries]
-    .filter((entry) => isAbout(entry, subject))
+    .filter((entry) => isEntryAbout(entry, subject))
     .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   return project(`thread/${subject.type}/${subject.id}`, subject, own, { now, staleAfter }, null);
 }
 
 /** True if an entry belongs to a subject's thread. Entries about a pattern also belong to the session's. */
-export function isAbout(entry: Pick<Entry, 'subject' | 'sessionId'>, { type, id }: Subject): boolean {
+export function isEntryAbout(entry: Pick<Entry, 'subject' | 'sessionId'>, { type, id }: Subject): boolean {
   if (entry.subject.type === type && entry.subject.id === id) return true;
   return type === 'session' && entry.subject.type === 'pattern' && entry.sessionId === id;
 }

@@ -70,7 +70,7 @@ export interface Transcript {
   readonly problems: readonly { readonly line: number; readonly message: string }[];
 }
 
-export const NO_TRANSCRIPT: Transcript = { items: [], problems: [] };
+export const EMPTY_TRANSCRIPT: Transcript = { items: [], problems: [] };
 
 /** Parses a transcript (JSONL). A truncated last line is ignored; any other invalid line is a problem. */
 export function parseTranscript(text: string): Transcript {

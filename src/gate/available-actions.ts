@@ -10,7 +10,7 @@ import { transferContext } from './transfer-context.ts';
 import { modeStep, modeStepsAdmitting, resetLegs } from './ways/way-modes.ts';
 
 /** A hop along an edge, with its needs in words. */
-export const hopLeg = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
+export const legOfHop = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
   from: edge.from,
   exit: edge.exit,
   to: edge.to,
@@ -22,7 +22,7 @@ const needsInWords = new WeakMap<SpecSet, Map<Edge, readonly string[]>>();
 /** The needs of an edge in words. They depend on the spec set alone, so they are computed once. */
 function wordsOf(specs: SpecSet, edge: Edge): readonly string[] {
   const ofSet = needsInWords.get(specs) ?? new Map<Edge, readonly string[]>();
-  const inWords = ofSet.get(edge) ?? needsOf(specs, edge).map((need) => needInWords(specs, need));
+  const inWords = ofSet.get(edge) ?? needsOf(specs, edge).map((need) => describeNeed(specs, need));
   needsInWords.set(specs, ofSet.set(edge, inWords));
   return inWords;
 }
@@ -37,7 +37,7 @@ function contextNeeds({ peripherals }: SpecSet, view: SessionView, { from, to }:
 }
 
 /** A need of a path in words. A named condition is shown with its rule: `ready (fruit.count > 2)`. */
-export function needInWords({ conditions }: SpecSet, need: Requirement): string {
+export function describeNeed({ conditions }: SpecSet, need: Requirement): string {
   const rule = need.kind === 'condition' ? getOwn(conditions, need.name) : undefined;
   return rule === undefined ? describeRequirement(need) : `${describeRequirement(need)} (${rule})`;
 }
@@ -51,13 +51,13 @@ function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
 }
 
 /** A start in a peripheral, with its needs in words. */
-export const startLeg = (specs: SpecSet, to: string): WayLeg => ({
+export const legOfStart = (specs: SpecSet, to: string): WayLeg => ({
   from: null,
   exit: null,
   to,
   needs: startRequirements(specs, to)
     .filter((requirement) => requirement.kind !== 'source')
-    .map((need) => needInWords(specs, need)),
+    .map((need) => describeNeed(specs, need)),
 });
 
 /** The peripherals that may be started while the session is in none. */
@@ -79,7 +79,7 @@ const effectAllowed = (specs: SpecSet, mode: Mode | null, tool: string): boolean
   return effect !== undefined && (!specs.modeGate || !mode || effectsOfMode(specs.modeGate, mode).includes(effect));
 };
 
-export const isServed = ({ unserved }: SessionView, tool: string): boolean => !unserved?.has(tool);
+export const isToolServed = ({ unserved }: SessionView, tool: string): boolean => !unserved?.has(tool);
 
 /** The tools, hops and mode changes available in the session's current state. */
 export function availableActions(specs: SpecSet, view: SessionView): Available {
@@ -93,13 +93,13 @@ export function availableActions(specs: SpecSet, view: SessionView): Available {
       idle || !spec
         ? []
         : (view.observeOnly ? Object.keys(specs.tools) : spec.tools).filter(
-            (tool) => isServed(view, tool) && (view.observeOnly || effectAllowed(specs, view.mode, tool)),
+            (tool) => isToolServed(view, tool) && (view.observeOnly || effectAllowed(specs, view.mode, tool)),
           ),
     hops: view.closed
       ? []
       : peripheral === null
-        ? startablePeripherals(specs, view).map((to) => inMode(specs, view, startLeg(specs, to)))
-        : edgesFrom(specs, peripheral).map((edge) => inMode(specs, view, hopLeg(specs, view, edge))),
+        ? startablePeripherals(specs, view).map((to) => inMode(specs, view, legOfStart(specs, to)))
+        : edgesFrom(specs, peripheral).map((edge) => inMode(specs, view, legOfHop(specs, view, edge))),
     modes: view.closed ? [] : modesFrom(specs, view.mode),
   };
 }

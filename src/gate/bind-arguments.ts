@@ -80,7 +80,7 @@ function withDefaults({ parameters }: ToolSpec, args: Arguments): Arguments {
   return filled;
 }
 
-/** True if null is a value of the parameter, such as the assignee nobody. Else null means that the argument is absent. */
+/** True if null is a value of the parameter, such as for nobody as assignee. Else null means an absent argument. */
 function takesNull({ parameters }: ToolSpec, name: string): boolean {
   const parameter = parameters.find((each) => each.name === name);
   return (
@@ -104,7 +104,7 @@ const PLAIN = ['type', 'minimum', 'maximum', 'title', 'description'];
  * Checks a value against a simple schema (a type; for numbers, bounds), as most parameters have. Returns the problem in
  * the validator's words, null if there is none, undefined if the schema is not simple.
  */
-export function plainProblem(value: Json, schema: { readonly [keyword: string]: Json }): string | null | undefined {
+export function schemaProblem(value: Json, schema: { readonly [keyword: string]: Json }): string | null | undefined {
   const { type, minimum, maximum } = schema;
   const bounds = [minimum, maximum].filter((bound) => bound !== undefined);
   if (!Object.keys(schema).every((key) => PLAIN.includes(key))) return undefined;
@@ -122,7 +122,7 @@ const validators = new WeakMap<object, ValidateFunction>();
 
 /** Checks a value against its JSON Schema; returns the problem, or null. Compiled schemas are cached by identity. */
 function valueProblem(value: Json, schema: ToolSpec['parameters'][number]['schema']): string | null {
-  const plain = plainProblem(value, schema);
+  const plain = schemaProblem(value, schema);
   if (plain !== undefined) return plain;
   let validate = validators.get(schema);
   if (!validate) {

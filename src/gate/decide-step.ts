@@ -7,18 +7,18 @@ import { peripheralsWith } from '../spec/peripherals-with.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Json, Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolGate, ToolSpec } from '../spec/types.ts';
 import { checkApproval } from './approvals/check-approval.ts';
-import { isServed } from './available-actions.ts';
+import { isToolServed } from './available-actions.ts';
 import { type Arguments, bindArguments } from './bind-arguments.ts';
 import type { Denial } from './denial.ts';
 import { makeDenial } from './make-denial.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
 import { evaluateRule } from './requirements/evaluate-rule.ts';
 import { celFacts } from './requirements/requirement-facts.ts';
-import { isObserveOnly, openContext } from './scope/observe-only.ts';
+import { isObserveOnly, unenforcedContext } from './scope/observe-only.ts';
 import { scopeProblem } from './scope/scope-problem.ts';
 import { shortestWay } from './ways/shortest-way.ts';
 import { modeStepsTo } from './ways/way-modes.ts';
-import { wayToCommand } from './ways/way-to-command.ts';
+import { wayToRunCommand } from './ways/way-to-command.ts';
 
 /** An allowed call, and the scope that its backend must enforce. */
 export interface StepPlan {
@@ -63,7 +63,7 @@ export function decideStep(context: GateContext, request: StepRequest): Decision
   if (!isObserveOnly(context)) return judgeStep(context, request);
   const enforced = judgeStep({ ...context, view: { ...context.view, observeOnly: false } }, request);
   if (enforced.ok) return enforced;
-  const open = openContext(context, request);
+  const open = unenforcedContext(context, request);
   const judged = judgeStep(open, request);
   if (!judged.ok) return judged;
   const config = withWritePaths(open.specs, open.config);
@@ -88,10 +88,10 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   const allows = (mode: Mode, effect: ToolEffect) =>
     specs.modeGate ? effectsOfMode(specs.modeGate, mode).includes(effect) : true;
   const { mode } = view;
-  const servedTools = () => spec.tools.filter((other) => isServed(view, other));
+  const servedTools = () => spec.tools.filter((other) => isToolServed(view, other));
   if (!spec.tools.includes(tool.id))
     return makeDenial(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: servedTools() }, wayToTool());
-  if (!isServed(view, tool.id)) {
+  if (!isToolServed(view, tool.id)) {
     const upstream = tool.upstream?.server ?? null;
     return makeDenial(context, 'unknown-tool', { tool: tool.id, unserved: true, upstream });
   }
@@ -127,7 +127,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   });
   if (problem) {
     const argument = bound.args[String(problem.about.argument)];
-    const other = wayToCommand(specs, view, { tool: tool.id, command: argument, code: problem.code });
+    const other = wayToRunCommand(specs, view, { tool: tool.id, command: argument, code: problem.code });
     const about = { tool: tool.id, peripheral, ...problem.about, ...(other && { by: other.by }) };
     return makeDenial(context, problem.code, about, other?.way);
   }

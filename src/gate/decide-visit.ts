@@ -8,8 +8,8 @@ import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
 import type { Approval, ApprovalAction } from './approvals/approval.ts';
 import { approvedHopView } from './approvals/approved-hop-view.ts';
 import { checkApproval } from './approvals/check-approval.ts';
-import { findEdge, hasText } from './find-edge.ts';
-import { backpackOf, type Fruit, prospectiveFruit } from './fruit.ts';
+import { findEdge, isNonBlankText } from './find-edge.ts';
+import { backpackFieldsOf, type Fruit, prospectiveFruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import {
   exitProblem,
@@ -131,7 +131,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
 
   const edge = findEdge(context, request, from, fruit);
   if ('denial' in edge) return edge;
-  if (edge.implies === null && !hasText(request.reason))
+  if (edge.implies === null && !isNonBlankText(request.reason))
     return refuseExit(context, edge, 'an exit that the agent states needs a reason', 'state the reason in "reason"');
   const { exit, entry, gates } = edgeRequirements(specs, edge);
   const requirements = requirementsOf(specs, edge);
@@ -146,7 +146,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const [failedGate] = unmetRequirements(gates, factsBefore).filter(({ kind }) => kind !== 'approval');
   if (failedGate) return refuseCondition(context, target, failedGate);
 
-  const backpack = { ...view.backpack, ...backpackOf(fruit) };
+  const backpack = { ...view.backpack, ...backpackFieldsOf(fruit) };
   const carried = transferContext(target, { ...view, backpack }, {}, { [from]: fruit });
   if (carried.missing.length > 0) return refuseMissingContext(context, target, carried.missing);
   const needsApproval = gates.some(({ kind }) => kind === 'approval');

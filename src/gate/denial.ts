@@ -59,7 +59,7 @@ export interface Available {
 }
 
 /** The details of a denial; each code uses some of the fields. Texts of the request are cut at 2000 characters. */
-export type DenialAbout = {
+export type DenialDetails = {
   readonly tool?: string | null;
   readonly argument?: string | null;
   readonly value?: string | number | boolean | null;
@@ -142,7 +142,7 @@ export interface Denial {
   readonly code: DenialCode;
   readonly message: string;
   readonly remedy: string;
-  readonly about: DenialAbout;
+  readonly about: DenialDetails;
   readonly available: Available;
   /** The shortest path to the requested tool or peripheral; null if there is none or none is needed. */
   readonly way: readonly WayLeg[] | null;

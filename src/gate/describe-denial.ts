@@ -1,6 +1,6 @@
 import { asSentences } from '../base/text.ts';
 import type { Available, Denial, DenialCode, ModeStep, WayLeg } from './denial.ts';
-import { OPERATOR_RESET } from './ways/way-modes.ts';
+import { OPERATOR_RESET_NEED } from './ways/way-modes.ts';
 
 type About = Denial['about'];
 interface Words {
@@ -62,7 +62,7 @@ const modesIn = ({ mode, modes }: Available): string =>
  */
 function modeCalls(steps: readonly ModeStep[]): string | null {
   if (steps.length === 0) return null;
-  const at = steps.findIndex(({ needs }) => needs.includes(OPERATOR_RESET));
+  const at = steps.findIndex(({ needs }) => needs.includes(OPERATOR_RESET_NEED));
   if (at >= 0) {
     const reset = `let the operator reset the mode to ${steps[at]!.to}`;
     const parts = [modeCalls(steps.slice(0, at)), reset, modeCalls(steps.slice(at + 1))];
@@ -78,9 +78,9 @@ function modeCalls(steps: readonly ModeStep[]): string | null {
 function modeCallsIn({ modes, needs }: About): string | null {
   if (!Array.isArray(modes)) return null;
   const [all, last] = [Array.isArray(needs) ? needs : [], modes.length - 1];
-  const rest = all.filter((need) => need !== OPERATOR_RESET);
+  const rest = all.filter((need) => need !== OPERATOR_RESET_NEED);
   const steps = modes.map((to, index) => ({ to, needs: index === last ? rest : [] }));
-  if (rest.length < all.length) steps[0] = { to: modes[0], needs: [OPERATOR_RESET] };
+  if (rest.length < all.length) steps[0] = { to: modes[0], needs: [OPERATOR_RESET_NEED] };
   return modeCalls(steps);
 }
 

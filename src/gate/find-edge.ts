@@ -62,7 +62,7 @@ function inferEdge(
 /** The words of a text in lower case, with a space before and after each: ` found target file `. */
 const wordsOf = (text: unknown): string =>
   ` ${
-    hasText(text)
+    isNonBlankText(text)
       ? (text
           .toLowerCase()
           .match(/[a-z0-9]+/g)
@@ -70,4 +70,4 @@ const wordsOf = (text: unknown): string =>
       : ''
   } `;
 
-export const hasText = (value: unknown): value is string => typeof value === 'string' && !isBlank(value);
+export const isNonBlankText = (value: unknown): value is string => typeof value === 'string' && !isBlank(value);

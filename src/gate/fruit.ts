@@ -5,10 +5,10 @@ import type { FruitType, Json, PeripheralSpec } from '../spec/types.ts';
 export type Fruit = { readonly [field: string]: Json };
 export type FruitProblem = { readonly field: string; readonly problem: string };
 
-export const describeType = (type: FruitType): string =>
+export const describeFruitType = (type: FruitType): string =>
   typeof type === 'string' ? type : `one of ${type.join(', ')}`;
 
-export function hasType(value: Json, type: FruitType): boolean {
+export function isOfFruitType(value: Json, type: FruitType): boolean {
   if (typeof type !== 'string') return typeof value === 'string' && type.includes(value);
   switch (type) {
     case 'string':
@@ -37,7 +37,7 @@ function fieldProblem(spec: PeripheralSpec, field: string, value: Json, observed
       ? null
       : 'it is observed from what happened and cannot be stated; leave it out';
   }
-  return hasType(value, rule.type) ? null : `it has to be ${describeType(rule.type)}`;
+  return isOfFruitType(value, rule.type) ? null : `it has to be ${describeFruitType(rule.type)}`;
 }
 
 /**
@@ -55,7 +55,8 @@ export function prospectiveFruit(
   for (const [field, rule] of Object.entries(spec.fruit)) {
     if (rule.kind === 'observed') fruit[field] = observed[field] ?? null;
     else if (Object.hasOwn(stated, field)) fruit[field] = stated[field] ?? null;
-    else if (!rule.optional) problems.push({ field, problem: `it is missing; state it (${describeType(rule.type)})` });
+    else if (!rule.optional)
+      problems.push({ field, problem: `it is missing; state it (${describeFruitType(rule.type)})` });
   }
   for (const [field, value] of Object.entries(stated)) {
     const problem = fieldProblem(spec, field, value, observed);
@@ -65,6 +66,6 @@ export function prospectiveFruit(
 }
 
 /** The fields that a fruit adds to the backpack: all that are not null. */
-export function backpackOf(fruit: Fruit): Fruit {
+export function backpackFieldsOf(fruit: Fruit): Fruit {
   return Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
 }

@@ -2,7 +2,7 @@ import { edgesFrom } from '../spec/edges-from.ts';
 import { getOwn, nearestName } from '../spec/names.ts';
 import { CHECK_PASSED, checkFieldOf } from '../spec/reported-fields.ts';
 import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
-import { needInWords } from './available-actions.ts';
+import { describeNeed } from './available-actions.ts';
 import type { Fruit } from './fruit.ts';
 import { makeDenial } from './make-denial.ts';
 import type { GateContext, Refusal } from './request.ts';
@@ -121,7 +121,7 @@ export function refuseCondition(context: GateContext, target: PeripheralSpec, re
       ? `tests-passed does not hold any more (${tests.stale})`
       : isTests
         ? `tests-passed does not hold (each configured test command must pass in full after the last change; runs: ${tests.count}, failed: ${tests.failed})`
-        : `${requirement.kind === 'when' ? describeSubject(requirement) : needInWords(context.specs, requirement)} does not hold`;
+        : `${requirement.kind === 'when' ? describeSubject(requirement) : describeNeed(context.specs, requirement)} does not hold`;
   return makeDenial(context, 'condition-failed', {
     to: target.id,
     condition: describeRequirement(requirement),

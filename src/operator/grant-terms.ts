@@ -1,4 +1,4 @@
-import { changedFilesOf, firstUncovered, type GrantLimits } from '../gate/approvals/grant.ts';
+import { filesInRequest, firstUncoveredFile, type GrantLimits } from '../gate/approvals/grant.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import { writePathProblem } from '../spec/path-patterns.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
@@ -24,7 +24,7 @@ export function grantLimits(
   if (!(minutes > 0 && minutes <= MAX_GRANT_MINUTES)) return { problem: 'a grant lasts at most 24 hours' };
   if (times !== undefined && !(Number.isSafeInteger(times) && times >= 1 && times <= 1000))
     return { problem: 'a grant covers 1 to 1000 requests' };
-  const changed = changedFilesOf(view, (view[APPROVAL_VIEW.changes] ?? {}) as { readonly [path: string]: unknown });
+  const changed = filesInRequest(view, (view[APPROVAL_VIEW.changes] ?? {}) as { readonly [path: string]: unknown });
   const covered = files === true ? changed.map(escapeGlob) : files;
   if (covered?.length === 0)
     return { problem: 'no file is changed, so a grant cannot be limited to the changed files' };
@@ -32,7 +32,7 @@ export function grantLimits(
     const problem = writePathProblem(path);
     if (problem !== null) return { problem: `"${path}" ${problem}` };
   }
-  const outside = covered ? firstUncovered(changed, covered) : null;
+  const outside = covered ? firstUncoveredFile(changed, covered) : null;
   if (outside !== null) return { problem: `${outside} is changed, and the grant would not cover it` };
   return {
     until: now + Math.round(minutes * 60_000),

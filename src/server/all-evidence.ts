@@ -6,8 +6,8 @@ import { type Env, stateHome } from '../base/user-folders.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { evidenceFileIn } from '../project/state-dir.ts';
-import { getPin, openingBody, type Pin } from '../session/pin.ts';
-import { type Arrivals, arrivalsOf } from '../stores/arrivals.ts';
+import { openingBody, type Pin, readStoredPin } from '../session/pin.ts';
+import { type Arrivals, openArrivals } from '../stores/arrivals.ts';
 import { ApiError, unknownSession } from './api-error.ts';
 
 export interface RepositoryEvidence {
@@ -72,7 +72,7 @@ export class AllEvidence {
         }
       };
       this.#open.set(key, {
-        ...{ key, stateDir, arrivals: arrivalsOf(file) },
+        ...{ key, stateDir, arrivals: openArrivals(file) },
         get store() {
           if (store.failed) store = reopened();
           return store;
@@ -149,7 +149,7 @@ export class AllEvidence {
     const { store } = await this.ownSession(sessionId);
     const opened = await openingBody(store, sessionId);
     if (opened === null) throw unknownSession(sessionId);
-    const pin = getOrInsert(this.#pins, opened.pin, () => getPin(store, opened.pin));
+    const pin = getOrInsert(this.#pins, opened.pin, () => readStoredPin(store, opened.pin));
     pin.catch(() => this.#pins.delete(opened.pin));
     if (this.#pins.size > MAX_PINS) this.#pins.delete(this.#pins.keys().next().value!);
     return pin;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fieldsOf, textOf } from '../base/json.ts';
 import { plural } from '../base/text.ts';
 import { bodyOf } from '../evidence/bodies.ts';
-import { changedFilesOf } from '../gate/approvals/grant.ts';
+import { filesInRequest } from '../gate/approvals/grant.ts';
 import { effectiveScope } from '../gate/decide-step.ts';
 import { writePathReason } from '../gate/scope/write-paths.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
@@ -47,7 +47,7 @@ export async function cardOfRequest(
     message: textOf(fieldsOf(view[APPROVAL_VIEW.context])['commit-message']),
     opens: opensOf(request, pin),
     tests: await lastTests(store, request.sessionId),
-    changed: [...changedFilesOf(view, fieldsOf(view[APPROVAL_VIEW.changes]))],
+    changed: [...filesInRequest(view, fieldsOf(view[APPROVAL_VIEW.changes]))],
     files: diff ? byFile(diff.lines, pin) : [],
     staysBehind: Array.isArray(left) ? left.map(String) : [],
   };

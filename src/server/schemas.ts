@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CLAIM_TYPES, EVIDENCE_TYPES, SUBJECT_TYPES } from '../evidence/entry.ts';
-import { MAX_LIMIT } from '../evidence/evidence-query.ts';
+import { MAX_QUERY_LIMIT } from '../evidence/evidence-query.ts';
 import { DENIAL_CODES } from '../gate/denial.ts';
 import type { Json as JsonValue } from '../spec/types.ts';
 
@@ -22,7 +22,7 @@ export const PrincipalSchema = z
   .describe('The principal of the request. Only the operator may name "operator".');
 
 export const SessionPath = z.object({ session: NameSchema.describe('The id of the session.') });
-export const LimitSchema = z.coerce.number().int().min(1).max(MAX_LIMIT);
+export const LimitSchema = z.coerce.number().int().min(1).max(MAX_QUERY_LIMIT);
 export const SeqSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 const ModeStepSchema = z.object({ to: ModeSchema, needs: z.array(z.string()) });

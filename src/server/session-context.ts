@@ -5,7 +5,7 @@ import { fieldsOf } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Session } from '../session/session.ts';
-import { hasDelegates } from '../session/sub-agent.ts';
+import { mayDelegate } from '../session/sub-agent.ts';
 import type { ContextBlock } from '../spec/agency/agency-types.ts';
 import { getOwn } from '../spec/names.ts';
 import { summariseInOneLine } from '../view/entry-summary.ts';
@@ -60,7 +60,7 @@ async function isDelegated(
   const tools = getOwn(agency.spec().peripherals, peripheral)?.tools ?? {};
   const acts = Object.values(tools).includes(true);
   const done = await useSession(services, id, 'a run of the agency', async (session) => {
-    const delegates = hasDelegates(session);
+    const delegates = mayDelegate(session);
     if (!delegates || (await isRecorded(session, run, peripheral))) return { ok: true as const, by: delegates };
     const made = await session.delegate({ to: peripheral, reason: `run of ${agent}`, agency: { run, acts } });
     return made.ok ? { ok: true as const, by: true } : made;

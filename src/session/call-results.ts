@@ -4,7 +4,7 @@ import type { Denial } from '../gate/denial.ts';
 import type { Json, Mode } from '../spec/types.ts';
 
 /** The result of a refused call: the problem, the next step, and the entries that record the refusal. */
-export interface Refused {
+export interface RefusedCall {
   readonly ok: false;
   readonly denial: Denial;
   readonly evidence: readonly Entry[];
@@ -14,7 +14,7 @@ interface Done {
   readonly evidence: readonly Entry[];
 }
 
-export type StartResult = (Done & { readonly peripheral: string; readonly context: Fields }) | Refused;
+export type StartResult = (Done & { readonly peripheral: string; readonly context: Fields }) | RefusedCall;
 export type StepResult =
   | (Done & {
       readonly result: Json;
@@ -24,8 +24,8 @@ export type StepResult =
       /** The refusal under enforcement, if the session only observes. */
       readonly wouldRefuse?: Denial;
     })
-  | Refused;
-export type StopResult = (Done & { readonly fruit: Fields; readonly context: Fields }) | Refused;
+  | RefusedCall;
+export type StopResult = (Done & { readonly fruit: Fields; readonly context: Fields }) | RefusedCall;
 export type HopResult =
   | (Done & {
       readonly from: string;
@@ -34,7 +34,7 @@ export type HopResult =
       readonly fruit: Fields;
       readonly context: Fields;
     })
-  | Refused;
+  | RefusedCall;
 export type DelegateResult =
   | (Done & {
       /**
@@ -47,11 +47,11 @@ export type DelegateResult =
       readonly within: 'parent' | 'own';
       readonly context: Fields;
     })
-  | Refused;
-export type ModeResult = (Done & { readonly mode: Mode }) | Refused;
+  | RefusedCall;
+export type ModeResult = (Done & { readonly mode: Mode }) | RefusedCall;
 export type CloseResult =
   | (Done & {
       /** Patterns that were selected and whose outcome was never recorded. */
       readonly openSelections: readonly string[];
     })
-  | Refused;
+  | RefusedCall;

@@ -4,7 +4,7 @@ import { isIntact } from '../evidence/chain.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { Inspector } from '../ports/inspector.ts';
 import type { SessionParts } from './calls/session-parts.ts';
-import { getPin, type Pin, putPin } from './pin.ts';
+import { type Pin, readStoredPin, storePin } from './pin.ts';
 import { Session } from './session.ts';
 import { SessionWriter } from './session-writer.ts';
 import { initialState, type SessionState } from './state/session-state.ts';
@@ -24,7 +24,7 @@ export async function createSession(
   parts: Parts,
   { specs, config, agent, root, unsafeNoSandbox, version, parent, delegation }: NewSession,
 ): Promise<Session> {
-  const pin = await putPin(parts.store, { specs, config });
+  const pin = await storePin(parts.store, { specs, config });
   const compiled = compileTables(specs);
   const state = initialState(compiled, delegation?.session ?? parts.ids.next('session'));
   const observer = await observerOf(parts.inspector, specs, state);
@@ -52,7 +52,7 @@ export async function resumePoint(store: EvidenceStore, sessionId: string): Prom
   const opened = await openingOf(store, sessionId);
   const stored = await readStoredState(store, sessionId);
   const fits = stored !== null && isOpenedAs(stored, opened);
-  return { hash: opened.pin, pin: await getPin(store, opened.pin), state: fits ? stored.state : null };
+  return { hash: opened.pin, pin: await readStoredPin(store, opened.pin), state: fits ? stored.state : null };
 }
 
 /**

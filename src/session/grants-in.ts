@@ -20,7 +20,7 @@ export async function sessionsWithGrants(store: EvidenceStore): Promise<readonly
 }
 
 /** The grants of a store's sessions. The grants of a closed session have ended. */
-export async function grantsIn(store: EvidenceStore): Promise<readonly SessionGrant[]> {
+export async function grantsInStore(store: EvidenceStore): Promise<readonly SessionGrant[]> {
   const all: SessionGrant[] = [];
   for (const sessionId of await sessionsWithGrants(store)) {
     const { pin, state: storedState } = await resumePoint(store, sessionId);

@@ -22,7 +22,7 @@ function bytesOf({ specs, config }: Pin): Buffer {
 }
 
 /** Stores a pin as a content-addressed blob; returns its sha256. */
-export const putPin = async (store: EvidenceStore, pin: Pin): Promise<string> => store.putBlob(bytesOf(pin));
+export const storePin = async (store: EvidenceStore, pin: Pin): Promise<string> => store.putBlob(bytesOf(pin));
 
 /** The body of a session's first entry; null if it was erased, or if another program recorded it. */
 export async function openingBody(store: EvidenceStore, sessionId: string): Promise<SessionOpenBody | null> {
@@ -34,7 +34,7 @@ export async function openingBody(store: EvidenceStore, sessionId: string): Prom
 }
 
 /** Returns the pin of an existing session. Throws StoreError `blob-not-found`. */
-export async function getPin(store: EvidenceStore, hash: string): Promise<Pin> {
+export async function readStoredPin(store: EvidenceStore, hash: string): Promise<Pin> {
   const bytes = await store.getBlob(hash);
   if (!bytes) throw new StoreError('blob-not-found', `the pinned spec ${hash} is not in the store`);
   if (digest('sha256', bytes) !== hash) throw new StoreError('store-failed', `the pinned spec ${hash} was changed`);

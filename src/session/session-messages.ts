@@ -34,7 +34,7 @@ export async function unreadMessages(core: Correspondent): Promise<readonly Mess
 }
 
 /** Records that the agent has read messages; see `Session.acknowledge`. */
-export async function recordRead(session: Correspondent, ids: readonly string[]): Promise<void> {
+export async function recordMessagesRead(session: Correspondent, ids: readonly string[]): Promise<void> {
   const { messages } = session.parts.store;
   if (!messages || session.writer.state.facts.pending) return;
   const unread = (await unreadMessages(session)).filter(({ id }) => ids.includes(id));

@@ -1,6 +1,6 @@
 import type { SpecTables } from '../compile/spec-tables.ts';
 import type { Body } from '../evidence/bodies.ts';
-import { continuesChain } from '../evidence/chain.ts';
+import { isNextInChain } from '../evidence/chain.ts';
 import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-store.ts';
@@ -9,7 +9,7 @@ import type { EntryObserver } from './actors.ts';
 import { applyEntry } from './state/apply-entry.ts';
 import { draftEntry } from './state/drafts.ts';
 import type { SessionState } from './state/session-state.ts';
-import { storedFold } from './state/stored-state.ts';
+import { toStoredFold } from './state/stored-state.ts';
 
 /** The time in milliseconds after which a lease expires unless its writer renews it. */
 export const LEASE_MS = 30_000;
@@ -68,7 +68,7 @@ export class SessionWriter {
     const { sessionId } = this.#state.facts;
     const from = this.#state.head.seq + 1;
     for await (const stored of this.#parts.store.entries(sessionId, { from })) {
-      if (!continuesChain(stored, this.#state.head))
+      if (!isNextInChain(stored, this.#state.head))
         throw new StoreError(
           'store-failed',
           `an entry at or before seq ${stored.entry.seq} of session "${sessionId}" was changed or removed, so it cannot be resumed; run "hopgate verify"`,
@@ -144,7 +144,7 @@ export class SessionWriter {
     this.#storedUntil = seq;
     const { store, pin } = this.#parts;
     // The entries are durable. Without the stored state, only the next reader is slower.
-    await store.keepFold?.(lease, storedFold({ pin, state: this.#state })).catch(() => {});
+    await store.keepFold?.(lease, toStoredFold({ pin, state: this.#state })).catch(() => {});
   }
 
   /** Awaits `work`, which may outlast the lease, and renews the lease meanwhile. */
@@ -181,7 +181,7 @@ export class SessionWriter {
     const { store, pin } = this.#parts;
     const { seq } = this.#state.head;
     await (seq > this.#storedUntil
-      ? store.release(lease, storedFold({ pin, state: this.#state }))
+      ? store.release(lease, toStoredFold({ pin, state: this.#state }))
       : store.release(lease));
     this.#storedUntil = seq;
   }

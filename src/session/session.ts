@@ -15,7 +15,7 @@ import type {
   DelegateResult,
   HopResult,
   ModeResult,
-  Refused,
+  RefusedCall,
   StartResult,
   StepResult,
   StopResult,
@@ -32,7 +32,7 @@ import { takeStep } from './calls/step.ts';
 import { makeHop, startVisit, stopVisit } from './calls/visit.ts';
 import { NativeSteps } from './native/native-steps.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native/native-ticket.ts';
-import { recordMessages, recordRead, unreadMessages } from './session-messages.ts';
+import { recordMessages, recordMessagesRead, unreadMessages } from './session-messages.ts';
 import { type SessionStatus, statusOf } from './session-status.ts';
 import type { SessionWriter } from './session-writer.ts';
 import type { HopOptions, ShortHop } from './short-hop.ts';
@@ -159,7 +159,7 @@ export class Session {
    * Takes the lease and records the events that no call caused: an interrupted step, a passed deadline, the mode's
    * timeout. Every other call does this first.
    */
-  settle(): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | Refused> {
+  settle(): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | RefusedCall> {
     const from = this.#calls.writer.state.head.seq + 1;
     return this.#calls.serially(async () => ({ ok: true as const, evidence: (await this.evidence()).slice(from) }));
   }
@@ -168,7 +168,7 @@ export class Session {
    * Takes the lease and reads the entries of other writers. A step that another program runs under `admit` continues.
    * For programs that open a session repeatedly.
    */
-  attach(): Promise<{ readonly ok: true } | Refused> {
+  attach(): Promise<{ readonly ok: true } | RefusedCall> {
     return this.#calls.serially(async () => ({ ok: true as const }), { settle: false });
   }
 
@@ -181,7 +181,7 @@ export class Session {
    * Returns the messages that the agent has not read, in the order of the inbox, and records new ones as delivered.
    * They stay unread until {@link Session.acknowledge} names them.
    */
-  inbox(): Promise<{ readonly ok: true; readonly messages: readonly Message[] } | Refused> {
+  inbox(): Promise<{ readonly ok: true; readonly messages: readonly Message[] } | RefusedCall> {
     return this.#calls.serially(
       async () => {
         if (!this.#calls.parts.store.messages) return { ok: true as const, messages: [] };
@@ -193,10 +193,10 @@ export class Session {
   }
 
   /** Records that the agent's model received the messages with these ids. */
-  acknowledge(ids: readonly string[]): Promise<{ readonly ok: true } | Refused> {
+  acknowledge(ids: readonly string[]): Promise<{ readonly ok: true } | RefusedCall> {
     return this.#calls.serially(
       async () => {
-        await recordRead(this.#calls, ids);
+        await recordMessagesRead(this.#calls, ids);
         return { ok: true as const };
       },
       { settle: false },

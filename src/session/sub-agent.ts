@@ -1,4 +1,4 @@
-import { delegateForType, denialByParentState } from '../gate/delegation/decide-delegate.ts';
+import { denialByParentState, subAgentPeripheral } from '../gate/delegation/decide-delegate.ts';
 import { type SubAgentPin, subAgentPin } from '../gate/delegation/sub-agent-pin.ts';
 import type { Denial } from '../gate/denial.ts';
 import { getOwn } from '../spec/names.ts';
@@ -21,11 +21,11 @@ export interface SubAgent {
  * sub-agent's type names. Without a delegation, it works in its parent's peripheral.
  * @param isTaken true for the id of a sub-agent's session that has begun
  */
-export function subAgent(parent: Session, type: string, isTaken: (session: string) => boolean): SubAgent {
+export function describeNewSubAgent(parent: Session, type: string, isTaken: (session: string) => boolean): SubAgent {
   const calls = sessionCallsOf(parent);
   const { config, compiled } = calls.parts;
   const { mode, visit } = calls.view();
-  const to = delegateForType(calls.context(), type);
+  const to = subAgentPeripheral(calls.context(), type);
   const { delegations } = calls.writer.state.facts;
   const delegation = delegations.findLast((each) => each.to === to && !isTaken(each.session)) ?? null;
   const here = visit?.peripheral ?? null;
@@ -42,8 +42,8 @@ export const denialByParent = (parent: Session, call: StepCall, within: Delegate
 
 /** The peripheral that a type of sub-agent names; null if a sub-agent of this type works in its parent's. */
 export const peripheralOfSubAgent = (parent: Session, type: string): string | null =>
-  delegateForType(sessionCallsOf(parent).context(), type);
+  subAgentPeripheral(sessionCallsOf(parent).context(), type);
 
 /** True if the present peripheral lists peripherals for its sub-agents, or for agents of the agency. */
-export const hasDelegates = ({ specs, state }: Session): boolean =>
+export const mayDelegate = ({ specs, state }: Session): boolean =>
   getOwn(specs.peripherals, state.peripheral ?? '')?.delegates !== undefined;

@@ -3,7 +3,7 @@ import { bodyOf } from '../evidence/bodies.ts';
 import type { EntryDraft } from '../evidence/entry.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
-import { getPin } from '../session/pin.ts';
+import { readStoredPin } from '../session/pin.ts';
 import type { Mode, ModeGateSpec } from '../spec/types.ts';
 import {
   messageSubject,
@@ -43,7 +43,7 @@ export const readDispatchRecord = async (store: EvidenceStore, id: string): Prom
 
 export async function modeGateOf(store: EvidenceStore, session: string): Promise<ModeGateSpec | null> {
   const found = (await store.sessions()).find(({ sessionId }) => sessionId === session);
-  return found ? (await getPin(store, found.pin)).specs.modeGate : null;
+  return found ? (await readStoredPin(store, found.pin)).specs.modeGate : null;
 }
 
 /** The mode of a session: that of its last mode change. */

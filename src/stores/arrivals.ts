@@ -18,7 +18,7 @@ export interface Arrivals {
 }
 
 /** Opens a store's file to read the order in which its entries arrived. The file must exist. */
-export function arrivalsOf(file: string): Arrivals {
+export function openArrivals(file: string): Arrivals {
   const db = new (nodeSqlite().DatabaseSync)(file, { readOnly: true });
   db.exec('PRAGMA busy_timeout = 1000; PRAGMA trusted_schema = OFF');
   const after = db.prepare(

@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
-import { IN_MEMORY } from './sqlite/sqlite-schema.ts';
+import { IN_MEMORY_FILE } from './sqlite/sqlite-schema.ts';
 import { sqliteStore } from './sqlite.ts';
 
 /**
@@ -10,4 +10,4 @@ import { sqliteStore } from './sqlite.ts';
  * const store = memoryStore({ clock: { now: () => 0 } });
  */
 export const memoryStore = ({ clock }: { readonly clock?: Clock } = {}): EvidenceStore =>
-  sqliteStore(IN_MEMORY, clock === undefined ? {} : { clock });
+  sqliteStore(IN_MEMORY_FILE, clock === undefined ? {} : { clock });

@@ -11,22 +11,22 @@ import {
   sealAppend,
   sealEphemeral,
 } from './rules/append-rules.ts';
-import { checkQuery, checkTime, toQueryPage } from './rules/query-rules.ts';
+import { checkQuery, parseOlderThan, toQueryPage } from './rules/query-rules.ts';
 import { replyChainOf } from './rules/reply-chain.ts';
 import { DataVersion } from './sqlite/data-version.ts';
 import { GroupCommit } from './sqlite/group-commit.ts';
 import { StoreCheck } from './sqlite/integrity/store-check.ts';
 import { blobTable } from './sqlite/sqlite-blobs.ts';
-import { connect } from './sqlite/sqlite-connection.ts';
+import { connectToSqlite } from './sqlite/sqlite-connection.ts';
 import { entryTable } from './sqlite/sqlite-entries.ts';
-import { eraser } from './sqlite/sqlite-erasure.ts';
-import { STORE_NAME, sqliteError } from './sqlite/sqlite-error.ts';
+import { createEraser } from './sqlite/sqlite-erasure.ts';
+import { SQLITE_STORE_NAME, sqliteError } from './sqlite/sqlite-error.ts';
 import { foldTable } from './sqlite/sqlite-folds.ts';
 import { leaseTable } from './sqlite/sqlite-leases.ts';
 import { sqliteMessages } from './sqlite/sqlite-messages.ts';
 import { noteTable } from './sqlite/sqlite-notes.ts';
 import { findMatches } from './sqlite/sqlite-query.ts';
-import { IN_MEMORY } from './sqlite/sqlite-schema.ts';
+import { IN_MEMORY_FILE } from './sqlite/sqlite-schema.ts';
 import { sessionTable } from './sqlite/sqlite-sessions.ts';
 import { writeView } from './sqlite/sqlite-view.ts';
 import { prepareOnce } from './sqlite/statements.ts';
@@ -64,8 +64,8 @@ export interface SqliteStoreOptions {
  */
 export function sqliteStore(file: string, options: SqliteStoreOptions = {}): EvidenceStore {
   const { clock = Date, busyMs = 5000, readOnly = false, checkpointPages, onCommit, keyFile } = options;
-  const inMemory = file === IN_MEMORY;
-  const connection = connect(file, busyMs, readOnly, checkpointPages);
+  const inMemory = file === IN_MEMORY_FILE;
+  const connection = connectToSqlite(file, busyMs, readOnly, checkpointPages);
   const { db } = connection;
   const key = new StoreKey(inMemory ? null : (keyFile ?? keyFileOfUser()));
   const version = new DataVersion(db);
@@ -76,7 +76,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const sessions = sessionTable(db, leases.get);
   const blobs = blobTable(db, file);
   const notes = noteTable(db);
-  const eraseBodies = eraser(db);
+  const eraseBodies = createEraser(db);
   const prepare = prepareOnce(db);
   const view = writeView(entries, leases, cache);
   const writer = new GroupCommit(db, busyMs, {
@@ -120,7 +120,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   };
 
   return {
-    name: STORE_NAME,
+    name: SQLITE_STORE_NAME,
 
     get failed() {
       return writer.failed;
@@ -156,7 +156,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
     async append(lease, after, drafts) {
       assertOpen();
-      const { drafts: complete, sealed } = sealAppend(STORE_NAME, lease, after, drafts, clock.now());
+      const { drafts: complete, sealed } = sealAppend(SQLITE_STORE_NAME, lease, after, drafts, clock.now());
       return write(lease.sessionId, (now, isSecond) => {
         // The ids are nearly always new. If one exists, the insert fails, and the second run searches for each id.
         const accepted = judgeAppend(view, now, lease, after, complete, sealed, !isSecond);
@@ -168,7 +168,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
     async appendEphemeral(sessionId, drafts) {
       assertOpen();
-      const sealed = sealEphemeral(STORE_NAME, sessionId, drafts, clock.now());
+      const sealed = sealEphemeral(SQLITE_STORE_NAME, sessionId, drafts, clock.now());
       return write(sessionId, () => {
         for (const entry of judgeEphemeral(view, sealed)) entries.addEphemeral(entry);
         return sealed;
@@ -185,7 +185,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       // The first pages are small, because many callers read only the first entry.
       for (let [next, limit] = [from, 1]; ; limit *= 16) {
         const page = read(() => entries.page(sessionId, next, limit));
-        for (const row of page) yield readStoredEntry(STORE_NAME, row);
+        for (const row of page) yield readStoredEntry(SQLITE_STORE_NAME, row);
         if (page.length === 0) return;
         next = page.at(-1)!.seq + 1;
       }
@@ -194,12 +194,12 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     get: async (id) => read(() => entries.find(id)),
 
     async query(query) {
-      const checked = checkQuery(STORE_NAME, query);
-      return read(() => toQueryPage(STORE_NAME, checked, findMatches(prepare, checked)));
+      const checked = checkQuery(SQLITE_STORE_NAME, query);
+      return read(() => toQueryPage(SQLITE_STORE_NAME, checked, findMatches(prepare, checked)));
     },
 
     replyChain: async (id) =>
-      read(() => replyChainOf(STORE_NAME, id, (each) => entries.find(each) ?? entries.findEphemeral(each))),
+      read(() => replyChainOf(SQLITE_STORE_NAME, id, (each) => entries.find(each) ?? entries.findEphemeral(each))),
 
     sessions: async () => read(() => sessions.list(clock.now())),
 
@@ -217,7 +217,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     blobReferences: async (hash) => read(() => blobs.references(hash)),
 
     async collectBlobs({ olderThan }) {
-      const before = checkTime(STORE_NAME, olderThan);
+      const before = parseOlderThan(SQLITE_STORE_NAME, olderThan);
       const collected = await write(null, () => blobs.collect(before));
       truncateLog();
       return { collected };

@@ -1,18 +1,18 @@
-import { executableReason } from '../evidence/findings/executable-files.ts';
-import { findingsIn } from '../evidence/findings/findings.ts';
-import { type TestSignals, testSignals, weakenedTests } from '../evidence/findings/weakened-tests.ts';
+import { executableFileFinding } from '../evidence/findings/executable-files.ts';
+import { sessionFindings } from '../evidence/findings/findings.ts';
+import { describeWeakenedTests, scanTests, type TestScan } from '../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../ports/observed-effects.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 
 /** The state of a file: the test-related patterns found in its text (skip, only, …), and its mode. */
 export interface FileState {
-  readonly signals: TestSignals | null;
+  readonly signals: TestScan | null;
   readonly mode: number;
 }
 
 export const fileStateOf = (path: string, text: string | null, mode: number): FileState => ({
-  signals: testSignals(path, text),
+  signals: scanTests(path, text),
   mode,
 });
 
@@ -23,17 +23,17 @@ export const fileStateOf = (path: string, text: string | null, mode: number): Fi
 export function withFindings(
   { config }: Pick<CallEnvelope, 'config'>,
   effect: ObservedEffect,
-  before: TestSignals | null,
+  before: TestScan | null,
   after: FileState | null,
 ): ObservedEffect {
   const runs =
-    after && executableReason(effect.path, { executable: (after.mode & 0o111) !== 0, deploy: config.deploy });
-  const all = [weakenedTests(before, after?.signals ?? null), runs?.why].filter((why) => why != null);
+    after && executableFileFinding(effect.path, { executable: (after.mode & 0o111) !== 0, deploy: config.deploy });
+  const all = [describeWeakenedTests(before, after?.signals ?? null), runs?.why].filter((why) => why != null);
   return all.length === 0 ? effect : { ...effect, finding: all.join('; ') };
 }
 
 /** The field of a result that lists the findings of effects; empty if there are none. */
 export function findingsField(effects: readonly ObservedEffect[]): { readonly findings?: Json } {
-  const found = findingsIn(effects);
+  const found = sessionFindings(effects);
   return found.length === 0 ? {} : { findings: found.map((finding) => ({ ...finding })) };
 }

@@ -11,11 +11,11 @@ export interface HopgateCall {
 }
 
 /** The calls of hopgate's tools that replace an act, in order; `submit` if the act ends the run with its result. */
-export type ActMeaning =
+export type ActReplacement =
   | { readonly kind: 'calls'; readonly calls: readonly HopgateCall[] }
   | { readonly kind: 'submit' };
 
-const NO_CALLS: ActMeaning = { kind: 'calls', calls: [] };
+const NO_CALLS: ActReplacement = { kind: 'calls', calls: [] };
 
 /** Matches commands that run tests, also behind `python -m`, `npx`, `uv run` and the like. */
 const TESTERS =
@@ -36,7 +36,7 @@ const VIEW_COMMANDS = splitWords('open goto scroll_up scroll_down search_dir sea
  * @param folder the folder of relative paths; paths below it become relative to it
  * @param open the file that an editor command without a path changes
  */
-export function actToCalls(act: ForeignAct, folder: string, open: string | null): ActMeaning {
+export function actToCalls(act: ForeignAct, folder: string, open: string | null): ActReplacement {
   const name = act.name
     .split(/[._]{2}|\./)
     .at(-1)!
@@ -57,11 +57,11 @@ export function actToCalls(act: ForeignAct, folder: string, open: string | null)
   return url === null ? NO_CALLS : calls({ tool: 'web-fetch', args: { url } });
 }
 
-const calls = (...all: readonly HopgateCall[]): ActMeaning => ({ kind: 'calls', calls: all });
+const calls = (...all: readonly HopgateCall[]): ActReplacement => ({ kind: 'calls', calls: all });
 const read = (path: string): HopgateCall => ({ tool: 'read', args: { path } });
 const write = (path: string): HopgateCall => ({ tool: 'write', args: { path, content: '' } });
 
-function fileAct(verb: string, path: string): ActMeaning {
+function fileAct(verb: string, path: string): ActReplacement {
   return calls(
     /create|write|replace|edit|insert|undo|patch|delete|append|update/.test(verb) ? write(path) : read(path),
   );
@@ -74,7 +74,7 @@ function relativeTo(path: string, folder: string): string {
   return relative === '..' || relative.startsWith('../') ? full : relative;
 }
 
-function shellAct(line: string, folder: string, open: string | null): ActMeaning {
+function shellAct(line: string, folder: string, open: string | null): ActReplacement {
   if (/^submit\b|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/.test(line)) return { kind: 'submit' };
   const [first = '', second, third] = line.split(/\s+/).map((word) => word.replace(/^(["'])(.*)\1$/, '$2'));
   if (first === 'create' && second) return calls(write(relativeTo(second, folder)));
@@ -152,7 +152,7 @@ function specialCall(program: string, args: readonly string[]): HopgateCall | nu
 }
 
 /** The file that an act opens in SWE-agent's editor; null if it opens none. */
-export function opensFile({ name, input }: ForeignAct): string | null {
+export function fileOpenedBy({ name, input }: ForeignAct): string | null {
   const line = name === SHELL_ACT ? textOf(input['command']) : null;
   return line === null ? null : (/^(?:open|create)\s+"?([^\s"]+)/.exec(line)?.[1] ?? null);
 }

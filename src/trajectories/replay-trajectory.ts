@@ -8,7 +8,7 @@ import type { Session } from '../session/session.ts';
 import { firstPeripheral } from '../spec/first-peripheral.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
 import type { Json, ProjectConfig, SpecSet } from '../spec/types.ts';
-import { actToCalls, type HopgateCall, opensFile } from './act-to-calls.ts';
+import { actToCalls, fileOpenedBy, type HopgateCall } from './act-to-calls.ts';
 import type { ForeignAct, Trajectory } from './read-trajectory.ts';
 
 /** An act that every peripheral within the session's reach would have refused. */
@@ -39,7 +39,7 @@ const MAX_LEGS = 12;
 const COMMIT_MESSAGE = 'submitted';
 
 /** The configuration of a replayed run: all of its folder may be edited, and every kind of command is configured. */
-export const FOREIGN_CONFIG: ProjectConfig = {
+export const REPLAY_CONFIG: ProjectConfig = {
   ...DEFAULT_PROJECT_CONFIG,
   scopes: { edit: ['.'] },
   test: [{ run: ['test'], report: 'none' }],
@@ -55,7 +55,7 @@ export const FOREIGN_CONFIG: ProjectConfig = {
 export async function replayTrajectory(
   trajectory: Trajectory,
   specs: SpecSet,
-  { config = FOREIGN_CONFIG, resolved = null }: { config?: ProjectConfig; resolved?: boolean | null } = {},
+  { config = REPLAY_CONFIG, resolved = null }: { config?: ProjectConfig; resolved?: boolean | null } = {},
 ): Promise<ReplayedTrajectory> {
   const folder = trajectory.folder ?? commonFolder(trajectory.acts);
   const root = mkdtempSync(join(tmpdir(), 'hopgate-trajectory-'));
@@ -79,7 +79,7 @@ export async function replayTrajectory(
     for (const [at, act] of trajectory.acts.entries()) {
       current = act;
       const meaning = actToCalls(act, folder, open);
-      open = opensFile(act) ?? open;
+      open = fileOpenedBy(act) ?? open;
       const isSubmit = meaning.kind === 'submit';
       // A run without changes has nothing to ship.
       const all: readonly HopgateCall[] = isSubmit ? (changed ? [SUBMIT] : []) : meaning.calls;

@@ -1,6 +1,6 @@
 import { fieldsOf, isObject, type Json } from '../base/json.ts';
 import { excerpt, plainOutput, plural } from '../base/text.ts';
-import { fewerTestsIn } from '../evidence/findings/weakened-tests.ts';
+import { describeFewerTests } from '../evidence/findings/weakened-tests.ts';
 import { type OptionalFields, summariseValue } from './summarise-value.ts';
 
 export const shortValue = (value: Json | undefined, length = 60): string =>
@@ -80,7 +80,7 @@ function describeTests(result: OptionalFields): string | null {
   const counts = report
     ? `${timedOut || flooded ? `, ${end}` : ''}, ${shortValue(summariseReport(report), 140)}`
     : `, ${end}, no report`;
-  const fewer = fewerTestsIn(result);
+  const fewer = describeFewerTests(result);
   const problem = reportProblem ? `: ${shortValue(reportProblem, 140)}` : '';
   return `verdict ${verdict}${counts}${fewer === null ? '' : `, ${fewer}`}${problem}${why}`;
 }

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { isRef } from '../../src/gate/commands/git-command.ts';
+import { isCommitName } from '../../src/gate/commands/git-command.ts';
 import { optionWords, parseGit } from '../../src/gate/commands/parse-git.ts';
 import { splitCommand } from '../../src/gate/commands/split-command.ts';
 import { judgeUrl } from '../../src/gate/scope/judge-url.ts';
@@ -244,7 +244,7 @@ const revisions: Fuzz = {
   property: () =>
     fc.property(fc.oneof(word, fc.stringMatching(/^[\w./~^@{}:-]{0,12}$/)), (text) => {
       const peeled = peelRevision(text);
-      if (isRef(text)) must(/^[A-Za-z0-9][\w./~^-]*$/.test(text) && !text.includes('..'), text);
+      if (isCommitName(text)) must(/^[A-Za-z0-9][\w./~^-]*$/.test(text) && !text.includes('..'), text);
       if (peeled !== null) must(!peeled.startsWith('-') && !/[\s:\0]|@\{/.test(peeled), text);
     }) as fc.IProperty<[unknown]>,
 };

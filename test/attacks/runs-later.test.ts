@@ -2,14 +2,14 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { executableReason } from '../../src/evidence/findings/executable-files.ts';
+import { executableFileFinding } from '../../src/evidence/findings/executable-files.ts';
 import { sharedSandbox } from '../../src/tools/sandbox/detect-sandbox.ts';
 import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
 import { type CallChanges, toolCall } from '../tools/shell/tool-call.ts';
 
 const deploy = { staging: { run: ['./tools/ship', '--to', 'staging'], network: true } };
-const why = (path: string, executable = false) => executableReason(path, { executable, deploy })?.why ?? null;
+const why = (path: string, executable = false) => executableFileFinding(path, { executable, deploy })?.why ?? null;
 
 describe('a file that will run outside the sandbox', () => {
   it.each([

@@ -3,8 +3,8 @@ import { checkLinks } from '../../src/audit/verify/check-links.ts';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../../src/evidence/entry.ts';
-import { entryLeaf } from '../../src/evidence/merkle.ts';
-import { newSealKey, sealHead } from '../../src/evidence/seal.ts';
+import { merkleLeafOf } from '../../src/evidence/merkle.ts';
+import { newSealKey, signChainHead } from '../../src/evidence/seal.ts';
 import { depth } from '../depth.ts';
 import { conversation } from '../evidence/drafts.ts';
 import { merkleRoot } from '../evidence/merkle-root.ts';
@@ -89,8 +89,8 @@ describe('the verification of 200 entries', () => {
   it('finds every truncation with a seal', async () => {
     const key = newSealKey();
     const entries = log.map((link) => parseStored(link));
-    const root = merkleRoot(entries.map(({ entry }) => entryLeaf(entry)));
-    const seal = sealHead({ sessionId: 's-1', head: headAt(199), root }, key.privateKey, 0);
+    const root = merkleRoot(entries.map(({ entry }) => merkleLeafOf(entry)));
+    const seal = signChainHead({ sessionId: 's-1', head: headAt(199), root }, key.privateKey, 0);
     const check = async (size: number) => {
       const sealed = { seal, publicKey: key.publicKey };
       return (await verifySession('s-1', { specs: SPECS, config: CONFIG }, entries.slice(0, size), { seal: sealed }))
@@ -102,8 +102,8 @@ describe('the verification of 200 entries', () => {
 
   it('finds a recomputed chain with a seal', async () => {
     const key = newSealKey();
-    const root = merkleRoot(log.map(entryLeaf));
-    const seal = sealHead({ sessionId: 's-1', head: headAt(199), root }, key.privateKey, 0);
+    const root = merkleRoot(log.map(merkleLeafOf));
+    const seal = signChainHead({ sessionId: 's-1', head: headAt(199), root }, key.privateKey, 0);
     const forged = sealDrafts(
       EMPTY_CHAIN,
       conversation('s-1', 199).map((draft, index) => (index === 100 ? { ...draft, author: 'somebody' } : draft)),

@@ -11,13 +11,13 @@ import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-p
 import { PROBLEM_CODES } from '../../src/audit/rules/rule-problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
-import { isRef } from '../../src/gate/commands/git-command.ts';
+import { isCommitName } from '../../src/gate/commands/git-command.ts';
 import { splitCommand } from '../../src/gate/commands/split-command.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { mayShipBranch } from '../../src/gate/scope/branch-patterns.ts';
 import { isWithinAny, locatePath } from '../../src/gate/scope/locate-path.ts';
 import { isMasked, isProtected } from '../../src/gate/scope/masks.ts';
-import { mayHoldWritable, writePathReason } from '../../src/gate/scope/write-paths.ts';
+import { mayHoldWritablePath, writePathReason } from '../../src/gate/scope/write-paths.ts';
 import { transferContext } from '../../src/gate/transfer-context.ts';
 import { changedPaths } from '../../src/session/state/observations.ts';
 import { IDENTITY_FIELDS } from '../../src/spec/policy/closed-lists.ts';
@@ -231,7 +231,11 @@ describe('the gate and the audit agree', () => {
         // A command's changes are only looked for in folders that may hold such a file.
         const folders = path.split('/').map((_, at, names) => names.slice(0, at + 1).join('/'));
         if (grants && !folders.some((folder) => isMasked(folder, [])))
-          expect([path, write, folders.every((folder) => mayHoldWritable(folder, write))]).toEqual([path, write, true]);
+          expect([path, write, folders.every((folder) => mayHoldWritablePath(folder, write))]).toEqual([
+            path,
+            write,
+            true,
+          ]);
       }),
       { numRuns: 6000 },
     );
@@ -305,7 +309,7 @@ describe('the gate and the audit agree', () => {
     fc.assert(
       fc.property(fc.oneof(pattern, fc.array(pattern, { maxLength: 3 })), branch, (patterns, name) => {
         const git = { remote: 'origin', branch: patterns };
-        const may = mayShipBranch(name, git) && isRef(name);
+        const may = mayShipBranch(name, git) && isCommitName(name);
         allowed[may ? 'yes' : 'no']++;
         for (const [sub, args] of [
           ['push', ['origin', name]],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { disciplineOf, patternStatusAfter } from '../../src/evidence/patterns/discipline.ts';
-import { learningCycles, SETTLING_TOOLS } from '../../src/evidence/patterns/learning-cycles.ts';
+import { disciplineToolOf, patternStatusAfter } from '../../src/evidence/patterns/discipline.ts';
+import { learningCycles, PATTERN_OUTCOME_TOOLS } from '../../src/evidence/patterns/learning-cycles.ts';
 import { readPur } from '../../src/evidence/patterns/pur.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { failure, outcome, sealedEntries, start, step } from './sealed-entries.ts';
@@ -56,7 +56,8 @@ describe('a learning round', () => {
     ).toEqual(['x/a e0 success e2', 'x/b e1 partial e3']);
   });
 
-  it('ends with pur-update or pur-mark-pivot', () => expect(SETTLING_TOOLS).toEqual(['pur-update', 'pur-mark-pivot']));
+  it('ends with pur-update or pur-mark-pivot', () =>
+    expect(PATTERN_OUTCOME_TOOLS).toEqual(['pur-update', 'pur-mark-pivot']));
 });
 
 describe('an entry of a discipline tool', () => {
@@ -67,7 +68,7 @@ describe('an entry of a discipline tool', () => {
     ['pur-mark-pivot', 'correction', 'correction', 'pivot', 'a', 'selection', 'settles'],
     ['par-punctuate', 'reflection', 'conclusion', 'par', null, 'visit', null],
   ])('is classified by its tool %s', (tool, type, claim, tag, pattern, repliesTo, does) =>
-    expect(disciplineOf(step(tool, { pattern: 'a' }))).toEqual({
+    expect(disciplineToolOf(step(tool, { pattern: 'a' }))).toEqual({
       type,
       claim,
       tag,
@@ -80,7 +81,7 @@ describe('an entry of a discipline tool', () => {
 
   it('names its pattern in the result, or else in the arguments', () => {
     const asked = { ...step('psr-select', 'nothing'), args: { pattern: 'b' } } as never;
-    expect(disciplineOf(asked)?.pattern).toBe('b');
+    expect(disciplineToolOf(asked)?.pattern).toBe('b');
     for (const result of [
       { pattern: 'Not One' },
       { pattern: 7 },
@@ -90,7 +91,7 @@ describe('an entry of a discipline tool', () => {
       { pattern: '../a' },
       { pattern: 'a/' },
     ])
-      expect(disciplineOf(step('psr-select', result))?.pattern).toBeNull();
+      expect(disciplineToolOf(step('psr-select', result))?.pattern).toBeNull();
   });
 
   it.each([
@@ -98,7 +99,7 @@ describe('an entry of a discipline tool', () => {
     ['a name of every object', step('constructor', { pattern: 'a' })],
     ['a call that failed', failure('step', 'psr-select', 'x')],
     ['an acting call', outcome('psr-select', { pattern: 'a' })],
-  ])('is not %s', (_, body) => expect(disciplineOf(body)).toBeNull());
+  ])('is not %s', (_, body) => expect(disciplineToolOf(body)).toBeNull());
 });
 
 describe('the status of a pattern', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
-import { removeOutput } from '../../src/evidence/patterns/remove-output.ts';
+import { withoutToolOutput } from '../../src/evidence/patterns/remove-output.ts';
 import { EFFECT_OPS, FILE_CHANGE_EFFECTS } from '../../src/spec/policy/effect-ops.ts';
 import { denial, failure, hop, outcome, sealedEntries, start, step, stop } from './sealed-entries.ts';
 
@@ -17,7 +17,7 @@ it('a review is the same from entries without the texts of their calls, which ar
     denial('exit-not-met', 'go on'),
     stop('explore', { result: 'flaky' }),
   );
-  const short = entries.map(removeOutput);
+  const short = entries.map(withoutToolOutput);
   expect(deriveReview(short, {})).toEqual(deriveReview(entries, {}));
   expect(deriveReview(short, {}).patterns_used.map(({ pattern }) => pattern)).toEqual([
     ...['reproduce-first', 'read-before-edit', 'test-after-change'],

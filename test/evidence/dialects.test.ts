@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import {
-  errorMagnitude,
-  firstOf,
-  normalisedFields,
-  patternId,
-  textField,
-  textList,
+  fieldText,
+  fieldTexts,
+  firstField,
+  patternIdIn,
+  readErrorSize,
+  toDialectRecord,
 } from '../../src/evidence/dialects/fields.ts';
 import type { Json } from '../../src/spec/types.ts';
 
 describe('a record of any dialect', () => {
   it('has normalised keys', () => {
-    expect(normalisedFields({ ':psr/id': 1, Pur_Outcome: 2, 'success?': 3, 'a b': 4, 'a:b?c': 5 })).toEqual({
+    expect(toDialectRecord({ ':psr/id': 1, Pur_Outcome: 2, 'success?': 3, 'a b': 4, 'a:b?c': 5 })).toEqual({
       'psr-id': 1,
       'pur-outcome': 2,
       success: 3,
       'a-b': 4,
       'a:b?c': 5,
     });
-    for (const value of [null, undefined, 'a', 1, [], [{}]]) expect(normalisedFields(value)).toBeNull();
+    for (const value of [null, undefined, 'a', 1, [], [{}]]) expect(toDialectRecord(value)).toBeNull();
   });
 
   it('yields the value of the first field that has one', () => {
-    expect(firstOf({ a: null, b: 0, c: 1 }, ['x', 'a', 'b', 'c'])).toBe(0);
-    expect(firstOf({ a: null }, ['a', 'x'])).toBeUndefined();
+    expect(firstField({ a: null, b: 0, c: 1 }, ['x', 'a', 'b', 'c'])).toBe(0);
+    expect(firstField({ a: null }, ['a', 'x'])).toBeUndefined();
   });
 
   it.each<[Json | undefined, string | null]>([
@@ -39,7 +39,7 @@ describe('a record of any dialect', () => {
     [undefined, null],
     [{}, null],
     [['a'], null],
-  ])('reads %j as the text %j', (value, read) => expect(textField(value)).toBe(read));
+  ])('reads %j as the text %j', (value, read) => expect(fieldText(value)).toBe(read));
 
   it.each<[Json | undefined, string[]]>([
     [undefined, []],
@@ -51,7 +51,7 @@ describe('a record of any dialect', () => {
       ['a', '1', '{"b":1}', '["c"]'],
     ],
     [{ a: 1 }, ['{"a":1}']],
-  ])('reads %j as the texts %j', (value, read) => expect(textList(value)).toEqual(read));
+  ])('reads %j as the texts %j', (value, read) => expect(fieldTexts(value)).toEqual(read));
 
   it.each<[Json | undefined, number | null]>([
     [0.3, 0.3],
@@ -68,7 +68,7 @@ describe('a record of any dialect', () => {
     ['', null],
     [null, null],
     ['Infinity', null],
-  ])('reads %j as a deviation of %j', (value, off) => expect(errorMagnitude(value)).toBe(off));
+  ])('reads %j as a deviation of %j', (value, off) => expect(readErrorSize(value)).toBe(off));
 
   it.each<[Json | undefined, string | null]>([
     ['a/b', 'a/b'],
@@ -78,7 +78,7 @@ describe('a record of any dialect', () => {
     [{ pattern: 'd' }, 'd'],
     [{ name: 'e' }, null],
     [undefined, null],
-  ])('reads %j as the pattern %j', (value, id) => expect(patternId(value)).toBe(id));
+  ])('reads %j as the pattern %j', (value, id) => expect(patternIdIn(value)).toBe(id));
 });
 
 it('hopgate’s own bodies are recognised by their event', () => {

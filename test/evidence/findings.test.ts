@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { executableReason } from '../../src/evidence/findings/executable-files.ts';
+import { executableFileFinding } from '../../src/evidence/findings/executable-files.ts';
 import { SessionFindings } from '../../src/evidence/findings/findings.ts';
-import { testSignals, weakenedTests } from '../../src/evidence/findings/weakened-tests.ts';
+import { describeWeakenedTests, scanTests } from '../../src/evidence/findings/weakened-tests.ts';
 import { isTestFile } from '../../src/spec/test-files.ts';
 
 const PLAIN = { executable: false, deploy: {} };
@@ -31,9 +31,9 @@ const rows = Object.entries(FILES).flatMap(([why, names]) => names.split(' ').ma
 
 describe('a file that runs later', () => {
   it.each(rows)('may be %s: %s', (name, why) => {
-    expect(executableReason(name, PLAIN)).toEqual({ path: name, why });
-    expect(executableReason(`a/.b/${name}`, PLAIN)?.why).toBe(why);
-    expect(executableReason(name.toUpperCase(), PLAIN)?.why).toBe(why);
+    expect(executableFileFinding(name, PLAIN)).toEqual({ path: name, why });
+    expect(executableFileFinding(`a/.b/${name}`, PLAIN)?.why).toBe(why);
+    expect(executableFileFinding(name.toUpperCase(), PLAIN)?.why).toBe(why);
   });
 
   it('is not ordinary source code, nor a file with a similar name', () => {
@@ -47,28 +47,28 @@ describe('a file that runs later', () => {
       'sh',
       '!x.sh.md',
     ];
-    for (const name of names) expect(executableReason(name, PLAIN)).toBeNull();
+    for (const name of names) expect(executableFileFinding(name, PLAIN)).toBeNull();
   });
 
   it('includes every executable file', () =>
-    expect(executableReason('bin/a', { ...PLAIN, executable: true })).toEqual({
+    expect(executableFileFinding('bin/a', { ...PLAIN, executable: true })).toEqual({
       path: 'bin/a',
       why: 'it is executable',
     }));
 
   it('includes every file that a deploy command names', () => {
     const deploy = { site: { run: ['node', './scripts/../tools/ship.js'] } } as never;
-    expect(executableReason('tools/ship.js', { executable: true, deploy })).toEqual({
+    expect(executableFileFinding('tools/ship.js', { executable: true, deploy })).toEqual({
       path: 'tools/ship.js',
       why: 'the deploy command "site" names it',
     });
-    expect(executableReason('tools/other.js', { executable: false, deploy })).toBeNull();
+    expect(executableFileFinding('tools/other.js', { executable: false, deploy })).toBeNull();
   });
 });
 
 describe('weakened tests', () => {
   const weakened = (path: string, before: string | null, after: string | null) =>
-    weakenedTests(testSignals(path, before), testSignals(path, after));
+    describeWeakenedTests(scanTests(path, before), scanTests(path, after));
   const script = (test: string) => JSON.stringify({ scripts: { test, build: 'x' } });
 
   it.each([

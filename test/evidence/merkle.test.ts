@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { EMPTY_ROOT, entryLeaf, leafHash, MerkleFrontier } from '../../src/evidence/merkle.ts';
+import { EMPTY_ROOT, MerkleFrontier, merkleLeafHash, merkleLeafOf } from '../../src/evidence/merkle.ts';
 import { merkleRoot } from './merkle-root.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 /** The leaves and roots that the Certificate Transparency projects test with. */
 const LEAVES = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'].map(
-  (data) => leafHash(Buffer.from(data, 'hex')),
+  (data) => merkleLeafHash(Buffer.from(data, 'hex')),
 );
 const ROOTS = [
   '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
@@ -20,7 +20,7 @@ const ROOTS = [
   '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328',
 ];
 
-const leavesOf = (size: number) => Array.from({ length: size }, (_, i) => leafHash(Buffer.from(`entry ${i}`)));
+const leavesOf = (size: number) => Array.from({ length: size }, (_, i) => merkleLeafHash(Buffer.from(`entry ${i}`)));
 
 describe('the Merkle tree of RFC 9162', () => {
   it('has the known roots', () => {
@@ -49,6 +49,6 @@ describe('the Merkle tree of RFC 9162', () => {
 
   it('takes the bytes of an entry’s hash as a leaf', () => {
     const hash = 'ab'.repeat(32);
-    expect(entryLeaf({ hash })).toEqual(leafHash(Buffer.alloc(32, 0xab)));
+    expect(merkleLeafOf({ hash })).toEqual(merkleLeafHash(Buffer.alloc(32, 0xab)));
   });
 });

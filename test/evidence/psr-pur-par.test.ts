@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { aggregatePars } from '../../src/evidence/patterns/aggregate-pars.ts';
 import { readPar } from '../../src/evidence/patterns/par.ts';
 import { readPsr } from '../../src/evidence/patterns/psr.ts';
-import { OUTCOME_HOLDS, PATTERN_OUTCOMES, readPur } from '../../src/evidence/patterns/pur.ts';
+import { HELD_BY_OUTCOME, PATTERN_OUTCOMES, readPur } from '../../src/evidence/patterns/pur.ts';
 import type { Json } from '../../src/spec/types.ts';
 
 describe('a selection in its dialects', () => {
@@ -80,12 +80,18 @@ describe('an outcome in its dialects', () => {
         fc.constantFrom(...PATTERN_OUTCOMES),
         fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
         (outcome, predictionError) => {
-          const read = readPur({ pattern: 'a', psr: 'e-1', outcome, held: OUTCOME_HOLDS[outcome], predictionError });
+          const read = readPur({
+            pattern: 'a',
+            psr: 'e-1',
+            outcome,
+            held: HELD_BY_OUTCOME[outcome],
+            predictionError,
+          });
           expect(read).toMatchObject({
             pattern: 'a',
             psr: 'e-1',
             outcome,
-            held: OUTCOME_HOLDS[outcome],
+            held: HELD_BY_OUTCOME[outcome],
             predictionError,
           });
           expect(readPur(read as unknown as Json)).toEqual(read);

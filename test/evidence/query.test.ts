@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  byNewest,
-  cursorOf,
+  compareByNewest,
+  cutToPage,
   type EvidenceQuery,
-  MAX_LIMIT,
+  encodeCursor,
+  MAX_QUERY_LIMIT,
   matchesQuery,
-  pageOf,
   QueryError,
   type QueryPosition,
   resolveQuery,
@@ -54,7 +54,7 @@ describe('a query', () => {
       author: 'a',
       ephemeral: true,
     });
-    expect(resolveQuery({ limit: MAX_LIMIT, after: '1.0.2' })).toMatchObject({
+    expect(resolveQuery({ limit: MAX_QUERY_LIMIT, after: '1.0.2' })).toMatchObject({
       limit: 1000,
       after: { ephemeral: false },
     });
@@ -68,7 +68,7 @@ describe('a query', () => {
     [{ subject: { type: 'session', id: 'x', more: 1 } }, ['subject']],
     [{ tags: ['a', ''] }, ['tags.1']],
     [{ limit: 0 }, ['limit']],
-    [{ limit: MAX_LIMIT + 1 }, ['limit']],
+    [{ limit: MAX_QUERY_LIMIT + 1 }, ['limit']],
     [{ limit: 1.5 }, ['limit']],
     [{ since: '2026-02-30T00:00:00Z' }, ['since']],
     [{ since: '2026-01-01' }, ['since']],
@@ -140,11 +140,11 @@ describe('the answer to a query', () => {
       { at: 1, ephemeral: false, nth: 5 },
       { at: 0, ephemeral: true, nth: 9 },
     ];
-    expect(sorted.toReversed().sort(byNewest)).toEqual(sorted);
+    expect(sorted.toReversed().sort(compareByNewest)).toEqual(sorted);
     fc.assert(
       fc.property(places, places, (a, b) => {
-        expect(Math.sign(byNewest(a, b)) + Math.sign(byNewest(b, a))).toBe(0);
-        expect(byNewest(a, b) === 0).toBe(cursorOf(a) === cursorOf(b));
+        expect(Math.sign(compareByNewest(a, b)) + Math.sign(compareByNewest(b, a))).toBe(0);
+        expect(compareByNewest(a, b) === 0).toBe(encodeCursor(a) === encodeCursor(b));
       }),
     );
   });
@@ -152,13 +152,13 @@ describe('the answer to a query', () => {
   it('continues at its cursor', () =>
     fc.assert(
       fc.property(places, (place) => {
-        expect(resolveQuery({ after: cursorOf(place) }).after).toEqual(place);
+        expect(resolveQuery({ after: encodeCursor(place) }).after).toEqual(place);
       }),
     ));
 
   it('is cut to the limit, with a cursor only if more follow', () => {
     const found = [3, 2, 1].map((at) => ({ position: { at, ephemeral: false, nth: at }, found: at as never }));
-    const page = (limit: number, of = found) => pageOf(resolveQuery({ limit }), of);
+    const page = (limit: number, of = found) => cutToPage(resolveQuery({ limit }), of);
     expect(page(2)).toEqual({ entries: [3, 2], next: '2.0.2' });
     expect(page(3)).toEqual({ entries: [3, 2, 1], next: null });
     expect(page(2, [])).toEqual({ entries: [], next: null });

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { blobsIn, mayHoldBlobs } from '../../src/evidence/redaction.ts';
+import { blobIdsIn, mayContainBlobReference } from '../../src/evidence/redaction.ts';
 
 const [A, B] = ['a'.repeat(64), '0'.repeat(64)] as const;
 
 it('all blobs of a body are found, each once', () => {
-  expect(blobsIn({ blob: A, bytes: 1 })).toEqual([A]);
+  expect(blobIdsIn({ blob: A, bytes: 1 })).toEqual([A]);
   expect(
-    blobsIn([{ x: [{ blob: A, bytes: 0 }, null, 'y'] }, { blob: B, bytes: 2, more: { blob: A, bytes: 1 } }]),
+    blobIdsIn([{ x: [{ blob: A, bytes: 0 }, null, 'y'] }, { blob: B, bytes: 2, more: { blob: A, bytes: 1 } }]),
   ).toEqual([A, B]);
 });
 
@@ -22,9 +22,9 @@ it.each([
   [{ blob: `${A}a`, bytes: 1 }],
   [{ blob: `x${A.slice(1)}`, bytes: 1 }],
   [{ blob: A.toUpperCase(), bytes: 1 }],
-])('no blob is found in %j', (body) => expect(blobsIn(body)).toEqual([]));
+])('no blob is found in %j', (body) => expect(blobIdsIn(body)).toEqual([]));
 
 it('a quick check excludes bodies without blobs', () => {
-  expect(mayHoldBlobs(JSON.stringify({ x: { blob: A, bytes: 1 } }))).toBe(true);
-  expect([mayHoldBlobs('{"a":"blob"}'), mayHoldBlobs('{"blob":1}')]).toEqual([false, false]);
+  expect(mayContainBlobReference(JSON.stringify({ x: { blob: A, bytes: 1 } }))).toBe(true);
+  expect([mayContainBlobReference('{"a":"blob"}'), mayContainBlobReference('{"blob":1}')]).toEqual([false, false]);
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { sealDrafts } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
-import { entryLeaf } from '../../src/evidence/merkle.ts';
+import { merkleLeafOf } from '../../src/evidence/merkle.ts';
 import {
   isSignedBy,
   newSealKey,
   parseSeal,
   publicKeyOf,
   SealError,
-  sealHead,
   sealProblem,
+  signChainHead,
 } from '../../src/evidence/seal.ts';
 import { conversation } from './drafts.ts';
 import { merkleRoot } from './merkle-root.ts';
@@ -19,11 +19,11 @@ const log = sealDrafts(EMPTY_CHAIN, conversation('s-1', 9)).map(({ entry }) => e
 const key = newSealKey();
 
 const sealOf = (entries: typeof log, privateKey = key.privateKey) =>
-  sealHead(
+  signChainHead(
     {
       sessionId: 's-1',
       head: { seq: entries.length - 1, hash: entries.at(-1)!.hash },
-      root: merkleRoot(entries.map(entryLeaf)),
+      root: merkleRoot(entries.map(merkleLeafOf)),
     },
     privateKey,
     NOW,
@@ -31,7 +31,7 @@ const sealOf = (entries: typeof log, privateKey = key.privateKey) =>
 
 const read = (entries: typeof log, size: number, sessionId = 's-1') => {
   const part = entries.slice(0, size);
-  const sealed = entries.length < size ? null : { head: part.at(-1)!.hash, root: merkleRoot(part.map(entryLeaf)) };
+  const sealed = entries.length < size ? null : { head: part.at(-1)!.hash, root: merkleRoot(part.map(merkleLeafOf)) };
   return { sessionId, size: entries.length, sealed };
 };
 

@@ -4,9 +4,9 @@ import { isEndpointAllowed } from '../../src/audit/rules/audited-hosts.ts';
 import {
   canonicalHost,
   connectionProblem,
-  hostAndPortText,
-  listsHostAndPort,
+  isHostListed,
   parseHostAndPort,
+  printHostAndPort,
 } from '../../src/gate/scope/host-names.ts';
 import { isPublicAddress } from '../../src/tools/web/public-address.ts';
 
@@ -63,7 +63,7 @@ const PLACES: readonly (readonly [string, boolean])[] = [
 
 test.each(PLACES)('the address %s counts as listed: %j', (text, listed) => {
   const place = parseHostAndPort(text);
-  expect(place !== null && listsHostAndPort(LIST, place)).toBe(listed);
+  expect(place !== null && isHostListed(LIST, place)).toBe(listed);
 });
 
 describe('a connection to a listed host', () => {
@@ -101,7 +101,7 @@ test('the gate and the audit agree on every host and port', () => {
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 4 }), name, port, (rules, host, at) => {
       const place = parseHostAndPort(`${host}${at || ':443'}`)!;
-      expect(isEndpointAllowed(hostAndPortText(place), rules)).toBe(listsHostAndPort(rules, place));
+      expect(isEndpointAllowed(printHostAndPort(place), rules)).toBe(isHostListed(rules, place));
     }),
     { numRuns: 2000 },
   );

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { plainProblem } from '../../src/gate/bind-arguments.ts';
+import { schemaProblem } from '../../src/gate/bind-arguments.ts';
 import type { Json } from '../../src/spec/types.ts';
 
 const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false });
@@ -23,7 +23,7 @@ it('the fast check of simple schemas gives the validator’s result and words, a
   let judged = 0;
   fc.assert(
     fc.property(schemas, values, (schema, value) => {
-      const plain = plainProblem(value as Json, schema as { [keyword: string]: Json });
+      const plain = schemaProblem(value as Json, schema as { [keyword: string]: Json });
       if (plain === undefined) return;
       judged++;
       const validate = ajv.compile(schema);
@@ -33,6 +33,6 @@ it('the fast check of simple schemas gives the validator’s result and words, a
     { numRuns: 5000 },
   );
   expect(judged).toBeGreaterThan(100);
-  expect(plainProblem('x', { type: 'string', maxLength: 3 })).toBeUndefined();
-  expect(plainProblem('x', { enum: ['x'] })).toBeUndefined();
+  expect(schemaProblem('x', { type: 'string', maxLength: 3 })).toBeUndefined();
+  expect(schemaProblem('x', { enum: ['x'] })).toBeUndefined();
 });

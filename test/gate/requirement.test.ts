@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   describeRequirement,
-  meetsRequirement,
+  isRequirementMet,
   type Requirement,
   type RequirementFacts,
   unmetRequirements,
@@ -62,37 +62,37 @@ const ROWS: readonly [string, Requirement, Partial<RequirementFacts>, Partial<Re
 
 describe('a requirement', () => {
   it.each(ROWS)('of the kind %s is met exactly if the facts say so', (_name, requirement, met, missed) => {
-    expect(meetsRequirement(requirement, facts(met))).toBe(true);
-    expect(meetsRequirement(requirement, facts(missed))).toBe(false);
+    expect(isRequirementMet(requirement, facts(met))).toBe(true);
+    expect(isRequirementMet(requirement, facts(missed))).toBe(false);
   });
 
   it('is met by any one source of a set', () => {
-    expect(meetsRequirement(source('from-edit', 'user-request'), facts({ by: 'operator', source: 'explore' }))).toBe(
+    expect(isRequirementMet(source('from-edit', 'user-request'), facts({ by: 'operator', source: 'explore' }))).toBe(
       true,
     );
-    expect(meetsRequirement(source('from-edit', 'user-request'), facts({ by: 'agent', source: 'explore' }))).toBe(
+    expect(isRequirementMet(source('from-edit', 'user-request'), facts({ by: 'agent', source: 'explore' }))).toBe(
       false,
     );
-    expect(meetsRequirement(source(), facts({ by: 'operator', firstVisit: true }))).toBe(false);
+    expect(isRequirementMet(source(), facts({ by: 'operator', firstVisit: true }))).toBe(false);
   });
 
   it('of a source is never met by an agent that is outside: agent-request needs a hop', () => {
-    expect(meetsRequirement(source('agent-request'), facts({ naturalClose: true }))).toBe(false);
+    expect(isRequirementMet(source('agent-request'), facts({ naturalClose: true }))).toBe(false);
   });
 
   it('for a natural close applies only to the agent', () => {
-    expect(meetsRequirement({ kind: 'natural-close' }, facts({ by: 'operator' }))).toBe(true);
-    expect(meetsRequirement({ kind: 'natural-close' }, facts({ atSessionClose: true }))).toBe(true);
+    expect(isRequirementMet({ kind: 'natural-close' }, facts({ by: 'operator' }))).toBe(true);
+    expect(isRequirementMet({ kind: 'natural-close' }, facts({ atSessionClose: true }))).toBe(true);
   });
 
   it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])('%s is not met by an empty record', (name) => {
-    expect(meetsRequirement({ kind: 'condition', name }, nothing)).toBe(false);
-    expect(meetsRequirement({ kind: 'when', cel: name }, nothing)).toBe(false);
-    expect(meetsRequirement({ kind: 'pattern', pattern: name, is: 'selected' }, nothing)).toBe(false);
+    expect(isRequirementMet({ kind: 'condition', name }, nothing)).toBe(false);
+    expect(isRequirementMet({ kind: 'when', cel: name }, nothing)).toBe(false);
+    expect(isRequirementMet({ kind: 'pattern', pattern: name, is: 'selected' }, nothing)).toBe(false);
   });
 
   it('of an unknown kind throws', () => {
-    expect(() => meetsRequirement({ kind: 'luck' } as unknown as Requirement, nothing)).toThrow('unknown requirement');
+    expect(() => isRequirementMet({ kind: 'luck' } as unknown as Requirement, nothing)).toThrow('unknown requirement');
   });
 });
 
@@ -102,7 +102,7 @@ describe('the unmet requirements', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray(requirements), fc.constantFrom(...ROWS), (some, [, , met]) => {
         const now = facts(met);
-        expect(unmetRequirements(some, now)).toEqual(some.filter((requirement) => !meetsRequirement(requirement, now)));
+        expect(unmetRequirements(some, now)).toEqual(some.filter((requirement) => !isRequirementMet(requirement, now)));
       }),
     );
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkGenerated } from '../../src/compile/generated-files.ts';
-import { openSession, withSession } from '../../src/open-session.ts';
+import { idsWithSession, openSession } from '../../src/open-session.ts';
 import { type EvidenceStore, StoreError } from '../../src/ports/evidence-store.ts';
 import type { Session } from '../../src/session/session.ts';
 import { socialOutcome } from '../../src/social/message-evidence.ts';
@@ -29,7 +29,7 @@ const open = (agent: string, id?: string) =>
     store,
     specs,
     approver: () => true,
-    ...(id === undefined ? {} : { ids: withSession(id) }),
+    ...(id === undefined ? {} : { ids: idsWithSession(id) }),
   });
 
 beforeEach(async () => {

@@ -2,13 +2,13 @@ import { hash as digest } from 'node:crypto';
 import type { StoredBytes } from '../../src/evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
 import {
-  byNewest,
+  compareByNewest,
   type EphemeralEntry,
   type FoundEntry,
   matchesQuery,
   type PositionedEntry,
 } from '../../src/evidence/evidence-query.ts';
-import { blobsIn } from '../../src/evidence/redaction.ts';
+import { blobIdsIn } from '../../src/evidence/redaction.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { type EvidenceStore, type OperatorNote, type StoredFold, StoreError } from '../../src/ports/evidence-store.ts';
 import {
@@ -22,9 +22,9 @@ import {
   sealEphemeral,
   storeError,
 } from '../../src/stores/rules/append-rules.ts';
-import { checkQuery, checkTime, toQueryPage } from '../../src/stores/rules/query-rules.ts';
-import { readView, type StoreReader } from '../../src/stores/rules/read-view.ts';
-import { entryNotFound, replyChainOf, sessionIsWritten } from '../../src/stores/rules/reply-chain.ts';
+import { checkQuery, parseOlderThan, toQueryPage } from '../../src/stores/rules/query-rules.ts';
+import { readStoreView, type StoreReader } from '../../src/stores/rules/read-view.ts';
+import { entryNotFoundError, replyChainOf, sessionBusyError } from '../../src/stores/rules/reply-chain.ts';
 import {
   eventOf,
   type StoredLabel,
@@ -165,7 +165,7 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
   };
   const blobReferences = async (tables: Tables, hash: string) => ({
     entries: (await allEntries(tables))
-      .flatMap(({ found: { entry } }) => (blobsIn(entry.body).includes(hash) ? [entry.id] : []))
+      .flatMap(({ found: { entry } }) => (blobIdsIn(entry.body).includes(hash) ? [entry.id] : []))
       .sort(),
     sessions: (await tables.list('sessions')).flatMap(([session, { pin }]) => (pin === hash ? [session] : [])).sort(),
   });
@@ -178,7 +178,7 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
     return Promise.all(
       what.ids.map(async (id) => {
         const bytes = await tables.get('entries', id);
-        if (bytes === null) throw entryNotFound(name, id);
+        if (bytes === null) throw entryNotFoundError(name, id);
         return [id, bytes] as const;
       }),
     );
@@ -188,7 +188,7 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
     name,
     acquire: (sessionId, holder, ttl) =>
       write(sessionId, async (tables, now) => {
-        const { lease, note } = judgeLease(await readView(reader(tables), sessionId), now, sessionId, holder, ttl);
+        const { lease, note } = judgeLease(await readStoreView(reader(tables), sessionId), now, sessionId, holder, ttl);
         await tables.put('leases', sessionId, lease);
         if (note !== null) await addNote(tables, note);
         return { sessionId, holder, until: lease.until };
@@ -204,7 +204,7 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
     async append(lease, after, drafts) {
       const { drafts: complete, sealed } = sealAppend(name, lease, after, drafts, clock.now());
       return write(lease.sessionId, async (tables, now) => {
-        const view = await readView(reader(tables), lease.sessionId, complete);
+        const view = await readStoreView(reader(tables), lease.sessionId, complete);
         const accepted = judgeAppend(view, now, lease, after, complete, sealed);
         if (accepted.lease !== null) await tables.put('leases', lease.sessionId, accepted.lease);
         for (const stored of accepted.fresh) await addEntry(tables, stored);
@@ -214,7 +214,7 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
     async appendEphemeral(sessionId, drafts) {
       const entries = sealEphemeral(name, sessionId, drafts, clock.now());
       return write(sessionId, async (tables) => {
-        for (const entry of judgeEphemeral(await readView(reader(tables), sessionId, entries), entries))
+        for (const entry of judgeEphemeral(await readStoreView(reader(tables), sessionId, entries), entries))
           await tables.put('ephemeral', entry.id, entry, sessionId);
         return entries;
       });
@@ -233,8 +233,8 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
       const checked = checkQuery(name, query);
       const matches = (await transaction((tables) => allEntries(tables, checked.ephemeral === true)))
         .filter(({ found }) => matchesQuery(checked, found.entry))
-        .filter(({ position }) => checked.after === null || byNewest(checked.after, position) < 0)
-        .sort((a, b) => byNewest(a.position, b.position));
+        .filter(({ position }) => checked.after === null || compareByNewest(checked.after, position) < 0)
+        .sort((a, b) => compareByNewest(a.position, b.position));
       return toQueryPage(name, checked, matches);
     },
     async replyChain(id) {
@@ -271,7 +271,7 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
       }),
     blobReferences: (hash) => transaction((tables) => blobReferences(tables, hash)),
     async collectBlobs({ olderThan }) {
-      const before = checkTime(name, olderThan);
+      const before = parseOlderThan(name, olderThan);
       return transaction(async (tables) => {
         let collected = 0;
         for (const [hash, { putAt }] of await tables.list('blobs')) {
@@ -288,7 +288,7 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
         const rows = await erasable(tables, what);
         for (const session of new Set(rows.map(([, bytes]) => read(bytes).entry.sessionId))) {
           const lease = await tables.get('leases', session);
-          if (lease !== null && lease.until > clock.now()) throw sessionIsWritten(name, session, lease);
+          if (lease !== null && lease.until > clock.now()) throw sessionBusyError(name, session, lease);
           await tables.delete('folds', session);
         }
         const full = rows.filter(([, { body }]) => body !== null);

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
-import { entryLeaf, MerkleFrontier } from '../../src/evidence/merkle.ts';
-import { newSealKey, sealHead } from '../../src/evidence/seal.ts';
+import { MerkleFrontier, merkleLeafOf } from '../../src/evidence/merkle.ts';
+import { newSealKey, signChainHead } from '../../src/evidence/seal.ts';
 import { resumeSession } from '../../src/session/create-session.ts';
 import { sendSocial } from '../../src/social/pipeline.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
@@ -116,11 +116,11 @@ async function honestSeal() {
   const tree = new MerkleFrontier();
   let head = EMPTY_CHAIN;
   for await (const { entry } of store.entries(id)) {
-    tree.add(entryLeaf(entry));
+    tree.add(merkleLeafOf(entry));
     head = { seq: entry.seq, hash: entry.hash };
   }
   await store.close();
-  return sealHead({ sessionId: id, head, root: tree.root() }, KEY.privateKey, 0);
+  return signChainHead({ sessionId: id, head, root: tree.root() }, KEY.privateKey, 0);
 }
 
 /** Rewrites the session's entries, with every hash computed again. */

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
-import { byNewest, type EvidenceQuery, matchesQuery, resolveQuery } from '../../src/evidence/evidence-query.ts';
+import { compareByNewest, type EvidenceQuery, matchesQuery, resolveQuery } from '../../src/evidence/evidence-query.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { statementsOfQuery } from '../../src/stores/sqlite/sqlite-query.ts';
 import { openDatabase } from '../../src/stores/sqlite/sqlite-schema.ts';
@@ -118,7 +118,7 @@ it('the pages of any query contain what a scan of all entries finds', { timeout:
           const found = all
             .filter(({ place }) => query.ephemeral === true || !place.ephemeral)
             .filter(({ one }) => matchesQuery(resolveQuery(query), one))
-            .sort((a, b) => byNewest(a.place, b.place));
+            .sort((a, b) => compareByNewest(a.place, b.place));
           expect(await pages(store, query), JSON.stringify(query)).toEqual(found.map(({ one }) => one.id));
         }
         await store.close();

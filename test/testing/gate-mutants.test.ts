@@ -55,7 +55,12 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
     'const edge = edges.find((candidate) => candidate.exit === exit);',
     'const edge = edges[0];',
   ],
-  ['a stated exit needs a reason', 'decide-visit.ts', 'edge.implies === null && !hasText(request.reason)', 'false'],
+  [
+    'a stated exit needs a reason',
+    'decide-visit.ts',
+    'edge.implies === null && !isNonBlankText(request.reason)',
+    'false',
+  ],
   [
     'an exit implies its value',
     'requirements/requirement.ts',
@@ -103,7 +108,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   ['context is demanded', 'transfer-context.ts', 'else if (!optional)', 'else if (false)'],
   ['a stated fruit is there', 'fruit.ts', 'else if (!rule.optional)', 'else if (false)'],
-  ['a stated fruit has its type', 'fruit.ts', 'return hasType(value, rule.type) ? null', 'return true ? null'],
+  ['a stated fruit has its type', 'fruit.ts', 'return isOfFruitType(value, rule.type) ? null', 'return true ? null'],
   [
     'an observed fruit is not made up',
     'fruit.ts',
@@ -186,7 +191,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'what is inherited is carried',
     'decide-visit.ts',
-    'const backpack = { ...view.backpack, ...backpackOf(fruit) };',
+    'const backpack = { ...view.backpack, ...backpackFieldsOf(fruit) };',
     'const { backpack } = view;',
   ],
   [
@@ -256,7 +261,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ['an entry binds sub-agents', 'decide-delegate.ts', 'unmetRequirements(entry, facts)', '[]'],
   ['gates bind sub-agents', 'decide-delegate.ts', 'unmetRequirements(gates, facts)', '[]'],
   ['tools of the agency are lent', 'decide-delegate.ts', "(tools && delegate.within !== 'own')", 'false'],
-  ['a HEAD makes a repository', 'scope/masks.ts', 'if (written.at(-1) === REPOSITORY_MARK) return true;', ''],
+  ['a HEAD makes a repository', 'scope/masks.ts', 'if (written.at(-1) === GIT_REPOSITORY_MARK) return true;', ''],
 ];
 
 // A busy machine needs more time; no result depends on it.

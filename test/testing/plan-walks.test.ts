@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
 import * as lawfulness from '../../src/audit/rules/rule-problems.ts';
 import { compileTables } from '../../src/compile/spec-tables.ts';
-import { putPin } from '../../src/session/pin.ts';
+import { storePin } from '../../src/session/pin.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -167,7 +167,7 @@ it('the sessions of a spec set share its hash, its pin and its machines: a thous
   const use = async () => {
     read = 0;
     hashSpecs(specs);
-    await putPin(memoryStore(), { specs, config: MODEL_CONFIG });
+    await storePin(memoryStore(), { specs, config: MODEL_CONFIG });
     void compileTables(specs).hopGraph;
     return read;
   };

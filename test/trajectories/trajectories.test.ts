@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { actToCalls } from '../../src/trajectories/act-to-calls.ts';
 import { readTrajectory, SHELL_ACT } from '../../src/trajectories/read-trajectory.ts';
-import { FOREIGN_CONFIG, replayTrajectory } from '../../src/trajectories/replay-trajectory.ts';
+import { REPLAY_CONFIG, replayTrajectory } from '../../src/trajectories/replay-trajectory.ts';
 import { machine } from '../cli/run.ts';
 import { ATIF, MINI, SWE } from './runs.ts';
 
@@ -149,7 +149,7 @@ describe('a replayed trajectory', () => {
     const trajectory = readTrajectory('c', ATIF)!;
     const wide = await replayTrajectory(trajectory, specs);
     const narrow = await replayTrajectory(trajectory, specs, {
-      config: { ...FOREIGN_CONFIG, scopes: { edit: ['lib/'] } },
+      config: { ...REPLAY_CONFIG, scopes: { edit: ['lib/'] } },
     });
     expect(wide.refused).toEqual([]);
     expect(narrow.refused.map(({ request }) => request)).toContain('write src/cart.js');

@@ -1,5 +1,5 @@
 import { textOf } from '../../base/json.ts';
-import type { Refused } from '../../session/call-results.ts';
+import type { RefusedCall } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
@@ -79,7 +79,7 @@ function refuse({ event }: HookCall<ClaudeToolEvent>, why: string): Decided {
 async function decideRefused(
   at: HookCall<ClaudeToolEvent>,
   call: Call,
-  { denial, evidence }: Refused,
+  { denial, evidence }: RefusedCall,
 ): Promise<Decided> {
   const first = await at.host.withSession(at.record, async (session) => firstHopOfWay(session, denial));
   const why = describeClaudeRefusal(denial, { isSubAgent: isSubAgent(at), first }, claudeToolName(at.host));
@@ -271,7 +271,7 @@ async function refuseUnmapped(at: HookCall<ClaudeToolEvent>, why: string | null)
 }
 
 /** Decides a call without running it, by the envelopes of its session and of the parent session. Records a refusal. */
-async function dryRun({ host, record }: HookCall, call: Call): Promise<Refused | null> {
+async function dryRun({ host, record }: HookCall, call: Call): Promise<RefusedCall | null> {
   const decided = await host.withSession(record, async (session) => {
     if (session.why(call) === null) return null;
     const judged = await session.admit(call); // the refusal, now in the evidence

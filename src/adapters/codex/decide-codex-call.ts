@@ -1,6 +1,6 @@
 import { asJson } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
-import type { Refused } from '../../session/call-results.ts';
+import type { RefusedCall } from '../../session/call-results.ts';
 import type { NativeCall } from '../../session/native/native-ticket.ts';
 import type { Session } from '../../session/session.ts';
 import { userNamedServer } from '../core/calls/mcp-name.ts';
@@ -107,7 +107,7 @@ function refuse({ event, host, record }: ToolEventContext, why: string): string 
 async function recordRefusal(
   at: ToolEventContext,
   call: HopgateToolCall,
-  { denial, evidence }: Refused,
+  { denial, evidence }: RefusedCall,
   otherText: string | null = null,
 ): Promise<string> {
   const { tool_use_id: id } = at.event;
@@ -171,7 +171,10 @@ async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): 
 /**
  * Decides a call without running it, by this session's gate and then the parent's. Records a refusal in this session.
  */
-async function dryRun({ host, record }: ToolEventContext, { tool, args }: HopgateToolCall): Promise<Refused | null> {
+async function dryRun(
+  { host, record }: ToolEventContext,
+  { tool, args }: HopgateToolCall,
+): Promise<RefusedCall | null> {
   const call = { tool, args };
   const own = await host.withSession(record, async (session) =>
     session.why(call) === null ? null : refusalNow(session, call),
@@ -182,7 +185,7 @@ async function dryRun({ host, record }: ToolEventContext, { tool, args }: Hopgat
 }
 
 /** The refusal that `admit` records; null if the call is allowed in the meantime. */
-async function refusalNow(session: Session, call: NativeCall): Promise<Refused | null> {
+async function refusalNow(session: Session, call: NativeCall): Promise<RefusedCall | null> {
   const admitted = await session.admit(call);
   return admitted.ok ? null : admitted;
 }

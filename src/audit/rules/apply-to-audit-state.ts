@@ -1,8 +1,8 @@
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import { countFindings } from '../../evidence/findings/findings.ts';
+import { updateFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
-import { runningCommands } from '../../evidence/running-commands.ts';
+import { runningCommandsAfter } from '../../evidence/running-commands.ts';
 import { waitingTimeMs } from '../../evidence/waiting-time.ts';
 import { getOwn } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
@@ -188,11 +188,11 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   const pattern = patternStatusAfter(tool, outcome);
   if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.status };
   const isTested = outcome.status === 'ok' && visit && trustedReport(visit.scope, state.pinned.specs, tool) === 'test';
-  countFindings(state.findings, body.effects, isTested ? outcome.result : undefined);
+  updateFindings(state.findings, body.effects, isTested ? outcome.result : undefined);
   if (!visit) return;
   if (visit.deadline !== null) visit.deadline += waitingTimeMs(state.pinned.specs.tools, body);
   visit.steps += 1;
-  visit.background = runningCommands(visit.background, body);
+  visit.background = runningCommandsAfter(visit.background, body);
   if (isTested) {
     const tree = textOf(fieldsOf(fieldsOf(outcome.result)['tree'])['id']);
     // Somebody else has changed the code since the previous run.

@@ -1,7 +1,7 @@
 import type { Body } from '../../evidence/bodies.ts';
-import { CLAIM_OF } from '../../evidence/claim-of.ts';
+import { CLAIM_TYPE_OF_EVENT } from '../../evidence/claim-of.ts';
 import type { Entry, EvidenceType } from '../../evidence/entry.ts';
-import { disciplineOf } from '../../evidence/patterns/discipline.ts';
+import { disciplineToolOf } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
 import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
@@ -61,7 +61,7 @@ function tagsFor(state: AuditState, peripheral: string | null, body: Body): read
   const leavesWorld = spec?.tools.some((tool) => getOwn(specs.tools, tool)?.effect === 'simulate') ?? false;
   return [
     ...(peripheral === null ? [] : ['peripheral', peripheral]),
-    ...[disciplineOf(body)?.tag ?? []].flat(),
+    ...[disciplineToolOf(body)?.tag ?? []].flat(),
     ...[called ?? []].flat(),
     ...(body.event === 'stop' && body.exit !== null && leavesWorld ? ['hop-out'] : []),
     body.event,
@@ -92,8 +92,8 @@ export function checkEntryHead(
     );
   if (state.mode !== null && entry.mode !== state.mode)
     report.violation('mode', `the mode is ${state.mode}`, `the entry names mode ${entry.mode}`, NEEDS_HISTORY);
-  const rule = disciplineOf(body);
-  const claim = rule?.claim ?? CLAIM_OF[event];
+  const rule = disciplineToolOf(body);
+  const claim = rule?.claim ?? CLAIM_TYPE_OF_EVENT[event];
   if (entry.claim !== claim) {
     const broken = event === 'stop' ? 'conclusion-last' : 'claim';
     report.violation(broken, `the claim of ${event} is ${claim}`, `the entry's claim is ${entry.claim}`);

@@ -1,5 +1,5 @@
 import type { Body } from '../../evidence/bodies.ts';
-import { CLAIM_OF } from '../../evidence/claim-of.ts';
+import { CLAIM_TYPE_OF_EVENT } from '../../evidence/claim-of.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import type { Json } from '../../spec/types.ts';
@@ -312,7 +312,7 @@ export class SessionAudit {
   }
 }
 
-const EVENTS = Object.keys(CLAIM_OF);
+const EVENTS = Object.keys(CLAIM_TYPE_OF_EVENT);
 
 /** An entry, alone or with its stored bytes. Only the bytes distinguish an erased body from an empty one. */
 export type EvidenceItem = Entry | StoredEntry;

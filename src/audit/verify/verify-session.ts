@@ -4,7 +4,7 @@ import { bodyOf } from '../../evidence/bodies.ts';
 import { type ChainProblem, unreadableEntryProblem } from '../../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type StoredEntry } from '../../evidence/entry.ts';
 import { type Finding, SessionFindings } from '../../evidence/findings/findings.ts';
-import { entryLeaf, MerkleFrontier } from '../../evidence/merkle.ts';
+import { MerkleFrontier, merkleLeafOf } from '../../evidence/merkle.ts';
 import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
 import { type Shipment, Shipments } from '../../evidence/shipments.ts';
 import { getOwn } from '../../spec/names.ts';
@@ -120,7 +120,7 @@ class SealedPart {
   add(entry: { readonly hash: string }): void {
     this.#size += 1;
     if (this.#size > this.#seal.statement.size) return;
-    this.#tree.add(entryLeaf(entry));
+    this.#tree.add(merkleLeafOf(entry));
     this.#head = entry.hash;
   }
 

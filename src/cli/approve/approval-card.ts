@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { ApprovalCardSchema } from '../../server/approval-card-schema.ts';
-import { getPin, openingBody } from '../../session/pin.ts';
+import { openingBody, readStoredPin } from '../../session/pin.ts';
 import type { TreeDiff } from '../../tools/tree/tree-diff.ts';
 import type { Io } from '../io.ts';
 import { withStore } from '../open-store.ts';
@@ -22,7 +22,7 @@ export function readApprovalCard(
     const opened = await openingBody(store, request.sessionId);
     if (opened === null) return null;
     const { cardOfRequest } = await import('../../server/approval-card-schema.ts');
-    return cardOfRequest(request, await getPin(store, opened.pin), diff, store);
+    return cardOfRequest(request, await readStoredPin(store, opened.pin), diff, store);
   });
 }
 

@@ -114,9 +114,9 @@ export class OwnedSessions {
     { root, agentId, agentType }: Conversation,
     parent: ConversationRecord,
   ): Promise<SessionOwner> {
-    const { subAgent } = await import('../../session/sub-agent.ts');
+    const { describeNewSubAgent } = await import('../../session/sub-agent.ts');
     const { pin, agent, peripheral, delegation } = await this.join(root, parent.sessionId, async (session) => ({
-      ...subAgent(session, agentType ?? '', (id) => files.owner(id) !== null),
+      ...describeNewSubAgent(session, agentType ?? '', (id) => files.owner(id) !== null),
       agent: `${session.state.agent}/${agentId}`,
     }));
     const opening = {

@@ -4,7 +4,7 @@ import { isObject, type Json } from '../../base/json.ts';
 export type DialectRecord = { readonly [field: string]: Json | undefined };
 
 /** Returns the record with normalised keys; null if the value is not a record. */
-export function normalisedFields(value: unknown): DialectRecord | null {
+export function toDialectRecord(value: unknown): DialectRecord | null {
   if (!isObject(value)) return null;
   return Object.fromEntries(
     Object.entries(value as { [key: string]: Json }).map(([key, field]) => [plain(key), field]),
@@ -19,13 +19,13 @@ const plain = (key: string): string =>
     .toLowerCase();
 
 /** Returns the value of the first of these fields that the record has. */
-export const firstOf = (fields: DialectRecord, names: readonly string[]): Json | undefined => {
+export const firstField = (fields: DialectRecord, names: readonly string[]): Json | undefined => {
   for (const name of names) if (fields[name] !== undefined && fields[name] !== null) return fields[name];
   return undefined;
 };
 
 /** Returns a string, number or EDN keyword as a string; null for blanks and any other value. */
-export function textField(value: Json | undefined): string | null {
+export function fieldText(value: Json | undefined): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') return null;
   const trimmed = value.trim().replace(/^:(?=\S)/, '');
@@ -33,27 +33,27 @@ export function textField(value: Json | undefined): string | null {
 }
 
 /** Converts a list, or a single value, to a list of strings. Objects become JSON. */
-export function textList(value: Json | undefined): string[] {
+export function fieldTexts(value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const items = Array.isArray(value) ? value : [value];
   return items.flatMap((item) => {
     if (item === null) return [];
-    return textField(item) ?? (typeof item === 'object' ? JSON.stringify(item) : []);
+    return fieldText(item) ?? (typeof item === 'object' ? JSON.stringify(item) : []);
   });
 }
 
 const LEVELS: { readonly [word: string]: number } = { none: 0, low: 0.25, medium: 0.5, high: 1 };
 
 /** Reads the size of a prediction error, 0 to 1: a number, or none (0), low, medium or high (1); else null. */
-export function errorMagnitude(value: Json | undefined): number | null {
+export function readErrorSize(value: Json | undefined): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? Math.min(1, Math.max(0, value)) : null;
-  const word = textField(value)?.toLowerCase() ?? '';
+  const word = fieldText(value)?.toLowerCase() ?? '';
   if (Object.hasOwn(LEVELS, word)) return LEVELS[word] ?? null;
-  return word !== '' && Number.isFinite(Number(word)) ? errorMagnitude(Number(word)) : null;
+  return word !== '' && Number.isFinite(Number(word)) ? readErrorSize(Number(word)) : null;
 }
 
 /** Returns the id of the pattern that a value names: an id, or a reference (`{ ref/type pattern, ref/id … }`). */
-export function patternId(value: Json | undefined): string | null {
-  const reference = normalisedFields(value);
-  return textField(reference ? firstOf(reference, ['ref-id', 'id', 'pattern-id', 'pattern']) : value);
+export function patternIdIn(value: Json | undefined): string | null {
+  const reference = toDialectRecord(value);
+  return fieldText(reference ? firstField(reference, ['ref-id', 'id', 'pattern-id', 'pattern']) : value);
 }

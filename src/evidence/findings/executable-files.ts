@@ -85,7 +85,7 @@ function rules() {
  * it. null for any other file: writing ordinary source code is the agent's task.
  * @param path root-relative
  */
-export function executableReason(
+export function executableFileFinding(
   path: string,
   file: { readonly executable: boolean; readonly deploy: ProjectConfig['deploy'] },
 ): Finding | null {

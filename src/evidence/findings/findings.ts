@@ -1,7 +1,7 @@
 import { fieldsOf, type Json } from '../../base/json.ts';
 import { bodyOf, type EffectRecord } from '../bodies.ts';
 import type { Entry } from '../entry.ts';
-import { fewerTestsIn } from './weakened-tests.ts';
+import { describeFewerTests } from './weakened-tests.ts';
 
 /** A fact about a changed file or a test run that a person must know before it ships. No rule forbids the change. */
 export interface Finding {
@@ -10,7 +10,7 @@ export interface Finding {
   readonly why: string;
 }
 
-export const findingsIn = (effects: readonly EffectRecord[]): readonly Finding[] =>
+export const sessionFindings = (effects: readonly EffectRecord[]): readonly Finding[] =>
   effects.flatMap(({ path, finding: why }) => (why === undefined ? [] : [{ path, why }]));
 
 export interface FindingsByPath {
@@ -18,7 +18,7 @@ export interface FindingsByPath {
 }
 
 /** Adds a step's findings to `found`, and removes outdated ones. A forged body may lack effects and must not throw. */
-export function countFindings(
+export function updateFindings(
   found: FindingsByPath,
   effects: readonly EffectRecord[] | 'unobserved' | undefined,
   result: Json | undefined,
@@ -31,7 +31,7 @@ export function countFindings(
   }
   for (const run of wholePassesIn(result)) {
     const command = (run['command'] as Json[]).join(' ');
-    const why = fewerTestsIn(run);
+    const why = describeFewerTests(run);
     if (why !== null) found[command] = why;
     else delete found[command];
   }
@@ -43,7 +43,7 @@ export class SessionFindings {
   add({ body }: Pick<Entry, 'body'>): void {
     const recorded = bodyOf(body);
     if (recorded?.event === 'outcome' || recorded?.event === 'step')
-      countFindings(
+      updateFindings(
         this.#found,
         recorded.effects,
         recorded.outcome?.status === 'ok' ? recorded.outcome.result : undefined,

@@ -10,21 +10,21 @@ const SKIPPED =
 const MAX_TEXT = 8 << 20;
 
 /** A summary of a file's tests from a quick scan; null if the file does not concern tests. */
-export interface TestSignals {
+export interface TestScan {
   readonly tests: number;
   readonly skipped: number;
   readonly scripts: { readonly [name: string]: string };
 }
 
 /** Scans a test file or a `package.json`. null for any other file, a missing text and a text that is too long. */
-export function testSignals(path: string, text: string | null): TestSignals | null {
+export function scanTests(path: string, text: string | null): TestScan | null {
   if (text === null || text.length > MAX_TEXT) return null;
   if (/(?:^|\/)package\.json$/i.test(path)) return { tests: 0, skipped: 0, scripts: testScripts(text) };
   if (!isTestFile(path)) return null;
   return { tests: text.match(TESTS)?.length ?? 0, skipped: text.match(SKIPPED)?.length ?? 0, scripts: {} };
 }
 
-function testScripts(text: string): TestSignals['scripts'] {
+function testScripts(text: string): TestScan['scripts'] {
   const all = Object.entries(fieldsOf(fieldsOf(parseJson(text))['scripts']));
   return Object.fromEntries(
     all.filter((pair): pair is [string, string] => /test/i.test(pair[0]) && typeof pair[1] === 'string'),
@@ -32,7 +32,7 @@ function testScripts(text: string): TestSignals['scripts'] {
 }
 
 /** Explains how a change weakens the tests; null if the scans show nothing. `after` is null if the file was deleted. */
-export function weakenedTests(before: TestSignals | null, after: TestSignals | null): string | null {
+export function describeWeakenedTests(before: TestScan | null, after: TestScan | null): string | null {
   if (before === null)
     return after !== null && after.skipped > 0
       ? `it skips or singles out tests in ${plural(after.skipped, 'place')}`
@@ -48,7 +48,7 @@ export function weakenedTests(before: TestSignals | null, after: TestSignals | n
 }
 
 /** Explains that fewer tests passed than in earlier full runs (`fewerTests` of the tool's result); null if not. */
-export function fewerTestsIn(run: { readonly [key: string]: Json | undefined }): string | null {
+export function describeFewerTests(run: { readonly [key: string]: Json | undefined }): string | null {
   const { before, now } = fieldsOf(run['fewerTests']);
   return typeof before === 'number' && typeof now === 'number'
     ? `${plural(before - now, 'fewer test')} passed than before (${now} of ${before})`

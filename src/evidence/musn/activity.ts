@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../base/json.ts';
 import { bodyOf } from '../bodies.ts';
 import type { EntryDraft } from '../entry.ts';
-import { instantOf } from './entry-form.ts';
+import { normaliseInstant } from './entry-form.ts';
 
 /** An event of the activity log of MUSN, a service of another project that keeps agents' sessions as EDN. */
 export interface ActivityEvent {
@@ -78,7 +78,7 @@ export function readActivity(event: Fields, defaults: { readonly id: string; rea
   const source = event['source'];
   return {
     id: defaults.id,
-    at: instantOf(event['at']),
+    at: normaliseInstant(event['at']),
     type: type === 'session/par' ? 'reflection' : 'coordination',
     claim: 'observation',
     subject: { type: 'session', id: sessionId },

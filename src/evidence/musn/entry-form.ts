@@ -3,7 +3,7 @@ import { mapValues } from '../../base/map-values.ts';
 import { splitWords } from '../../base/text.ts';
 import type { EntryDraft } from '../entry.ts';
 import { draftProblems } from '../entry-schema.ts';
-import { type EdnValue, keywordOr, printEdn } from './print-edn.ts';
+import { type EdnValue, printEdn, toKeywordIfValid } from './print-edn.ts';
 
 /** MUSN's keys and hopgate's, in the order in which they are printed. */
 const KEYS = {
@@ -46,10 +46,10 @@ export function toEntryForm(entry: EntryDraft & { readonly ephemeral?: boolean }
 /** Prints an entry in the `:evidence/type` form, as EDN on one line. */
 export function printEntryForm(form: Fields): string {
   const named = (key: string, value: Json): EdnValue => {
-    if (NAMES.has(key) && typeof value === 'string') return keywordOr(value);
-    if (key === 'evidence/tags' && Array.isArray(value)) return value.map((tag) => keywordOr(String(tag)));
+    if (NAMES.has(key) && typeof value === 'string') return toKeywordIfValid(value);
+    if (key === 'evidence/tags' && Array.isArray(value)) return value.map((tag) => toKeywordIfValid(String(tag)));
     if (key === 'evidence/subject' && isObject(value))
-      return { ...value, 'ref/type': keywordOr(String(value['ref/type'])) };
+      return { ...value, 'ref/type': toKeywordIfValid(String(value['ref/type'])) };
     return value;
   };
   return printEdn(mapValues(form, (value, key) => named(key, value)));
@@ -90,7 +90,7 @@ export function readEntryForm(form: Fields, defaults: { readonly id: string; rea
     tags: [],
     body: null,
     ...fields,
-    at: instantOf(fields['at']),
+    at: normaliseInstant(fields['at']),
     author: authorOf(fields['author']),
     subject: subjectOf(fields['subject'], defaults.sessionId),
   };
@@ -107,7 +107,7 @@ function formPath(path: string): string {
 }
 
 /** Normalises instants without milliseconds or with an offset; other values are left for the schema check. */
-export function instantOf(at: unknown): unknown {
+export function normaliseInstant(at: unknown): unknown {
   if (typeof at !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[-+]\d\d:\d\d)$/.test(at))
     return at;
   const time = new Date(at);

@@ -19,7 +19,7 @@ export type EdnValue =
 const NAME = /^[A-Za-z_][\w.*+!?-]*(?:\/[A-Za-z_][\w.*+!?-]*)?$/;
 
 /** Returns a keyword if the text is a valid name of one, else the text. */
-export const keywordOr = (text: string): Keyword | string => (NAME.test(text) ? new Keyword(text) : text);
+export const toKeywordIfValid = (text: string): Keyword | string => (NAME.test(text) ? new Keyword(text) : text);
 
 /**
  * Prints one EDN form on one line. Arrays become vectors; objects become maps whose keys are keywords where possible.
@@ -35,7 +35,7 @@ export function printEdn(value: EdnValue): string {
   if (typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return `[${value.map(printEdn).join(' ')}]`;
   const pairs = Object.entries(value as { readonly [key: string]: EdnValue });
-  return `{${pairs.map(([key, member]) => `${printEdn(keywordOr(key))} ${printEdn(member)}`).join(', ')}}`;
+  return `{${pairs.map(([key, member]) => `${printEdn(toKeywordIfValid(key))} ${printEdn(member)}`).join(', ')}}`;
 }
 
 const ESCAPES: { readonly [char: string]: string } = {

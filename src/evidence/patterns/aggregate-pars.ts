@@ -1,5 +1,5 @@
 import type { Par } from './par.ts';
-import { OUTCOME_HOLDS, PATTERN_OUTCOMES, type PatternOutcome } from './pur.ts';
+import { HELD_BY_OUTCOME, PATTERN_OUTCOMES, type PatternOutcome } from './pur.ts';
 
 /** A text that several reviews may contain. */
 export interface RecurringItem {
@@ -76,7 +76,7 @@ function patternRecords(pars: readonly Par[]): PatternRecord[] {
 function recordOf(pattern: string, pars: readonly Par[]): PatternRecord {
   const uses = pars.flatMap((par) => par.patterns_used.filter((use) => use.pattern === pattern));
   const outcomes = uses.flatMap(({ outcome }) => outcome ?? []);
-  const judged = outcomes.filter((outcome) => OUTCOME_HOLDS[outcome] !== null);
+  const judged = outcomes.filter((outcome) => HELD_BY_OUTCOME[outcome] !== null);
   const [used, others] = [true, false].map((is) =>
     pars.filter((par) => par.patterns_used.some((use) => use.pattern === pattern) === is),
   ) as [Par[], Par[]];
@@ -89,7 +89,8 @@ function recordOf(pattern: string, pars: readonly Par[]): PatternRecord {
     outcomes: Object.fromEntries(
       PATTERN_OUTCOMES.map((outcome) => [outcome, outcomes.filter((each) => each === outcome).length]),
     ) as { [outcome in PatternOutcome]: number },
-    held: judged.length === 0 ? null : round(judged.filter((outcome) => OUTCOME_HOLDS[outcome]).length / judged.length),
+    held:
+      judged.length === 0 ? null : round(judged.filter((outcome) => HELD_BY_OUTCOME[outcome]).length / judged.length),
     errorsWith: meanError(used) ?? 0,
     errorsWithout: meanError(others),
   };

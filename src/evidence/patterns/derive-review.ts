@@ -1,12 +1,12 @@
 import { FILE_CHANGE_EFFECTS } from '../../spec/policy/effect-ops.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Body, bodyOf } from '../bodies.ts';
-import { normalisedFields, textField, textList } from '../dialects/fields.ts';
+import { fieldText, fieldTexts, toDialectRecord } from '../dialects/fields.ts';
 import type { Entry } from '../entry.ts';
 import { inferPatterns, type RecordedEntry } from './infer-patterns.ts';
 import { type LearningCycle, learningCycles } from './learning-cycles.ts';
-import { errorsOf, type Par, type PatternUse, type PredictionError } from './par.ts';
-import { refusalText, timeLimitText } from './review-problems.ts';
+import { type Par, type PatternUse, type PredictionError, readPredictionErrors } from './par.ts';
+import { reviewTextOfRefusal, reviewTextOfTimeLimit } from './review-problems.ts';
 
 /**
  * Builds a post-action review from a session's evidence since its last review. The agent's own words are added to the
@@ -31,7 +31,7 @@ export function deriveReview(entries: readonly Entry[], stated: { readonly [fiel
     ({ psrEntry, purEntry, open }) => open || recentIds.has(psrEntry) || recentIds.has(purEntry ?? ''),
   );
   const open = recentCycles.filter((cycle) => cycle.open).map(({ pattern }) => pattern);
-  const ownWords: { readonly [field: string]: Json | undefined } = normalisedFields(stated) ?? {};
+  const ownWords: { readonly [field: string]: Json | undefined } = toDialectRecord(stated) ?? {};
   return {
     'event/type': 'session/par',
     'par/id': null,
@@ -44,14 +44,17 @@ export function deriveReview(entries: readonly Entry[], stated: { readonly [fiel
     approach: entriesOf(recent, 'start').map(({ body }) => body.peripheral),
     result: null,
     patterns_used: [...recordedUses(recentCycles), ...inferPatterns(all, recentIds)],
-    what_went_well: [...wentWell(recent, recentCycles), ...textList(ownWords['what-went-well'])],
-    what_could_improve: [...couldImprove(recent, recentCycles), ...textList(ownWords['what-could-improve'])],
-    prediction_errors: [...predictionErrors(recent, recentCycles), ...errorsOf(ownWords['prediction-errors'])],
-    suggestions: [...suggestions(recent, open), ...textList(ownWords['suggestions'])],
+    what_went_well: [...wentWell(recent, recentCycles), ...fieldTexts(ownWords['what-went-well'])],
+    what_could_improve: [...couldImprove(recent, recentCycles), ...fieldTexts(ownWords['what-could-improve'])],
+    prediction_errors: [
+      ...predictionErrors(recent, recentCycles),
+      ...readPredictionErrors(ownWords['prediction-errors']),
+    ],
+    suggestions: [...suggestions(recent, open), ...fieldTexts(ownWords['suggestions'])],
     open_selections: open,
     files_touched: filesTouched(recent),
     commits: commitTitles(recent),
-    questions: normalisedFields(ownWords['questions']) ? (ownWords['questions'] as { [question: string]: Json }) : {},
+    questions: toDialectRecord(ownWords['questions']) ? (ownWords['questions'] as { [question: string]: Json }) : {},
     lineage_trace: {
       entries: recent.length,
       peripherals: entriesOf(recent, 'start').map(({ body }) => body.peripheral),
@@ -107,13 +110,13 @@ function couldImprove(recent: readonly RecordedEntry[], cycles: readonly Learnin
   return countItems([
     ...entriesOf(recent, 'denial').map(({ body }) => {
       const { tool } = body.about;
-      return refusalText(body.code, typeof tool === 'string' ? tool : null);
+      return reviewTextOfRefusal(body.code, typeof tool === 'string' ? tool : null);
     }),
     ...results(recent).flatMap(({ body: { tool, outcome } }) =>
       outcome.status === 'failed' ? [`failed: ${tool}, ${outcome.code}`] : [],
     ),
     ...entriesOf(recent, 'interrupted').map(({ body }) => `interrupted: ${body.tool}, its outcome is unknown`),
-    ...entriesOf(recent, 'expired').map(({ body }) => timeLimitText(body.peripheral)),
+    ...entriesOf(recent, 'expired').map(({ body }) => reviewTextOfTimeLimit(body.peripheral)),
     ...entriesOf(recent, 'stop').flatMap(({ body: { peripheral, fruit } }) =>
       fruit['result'] === 'flaky' ? [`${peripheral}: a test run was flaky`] : [],
     ),
@@ -155,7 +158,7 @@ function exitErrors(recent: readonly RecordedEntry[]): PredictionError[] {
     if (body.event === 'start') visit += 1;
     if (body.event === 'stop') fruit = body.fruit;
     if ((body.event === 'step' || body.event === 'outcome') && body.outcome.status === 'ok')
-      verdict = textField(normalisedFields(body.outcome.result)?.['verdict']) ?? verdict;
+      verdict = fieldText(toDialectRecord(body.outcome.result)?.['verdict']) ?? verdict;
     if (body.event === 'denial' && body.code === 'exit-not-met' && body.about['exit'] === 'pass')
       if (verdict !== null && verdict !== 'pass') add('pass', verdict, 1);
     if (body.event === 'hop' && body.reframe)
@@ -198,7 +201,7 @@ function commitTitles(recent: readonly RecordedEntry[]): string[] {
   const shas = recent.flatMap(({ body }) => {
     if (body.event === 'stop') return [body.fruit['sha']];
     if (body.event !== 'outcome' || body.outcome.status !== 'ok') return [];
-    const { committed, sha } = normalisedFields(body.outcome.result) ?? {};
+    const { committed, sha } = toDialectRecord(body.outcome.result) ?? {};
     return committed === true ? [sha] : [];
   });
   return [...new Set(shas.filter((sha) => typeof sha === 'string'))];

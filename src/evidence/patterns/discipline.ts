@@ -1,10 +1,10 @@
 import { fieldsOf, type Json } from '../../base/json.ts';
 import type { Body, OutcomeRecord } from '../bodies.ts';
 import type { ClaimType, EvidenceType } from '../entry.ts';
-import { OUTCOME_HOLDS, outcomeOf } from './pur.ts';
+import { HELD_BY_OUTCOME, parseOutcome } from './pur.ts';
 
 /** The entry of a discipline tool: its subject, its parent, and its effect on the pattern. */
-export interface DisciplineRule {
+export interface DisciplineTool {
   readonly type: EvidenceType;
   readonly claim: ClaimType;
   readonly tag: string;
@@ -17,7 +17,7 @@ export interface DisciplineRule {
 }
 
 /** The tools that select patterns and record their outcomes. Any peripheral of a spec set may offer them. */
-export const DISCIPLINE: { readonly [tool: string]: DisciplineRule } = {
+export const DISCIPLINE_TOOLS: { readonly [tool: string]: DisciplineTool } = {
   'psr-search': {
     type: 'pattern-selection',
     claim: 'question',
@@ -64,9 +64,10 @@ export const DISCIPLINE: { readonly [tool: string]: DisciplineRule } = {
 export const PATTERN_ID = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
 
 /** Returns the role of a discipline tool's entry; null for every other entry and for a failed call. */
-export function disciplineOf(body: Body): (DisciplineRule & { readonly pattern: string | null }) | null {
-  if (body.event !== 'step' || body.outcome?.status !== 'ok' || !Object.hasOwn(DISCIPLINE, body.tool)) return null;
-  const rule = DISCIPLINE[body.tool];
+export function disciplineToolOf(body: Body): (DisciplineTool & { readonly pattern: string | null }) | null {
+  if (body.event !== 'step' || body.outcome?.status !== 'ok' || !Object.hasOwn(DISCIPLINE_TOOLS, body.tool))
+    return null;
+  const rule = DISCIPLINE_TOOLS[body.tool];
   return rule
     ? { ...rule, pattern: rule.subject === 'pattern' ? patternIn(body.outcome.result, body.args) : null }
     : null;
@@ -77,14 +78,14 @@ export function patternStatusAfter(
   tool: string,
   outcome: OutcomeRecord,
 ): { readonly pattern: string; readonly status: 'selected' | 'held' | 'failed'; readonly selects: boolean } | null {
-  const does = Object.hasOwn(DISCIPLINE, tool) ? DISCIPLINE[tool]?.does : null;
+  const does = Object.hasOwn(DISCIPLINE_TOOLS, tool) ? DISCIPLINE_TOOLS[tool]?.does : null;
   if (!does || outcome?.status !== 'ok') return null;
   const pattern = patternIn(outcome.result);
   if (pattern === null) return null;
   if (does === 'selects') return { pattern, status: 'selected', selects: true };
   const { held, outcome: word } = fieldsOf(outcome.result);
-  const recordedOutcome = outcomeOf(word);
-  const holds = typeof held === 'boolean' ? held : recordedOutcome ? OUTCOME_HOLDS[recordedOutcome] : false;
+  const recordedOutcome = parseOutcome(word);
+  const holds = typeof held === 'boolean' ? held : recordedOutcome ? HELD_BY_OUTCOME[recordedOutcome] : false;
   return { pattern, status: holds === null ? 'selected' : holds ? 'held' : 'failed', selects: false };
 }
 

@@ -1,7 +1,7 @@
 import { FILE_CHANGE_EFFECTS } from '../../spec/policy/effect-ops.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Body } from '../bodies.ts';
-import { normalisedFields } from '../dialects/fields.ts';
+import { toDialectRecord } from '../dialects/fields.ts';
 import type { Entry } from '../entry.ts';
 import type { PatternUse } from './par.ts';
 
@@ -57,7 +57,7 @@ export function inferPatterns(recorded: readonly RecordedEntry[], here: Readonly
 function actionsOf(entry: string, body: Body): Action[] {
   if (body.event === 'hop') return body.reframe ? [{ entry, kind: 'reframe', paths: [], verdict: null }] : [];
   if ((body.event !== 'step' && body.event !== 'outcome') || body.outcome.status !== 'ok') return [];
-  const result = normalisedFields(body.outcome.result) ?? {};
+  const result = toDialectRecord(body.outcome.result) ?? {};
   const effects = body.effects === 'unobserved' ? [] : body.effects;
   const changed = effects.filter(({ op }) => FILE_CHANGE_EFFECTS.includes(op)).map(({ path }) => path);
   const looked = [
@@ -74,6 +74,6 @@ function actionsOf(entry: string, body: Body): Action[] {
 
 const matchesIn = (value: Json | undefined): string[] =>
   (Array.isArray(value) ? value : []).flatMap((match) => {
-    const path = normalisedFields(match)?.['path'];
+    const path = toDialectRecord(match)?.['path'];
     return typeof path === 'string' ? [path] : [];
   });

@@ -3,15 +3,15 @@ import { splitWords } from '../../base/text.ts';
 import { bodyOf } from '../bodies.ts';
 import {
   type DialectRecord,
-  errorMagnitude,
-  firstOf,
-  normalisedFields,
-  patternId,
-  textField,
-  textList,
+  fieldText,
+  fieldTexts,
+  firstField,
+  patternIdIn,
+  readErrorSize,
+  toDialectRecord,
 } from '../dialects/fields.ts';
 import type { StoredEntry } from '../entry.ts';
-import { outcomeOf, type PatternOutcome } from './pur.ts';
+import { type PatternOutcome, parseOutcome } from './pur.ts';
 
 /** The use of a pattern, as a review records it. */
 export type PatternUse = {
@@ -62,7 +62,7 @@ export type Par = {
 };
 
 /** The review that an entry records; null if it records none, or was erased. */
-export function reviewOf({ entry, body }: StoredEntry): Par | null {
+export function reviewInEntry({ entry, body }: StoredEntry): Par | null {
   if (body === null || entry.type !== 'reflection') return null;
   const own = bodyOf(entry.body);
   return own === null || own.event === 'par' ? readPar(entry.body) : null;
@@ -81,39 +81,39 @@ const MARKS = splitWords(`
  * @returns null if the value is not a review
  */
 export function readPar(value: Json): Par | null {
-  const fields = normalisedFields(value);
+  const fields = toDialectRecord(value);
   if (!fields) return null;
-  const inner = firstOf(fields, ['par']);
-  const nested = normalisedFields(inner) ? readPar(inner as Json) : null;
+  const inner = firstField(fields, ['par']);
+  const nested = toDialectRecord(inner) ? readPar(inner as Json) : null;
   if (nested) return nested;
   const peripheral = fields['problem'] !== undefined && fields['approach'] !== undefined;
-  const marked = textField(fields['event-type']) === 'session/par' || MARKS.some((mark) => fields[mark] !== undefined);
+  const marked = fieldText(fields['event-type']) === 'session/par' || MARKS.some((mark) => fields[mark] !== undefined);
   if (!peripheral && !marked) return null;
-  const span = normalisedFields(firstOf(fields, ['par-span', 'span']));
-  const sequence = firstOf(fields, ['par-sequence', 'sequence']);
+  const span = toDialectRecord(firstField(fields, ['par-span', 'span']));
+  const sequence = firstField(fields, ['par-sequence', 'sequence']);
   return {
     'event/type': 'session/par',
-    'par/id': textField(firstOf(fields, ['par-id', 'id'])),
-    'session/id': textField(firstOf(fields, ['session-id', 'session-ref', 'session'])),
-    at: textField(firstOf(fields, ['at', 'timestamp'])),
+    'par/id': fieldText(firstField(fields, ['par-id', 'id'])),
+    'session/id': fieldText(firstField(fields, ['session-id', 'session-ref', 'session'])),
+    at: fieldText(firstField(fields, ['at', 'timestamp'])),
     'par/sequence': typeof sequence === 'number' ? sequence : null,
     'par/span': span && {
-      from: textField(firstOf(span, ['from', 'from-eid'])),
-      to: textField(firstOf(span, ['to', 'to-eid'])),
+      from: fieldText(firstField(span, ['from', 'from-eid'])),
+      to: fieldText(firstField(span, ['to', 'to-eid'])),
     },
-    'par/tags': textList(firstOf(fields, ['par-tags', 'tags'])),
-    problem: textField(fields['problem']),
-    approach: textList(fields['approach']),
-    result: textField(fields['result']),
-    patterns_used: usesOf(firstOf(fields, ['patterns-used', 'patterns'])),
-    what_went_well: textList(firstOf(fields, ['what-went-well', 'what-worked'])),
-    what_could_improve: textList(firstOf(fields, ['what-could-improve', 'what-didnt'])),
-    prediction_errors: errorsOf(fields['prediction-errors']),
-    suggestions: textList(fields['suggestions']),
-    open_selections: textList(fields['open-selections']),
-    files_touched: textList(firstOf(fields, ['files-touched', 'changed-files'])),
-    commits: textList(fields['commits']),
-    questions: { ...(record(firstOf(fields, ['par-questions', 'questions'])) ?? {}) },
+    'par/tags': fieldTexts(firstField(fields, ['par-tags', 'tags'])),
+    problem: fieldText(fields['problem']),
+    approach: fieldTexts(fields['approach']),
+    result: fieldText(fields['result']),
+    patterns_used: usesOf(firstField(fields, ['patterns-used', 'patterns'])),
+    what_went_well: fieldTexts(firstField(fields, ['what-went-well', 'what-worked'])),
+    what_could_improve: fieldTexts(firstField(fields, ['what-could-improve', 'what-didnt'])),
+    prediction_errors: readPredictionErrors(fields['prediction-errors']),
+    suggestions: fieldTexts(fields['suggestions']),
+    open_selections: fieldTexts(fields['open-selections']),
+    files_touched: fieldTexts(firstField(fields, ['files-touched', 'changed-files'])),
+    commits: fieldTexts(fields['commits']),
+    questions: { ...(record(firstField(fields, ['par-questions', 'questions'])) ?? {}) },
     lineage_trace: record(fields['lineage-trace']) ?? {},
   };
 }
@@ -125,8 +125,8 @@ const asList = (value: Json | undefined): readonly Json[] =>
 
 function usesOf(value: Json | undefined): PatternUse[] {
   return asList(value).flatMap((item) => {
-    const fields: DialectRecord = normalisedFields(item) ?? {};
-    const pattern = patternId(normalisedFields(item) ? firstOf(fields, ['pattern', 'pattern-id', 'id']) : item);
+    const fields: DialectRecord = toDialectRecord(item) ?? {};
+    const pattern = patternIdIn(toDialectRecord(item) ? firstField(fields, ['pattern', 'pattern-id', 'id']) : item);
     if (pattern === null) return [];
     const count = fields['count'];
     return [
@@ -134,19 +134,19 @@ function usesOf(value: Json | undefined): PatternUse[] {
         pattern,
         count: typeof count === 'number' ? count : 1,
         inferred: fields['inferred'] === true,
-        outcome: outcomeOf(fields['outcome']),
+        outcome: parseOutcome(fields['outcome']),
       },
     ];
   });
 }
 
 /** Reads the prediction errors of a review; a plain string is the actual result. */
-export const errorsOf = (value: Json | undefined): PredictionError[] =>
+export const readPredictionErrors = (value: Json | undefined): PredictionError[] =>
   asList(value).flatMap((item) => {
-    const fields = normalisedFields(item);
-    if (!fields) return textField(item) === null ? [] : [{ expected: null, actual: textField(item), magnitude: null }];
-    const expected = textField(fields['expected']);
-    const actual = textField(fields['actual']);
+    const fields = toDialectRecord(item);
+    if (!fields) return fieldText(item) === null ? [] : [{ expected: null, actual: fieldText(item), magnitude: null }];
+    const expected = fieldText(fields['expected']);
+    const actual = fieldText(fields['actual']);
     if (expected === null && actual === null) return [];
-    return [{ expected, actual, magnitude: errorMagnitude(firstOf(fields, ['magnitude', 'prediction-error'])) }];
+    return [{ expected, actual, magnitude: readErrorSize(firstField(fields, ['magnitude', 'prediction-error'])) }];
   });

@@ -1,5 +1,5 @@
 import type { Json } from '../../spec/types.ts';
-import { firstOf, normalisedFields, patternId, textField, textList } from '../dialects/fields.ts';
+import { fieldText, fieldTexts, firstField, patternIdIn, toDialectRecord } from '../dialects/fields.ts';
 
 export const CONFIDENCES = ['low', 'medium', 'high'] as const;
 export type Confidence = (typeof CONFIDENCES)[number];
@@ -30,29 +30,31 @@ export type Psr = {
  * @returns null if the value names no pattern and no gap
  */
 export function readPsr(value: Json): Psr | null {
-  const fields = normalisedFields(value);
+  const fields = toDialectRecord(value);
   if (!fields) return null;
-  const inner = firstOf(fields, ['result']);
-  const nested = normalisedFields(inner) ? readPsr(inner as Json) : null;
+  const inner = firstField(fields, ['result']);
+  const nested = toDialectRecord(inner) ? readPsr(inner as Json) : null;
   if (nested) return nested;
-  const pattern = patternId(firstOf(fields, ['pattern', 'selected', 'pattern-id', 'pattern-ref', 'selected-pattern']));
-  const gap = [textField(fields['type']), textField(fields['kind']), textField(fields['psr-type'])].includes('gap');
+  const pattern = patternIdIn(
+    firstField(fields, ['pattern', 'selected', 'pattern-id', 'pattern-ref', 'selected-pattern']),
+  );
+  const gap = [fieldText(fields['type']), fieldText(fields['kind']), fieldText(fields['psr-type'])].includes('gap');
   if (pattern === null && !gap) return null;
-  const confidence = textField(firstOf(fields, ['confidence']))?.toLowerCase() ?? null;
+  const confidence = fieldText(firstField(fields, ['confidence']))?.toLowerCase() ?? null;
   return {
-    id: textField(firstOf(fields, ['psr-id', 'id'])),
+    id: fieldText(firstField(fields, ['psr-id', 'id'])),
     kind: gap ? 'gap' : 'selection',
     pattern,
-    query: textField(firstOf(fields, ['query', 'intent', 'question'])),
-    goal: textField(firstOf(fields, ['goal'])),
-    expected: textField(firstOf(fields, ['expected', 'expects', 'expectation'])),
-    candidates: candidatesOf(firstOf(fields, ['candidates', 'psr-candidates'])),
-    rationale: textField(firstOf(fields, ['rationale', 'reason', 'psr-rationale', 'why'])),
+    query: fieldText(firstField(fields, ['query', 'intent', 'question'])),
+    goal: fieldText(firstField(fields, ['goal'])),
+    expected: fieldText(firstField(fields, ['expected', 'expects', 'expectation'])),
+    candidates: candidatesOf(firstField(fields, ['candidates', 'psr-candidates'])),
+    rationale: fieldText(firstField(fields, ['rationale', 'reason', 'psr-rationale', 'why'])),
     confidence: CONFIDENCES.find((word) => word === confidence) ?? null,
-    task: textField(firstOf(fields, ['task', 'task-id'])),
-    sigil: textField(firstOf(fields, ['sigil'])),
+    task: fieldText(firstField(fields, ['task', 'task-id'])),
+    sigil: fieldText(firstField(fields, ['sigil'])),
   };
 }
 
 const candidatesOf = (value: Json | undefined): string[] =>
-  Array.isArray(value) ? value.flatMap((item) => patternId(item) ?? []) : textList(value);
+  Array.isArray(value) ? value.flatMap((item) => patternIdIn(item) ?? []) : fieldTexts(value);

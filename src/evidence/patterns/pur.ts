@@ -2,19 +2,19 @@ import { splitWords } from '../../base/text.ts';
 import type { Json } from '../../spec/types.ts';
 import {
   type DialectRecord,
-  errorMagnitude,
-  firstOf,
-  normalisedFields,
-  patternId,
-  textField,
-  textList,
+  fieldText,
+  fieldTexts,
+  firstField,
+  patternIdIn,
+  readErrorSize,
+  toDialectRecord,
 } from '../dialects/fields.ts';
 
 export const PATTERN_OUTCOMES = ['success', 'partial', 'failed', 'pivoted', 'deferred'] as const;
 export type PatternOutcome = (typeof PATTERN_OUTCOMES)[number];
 
 /** For each outcome: true if the pattern held, false if not, null if undecided, so that the selection stays open. */
-export const OUTCOME_HOLDS: { readonly [outcome in PatternOutcome]: boolean | null } = {
+export const HELD_BY_OUTCOME: { readonly [outcome in PatternOutcome]: boolean | null } = {
   success: true,
   partial: false,
   failed: false,
@@ -31,8 +31,8 @@ const WORDS: { readonly [outcome in PatternOutcome]: readonly string[] } = {
 };
 
 /** Returns the outcome that a word or boolean names; null if none. */
-export function outcomeOf(value: Json | undefined): PatternOutcome | null {
-  const word = textField(value)?.toLowerCase().replaceAll(/[\s_]/g, '-');
+export function parseOutcome(value: Json | undefined): PatternOutcome | null {
+  const word = fieldText(value)?.toLowerCase().replaceAll(/[\s_]/g, '-');
   return PATTERN_OUTCOMES.find((outcome) => word !== undefined && WORDS[outcome].includes(word)) ?? null;
 }
 
@@ -44,7 +44,7 @@ export type Pur = {
   readonly psr: string | null;
   readonly pattern: string | null;
   readonly outcome: PatternOutcome;
-  /** See {@link OUTCOME_HOLDS}. */
+  /** See {@link HELD_BY_OUTCOME}. */
   readonly held: boolean | null;
   readonly actions: readonly string[];
   readonly expected: string | null;
@@ -61,10 +61,10 @@ const BOOLEANS = ['held', 'success', 'ok'];
 
 /** Returns the outcome in a record, from its word or its boolean; null if it has none. */
 function outcomeIn(fields: DialectRecord): PatternOutcome | null {
-  const word = outcomeOf(firstOf(fields, ['outcome', 'pur-outcome', 'result-outcome', 'status']));
+  const word = parseOutcome(firstField(fields, ['outcome', 'pur-outcome', 'result-outcome', 'status']));
   if (word !== null) return word;
   for (const name of BOOLEANS) {
-    const flag = typeof fields[name] === 'object' ? null : outcomeOf(fields[name]);
+    const flag = typeof fields[name] === 'object' ? null : parseOutcome(fields[name]);
     if (flag !== null) return flag;
   }
   return null;
@@ -77,24 +77,24 @@ function outcomeIn(fields: DialectRecord): PatternOutcome | null {
  * @returns null if the value has no outcome
  */
 export function readPur(value: Json): Pur | null {
-  const fields = normalisedFields(value);
+  const fields = toDialectRecord(value);
   if (!fields) return null;
-  const inner = firstOf(fields, ['result']);
-  const nested = normalisedFields(inner) ? readPur(inner as Json) : null;
+  const inner = firstField(fields, ['result']);
+  const nested = toDialectRecord(inner) ? readPur(inner as Json) : null;
   if (nested) return nested;
   const outcome = outcomeIn(fields);
   if (outcome === null) return null;
   return {
-    id: textField(firstOf(fields, ['pur-id', 'id'])),
-    psr: textField(firstOf(fields, ['psr', 'psr-ref', 'psr-id', 'in-reply-to', 'inreplyto'])),
-    pattern: patternId(firstOf(fields, ['pattern', 'pattern-id', 'pattern-ref', 'selected'])),
+    id: fieldText(firstField(fields, ['pur-id', 'id'])),
+    psr: fieldText(firstField(fields, ['psr', 'psr-ref', 'psr-id', 'in-reply-to', 'inreplyto'])),
+    pattern: patternIdIn(firstField(fields, ['pattern', 'pattern-id', 'pattern-ref', 'selected'])),
     outcome,
-    held: OUTCOME_HOLDS[outcome],
-    actions: textList(firstOf(fields, ['actions'])),
-    expected: textField(firstOf(fields, ['expected'])),
-    actual: textField(firstOf(fields, ['actual'])),
-    predictionError: errorMagnitude(firstOf(fields, ['prediction-error', 'predictionerror'])),
-    criteria: firstOf(fields, ['criteria', 'criteria-eval']) ?? null,
-    notes: textField(firstOf(fields, ['notes', 'note', 'reason'])),
+    held: HELD_BY_OUTCOME[outcome],
+    actions: fieldTexts(firstField(fields, ['actions'])),
+    expected: fieldText(firstField(fields, ['expected'])),
+    actual: fieldText(firstField(fields, ['actual'])),
+    predictionError: readErrorSize(firstField(fields, ['prediction-error', 'predictionerror'])),
+    criteria: firstField(fields, ['criteria', 'criteria-eval']) ?? null,
+    notes: fieldText(firstField(fields, ['notes', 'note', 'reason'])),
   };
 }

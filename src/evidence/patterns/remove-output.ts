@@ -1,18 +1,18 @@
 import { asJson } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Body, bodyOf } from '../bodies.ts';
-import { normalisedFields } from '../dialects/fields.ts';
+import { toDialectRecord } from '../dialects/fields.ts';
 import type { Entry } from '../entry.ts';
-import { disciplineOf } from './discipline.ts';
+import { disciplineToolOf } from './discipline.ts';
 
 /**
  * Returns the entry with only those arguments and results that reviews and learning cycles read, so that a long session
  * needs little memory. The entries of pattern tools stay complete.
  */
-export function removeOutput(entry: Entry): Entry {
+export function withoutToolOutput(entry: Entry): Entry {
   const body = bodyOf(entry.body);
   const isCall = body?.event === 'step' || body?.event === 'intent' || body?.event === 'outcome';
-  return isCall && disciplineOf(body) === null ? { ...entry, body: asJson(shortenBody(body)) } : entry;
+  return isCall && disciplineToolOf(body) === null ? { ...entry, body: asJson(shortenBody(body)) } : entry;
 }
 
 function shortenBody(body: Extract<Body, { event: 'step' | 'intent' | 'outcome' }>): Body {
@@ -24,8 +24,8 @@ function shortenBody(body: Extract<Body, { event: 'step' | 'intent' | 'outcome' 
 
 /** The parts of a result that reviews read: the result of a test run, the commit, and the paths of matches. */
 function neededParts(result: Json): Json {
-  const fields = normalisedFields(result) ?? {};
-  const pathOf = (match: Json) => ({ path: normalisedFields(match)?.['path'] ?? null });
+  const fields = toDialectRecord(result) ?? {};
+  const pathOf = (match: Json) => ({ path: toDialectRecord(match)?.['path'] ?? null });
   const { matches } = fields;
   return {
     ...Object.fromEntries(Object.entries(fields).filter(([name]) => ['verdict', 'committed', 'sha'].includes(name))),

@@ -1,9 +1,9 @@
 /** The text of a refused request in a review. `tool`: the refused tool; null for another request. */
-export const refusalText = (code: string, tool: string | null): string =>
+export const reviewTextOfRefusal = (code: string, tool: string | null): string =>
   `denied: ${code}${tool === null ? '' : ` (${tool})`}`;
 
 /** The text of a passed time limit in a review. */
-export const timeLimitText = (peripheral: string): string => `time limit of ${peripheral} passed`;
+export const reviewTextOfTimeLimit = (peripheral: string): string => `time limit of ${peripheral} passed`;
 
 /** Returns the name that `textOf` put into a text; null if the text is not of that form. */
 function nameIn(text: string, textOf: (name: string) => string): string | null {
@@ -17,7 +17,7 @@ export const parseReviewProblem = (
   text: string,
 ): { readonly late: string | null; readonly refused: string | null } => ({
   /** The peripheral whose time limit passed. */
-  late: nameIn(text, timeLimitText),
+  late: nameIn(text, reviewTextOfTimeLimit),
   /** The tool that was refused because the peripheral does not have it. */
-  refused: nameIn(text, (tool) => refusalText('tool-not-allowed', tool)),
+  refused: nameIn(text, (tool) => reviewTextOfRefusal('tool-not-allowed', tool)),
 });

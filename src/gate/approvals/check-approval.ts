@@ -2,7 +2,7 @@ import type { Denial } from '../denial.ts';
 import { makeDenial } from '../make-denial.ts';
 import type { GateContext, Refusal } from '../request.ts';
 import { type Approval, type ApprovalAction, type ApprovalSubject, approvalHash, approvalProblem } from './approval.ts';
-import { coveringGrant, grantProblem } from './grant.ts';
+import { findCoveringGrant, grantProblem } from './grant.ts';
 
 /**
  * Checks the approval of a request; null if it is valid. Without an approval, returns the refusal, whose `wanted`
@@ -26,7 +26,7 @@ export function checkApproval(
   const what = titleOf(action);
   if (!request.approval) {
     const refusal = makeDenial(context, 'approval-required', { what, ...actionAbout(action) });
-    const grant = coveringGrant(view.grants ?? [], subject, view);
+    const grant = findCoveringGrant(view.grants ?? [], subject, view);
     return { ...refusal, wanted: { subject, hash: requestHash, ...(grant ? { grant } : {}) } };
   }
   const { approval } = request;

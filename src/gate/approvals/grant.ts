@@ -39,7 +39,7 @@ export interface GrantView {
   readonly id: string;
   readonly by: string;
   readonly action: ApprovalAction;
-  /** The parts of the first request that later ones must repeat; see {@link boundParts}. */
+  /** The parts of the first request that later ones must repeat; see {@link partsBoundByGrant}. */
   readonly bound: { readonly [part: string]: Json };
   readonly limits: GrantLimits;
   /** Epoch milliseconds. */
@@ -62,7 +62,7 @@ export interface GrantedSession {
  * changed test files, because the person must have seen them. For a step: everything that was shown. For a mode change:
  * only its action.
  */
-export function boundParts({ action, view }: Pick<ApprovalSubject, 'action' | 'view'>): GrantView['bound'] {
+export function partsBoundByGrant({ action, view }: Pick<ApprovalSubject, 'action' | 'view'>): GrantView['bound'] {
   if (action.kind === 'mode') return {};
   if (action.kind === 'step' || action.kind === 'delegate') return { shown: { ...view } };
   const ships = view[APPROVAL_VIEW.ships] as { readonly [name: string]: Json } | undefined;
@@ -78,17 +78,17 @@ export function boundParts({ action, view }: Pick<ApprovalSubject, 'action' | 'v
 const PLACE = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
 
 /** The changed files of a request: those of the session, and those that would be committed. */
-export function changedFilesOf(view: ApprovalSubject['view'], changes: GrantedSession['changes']): readonly string[] {
+export function filesInRequest(view: ApprovalSubject['view'], changes: GrantedSession['changes']): readonly string[] {
   const { files } = (view[APPROVAL_VIEW.ships] ?? {}) as { readonly files?: readonly string[] };
   return [...new Set([...Object.keys(valueOfLazy(changes)), ...(files ?? [])])];
 }
 
 /** The first of the changed files that a grant's patterns do not cover; null if they cover all. */
-export const firstUncovered = (files: readonly string[], covered: readonly string[]): string | null =>
+export const firstUncoveredFile = (files: readonly string[], covered: readonly string[]): string | null =>
   files.find((path) => writePathReason(path, covered) !== null) ?? null;
 
 /** The reason why a grant covers no request any more; null if it has not ended. */
-export function grantEnd({ ended, limits, used }: GrantView, now: number): string | null {
+export function grantEndReason({ ended, limits, used }: GrantView, now: number): string | null {
   if (ended !== null) return ended;
   if (now >= limits.until) return `it ended at ${new Date(limits.until).toISOString()}`;
   return limits.uses !== undefined && used >= limits.uses ? `it was used ${used} of ${limits.uses} times` : null;
@@ -100,20 +100,20 @@ export function grantProblem(
   subject: Pick<ApprovalSubject, 'action' | 'view'>,
   session: GrantedSession,
 ): string | null {
-  const over = grantEnd(grant, session.now);
+  const over = grantEndReason(grant, session.now);
   if (over !== null) return over;
   if (!isSame(grant.action, subject.action)) return 'it is for another action';
-  const differs = differenceOf(grant.bound, boundParts(subject));
+  const differs = differenceOf(grant.bound, partsBoundByGrant(subject));
   if (differs !== null) return differs;
   const { files } = grant.limits;
   if (files === undefined) return null;
   if (session.blind) return 'a change was not observed, so its files are not known';
-  const outside = firstUncovered(changedFilesOf(subject.view, session.changes), files);
+  const outside = firstUncoveredFile(filesInRequest(subject.view, session.changes), files);
   return outside === null ? null : `a file outside of its files has changed: ${outside}`;
 }
 
 /** The grant that covers a request; null if none does. */
-export const coveringGrant = (
+export const findCoveringGrant = (
   grants: readonly GrantView[],
   subject: Pick<ApprovalSubject, 'action' | 'view'>,
   session: GrantedSession,
@@ -135,7 +135,7 @@ function differenceOf(approved: Parts, now: Parts): string | null {
 
 const isSame = (a: unknown, b: unknown): boolean => canonicalize(a) === canonicalize(b);
 
-export function describeLimits({ until, uses, files, testsPass }: GrantLimits): string {
+export function describeGrantLimits({ until, uses, files, testsPass }: GrantLimits): string {
   return [
     ...(uses === undefined ? [] : [uses === 1 ? 'once' : `${uses} times`]),
     ...(files === undefined ? [] : [`while only these files change: ${files.join(' ')}`]),

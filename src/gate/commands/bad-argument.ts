@@ -9,7 +9,7 @@ export interface BadArgument {
   };
 }
 
-export const beyondScope = (argument: string, message: string, remedy: string): BadArgument => ({
+export const refuseByScope = (argument: string, message: string, remedy: string): BadArgument => ({
   refusal: { code: 'out-of-scope', argument, message, remedy },
 });
 

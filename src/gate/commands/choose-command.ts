@@ -1,6 +1,6 @@
 import { excerpt } from '../../base/text.ts';
 import type { InstallCommand, Json, ProjectConfig } from '../../spec/types.ts';
-import { type BadArgument, beyondScope, invalidArgument, isBadArgument } from './bad-argument.ts';
+import { type BadArgument, invalidArgument, isBadArgument, refuseByScope } from './bad-argument.ts';
 import { splitCommand } from './split-command.ts';
 
 /** Placeholder in a configured test command: a call may replace it by words of its own. */
@@ -38,7 +38,7 @@ export function commandWords(
 }
 
 /** Finds the configured test command that a call names. A call without a command means all of them. */
-export function chooseTests(
+export function chooseTestCommand(
   configured: readonly TestCommand[],
   command: Json | undefined,
 ): readonly ChosenTest[] | BadArgument {
@@ -62,7 +62,7 @@ export function chooseTests(
     const added = addedWords(config.run, requested.words);
     if (added) return [{ argv: withArguments(config.run, added), config, narrowed: true, others: othersThan(null) }];
   }
-  return beyondScope(
+  return refuseByScope(
     'command',
     `"${excerpt(requested.words.join(' '), 200)}" is not a configured test command.`,
     `Run one of: ${configured.map(({ run }) => run.join(' ')).join(' | ')}.`,
@@ -92,14 +92,14 @@ const sameWords = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((word, at) => word === b[at]);
 
 /** Finds the configured deploy command that a call names, by its name or its exact words. */
-export function chooseDeploy(
+export function chooseDeployCommand(
   configured: ProjectConfig['deploy'],
   argument: string,
   command: Json | undefined,
 ): { readonly name: string; readonly command: ProjectConfig['deploy'][string] } | BadArgument {
   const names = Object.keys(configured);
   if (names.length === 0)
-    return beyondScope(
+    return refuseByScope(
       argument,
       'No deploy command is configured for this repository.',
       'Ask the operator to set deploy: in hopgate.yaml, or, if it is set there, to accept the file (`hopgate trust`).',
@@ -111,7 +111,7 @@ export function chooseDeploy(
   const words = commandWords(argument, command);
   const name = isBadArgument(words) ? undefined : names.find((each) => sameWords(configured[each]!.run, words.words));
   if (name !== undefined) return { name, command: configured[name]! };
-  return beyondScope(
+  return refuseByScope(
     argument,
     `"${excerpt([command ?? ''].flat().join(' '), 200)}" is not a configured deploy command.`,
     list,
@@ -119,13 +119,13 @@ export function chooseDeploy(
 }
 
 /** Finds the configured install command that a call names. If it names none, the only configured one is meant. */
-export function chooseInstall(
+export function chooseInstallCommand(
   configured: readonly InstallCommand[],
   command: Json | undefined,
 ): InstallCommand | BadArgument {
   const [first] = configured;
   if (first === undefined)
-    return beyondScope(
+    return refuseByScope(
       'command',
       'No install command is configured for this repository, and commands have no network.',
       'Ask the operator to install the dependencies or to set install: in hopgate.yaml. If it is set there, ask them to accept the file (`hopgate trust`).',
@@ -133,13 +133,13 @@ export function chooseInstall(
   const list = `Run one of: ${configured.map(({ run }) => run.join(' ')).join(' | ')}.`;
   if (command === undefined || command === null) {
     if (configured.length === 1) return first;
-    return beyondScope('command', 'Several install commands are configured.', list);
+    return refuseByScope('command', 'Several install commands are configured.', list);
   }
   const words = commandWords('command', command);
   if (isBadArgument(words)) return words;
   const named = configured.find(({ run }) => sameWords(run, words.words));
   if (named) return named;
-  return beyondScope(
+  return refuseByScope(
     'command',
     `"${excerpt(words.words.join(' '), 200)}" is not a configured install command.`,
     `${list} To add a package, change the manifest and its lock file, or ask the operator.`,

@@ -2,7 +2,7 @@ import type { GitConfig, Json, ScopeRule } from '../../spec/types.ts';
 import { branchPatterns, mayShipBranch } from '../scope/branch-patterns.ts';
 import { locatePath } from '../scope/locate-path.ts';
 import { isGitInternal, isMasked } from '../scope/masks.ts';
-import { type BadArgument, beyondScope, invalidArgument, isBadArgument } from './bad-argument.ts';
+import { type BadArgument, invalidArgument, isBadArgument, refuseByScope } from './bad-argument.ts';
 import { type ParsedGit, parseGit } from './parse-git.ts';
 import { splitCommand } from './split-command.ts';
 
@@ -20,7 +20,7 @@ export interface GitRules {
 const SHIPS: readonly string[] = ['add', 'restore', 'switch', 'checkout', 'commit', 'push'];
 
 /** True for a sub-command that makes commits or branches, or pushes them. */
-export const isShipping = (sub: string): boolean => SHIPS.includes(sub) || sub === 'branch';
+export const isShippingCommand = (sub: string): boolean => SHIPS.includes(sub) || sub === 'branch';
 
 const SET_GIT =
   'Ask the operator to set git: { remote: origin, branch: main } in hopgate.yaml, or, if it is set there, to accept the file (`hopgate trust`).';
@@ -33,7 +33,7 @@ const REF = /^[A-Za-z0-9][\w./-]*(?:[~^]\d*)*$/;
  * True if a word can name a commit: letters, digits, `_ . / -`, then any number of `~2` or `^`. No `..`, no `@{`, no
  * `:`.
  */
-export function isRef(word: string): boolean {
+export function isCommitName(word: string): boolean {
   return REF.test(word) && !word.includes('..') && !word.endsWith('.lock') && word.length <= 250;
 }
 
@@ -70,12 +70,15 @@ function splitArgument(argument: string, text: string): { readonly words: readon
  *
  * @returns the parsed command if the scope grants it
  */
-export function judgeGit(words: readonly string[], rules: GitRules): { readonly parsed: ParsedGit } | BadArgument {
+export function judgeGitCommand(
+  words: readonly string[],
+  rules: GitRules,
+): { readonly parsed: ParsedGit } | BadArgument {
   const judged = parseGit(words);
   if (!judged.ok) return invalidArgument(words[0] === undefined ? 'sub' : 'args', `${judged.message}.`, judged.remedy);
   const { parsed } = judged;
-  if ((SHIPS.includes(parsed.sub) || makesBranch(parsed)) && rules.command !== 'deploy')
-    return beyondScope(
+  if ((SHIPS.includes(parsed.sub) || createsBranch(parsed)) && rules.command !== 'deploy')
+    return refuseByScope(
       'sub',
       `git ${parsed.sub} prepares or ships a change, which this scope does not allow: it is read-only.`,
       'Do it in a peripheral whose scope is git-push-only; status, diff, log and show work here.',
@@ -83,10 +86,10 @@ export function judgeGit(words: readonly string[], rules: GitRules): { readonly 
   return operandProblem(parsed, rules) ?? { parsed };
 }
 
-export const makesBranch = ({ sub, operands }: ParsedGit): boolean => sub === 'branch' && operands.length > 0;
+export const createsBranch = ({ sub, operands }: ParsedGit): boolean => sub === 'branch' && operands.length > 0;
 
 /** The branch that a command creates or switches to, then the commit at which a new branch starts. */
-export function branchWords({ options, operands }: ParsedGit): readonly string[] {
+export function branchOfCommand({ options, operands }: ParsedGit): readonly string[] {
   const stated = options.find(({ option }) => ['create', 'b'].includes(option.long ?? option.short ?? ''));
   return [...(stated ? [stated.value ?? ''] : []), ...operands];
 }
@@ -108,7 +111,7 @@ function operandProblem(parsed: ParsedGit, rules: GitRules): BadArgument | null 
     case 'checkout':
       return branchProblem(parsed, rules.git);
     case 'rev-parse': {
-      const strange = [...operands, ...paths].find((word) => !isRef(word));
+      const strange = [...operands, ...paths].find((word) => !isCommitName(word));
       if (strange === undefined) return null;
       return invalidArgument('args', `"${strange}" does not name a commit.`, 'Name a branch, tag, commit, or HEAD~1.');
     }
@@ -131,25 +134,25 @@ function operandProblem(parsed: ParsedGit, rules: GitRules): BadArgument | null 
 }
 
 /** The message of a git commit command, its paragraphs joined; null without a message. */
-export function messageOf({ options }: ParsedGit): string | null {
+export function commitMessageOf({ options }: ParsedGit): string | null {
   const stated = options.filter(({ option }) => option.long === 'message').map(({ value }) => value ?? '');
   return stated.length === 0 ? null : stated.join('\n\n');
 }
 
 function messageProblem(parsed: ParsedGit, due: string | null): BadArgument | null {
-  const message = messageOf(parsed);
+  const message = commitMessageOf(parsed);
   if (message === null && due === null)
     return invalidArgument(
       'args',
       'git commit needs a message.',
       'Write {sub: "commit", args: ["-m", "what changed"]}.',
     );
-  if (message === null || due === null || isSameMessage(due, message)) return null;
+  if (message === null || due === null || isSameCommitMessage(due, message)) return null;
   return invalidArgument('args', 'This is not the commit message that was approved.', `Leave -m out, or write: ${due}`);
 }
 
 /** True if two commit messages differ at most in the white space that git removes. */
-export function isSameMessage(a: string, b: string): boolean {
+export function isSameCommitMessage(a: string, b: string): boolean {
   const plain = (text: string) =>
     text
       .replace(/[ \t\r]+$/gm, '')
@@ -160,25 +163,25 @@ export function isSameMessage(a: string, b: string): boolean {
 
 /** The problem of a push: it may only send a configured branch to the configured remote. null if it does. */
 function pushProblem(words: readonly string[], git: GitConfig | null): BadArgument | null {
-  if (git === null) return beyondScope('args', 'no remote is configured to push to', SET_GIT);
+  if (git === null) return refuseByScope('args', 'no remote is configured to push to', SET_GIT);
   const allowed = branchPatterns(git).join(', ');
   const plain = `Push as {sub: "push"}: it sends ${allowed} to ${git.remote}.`;
   if (words.length > 2) return invalidArgument('args', 'git push takes at most a remote and a branch.', plain);
   const [remote = git.remote, branch = 'HEAD'] = words;
-  if (remote !== git.remote) return beyondScope('args', `"${remote}" is not the configured remote.`, plain);
-  if (branch !== 'HEAD' && !mayShipBranch(branch, git)) return notConfigured(branch, git);
-  if (isRef(remote) && isRef(branch)) return null;
-  return beyondScope('args', `"${remote}" "${branch}" is not a remote and a branch`, SET_GIT);
+  if (remote !== git.remote) return refuseByScope('args', `"${remote}" is not the configured remote.`, plain);
+  if (branch !== 'HEAD' && !mayShipBranch(branch, git)) return refuseBranch(branch, git);
+  if (isCommitName(remote) && isCommitName(branch)) return null;
+  return refuseByScope('args', `"${remote}" "${branch}" is not a remote and a branch`, SET_GIT);
 }
 
 /** The refusal of a push of a branch that is not among the configured ones. */
-export function notConfigured(branch: string, git: GitConfig): BadArgument {
+export function refuseBranch(branch: string, git: GitConfig): BadArgument {
   const patterns = branchPatterns(git);
   const allowed = patterns.join(', ');
   const ownBranch = patterns.some((pattern) => pattern.includes('*'))
     ? 'Create a branch for the change with {sub: "switch", args: ["-c", …]}.'
     : 'For a branch of its own, ask the operator to add it to git.branch, as in branch: [main, "agent/*"].';
-  return beyondScope(
+  return refuseByScope(
     'args',
     `"${branch}" is not the configured branch (${allowed}).`,
     `Push as {sub: "push"}: it sends ${allowed} to ${git.remote}. ${ownBranch}`,
@@ -187,7 +190,7 @@ export function notConfigured(branch: string, git: GitConfig): BadArgument {
 
 function branchProblem(parsed: ParsedGit, git: GitConfig | null): BadArgument | null {
   const { sub, paths } = parsed;
-  const words = branchWords(parsed);
+  const words = branchOfCommand(parsed);
   const [name] = words;
   if (paths.length > 0)
     return invalidArgument(
@@ -203,8 +206,8 @@ function branchProblem(parsed: ParsedGit, git: GitConfig | null): BadArgument | 
       'Write {sub: "switch", args: ["-c", "agent/topic"]}.',
     );
   const allowed = git === null ? 'none' : branchPatterns(git).join(', ');
-  if (git !== null && isRef(name) && !name.startsWith('refs/') && mayShipBranch(name, git)) return null;
-  return beyondScope(
+  if (git !== null && isCommitName(name) && !name.startsWith('refs/') && mayShipBranch(name, git)) return null;
+  return refuseByScope(
     'args',
     `"${name}" is not among the branches that hopgate.yaml allows (${allowed}).`,
     'Use one of these, or ask the operator to add it to git.branch, as in branch: [main, "agent/*"].',
@@ -217,13 +220,13 @@ function pathsProblem(words: readonly string[], { root, mask }: GitRules): BadAr
     if (!located.ok) {
       const again = 'Give a path relative to the root, such as "src/main.ts".';
       return located.fault === 'outside'
-        ? beyondScope('args', `"${word}" is outside the root.`, again)
+        ? refuseByScope('args', `"${word}" is outside the root.`, again)
         : invalidArgument('args', `${located.why}.`, again);
     }
     if (isMasked(located.path, mask))
-      return beyondScope('args', `"${word}" is masked in hopgate.yaml.`, 'Leave it out.');
+      return refuseByScope('args', `"${word}" is masked in hopgate.yaml.`, 'Leave it out.');
     if (isGitInternal(located.path))
-      return beyondScope('args', `"${word}" belongs to git itself.`, 'Name files of the work tree.');
+      return refuseByScope('args', `"${word}" belongs to git itself.`, 'Name files of the work tree.');
   }
   return null;
 }

@@ -21,7 +21,7 @@ const INSTEAD: { readonly [name: string]: string } = {
 };
 
 /** The remedy for a sub-command or option of git that agents cannot use; null if none is known. */
-export function remedyFor(name: string, option?: string): string | null {
+export function gitRemedyFor(name: string, option?: string): string | null {
   if (option === undefined) return Object.hasOwn(INSTEAD, name) ? INSTEAD[name]! : null;
   if (name === 'commit' && option.startsWith('--amend')) return 'Add a further commit; only the operator amends one.';
   if (name === 'push' && /^(?:-f|--force)/.test(option))
@@ -31,7 +31,7 @@ export function remedyFor(name: string, option?: string): string | null {
 }
 
 /** The git sub-command of this name; null if agents may not use it. */
-export function findSubCommand(
+export function findGitSubCommand(
   name: string,
 ): { readonly name: GitSubCommandName; readonly spec: GitSubCommand } | null {
   return Object.hasOwn(GIT_SUB_COMMANDS, name)
@@ -40,7 +40,7 @@ export function findSubCommand(
 }
 
 /** The spelling of a git option in messages: `--message (-m) <value>`. */
-export function spellOption({ long, short, value }: GitOption): string {
+export function spellGitOption({ long, short, value }: GitOption): string {
   const name = long === undefined ? `-${short}` : short === undefined ? `--${long}` : `--${long} (-${short})`;
   return value === 'required' ? `${name} <value>` : name;
 }

@@ -3,9 +3,9 @@ import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import type { Arguments } from '../bind-arguments.ts';
-import { type BadArgument, beyondScope, invalidArgument, isBadArgument } from './bad-argument.ts';
-import { chooseDeploy, chooseInstall, chooseTests, commandWords } from './choose-command.ts';
-import { gitWords, judgeGit } from './git-command.ts';
+import { type BadArgument, invalidArgument, isBadArgument, refuseByScope } from './bad-argument.ts';
+import { chooseDeployCommand, chooseInstallCommand, chooseTestCommand, commandWords } from './choose-command.ts';
+import { gitWords, judgeGitCommand } from './git-command.ts';
 
 /** A call whose arguments of the role `command` are judged. */
 export interface CommandCall {
@@ -33,7 +33,7 @@ export function commandProblem(call: CommandCall): BadArgument | null {
   const argument = builtIn?.argument ?? present[0];
   if (argument === undefined) return null;
   if (scope.command === 'none')
-    return beyondScope(argument, 'this scope runs no commands', 'Do it in a peripheral whose scope runs commands.');
+    return refuseByScope(argument, 'this scope runs no commands', 'Do it in a peripheral whose scope runs commands.');
   return builtIn ? builtInToolProblem(call, builtIn) : userToolProblem(call, present, names.length > 1);
 }
 
@@ -42,20 +42,20 @@ function builtInToolProblem(call: CommandCall, { argument, runs, runsIn, needs }
   const { tool, args, scope, config } = call;
   const value = args[argument];
   if (!runsIn.includes(scope.command))
-    return beyondScope(
+    return refuseByScope(
       argument,
       `${tool.id} runs only where the scope ${needs}, and this one does not.`,
       `Use ${tool.id} in a peripheral whose scope ${needs}.`,
     );
   switch (runs) {
     case 'a shell':
-      return value === undefined ? null : lineProblem(argument, value);
+      return value === undefined ? null : commandLineProblem(argument, value);
     case 'tests':
-      return badArgumentOf(chooseTests(config.test, value));
+      return badArgumentOf(chooseTestCommand(config.test, value));
     case 'installs':
-      return badArgumentOf(chooseInstall(config.install ?? [], value));
+      return badArgumentOf(chooseInstallCommand(config.install ?? [], value));
     case 'deployments':
-      return badArgumentOf(chooseDeploy(config.deploy, argument, value));
+      return badArgumentOf(chooseDeployCommand(config.deploy, argument, value));
     case 'git':
       return gitProblem(gitWords(value, args['args']), call);
     default:
@@ -69,7 +69,7 @@ function gitProblem(read: { readonly words: readonly string[] } | BadArgument, c
   if (isBadArgument(read)) return read;
   const { scope, config, root, message } = call;
   const { git, mask } = config;
-  return badArgumentOf(judgeGit(read.words, { command: scope.command, git, root, mask, message }));
+  return badArgumentOf(judgeGitCommand(read.words, { command: scope.command, git, root, mask, message }));
 }
 
 /**
@@ -82,7 +82,7 @@ function userToolProblem(call: CommandCall, names: readonly string[], named: boo
   const { tool, args, scope, config } = call;
   if (scope.command === 'read-only' || scope.command === 'contained') {
     for (const name of names) {
-      const problem = lineProblem(name, args[name]);
+      const problem = commandLineProblem(name, args[name]);
       if (problem) return problem;
     }
     return null;
@@ -93,9 +93,9 @@ function userToolProblem(call: CommandCall, names: readonly string[], named: boo
     if (isBadArgument(read)) return read;
     words.push(...read.words);
   }
-  if (scope.command === 'test') return blameArgument(argument, badArgumentOf(chooseTests(config.test, words)));
+  if (scope.command === 'test') return blameArgument(argument, badArgumentOf(chooseTestCommand(config.test, words)));
   if (words[0] === 'git') return blameArgument(argument, gitProblem({ words: words.slice(1) }, call));
-  return badArgumentOf(chooseDeploy(config.deploy, argument, words));
+  return badArgumentOf(chooseDeployCommand(config.deploy, argument, words));
 }
 
 const blameArgument = (argument: string, problem: BadArgument | null): BadArgument | null =>
@@ -105,7 +105,7 @@ const blameArgument = (argument: string, problem: BadArgument | null): BadArgume
 const MAX_COMMAND_BYTES = 128 * 1024 - 1;
 
 /** The reason why a text cannot be passed to a program as a command line; null if it can. */
-export function lineProblem(name: string, value: Json | undefined): BadArgument | null {
+export function commandLineProblem(name: string, value: Json | undefined): BadArgument | null {
   const again = 'Give one command line, such as "ls -la src | head".';
   const texts = [value].flat();
   if (value === undefined || !texts.every((text) => typeof text === 'string'))
@@ -130,7 +130,7 @@ function upstreamProblem({ tool, scope, config, unsafeNoSandbox }: CommandCall, 
   const contains = command === 'read-only' || command === 'contained';
   const server = getOwn(config.upstream ?? {}, tool.upstream?.server ?? '');
   if (contains && (server?.contained || unsafeNoSandbox)) return null;
-  return beyondScope(
+  return refuseByScope(
     name,
     contains
       ? 'An upstream runs commands outside of the sandbox, and this scope runs them inside only.'

@@ -4,7 +4,7 @@ import {
   type GitSubCommand,
   type GitSubCommandName,
 } from '../../spec/policy/git-commands.ts';
-import { findSubCommand, remedyFor, spellOption } from './git-words.ts';
+import { findGitSubCommand, gitRemedyFor, spellGitOption } from './git-words.ts';
 
 /** A git sub-command whose options are all allowed. Its operands are not checked yet. */
 export interface ParsedGit {
@@ -28,11 +28,11 @@ export type GitRefusal = { readonly ok: false; readonly message: string; readonl
  */
 export function parseGit(words: readonly string[]): { readonly ok: true; readonly parsed: ParsedGit } | GitRefusal {
   const [name = '', ...rest] = words;
-  const found = findSubCommand(name);
+  const found = findGitSubCommand(name);
   if (found === null)
     return refuse(
       `git ${name || '(nothing)'} is not available here`,
-      [remedyFor(name), `Use one of: ${Object.keys(GIT_SUB_COMMANDS).join(', ')}.`].filter(Boolean).join(' '),
+      [gitRemedyFor(name), `Use one of: ${Object.keys(GIT_SUB_COMMANDS).join(', ')}.`].filter(Boolean).join(' '),
     );
   const control = rest.find((word) => word.includes('\0'));
   if (control !== undefined) return refuse('an argument contains a NUL character', 'Leave it out.');
@@ -50,11 +50,11 @@ export function parseGit(words: readonly string[]): { readonly ok: true; readonl
     if (read === null) return refuseOption(sub, spec, word);
     for (const { option, value } of read) {
       if (option.value === 'none' && value !== null)
-        return refuse(`git ${sub} ${word}: the option takes no value`, `Write ${spellOption(option)}.`);
+        return refuse(`git ${sub} ${word}: the option takes no value`, `Write ${spellGitOption(option)}.`);
       if (option.value === 'required' && value === null) {
         const next = rest[++i];
         if (next === undefined)
-          return refuse(`git ${sub} ${word}: the value is missing`, `Write ${spellOption(option)}.`);
+          return refuse(`git ${sub} ${word}: the value is missing`, `Write ${spellGitOption(option)}.`);
         options.push({ option, value: next });
       } else options.push({ option, value });
     }
@@ -102,10 +102,10 @@ function refuseOption(sub: GitSubCommandName, spec: GitSubCommand, word: string)
   const allowed =
     spec.options.length === 0
       ? 'It takes no options here.'
-      : `Its options here: ${spec.options.map(spellOption).join(', ')}.`;
+      : `Its options here: ${spec.options.map(spellGitOption).join(', ')}.`;
   return refuse(
     `git ${sub} ${word}: this option is not available here`,
-    remedyFor(sub, word) ?? `${allowed} Write them out in full; put -- before a path that begins with a dash.`,
+    gitRemedyFor(sub, word) ?? `${allowed} Write them out in full; put -- before a path that begins with a dash.`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Word, WordPart } from 'unbash';
 
-export type SplitCommand =
+export type CommandSplit =
   | { readonly ok: true; readonly words: readonly string[] }
   | { readonly ok: false; readonly reason: string };
 
@@ -24,7 +24,7 @@ const MAX_LENGTH = 32_768;
  * splitCommand(`commit -m 'fix: a b'`); // { ok: true, words: ['commit', '-m', 'fix: a b'] }
  * splitCommand('status; rm -rf .');     // { ok: false, reason: 'it contains more than one command' }
  */
-export function splitCommand(text: string): SplitCommand {
+export function splitCommand(text: string): CommandSplit {
   if (text.length > MAX_LENGTH) return refuse(`it is longer than ${MAX_LENGTH} characters`);
   if (text.includes('\0')) return refuse('it contains a NUL character');
   if (text.trim() === '') return refuse('it is empty');
@@ -58,7 +58,7 @@ export function splitCommand(text: string): SplitCommand {
 
 const SEVERAL = 'it joins several commands; run each in a call of its own';
 
-const refuse = (reason: string): SplitCommand => ({ ok: false, reason });
+const refuse = (reason: string): CommandSplit => ({ ok: false, reason });
 
 const isBlank = (text: string): boolean => /^(?:[ \t\n]|\\\n)*$/.test(text);
 

@@ -8,7 +8,7 @@ import type { Approval, ApprovalAction } from '../approvals/approval.ts';
 import { checkApproval } from '../approvals/check-approval.ts';
 import { decideStep } from '../decide-step.ts';
 import type { Denial } from '../denial.ts';
-import { backpackOf, prospectiveFruit } from '../fruit.ts';
+import { backpackFieldsOf, prospectiveFruit } from '../fruit.ts';
 import { makeDenial } from '../make-denial.ts';
 import {
   refuseByMode,
@@ -56,7 +56,7 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   if (refused) return refused;
   const [failedGate] = unmetRequirements(gates, facts).filter(({ kind }) => kind !== 'approval');
   if (failedGate) return refuseCondition(context, target, failedGate);
-  const backpack = { ...view.backpack, ...backpackOf(fruit) };
+  const backpack = { ...view.backpack, ...backpackFieldsOf(fruit) };
   const { context: carried, missing } = transferContext(target, { ...view, backpack }, {}, { [from]: fruit });
   if (missing.length > 0) return refuseMissingContext(context, target, missing);
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
@@ -117,7 +117,7 @@ export function denialByParentState(
 }
 
 /** The peripheral that a type of sub-agent names; null if it names none or the present peripheral delegates nothing. */
-export function delegateForType({ specs, view }: Pick<GateContext, 'specs' | 'view'>, type: string): string | null {
+export function subAgentPeripheral({ specs, view }: Pick<GateContext, 'specs' | 'view'>, type: string): string | null {
   const here = view.visit && getOwn(specs.peripherals, view.visit.peripheral);
   if (!here?.delegates) return null;
   const name = excerpt(type, 200).split(':').at(-1) ?? '';

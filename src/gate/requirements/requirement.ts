@@ -46,7 +46,7 @@ export type RequirementFacts = {
   readonly patterns: { readonly [pattern: string]: 'selected' | 'held' | 'failed' };
 };
 
-export function meetsRequirement(requirement: Requirement, facts: RequirementFacts): boolean {
+export function isRequirementMet(requirement: Requirement, facts: RequirementFacts): boolean {
   switch (requirement.kind) {
     case 'source':
       return requirement.any.some((source) => sourceApplies(source, facts));
@@ -78,7 +78,7 @@ export function unmetRequirements(
   requirements: readonly Requirement[],
   facts: RequirementFacts,
 ): readonly Requirement[] {
-  return requirements.filter((requirement) => !meetsRequirement(requirement, facts));
+  return requirements.filter((requirement) => !isRequirementMet(requirement, facts));
 }
 
 /**

@@ -50,16 +50,16 @@ export type TreeNow = TreeToShip | { readonly problem: string };
 export type TreeToShip = TreeState & { readonly ships: ShippedContent | null };
 
 /** Returns how the current tree differs from the tested one, as a clause; null if it does not. */
-export function treeMismatch(tested: TreeState | null, now: TreeNow): string | null {
+export function describeTreeMismatch(tested: TreeState | null, now: TreeNow): string | null {
   if ('problem' in now) return `the files cannot be compared with those that were tested: ${now.problem}`;
   if (tested === null) return 'the last run did not record which files it tested';
   if (tested.kind === now.kind && tested.id === now.id) return null;
-  const paths = changedSince(tested, now);
+  const paths = pathsChangedSince(tested, now);
   return paths === null ? 'files have changed since the last run' : `changed since the last run: ${listPaths(paths)}`;
 }
 
 /** The paths in which two trees differ; null if the trees do not record enough to tell. */
-export function changedSince(then: TreeState, now: TreeState): readonly string[] | null {
+export function pathsChangedSince(then: TreeState, now: TreeState): readonly string[] | null {
   if (!then.changed || !now.changed) return null;
   const [before, after] = [then.changed, now.changed];
   const differ = [...new Set([...Object.keys(before), ...Object.keys(after)])]

@@ -36,7 +36,7 @@ export function parseHostAndPort(text: string): HostAndPort | null {
 }
 
 /** The text of a host and a port, in evidence and results: the inverse of {@link parseHostAndPort}. */
-export const hostAndPortText = ({ host, port }: HostAndPort): string =>
+export const printHostAndPort = ({ host, port }: HostAndPort): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /**
@@ -44,7 +44,7 @@ export const hostAndPortText = ({ host, port }: HostAndPort): string =>
  * `example.com:8443`, `10.0.0.5:22`, `[::1]:8080`.
  * @param isUsualPort true if the list need not name the port; default: for 80 and 443
  */
-export function listsHostAndPort(
+export function isHostListed(
   list: readonly string[],
   { host, port }: HostAndPort,
   isUsualPort = USUAL_PORTS.includes(port),
@@ -69,9 +69,9 @@ export function connectionProblem(
   addresses: readonly string[],
   isPublic: (address: string) => boolean,
 ): string | null {
-  if (!listsHostAndPort(list, target)) return 'it is not a listed host';
+  if (!isHostListed(list, target)) return 'it is not a listed host';
   const notPublic = addresses.find(
-    (address) => !isPublic(address) && !listsHostAndPort(list, { ...target, host: address }),
+    (address) => !isPublic(address) && !isHostListed(list, { ...target, host: address }),
   );
   if (notPublic === undefined) return null;
   return notPublic === target.host

@@ -1,6 +1,6 @@
 import type { Json } from '../../spec/types.ts';
 import { type BadArgument, invalidArgument } from '../commands/bad-argument.ts';
-import { canonicalHost, listsHostAndPort } from './host-names.ts';
+import { canonicalHost, isHostListed } from './host-names.ts';
 
 /** An allowed URL in canonical form. */
 export interface JudgedUrl {
@@ -47,7 +47,7 @@ export function judgeUrl(text: string, allow: readonly string[]): UrlDecision {
       'no hosts are allowed',
       'Ask the operator to list hosts under web.allow in hopgate.yaml, or, if they are listed there, to accept the file (`hopgate trust`).',
     );
-  if (!listsHostAndPort(allow, { host, port }, url.port === ''))
+  if (!isHostListed(allow, { host, port }, url.port === ''))
     return urlOutOfScope(
       `${url.host} is not listed`,
       `Fetch from one of: ${allow.join(', ')}; or ask the operator to list it under web.allow in hopgate.yaml.`,

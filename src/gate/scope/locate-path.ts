@@ -2,18 +2,18 @@ import { posix } from 'node:path';
 import { MAX_PATH_BYTES, URL_START } from '../../spec/policy/limits.ts';
 
 /** `why`: the reason, as a clause for the agent. `fault`: `form` if the text is not a path. */
-export type Located =
+export type PathLocation =
   | { readonly ok: true; readonly path: string }
   | { readonly ok: false; readonly fault: 'outside' | 'control-character' | 'form'; readonly why: string };
 
-const malformed = (why: string): Located => ({ ok: false, fault: 'form', why });
+const malformed = (why: string): PathLocation => ({ ok: false, fault: 'form', why });
 
 /**
  * Resolves a path that an agent wrote to a root-relative one, by its text alone: `./src/a`, `src/x/../a` and an
  * absolute path inside the root all become `src/a`; the root itself is `.`. The tool follows links and checks the real
  * path again.
  */
-export function locatePath(root: string, text: unknown): Located {
+export function locatePath(root: string, text: unknown): PathLocation {
   if (typeof text !== 'string') return malformed('a path must be a string');
   if (text === '') return malformed('the path is empty');
   if (/[\u0000-\u001f\u007f-\u009f]/.test(text))

@@ -2,7 +2,7 @@ import { getOwn } from '../../spec/names.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
-import { isServed } from '../available-actions.ts';
+import { isToolServed } from '../available-actions.ts';
 import type { GateContext, StepRequest } from '../request.ts';
 
 /** True if refusals of this session's calls are only recorded (`enforce: false`). */
@@ -13,13 +13,13 @@ export const isObserveOnly = ({ config }: Pick<GateContext, 'config'>): boolean 
  * everywhere in the root, in any mode, without limits, rules and approvals. Masks, protected names, the form of the
  * arguments and the containment of commands still apply. Pure.
  */
-export function openContext(context: GateContext, { tool: id, args }: StepRequest): GateContext {
+export function unenforcedContext(context: GateContext, { tool: id, args }: StepRequest): GateContext {
   const { specs, config, view } = context;
   const tool = getOwn(specs.tools, id);
   const peripheral = view.visit && getOwn(specs.peripherals, view.visit.peripheral);
   if (!tool || !view.visit || !peripheral) return context;
   const rule = openRule(tool, peripheral.scope.rule);
-  const tools = Object.keys(specs.tools).filter((other) => isServed(view, other));
+  const tools = Object.keys(specs.tools).filter((other) => isToolServed(view, other));
   const limits = { steps: null, minutes: null };
   const { gates: _, ...ungated } = tool;
   return {

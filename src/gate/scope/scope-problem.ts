@@ -7,7 +7,7 @@ import type { Denial } from '../denial.ts';
 import { urlProblem } from './judge-url.ts';
 import { isWithinAny, locatePath } from './locate-path.ts';
 import { isMasked, isProtected } from './masks.ts';
-import { MASKED_PATH, PROTECTED_PATH } from './path-refusals.ts';
+import { MASKED_PATH_REFUSAL, PROTECTED_PATH_REFUSAL } from './path-refusals.ts';
 import { resourceProblem } from './resource-problem.ts';
 import { writePathReason } from './write-paths.ts';
 
@@ -141,10 +141,10 @@ function pathProblem(
           : 'Name a path inside the root.',
     };
   }
-  if (isMasked(located.path, config.mask)) return { ...MASKED_PATH, scope: [] };
+  if (isMasked(located.path, config.mask)) return { ...MASKED_PATH_REFUSAL, scope: [] };
   if (role === 'path:write') {
     if (isProtected(located.path) || (config.specs !== 'default' && isWithinAny([config.specs], located.path)))
-      return { ...PROTECTED_PATH, scope: scope.write };
+      return { ...PROTECTED_PATH_REFUSAL, scope: scope.write };
     if (scope.write.length === 0) return { why: 'this scope writes nothing', scope: [] };
     const why = writePathReason(located.path, scope.write);
     return why === null ? null : { why: `it ${why}`, scope: scope.write };

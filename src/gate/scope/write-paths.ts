@@ -3,7 +3,7 @@ import { isExclusion, relativePathProblem } from '../../spec/path-patterns.ts';
 import { isWithinAny } from './locate-path.ts';
 import { maskMatcher } from './masks.ts';
 
-export const OUTSIDE_WRITE_PATHS = 'is outside the writable paths';
+export const OUTSIDE_WRITE_PATHS_REASON = 'is outside the writable paths';
 
 interface Writable {
   readonly globs: readonly ((path: string) => boolean)[];
@@ -26,11 +26,11 @@ export function writePathReason(path: string, write: readonly string[]): string 
   const { globs, excluded } = compileWritePaths(write);
   for (const [exclusion, matches] of excluded)
     if (path !== '.' && matches(path)) return `is excluded from the writable paths (${exclusion})`;
-  return globs.some((grant) => grant(path)) ? null : OUTSIDE_WRITE_PATHS;
+  return globs.some((grant) => grant(path)) ? null : OUTSIDE_WRITE_PATHS_REASON;
 }
 
 /** False if the write paths grant nothing in a folder. If true, they may still grant nothing. */
-export function mayHoldWritable(folder: string, write: readonly string[]): boolean {
+export function mayHoldWritablePath(folder: string, write: readonly string[]): boolean {
   const { globs, reaches, excluded } = compileWritePaths(write);
   if ([...excluded.values()].some((matches) => matches(folder))) return false;
   return [...globs, ...reaches].some((test) => test(folder));

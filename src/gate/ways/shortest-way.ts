@@ -3,10 +3,10 @@ import { edgesFrom } from '../../spec/edges-from.ts';
 import { effectsOfMode, type ModeLeg } from '../../spec/mode-way.ts';
 import { CHECK_PASSED } from '../../spec/reported-fields.ts';
 import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { hopLeg, startablePeripherals, startLeg } from '../available-actions.ts';
+import { legOfHop, legOfStart, startablePeripherals } from '../available-actions.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
 import type { SessionView } from '../session-view.ts';
-import { modeAdmits, modeStep, resetLegs } from './way-modes.ts';
+import { isAdmittedByMode, modeStep, resetLegs } from './way-modes.ts';
 
 /** A peripheral (null for outside) and a mode, as one text. */
 type State = string;
@@ -85,11 +85,11 @@ function search(
     return [
       ...changes.map((change) => ({ to: stateOf(place, change.to), by: { change } })),
       ...edges
-        .filter(({ to }) => to !== here && modeAdmits(specs, mode, to))
+        .filter(({ to }) => to !== here && isAdmittedByMode(specs, mode, to))
         .sort((a, b) => Number(needsFailure(a)) - Number(needsFailure(b)))
         .map((edge) => ({ to: stateOf(edge.to, mode), by: { edge } })),
       ...(place === null ? first : [])
-        .filter((start) => modeAdmits(specs, mode, start))
+        .filter((start) => isAdmittedByMode(specs, mode, start))
         .map((start) => ({ to: stateOf(start, mode), by: { start } })),
     ];
   };
@@ -100,7 +100,7 @@ function search(
   };
   const stepOf = ({ by }: Move): Way['step'] => {
     if ('change' in by) return { change: modeStep(specs, by.change) };
-    return { leg: 'edge' in by ? hopLeg(specs, view, by.edge) : startLeg(specs, by.start) };
+    return { leg: 'edge' in by ? legOfHop(specs, view, by.edge) : legOfStart(specs, by.start) };
   };
   const begin = stateOf(here, modeGate ? view.mode : null);
   let best = new Map<State, Way | null>([[begin, null]]);

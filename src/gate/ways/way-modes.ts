@@ -6,7 +6,7 @@ import { describeRequirement } from '../requirements/requirement.ts';
 import type { SessionView } from '../session-view.ts';
 
 /** The need of a mode change that only the operator can make. */
-export const OPERATOR_RESET = 'a reset by operator';
+export const OPERATOR_RESET_NEED = 'a reset by operator';
 
 /**
  * The operator's resets of the mode: one from each mode that has no transition to the reset's target. A path uses them
@@ -41,12 +41,12 @@ export function modeStepsTo(
 }
 
 /** True if a mode admits hops to a peripheral. Without a mode gate, every hop is admitted. */
-export const modeAdmits = ({ modeGate }: SpecSet, mode: Mode | null, to: string): boolean =>
+export const isAdmittedByMode = ({ modeGate }: SpecSet, mode: Mode | null, to: string): boolean =>
   mode === null || (modeGate?.peripherals[mode]?.includes(to) ?? true);
 
 /** The fewest mode changes to a mode that admits a peripheral; empty if none is needed or no mode admits it. */
 export function modeStepsAdmitting(specs: SpecSet, mode: Mode | null, to: string): readonly ModeStep[] {
-  const way = mode === null ? null : wayOfModes(specs, mode, (other) => modeAdmits(specs, other, to));
+  const way = mode === null ? null : wayOfModes(specs, mode, (other) => isAdmittedByMode(specs, other, to));
   return (way ?? []).map((leg) => modeStep(specs, leg));
 }
 
@@ -54,5 +54,5 @@ export function modeStepsAdmitting(specs: SpecSet, mode: Mode | null, to: string
 export function modeStep({ modeGate }: SpecSet, leg: ModeLeg): ModeStep {
   const transitions = modeGate?.transitions.filter(({ from, to }) => from === leg.from && to === leg.to) ?? [];
   const needs = transitions.flatMap((transition) => transitionRequirements(transition).map(describeRequirement));
-  return { to: leg.to, needs: transitions.length === 0 ? [OPERATOR_RESET] : needs };
+  return { to: leg.to, needs: transitions.length === 0 ? [OPERATOR_RESET_NEED] : needs };
 }

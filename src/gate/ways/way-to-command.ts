@@ -3,7 +3,7 @@ import { peripheralsWith } from '../../spec/peripherals-with.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
-import { isShipping } from '../commands/git-command.ts';
+import { isShippingCommand } from '../commands/git-command.ts';
 import type { DenialCode, WayLeg } from '../denial.ts';
 import type { SessionView } from '../session-view.ts';
 import { shortestWay } from './shortest-way.ts';
@@ -20,7 +20,7 @@ export interface WayToCommand {
  * path, if the call names no command, or if it is to install something, for which a shell has no network. The text of
  * the command is interpreted only for this advice.
  */
-export function wayToCommand(
+export function wayToRunCommand(
   specs: SpecSet,
   view: SessionView,
   refused: { readonly tool: string; readonly command: Json | undefined; readonly code: DenialCode },
@@ -29,7 +29,7 @@ export function wayToCommand(
   if (runs === undefined || runs === 'a shell' || runs === 'git' || runs === 'installs') return null;
   if (refused.command === undefined || refused.command === null) return null;
   const [program, sub = ''] = [refused.command].flat().join(' ').trim().split(/\s+/);
-  if (program === 'git' && isShipping(sub)) return wayTo(specs, view, 'git');
+  if (program === 'git' && isShippingCommand(sub)) return wayTo(specs, view, 'git');
   return refused.code === 'out-of-scope' ? wayTo(specs, view, 'a shell') : null;
 }
 

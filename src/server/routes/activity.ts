@@ -4,7 +4,7 @@ import { draftProblems } from '../../evidence/entry-schema.ts';
 import { isActivity, readActivity, toActivity } from '../../evidence/musn/activity.ts';
 import { isEntryForm, readEntryForm } from '../../evidence/musn/entry-form.ts';
 import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
-import { type Par, reviewOf } from '../../evidence/patterns/par.ts';
+import { type Par, reviewInEntry } from '../../evidence/patterns/par.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { timeOrderedId } from '../../stores/time-ordered-id.ts';
 import { AUDITOR_ROLES, READER_ROLES } from '../access/tokens.ts';
@@ -94,7 +94,7 @@ async function agentOf(store: EvidenceStore, session: string): Promise<string> {
 async function parsOf(store: EvidenceStore, session: string, since = ''): Promise<readonly Par[]> {
   const found: Par[] = [];
   for await (const stored of store.entries(session)) {
-    const review = stored.entry.at < since ? null : reviewOf(stored);
+    const review = stored.entry.at < since ? null : reviewInEntry(stored);
     if (review) found.push(review);
   }
   return found;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
-import { describeLimits } from '../../gate/approvals/grant.ts';
+import { describeGrantLimits } from '../../gate/approvals/grant.ts';
 import { answerOnce } from '../../operator/answer-request.ts';
 import { type GrantTerms, grantLimits, MAX_GRANT_MINUTES } from '../../operator/grant-terms.ts';
 import { ensureOperatorToken } from '../../operator/operator-token.ts';
@@ -178,7 +178,7 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
         'Nothing to do: the first answer counts. To replace it, use "hopgate approve".',
       );
     const { verdict, by, expiresAt } = done.answer;
-    return { id, verdict, by, until: expiresAt, ...(grant ? { grant: describeLimits(grant) } : {}) };
+    return { id, verdict, by, until: expiresAt, ...(grant ? { grant: describeGrantLimits(grant) } : {}) };
   },
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
-import { describeLimits, type GrantView, grantEnd } from '../../gate/approvals/grant.ts';
+import { describeGrantLimits, type GrantView, grantEndReason } from '../../gate/approvals/grant.ts';
 import { revokedBy, revokeGrant } from '../../operator/revoked-grants.ts';
 import { sessionsWithGrants } from '../../session/grants-in.ts';
 import { AUDITOR_ROLES } from '../access/tokens.ts';
@@ -38,7 +38,7 @@ async function grantsOf({ allEvidence, readers }: Services): Promise<readonly Fo
       for (const grant of view.grants ?? []) {
         const by = revokedBy(stateDir, grant.id);
         const over =
-          grantEnd(grant, Date.now()) ??
+          grantEndReason(grant, Date.now()) ??
           (by === null ? null : `${by} revoked it`) ??
           (view.closed ? 'the session is closed' : null);
         all.push({ stateDir, session, agent: view.agent, grant, over });
@@ -53,7 +53,7 @@ const grantJson = ({ session, agent, grant, over }: FoundGrant): z.output<typeof
   agent,
   by: grant.by,
   title: approvalTitle(grant),
-  limits: describeLimits(grant.limits),
+  limits: describeGrantLimits(grant.limits),
   givenAt: grant.givenAt,
   until: grant.limits.until,
   used: grant.used,

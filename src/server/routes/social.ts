@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { withSession } from '../../open-session.ts';
+import { idsWithSession } from '../../open-session.ts';
 import { realRoot } from '../../project/repository-root.ts';
 import { socialOutcome } from '../../social/message-evidence.ts';
 import { sendSocial } from '../../social/pipeline.ts';
@@ -87,7 +87,7 @@ const send = defineRoute('POST /v1/send', {
       requireInboxes(repository),
       { transport: 'http', principal: 'operator', name: as },
       { id: id ?? `m-${randomUUID()}`, to: to ?? null, payload },
-      { opener: { root: real, open: (id) => services.host.sessions.open(real, 'unassigned', withSession(id)) } },
+      { opener: { root: real, open: (id) => services.host.sessions.open(real, 'unassigned', idsWithSession(id)) } },
     );
   },
 });

@@ -51,7 +51,7 @@ export async function decideWithApproval<Plan>(
  * Decides a hop or a delegation as {@link decideWithApproval} does. Both may depend on the working tree, which is
  * observed before the decision and again after an answer.
  */
-export async function decideOnTree<R extends HopRequest | DelegateRequest>(
+export async function decideWithTree<R extends HopRequest | DelegateRequest>(
   calls: SessionCalls,
   request: R,
   approver?: Approver | null,

@@ -3,7 +3,7 @@ import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import type { DelegateResult } from '../call-results.ts';
 import { toPrincipal, toText } from '../convert-input.ts';
-import { decideOnTree } from './decide-with-approval.ts';
+import { decideWithTree } from './decide-with-approval.ts';
 import type { SessionCalls } from './session-calls.ts';
 
 /** A start of a sub-agent in another peripheral. */
@@ -26,7 +26,7 @@ export async function makeDelegation(
   approver?: Approver | null,
 ): Promise<DelegateResult> {
   const request = delegateRequest(options);
-  const { decision, approval } = await decideOnTree(calls, request, approver);
+  const { decision, approval } = await decideWithTree(calls, request, approver);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { from, delegate, context: carried } = decision.plan;
   const { agency } = request;

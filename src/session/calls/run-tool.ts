@@ -2,7 +2,7 @@ import { isObject, setOwn } from '../../base/json.ts';
 import { blobParameters } from '../../evidence/blob-values.ts';
 import type { OutcomeRecord } from '../../evidence/bodies.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
-import { describeType, hasType } from '../../gate/fruit.ts';
+import { describeFruitType, isOfFruitType } from '../../gate/fruit.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { CallEnvelope, CallWatch, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { getOwn } from '../../spec/names.ts';
@@ -10,7 +10,7 @@ import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import { EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
 import type { Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
 import { toJson, toText } from '../convert-input.ts';
-import { addFiles, pathsIn } from '../state/observations.ts';
+import { addFilesOnce, pathsInList } from '../state/observations.ts';
 
 /** The greatest size of a value in an entry, in bytes of JSON. A larger value becomes a blob. */
 const INLINE_BYTES = 32 * 1024;
@@ -70,8 +70,8 @@ function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = 
   for (const [field, value] of Object.entries(fields)) {
     const type = getOwn(declared, field);
     if (type === undefined) return `it reported "${field}", which the tool does not list under ${key}`;
-    if (value !== null && !hasType(value, type))
-      return `it reported "${field}" with a value that is not ${describeType(type)}`;
+    if (value !== null && !isOfFruitType(value, type))
+      return `it reported "${field}" with a value that is not ${describeFruitType(type)}`;
     if (JSON.stringify(value).length > INLINE_BYTES) return `it reported "${field}" with more than 32 KiB`;
   }
   return null;
@@ -137,7 +137,7 @@ async function storeResult(store: EvidenceStore, { runs, ...result }: { [key: st
   for (const list of ['matches', 'files']) {
     const reference = stored[list];
     if (reference !== result[list] && isObject(reference))
-      stored[list] = { ...reference, paths: [...addFiles([], pathsIn(result[list]), MAX_FRUIT_FILES)] };
+      stored[list] = { ...reference, paths: [...addFilesOnce([], pathsInList(result[list]), MAX_FRUIT_FILES)] };
   }
   const { report } = result;
   if (isObject(report)) stored['report'] = await storeFields(store, report);

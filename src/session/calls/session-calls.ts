@@ -15,10 +15,10 @@ import type { CallEnvelope, ToolBackend, ToolCall } from '../../ports/tool-backe
 import { effectsOfMode } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode, ProjectConfig, ToolSpec } from '../../spec/types.ts';
-import type { Refused } from '../call-results.ts';
+import type { RefusedCall } from '../call-results.ts';
 import { toJson } from '../convert-input.ts';
 import type { SessionWriter } from '../session-writer.ts';
-import { isReflective } from '../state/drafts.ts';
+import { yieldsReview } from '../state/drafts.ts';
 import { viewOfState } from '../state/view-of-state.ts';
 import { settleSession } from './record-missed-events.ts';
 import { storeArguments, storeFields } from './run-tool.ts';
@@ -199,17 +199,17 @@ export class SessionCalls {
   async review(stated: Fields | undefined): Promise<Extract<Body, { event: 'par' }> | null> {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;
-    if (!visit || !isReflective(specs.peripherals[visit.peripheral])) return null;
-    const [{ deriveReview }, { removeOutput }] = await Promise.all([
+    if (!visit || !yieldsReview(specs.peripherals[visit.peripheral])) return null;
+    const [{ deriveReview }, { withoutToolOutput }] = await Promise.all([
       import('../../evidence/patterns/derive-review.ts'),
       import('../../evidence/patterns/remove-output.ts'),
     ]);
     const stored = this.parts.store.entries(this.writer.state.facts.sessionId);
-    const entries = await Array.fromAsync(stored, ({ entry }) => removeOutput(entry));
+    const entries = await Array.fromAsync(stored, ({ entry }) => withoutToolOutput(entry));
     return { event: 'par', par: deriveReview(entries, stated ?? {}) };
   }
 
-  async refuse(request: Request, denial: Denial, how: { readonly enforced?: false } = {}): Promise<Refused> {
+  async refuse(request: Request, denial: Denial, how: { readonly enforced?: false } = {}): Promise<RefusedCall> {
     const { store, clock } = this.parts;
     const { code, message, remedy, about } = denial;
     if (code === 'session-closed') {
@@ -233,8 +233,8 @@ export class SessionCalls {
   serially<T extends { readonly ok: boolean }>(
     work: () => Promise<T>,
     { settle: settleFirst = true }: { readonly settle?: boolean } = {},
-  ): Promise<T | Refused> {
-    const run = this.#queue.then(async (): Promise<T | Refused> => {
+  ): Promise<T | RefusedCall> {
+    const run = this.#queue.then(async (): Promise<T | RefusedCall> => {
       if (this.#detached) throw new Error('this session handle is detached; open the session again with its id');
       try {
         await this.writer.takeLease();
@@ -251,7 +251,7 @@ export class SessionCalls {
   }
 
   /** The refusal of a call because another writer holds the session; null for any other error. */
-  #storeRefusal(error: unknown): Refused | null {
+  #storeRefusal(error: unknown): RefusedCall | null {
     if (!(error instanceof StoreError)) return null;
     if (error.code !== 'session-busy' && error.code !== 'lease-expired' && error.code !== 'chain-conflict') return null;
     const code = error.code === 'session-busy' ? 'session-busy' : 'lease-expired';

@@ -7,7 +7,7 @@ import type { HopResult, StartResult, StopResult } from '../call-results.ts';
 import { toJson, toPrincipal, toText } from '../convert-input.ts';
 import { statusOf } from '../session-status.ts';
 import type { HopOptions, ShortHop } from '../short-hop.ts';
-import { decideOnTree } from './decide-with-approval.ts';
+import { decideWithTree } from './decide-with-approval.ts';
 import { hopRequest, toFruit } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { hopBodies, startBody, stopBody } from './visit-bodies.ts';
@@ -64,7 +64,7 @@ export async function makeHop(
 ): Promise<HopResult> {
   const request = hopRequestFor(calls, to);
   const review = await calls.review(request.fruit);
-  const { decision, approval } = await decideOnTree(calls, request, approver, review);
+  const { decision, approval } = await decideWithTree(calls, request, approver, review);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { plan } = decision;
   const { compiled, clock } = calls.parts;

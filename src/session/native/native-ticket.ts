@@ -3,7 +3,7 @@ import type { Finding } from '../../evidence/findings/findings.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import type { Refused } from '../call-results.ts';
+import type { RefusedCall } from '../call-results.ts';
 
 /** A call that another program wants to run. */
 export interface NativeCall {
@@ -25,7 +25,7 @@ export interface NativeTicket {
 
 export type AdmitResult =
   | { readonly ok: true; readonly ticket: NativeTicket; readonly evidence: readonly Entry[] }
-  | Refused;
+  | RefusedCall;
 
 /** The outcome of a call that another program ran, as that program reports it. */
 export type NativeOutcome = Exclude<ToolOutcome, { readonly status: 'refused' }>;
@@ -39,4 +39,4 @@ export type ConcludeResult =
       /** Facts about the changed files that a person must know before they ship. */
       readonly findings: readonly Finding[];
     }
-  | Refused;
+  | RefusedCall;

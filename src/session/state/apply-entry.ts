@@ -9,12 +9,12 @@ import {
   type StepBody,
 } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
-import { countFindings } from '../../evidence/findings/findings.ts';
+import { updateFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
-import { runningCommands } from '../../evidence/running-commands.ts';
+import { runningCommandsAfter } from '../../evidence/running-commands.ts';
 import { waitingTimeMs } from '../../evidence/waiting-time.ts';
-import { firstUncovered, type GrantLimits, type GrantView } from '../../gate/approvals/grant.ts';
-import { backpackOf } from '../../gate/fruit.ts';
+import { firstUncoveredFile, type GrantLimits, type GrantView } from '../../gate/approvals/grant.ts';
+import { backpackFieldsOf } from '../../gate/fruit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
 import type { TreeState, TreeToShip } from '../../gate/scope/compare-trees.ts';
 import { getOwn } from '../../spec/names.ts';
@@ -23,7 +23,7 @@ import { reportedFields } from '../../spec/reported-fields.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { countFiles } from './count-files.ts';
 import { machineEventsOf } from './machine-events.ts';
-import { changedPaths, NOTHING_OBSERVED, observeStep, testRuns, trustedReportOf } from './observations.ts';
+import { changedPaths, NOTHING_OBSERVED, observeStep, readTestRuns, trustedReportOf } from './observations.ts';
 import type { SessionFacts, SessionState, VisitState } from './session-state.ts';
 
 /**
@@ -59,7 +59,10 @@ type VisitDraft = { -readonly [Field in keyof VisitState]: VisitState[Field] };
 
 function factsAfter(tables: SpecTables, before: SessionFacts, entry: Entry, body: Body | null): SessionFacts {
   const isStep = body?.event === 'step' || body?.event === 'outcome';
-  const draft: Draft = { ...(isStep ? countFiles(before, body) : before), visit: before.visit && { ...before.visit } };
+  const draft: Draft = {
+    ...(isStep ? countFiles(before, body) : before),
+    visit: before.visit && { ...before.visit },
+  };
   if (body) countBody(tables, draft, entry, body);
   if (body && isOperatorAct(body)) draft.operatorActs = [...draft.operatorActs, entry.seq].slice(-MAX_ACTS);
   draft.lastId = entry.id;
@@ -155,7 +158,7 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
       return;
     case 'stop':
       draft.fruits = { ...draft.fruits, [body.peripheral]: body.fruit };
-      packBackpack(draft, backpackOf(body.fruit));
+      packBackpack(draft, backpackFieldsOf(body.fruit));
       draft.visit = null;
       draft.delegations = [];
       return;
@@ -217,7 +220,7 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   if (counts) {
     const result = fieldsOf(body.outcome.result);
     countTree(draft, fieldsOf(result['tree']) as unknown as TreeState);
-    const runs = testRuns(result, draft.change);
+    const runs = readTestRuns(result, draft.change);
     draft.runs = [...draft.runs, ...runs];
     if (runs.some(({ verdict }) => verdict !== 'pass'))
       endGrants(draft, ({ testsPass }) => testsPass && 'a test run did not pass');
@@ -228,20 +231,20 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
     // Replies to a selection, and conclusions, do not continue the visit: the next step does not reply to them.
     if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
       visit.headId = entry.id;
-    visit.background = runningCommands(visit.background, body);
+    visit.background = runningCommandsAfter(visit.background, body);
     visit.observations = observeStep(visit.observations, body, draft.change, report);
   }
   if (changes) {
     const changed = changedPaths(body.effects);
     endGrants(draft, ({ files }) => {
-      const outside = files && firstUncovered(changed, files);
+      const outside = files && firstUncoveredFile(changed, files);
       return outside && `a file outside of its files was changed: ${outside}`;
     });
   }
   countReported(specs, draft, body);
   if (counts || mayFind(body.effects)) {
     draft.findings = { ...draft.findings };
-    countFindings(draft.findings, body.effects, counts ? body.outcome.result : undefined);
+    updateFindings(draft.findings, body.effects, counts ? body.outcome.result : undefined);
   }
   countPattern(draft, entry.id, body.tool, body.outcome);
 }

@@ -1,14 +1,14 @@
 import type { EffectRecord, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import { FILE_CHANGE_EFFECTS, NON_FILE_EFFECTS } from '../../spec/policy/effect-ops.ts';
 import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
-import { addFiles } from './observations.ts';
+import { addFilesOnce } from './observations.ts';
 import type { SessionFacts } from './session-state.ts';
 
 /** Returns the facts with the files that a step named and changed. */
 export function countFiles(facts: SessionFacts, { event, effects }: StepBody | OutcomeBody): SessionFacts {
   if (effects === 'unobserved') return event === 'outcome' ? withChanged(facts, []) : facts;
   const named = effects.filter(({ op }) => !NON_FILE_EFFECTS.includes(op)).map(({ path }) => path);
-  const files = addFiles(facts.files, named, MAX_NAMED_FILES);
+  const files = addFilesOnce(facts.files, named, MAX_NAMED_FILES);
   const changed = effects.filter(({ op }) => FILE_CHANGE_EFFECTS.includes(op));
   const counted = changed.length > 0 ? withChanged(facts, changed) : facts;
   return files === facts.files ? counted : { ...counted, files };
@@ -25,7 +25,7 @@ function withChanged(facts: SessionFacts, changed: readonly EffectRecord[]): Ses
   const before = facts.backpack['changed-files'];
   const changedBefore = Array.isArray(before) ? (before as readonly string[]) : [];
   const paths = changed.map(({ path }) => path);
-  const all = addFiles(changedBefore, paths, Number.POSITIVE_INFINITY);
+  const all = addFilesOnce(changedBefore, paths, Number.POSITIVE_INFINITY);
   const list = [...facts.changes, ...changed.map(({ path, after }) => Object.freeze([path, after ?? null] as const))];
   const isLong = list.length > 2 * all.length + REPEATS;
   const changes = Object.freeze(isLong ? [...new Map(list)] : list);

@@ -1,28 +1,28 @@
 import { asJson } from '../../base/json.ts';
 import type { Body } from '../../evidence/bodies.ts';
-import { CLAIM_OF } from '../../evidence/claim-of.ts';
+import { CLAIM_TYPE_OF_EVENT } from '../../evidence/claim-of.ts';
 import type { EntryDraft, EvidenceType } from '../../evidence/entry.ts';
-import { disciplineOf } from '../../evidence/patterns/discipline.ts';
+import { disciplineToolOf } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
 import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import type { SessionState } from './session-state.ts';
 
 /** True for a peripheral that yields a PAR. Its entries are of type `reflection`. */
-export const isReflective = (spec: PeripheralSpec | undefined): boolean =>
+export const yieldsReview = (spec: PeripheralSpec | undefined): boolean =>
   spec !== undefined && Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par');
 
 function typeOf(specs: SpecSet, peripheral: string | null, body: Body): EvidenceType {
   if (['hop', 'delegation', 'approval', 'grant', 'grant-end'].includes(body.event)) return 'gate-traversal';
   if (body.event === 'mode') return 'mode-transition';
   if (body.event === 'par') return 'reflection';
-  return peripheral !== null && isReflective(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';
+  return peripheral !== null && yieldsReview(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';
 }
 
 /** The id of the entry that a body replies to. `last`: the id of the entry before it, in this batch or the chain. */
 function replyTarget({ facts }: SessionState, body: Body, last: string | null): string | null {
   const { visit, pending, hopId, visits } = facts;
-  const rule = disciplineOf(body);
+  const rule = disciplineToolOf(body);
   const selection = rule?.repliesTo === 'selection' && rule.pattern !== null ? facts.selections[rule.pattern] : null;
   if (selection) return selection;
   switch (body.event) {
@@ -50,7 +50,7 @@ export function draftEntry(
   { id, now }: { readonly id: string; readonly now: number },
 ): EntryDraft {
   const { facts } = state;
-  const rule = disciplineOf(body);
+  const rule = disciplineToolOf(body);
   const peripheral = body.event === 'start' ? body.peripheral : (facts.visit?.peripheral ?? null);
   const inReplyTo = replyTarget(state, body, facts.lastId);
   const author = body.event === 'session-open' ? body.agent : authorOf(body, facts.agent);
@@ -58,7 +58,7 @@ export function draftEntry(
     id,
     at: new Date(Math.max(now, facts.lastAt)).toISOString(),
     type: rule?.type ?? typeOf(specs, peripheral, body),
-    claim: rule?.claim ?? CLAIM_OF[body.event],
+    claim: rule?.claim ?? CLAIM_TYPE_OF_EVENT[body.event],
     subject: rule?.pattern ? { type: 'pattern', id: rule.pattern } : { type: 'session', id: facts.sessionId },
     author,
     sessionId: facts.sessionId,

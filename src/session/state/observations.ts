@@ -90,27 +90,27 @@ export function observeStep(
   const seen = {
     ...before,
     steps: before.steps + 1,
-    changedFiles: addFiles(before.changedFiles, changedPaths(step.effects), MAX_FRUIT_FILES),
+    changedFiles: addFilesOnce(before.changedFiles, changedPaths(step.effects), MAX_FRUIT_FILES),
     reported: step.observed ? { ...before.reported, ...step.observed } : before.reported,
   };
   if (step.outcome.status !== 'ok') return seen;
   const result = fieldsOf(step.outcome.result);
   const path = step.tool === 'read' ? textOf(result['path']) : null;
-  const runs = trusted === 'test' ? testRuns(result, change) : [];
+  const runs = trusted === 'test' ? readTestRuns(result, change) : [];
   const committed = trusted === 'deploy' && result['committed'] === true;
   const pushed = trusted === 'deploy' && result['pushed'] === true;
   return {
     ...seen,
     bells: seen.bells + (step.tool === 'bell' ? 1 : 0),
     whistles: seen.whistles + (step.tool === 'whistle' ? 1 : 0),
-    read: path === null ? seen.read : addFiles(seen.read, [path], MAX_FRUIT_FILES),
-    matched: addFiles(seen.matched, pathsIn(result['matches']), MAX_FRUIT_FILES),
-    listed: addFiles(seen.listed, pathsIn(result['files']), MAX_FRUIT_FILES),
+    read: path === null ? seen.read : addFilesOnce(seen.read, [path], MAX_FRUIT_FILES),
+    matched: addFilesOnce(seen.matched, pathsInList(result['matches']), MAX_FRUIT_FILES),
+    listed: addFilesOnce(seen.listed, pathsInList(result['files']), MAX_FRUIT_FILES),
     runs: [...seen.runs, ...runs],
     committed: seen.committed || committed,
     pushed: seen.pushed || pushed,
     sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
-    patterns: addFiles(seen.patterns, patternOf(step.tool, step.outcome), MAX_FRUIT_FILES),
+    patterns: addFilesOnce(seen.patterns, patternOf(step.tool, step.outcome), MAX_FRUIT_FILES),
     deployed: seen.deployed || (trusted === 'deploy' && step.tool === 'bash-deploy' && result['exit'] === 0),
   };
 }
@@ -124,7 +124,7 @@ const patternOf = (tool: string, outcome: OutcomeRecord): readonly string[] => {
 const FEW = 16;
 
 /** Adds files to a list, each once, up to `max` files; returns the same list if none is new. */
-export function addFiles(files: readonly string[], more: readonly string[], max: number): readonly string[] {
+export function addFilesOnce(files: readonly string[], more: readonly string[], max: number): readonly string[] {
   if (more.length === 0 || files.length >= max) return files;
   if (more.length === 1 && files.includes(more[0]!)) return files;
   const present = more.length < FEW ? null : new Set(files);
@@ -133,15 +133,15 @@ export function addFiles(files: readonly string[], more: readonly string[], max:
 }
 
 /** The paths in a list of files or matches. If the list is stored as a blob, its reference has them. */
-export function pathsIn(list: Json | undefined): readonly string[] {
+export function pathsInList(list: Json | undefined): readonly string[] {
   const items = Array.isArray(list) ? list : listOf(fieldsOf(list)['paths']);
   return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
 }
 
 /** The test runs that a backend reported. The text of their output is not interpreted. */
-export function testRuns(result: { readonly [key: string]: Json }, change: number): readonly TestRun[] {
+export function readTestRuns(result: { readonly [key: string]: Json }, change: number): readonly TestRun[] {
   const { verdict, runs } = result;
-  if (Array.isArray(runs)) return runs.flatMap((run) => testRuns(fieldsOf(run), change));
+  if (Array.isArray(runs)) return runs.flatMap((run) => readTestRuns(fieldsOf(run), change));
   if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'error') return [];
   const report = fieldsOf(result['report']);
   const { total, failures } = report;

@@ -12,7 +12,7 @@ export interface StoredState {
 }
 
 /** Converts a state to the form in which the store keeps it. */
-export const storedFold = ({ pin, state }: StoredState): StoredFold => ({
+export const toStoredFold = ({ pin, state }: StoredState): StoredFold => ({
   head: state.head,
   text: JSON.stringify({ format: FORMAT, pin, state }),
 });

@@ -1,6 +1,6 @@
 import { memoise } from '../../base/memoise.ts';
 import type { SpecTables } from '../../compile/spec-tables.ts';
-import { type TreeNow, treeMismatch } from '../../gate/scope/compare-trees.ts';
+import { describeTreeMismatch, type TreeNow } from '../../gate/scope/compare-trees.ts';
 import type { SessionView, TestsView, VisitView } from '../../gate/session-view.ts';
 import { CHECK_PASSED } from '../../spec/reported-fields.ts';
 import { allCommandsPassed, observedFruit, runsDisagree } from './observations.ts';
@@ -17,7 +17,7 @@ function testsView({ runs, change, tested }: SessionFacts, tree: TreeNow | undef
   const full = current.filter(({ narrowed }) => !narrowed);
   const flaky = full.some(({ command }) => runsDisagree(runs, command, change));
   const passed = full.length > 0 && allCommandsPassed(current) && !flaky;
-  const stale = passed && tree ? treeMismatch(tested, tree) : null;
+  const stale = passed && tree ? describeTreeMismatch(tested, tree) : null;
   return {
     passed: passed && stale === null,
     ...(stale === null ? {} : { stale }),

@@ -9,11 +9,11 @@ import {
   StoreError,
   type StoreErrorCode,
 } from '../../ports/evidence-store.ts';
-import { completeDraft } from './short-entry.ts';
+import { completeShortEntry } from './short-entry.ts';
 
 /**
  * The facts of a store that the rules for writing read; every method sees the writes of the present transaction. A
- * store that answers asynchronously reads them all before the rules judge: see `readView`.
+ * store that answers asynchronously reads them all before the rules judge: see `readStoreView`.
  */
 export interface StoreView {
   readonly name: string;
@@ -113,7 +113,7 @@ export function sealAppend(
   now: number,
 ): { readonly drafts: readonly EntryDraft[]; readonly sealed: readonly StoredEntry[] } {
   return asInvalidEntry(store, () => {
-    const complete = drafts.map((draft) => completeDraft(draft, sessionId, now));
+    const complete = drafts.map((draft) => completeShortEntry(draft, sessionId, now));
     const sealed = sealDrafts(after, complete);
     assertOneSession(store, sessionId, complete);
     return { drafts: complete, sealed };
@@ -128,7 +128,7 @@ export function sealEphemeral(
   now: number,
 ): readonly EphemeralEntry[] {
   return asInvalidEntry(store, () => {
-    const complete = drafts.map((draft) => completeDraft(draft, sessionId, now));
+    const complete = drafts.map((draft) => completeShortEntry(draft, sessionId, now));
     for (const draft of complete) bodyOfDraft(draft);
     assertOneSession(store, sessionId, complete);
     return complete.map((draft) => ({ ...JSON.parse(JSON.stringify(draft)), ephemeral: true }) as EphemeralEntry);

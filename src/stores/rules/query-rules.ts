@@ -1,8 +1,8 @@
 import {
+  cutToPage,
   type EvidenceQuery,
   matchesQuery,
   type PositionedEntry,
-  pageOf,
   QueryError,
   type QueryPage,
   type ResolvedQuery,
@@ -21,7 +21,7 @@ export function checkQuery(store: string, query: EvidenceQuery): ResolvedQuery {
 }
 
 /** Parses the time before which a caller wants to remove data, to epoch milliseconds. */
-export function checkTime(store: string, olderThan: string): number {
+export function parseOlderThan(store: string, olderThan: string): number {
   try {
     return resolveQuery({ before: olderThan }).before!;
   } catch (error) {
@@ -36,5 +36,5 @@ export function toQueryPage(store: string, query: ResolvedQuery, results: readon
     const message = `the index of entry ${found.entry.id} contradicts its stored bytes. The store is damaged: copy its files, then run "hopgate verify".`;
     throw storeError(store, 'store-failed', message);
   }
-  return pageOf(query, results);
+  return cutToPage(query, results);
 }

@@ -15,7 +15,7 @@ export interface StoreReader {
  * Reads what the rules need to judge one write of a session. Call it in the transaction of the write. No holder of a
  * lease counts as ended, because processes of other machines cannot be seen: only the lease's expiry counts.
  */
-export async function readView(
+export async function readStoreView(
   reader: StoreReader,
   sessionId: string,
   drafts: readonly Pick<EntryDraft, 'id' | 'inReplyTo' | 'forkOf'>[] = [],

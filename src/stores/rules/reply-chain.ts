@@ -11,7 +11,7 @@ export function replyChainOf(
   for (let next: string | undefined = id; next !== undefined; ) {
     const found: FoundEntry | null = find(next);
     if (found === null) {
-      if (chain.length === 0) throw entryNotFound(store, id);
+      if (chain.length === 0) throw entryNotFoundError(store, id);
       break; // the parent was ephemeral and is gone
     }
     chain.push(found);
@@ -20,11 +20,11 @@ export function replyChainOf(
   return chain.reverse();
 }
 
-export const entryNotFound = (store: string, id: string) =>
+export const entryNotFoundError = (store: string, id: string) =>
   storeError(store, 'entry-not-found', `there is no entry ${id}; look it up with a query`);
 
 /** The refusal to erase while a writer is active: its in-memory state would still contain the erased bodies. */
-export const sessionIsWritten = (
+export const sessionBusyError = (
   store: string,
   sessionId: string,
   { holder, until }: { readonly holder: string; readonly until: number },

@@ -12,7 +12,7 @@ const isComplete = (draft: EntryDraft | ShortEntry): draft is EntryDraft =>
   draft.tags !== undefined;
 
 /** Adds the fields that a short entry leaves out. Given fields stay as they are; the schema check judges them later. */
-export function completeDraft(draft: EntryDraft | ShortEntry, sessionId: string, now: number): EntryDraft {
+export function completeShortEntry(draft: EntryDraft | ShortEntry, sessionId: string, now: number): EntryDraft {
   if (draft === null || typeof draft !== 'object' || isComplete(draft)) return draft as EntryDraft;
   const given = Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
   return {

@@ -5,7 +5,7 @@ import type { ResolvedQuery } from '../../evidence/evidence-query.ts';
  * Returns the values by which an entry can be found, one a line, as one text. The first letter of a line is the kind of
  * value. Values contain no control characters, so none can imitate a line.
  */
-export const facetsOf = ({ type, claim, author, peripheral, tags }: EntryDraft): string =>
+export const facetsOfEntry = ({ type, claim, author, peripheral, tags }: EntryDraft): string =>
   `\nt${type}\nc${claim}\na${author}\np${peripheral ?? ''}\n${tags.map((tag) => `#${tag}\n`).join('')}`;
 
 /** Returns the lines that the facets of every entry contain that matches a query. */

@@ -1,7 +1,7 @@
 import { StoreError } from '../../ports/evidence-store.ts';
-import { type Database, isBroken, isBusy } from './node-sqlite.ts';
+import { type Database, isDiskError, isLockError } from './node-sqlite.ts';
 import { sqliteError } from './sqlite-error.ts';
-import { type Statements, statementsOf } from './statements.ts';
+import { lazyStatements, type Statements } from './statements.ts';
 
 interface Job {
   /** True if the job's write must survive a power cut. */
@@ -64,7 +64,7 @@ export class GroupCommit {
     this.#db = db;
     this.#busyMs = busyMs;
     this.#hooks = { onBegin: () => {}, onRollback: () => {}, onCommit: () => {}, schedule: setImmediate, ...hooks };
-    this.#sql = statementsOf(db, SQL);
+    this.#sql = lazyStatements(db, SQL);
   }
 
   /**
@@ -151,7 +151,7 @@ export class GroupCommit {
       this.#lockedSince = null;
       return true;
     } catch (error) {
-      if (!isBusy(error)) throw error;
+      if (!isLockError(error)) throw error;
       this.#lockedSince ??= performance.now();
       if (performance.now() - this.#lockedSince < this.#busyMs) return false;
       this.#lockedSince = null;
@@ -171,7 +171,7 @@ export class GroupCommit {
         return () => resolve(value);
       });
     } catch (error) {
-      if (isBroken(error)) throw error;
+      if (isDiskError(error)) throw error;
       this.#rollBack();
       return null;
     }
@@ -185,7 +185,7 @@ export class GroupCommit {
       this.#sql.release.run();
       return () => resolve(value);
     } catch (error) {
-      if (isBroken(error)) throw error;
+      if (isDiskError(error)) throw error;
       this.#sql.undo.run();
       this.#sql.release.run();
       this.#hooks.onRollback();
@@ -210,8 +210,8 @@ export class GroupCommit {
     this.#separate = 0;
     const busy = `another process kept the store locked (${message}); nothing was written, try again`;
     const broken = `cannot write: ${message}. Nothing of this batch was acknowledged and no more is accepted: free space or repair the disk, then open the store again`;
-    const failure = sqliteError('store-failed', isBusy(error) ? busy : broken, error);
-    if (!isBusy(error)) this.#failure = failure;
+    const failure = sqliteError('store-failed', isLockError(error) ? busy : broken, error);
+    if (!isLockError(error)) this.#failure = failure;
     for (const { reject } of waiting) reject(failure);
   }
 }

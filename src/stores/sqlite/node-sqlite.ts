@@ -23,30 +23,30 @@ export function nodeSqlite(): Sqlite {
   }
 }
 
-export function resultCode(error: unknown): number | null {
+export function sqliteResultCode(error: unknown): number | null {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return null;
   return error.errcode & 0xff;
 }
 
 const BUSY = [5, 6];
 /** True for the error that another process holds the lock; then nothing was written. */
-export const isBusy = (error: unknown): boolean => BUSY.includes(resultCode(error) ?? -1);
+export const isLockError = (error: unknown): boolean => BUSY.includes(sqliteResultCode(error) ?? -1);
 
 const CANTOPEN = 14;
 /** True for the error that SQLite cannot open the file, its write-ahead log or its shared memory. */
-export const cannotOpen = (error: unknown): boolean => resultCode(error) === CANTOPEN;
+export const isOpenError = (error: unknown): boolean => sqliteResultCode(error) === CANTOPEN;
 
 // SQLite's codes NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL and NOTADB.
 const BROKEN = [7, 8, 10, 11, 13, 14, 15, 26];
 /** True for an error of the disk or the file, false for one of the statement. */
-export const isBroken = (error: unknown): boolean => BROKEN.includes(resultCode(error) ?? -1);
+export const isDiskError = (error: unknown): boolean => BROKEN.includes(sqliteResultCode(error) ?? -1);
 
 /** The free space that a new store needs, with its write-ahead log and shared memory. */
 const MIN_FREE_BYTES = 1 << 18;
 
 /** True for an error of a full disk, which SQLite may also report as an I/O error of its shared memory. */
-export function isFull(file: string, error: unknown): boolean {
-  if (!isBroken(error) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') return false;
+export function isDiskFullError(file: string, error: unknown): boolean {
+  if (!isDiskError(error) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') return false;
   try {
     const { bavail, bsize } = statfsSync(dirname(file));
     return bavail * bsize < MIN_FREE_BYTES;
@@ -68,7 +68,7 @@ export function switchToWal(db: Database, busyMs: number): void {
         `the file system does not support write-ahead logging (journal mode ${mode}); put it on a local disk`,
       );
     } catch (error) {
-      if (!isBusy(error) || Date.now() > deadline) throw error;
+      if (!isLockError(error) || Date.now() > deadline) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
   }

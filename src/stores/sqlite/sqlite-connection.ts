@@ -1,4 +1,4 @@
-import { isBusy } from './node-sqlite.ts';
+import { isLockError } from './node-sqlite.ts';
 import { sqliteError } from './sqlite-error.ts';
 import { openDatabase, openReadOnly } from './sqlite-schema.ts';
 
@@ -7,7 +7,7 @@ import { openDatabase, openReadOnly } from './sqlite-schema.ts';
  * other work meanwhile; `waitForLock` and `read` wait.
  * @throws StoreError `store-failed` if the file cannot be opened.
  */
-export function connect(file: string, busyMs: number, readOnly: boolean, checkpointPages?: number) {
+export function connectToSqlite(file: string, busyMs: number, readOnly: boolean, checkpointPages?: number) {
   const opened = readOnly ? openReadOnly(file, busyMs) : openDatabase(file, busyMs);
   const db = 'db' in opened ? opened.db : opened;
   db.exec('PRAGMA busy_timeout = 0');
@@ -25,7 +25,7 @@ export function connect(file: string, busyMs: number, readOnly: boolean, checkpo
     try {
       return work();
     } catch (error) {
-      if (isBusy(error)) return waitForLock(work);
+      if (isLockError(error)) return waitForLock(work);
       throw error;
     }
   };

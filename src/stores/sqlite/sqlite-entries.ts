@@ -1,14 +1,14 @@
 import type { StoredBytes } from '../../evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
 import type { EphemeralEntry, FoundEntry } from '../../evidence/evidence-query.ts';
-import { blobsIn, mayHoldBlobs } from '../../evidence/redaction.ts';
+import { blobIdsIn, mayContainBlobReference } from '../../evidence/redaction.ts';
 import type { Json } from '../../spec/types.ts';
 import { readStoredEntry } from '../rules/append-rules.ts';
 import { eventOf, sessionFacts } from '../rules/session-summary.ts';
-import { facetsOf, subjectKey } from './facets.ts';
+import { facetsOfEntry, subjectKey } from './facets.ts';
 import type { Database } from './node-sqlite.ts';
-import { STORE_NAME } from './sqlite-error.ts';
-import { ENTRY_BYTES, type Row, statementsOf } from './statements.ts';
+import { SQLITE_STORE_NAME } from './sqlite-error.ts';
+import { ENTRY_BYTE_COLUMNS, lazyStatements, type SqliteRow } from './statements.ts';
 import type { LastEntry, WriteCache } from './write-cache.ts';
 
 const SQL = {
@@ -19,12 +19,12 @@ const SQL = {
   addReference: 'INSERT OR IGNORE INTO blob_references (id, hash) VALUES (?, ?)',
   openSession: 'INSERT INTO sessions (session_id, opening, agent, pin, closed) VALUES (?, ?, ?, ?, 0)',
   closeSession: 'UPDATE sessions SET closed = 1 WHERE session_id = ?',
-  byId: `SELECT ${ENTRY_BYTES} FROM entries WHERE id = ?`,
+  byId: `SELECT ${ENTRY_BYTE_COLUMNS} FROM entries WHERE id = ?`,
   hasId: 'SELECT 1 FROM entries WHERE id = ?',
   ephemeral: 'SELECT head, body FROM ephemeral WHERE id = ?',
   hasEphemeral: 'SELECT 1 FROM ephemeral WHERE id = ?',
   last: 'SELECT seq, hash, at FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1',
-  page: `SELECT seq, ${ENTRY_BYTES} FROM entries WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
+  page: `SELECT seq, ${ENTRY_BYTE_COLUMNS} FROM entries WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
 };
 
 const MAX_PAGE_ENTRIES = 256;
@@ -32,9 +32,9 @@ const MAX_PAGE_CHARACTERS = 1 << 20;
 
 /** The tables of durable and of ephemeral entries, with their indexes and their references to blobs. */
 export function entryTable(db: Database, cache: WriteCache) {
-  const sql = statementsOf(db, SQL);
+  const sql = lazyStatements(db, SQL);
   const addReferences = (id: string, bytes: string, body: Json): void => {
-    if (mayHoldBlobs(bytes)) for (const hash of blobsIn(body)) sql.addReference.run(id, hash);
+    if (mayContainBlobReference(bytes)) for (const hash of blobIdsIn(body)) sql.addReference.run(id, hash);
   };
   const last = (sessionId: string): LastEntry => {
     const row = sql.last.get(sessionId);
@@ -52,7 +52,7 @@ export function entryTable(db: Database, cache: WriteCache) {
         seq,
         at,
         at < cache.head(sessionId, last).at ? 1 : null,
-        facetsOf(entry),
+        facetsOfEntry(entry),
         subjectKey(subject, sessionId),
         patternId ?? null,
         forkOf ?? null,
@@ -82,7 +82,7 @@ export function entryTable(db: Database, cache: WriteCache) {
         id,
         sessionId,
         Date.parse(at),
-        facetsOf(entry),
+        facetsOfEntry(entry),
         subjectKey(subject, sessionId),
         patternId ?? null,
         inReplyTo ?? null,
@@ -97,7 +97,7 @@ export function entryTable(db: Database, cache: WriteCache) {
 
     find(id: string): StoredEntry | null {
       const row = sql.byId.get(id);
-      return row === undefined ? null : readStoredEntry(STORE_NAME, row as unknown as StoredBytes);
+      return row === undefined ? null : readStoredEntry(SQLITE_STORE_NAME, row as unknown as StoredBytes);
     },
 
     has: (id: string): boolean => sql.hasId.get(id) !== undefined,
@@ -128,7 +128,7 @@ export function entryTable(db: Database, cache: WriteCache) {
 }
 
 /** The entry in a row of the table `ephemeral`. */
-export function parseEphemeral(row: Row): FoundEntry {
+export function parseEphemeral(row: SqliteRow): FoundEntry {
   const body = String(row['body']);
   const entry: EphemeralEntry = { ...JSON.parse(String(row['head'])), body: JSON.parse(body), ephemeral: true };
   return { entry, head: null, body };

@@ -1,8 +1,8 @@
 import type { Erasure } from '../../ports/evidence-store.ts';
-import { entryNotFound, sessionIsWritten } from '../rules/reply-chain.ts';
+import { entryNotFoundError, sessionBusyError } from '../rules/reply-chain.ts';
 import type { Database } from './node-sqlite.ts';
-import { STORE_NAME, sqliteError } from './sqlite-error.ts';
-import { statementsOf } from './statements.ts';
+import { SQLITE_STORE_NAME, sqliteError } from './sqlite-error.ts';
+import { lazyStatements } from './statements.ts';
 
 const SQL = {
   entry: 'SELECT nth, id, session_id FROM entries WHERE id = ?',
@@ -17,8 +17,8 @@ const SQL = {
 };
 
 /** Returns a function that erases the bodies of entries, their references to blobs, and the folds that repeat them. */
-export function eraser(db: Database): (what: Erasure, now: number) => number {
-  const sql = statementsOf(db, SQL);
+export function createEraser(db: Database): (what: Erasure, now: number) => number {
+  const sql = lazyStatements(db, SQL);
   const rowsOf = (what: Erasure) => {
     if ('sessionId' in what) {
       const rows = sql.entries.all(what.sessionId);
@@ -27,7 +27,7 @@ export function eraser(db: Database): (what: Erasure, now: number) => number {
     }
     return what.ids.map((id) => {
       const row = sql.entry.get(id);
-      if (row === undefined) throw entryNotFound(STORE_NAME, id);
+      if (row === undefined) throw entryNotFoundError(SQLITE_STORE_NAME, id);
       return row;
     });
   };
@@ -37,7 +37,7 @@ export function eraser(db: Database): (what: Erasure, now: number) => number {
     for (const sessionId of sessions) {
       const lease = sql.lease.get(sessionId, now);
       if (lease !== undefined)
-        throw sessionIsWritten(STORE_NAME, sessionId, {
+        throw sessionBusyError(SQLITE_STORE_NAME, sessionId, {
           holder: String(lease['holder']),
           until: Number(lease['until']),
         });

@@ -1,6 +1,6 @@
 import type { StoredFold } from '../../ports/evidence-store.ts';
 import type { Database } from './node-sqlite.ts';
-import { statementsOf } from './statements.ts';
+import { lazyStatements } from './statements.ts';
 import type { StoreKey } from './store-key.ts';
 
 const SQL = {
@@ -11,7 +11,7 @@ const SQL = {
 
 /** The table of folds. Each row is signed: a fold that another account wrote is never used. */
 export function foldTable(db: Database, key: StoreKey) {
-  const sql = statementsOf(db, SQL);
+  const sql = lazyStatements(db, SQL);
   return {
     /** Returns the fold of a session; null if there is none or its signature is wrong. */
     get(sessionId: string): StoredFold | null {

@@ -1,6 +1,6 @@
 import type { LeaseRow } from '../rules/append-rules.ts';
 import type { Database } from './node-sqlite.ts';
-import { statementsOf } from './statements.ts';
+import { lazyStatements } from './statements.ts';
 import type { StoreKey } from './store-key.ts';
 import type { WriteCache } from './write-cache.ts';
 
@@ -13,7 +13,7 @@ const SQL = {
 
 /** The table of leases. Each row is signed, so that `doctor` finds a lease that another account wrote. */
 export function leaseTable(db: Database, key: StoreKey, cache: WriteCache) {
-  const sql = statementsOf(db, SQL);
+  const sql = lazyStatements(db, SQL);
   return {
     get: (sessionId: string): LeaseRow | null => (sql.select.get(sessionId) as LeaseRow | undefined) ?? null,
 

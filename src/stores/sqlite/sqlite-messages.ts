@@ -4,7 +4,7 @@ import type { BlockedSender, MailPosition, Message, MessageStore, Receipt } from
 import { RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
 import type { DataVersion } from './data-version.ts';
 import type { Database } from './node-sqlite.ts';
-import { statementsOf } from './statements.ts';
+import { lazyStatements } from './statements.ts';
 
 export const DDL_MESSAGES = `
   CREATE TABLE messages (
@@ -115,7 +115,7 @@ export function sqliteMessages(
   commit: <T>(work: (now: number) => T) => Promise<T>,
   read: <T>(work: () => T) => T,
 ): MessageStore {
-  const sql = statementsOf(db, SQL);
+  const sql = lazyStatements(db, SQL);
   const quiet = new QuietInboxes(version);
   const write: typeof commit = (work) =>
     commit((now) => {

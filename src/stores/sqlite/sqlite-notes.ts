@@ -1,6 +1,6 @@
 import type { OperatorNote } from '../../ports/evidence-store.ts';
 import type { Database } from './node-sqlite.ts';
-import { statementsOf } from './statements.ts';
+import { lazyStatements } from './statements.ts';
 
 const SQL = {
   add: 'INSERT INTO notes (at, code, session_id, message) VALUES (?, ?, ?, ?)',
@@ -9,7 +9,7 @@ const SQL = {
 
 /** The table of notes for the operator. */
 export function noteTable(db: Database) {
-  const sql = statementsOf(db, SQL);
+  const sql = lazyStatements(db, SQL);
   return {
     add: ({ at, code, sessionId, message }: OperatorNote): void => void sql.add.run(at, code, sessionId, message),
     newest: (limit: number): readonly OperatorNote[] =>

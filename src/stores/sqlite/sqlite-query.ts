@@ -1,9 +1,9 @@
 import { parseStored, type StoredBytes } from '../../evidence/chain.ts';
 import type { Subject } from '../../evidence/entry.ts';
-import { byNewest, type PositionedEntry, type ResolvedQuery } from '../../evidence/evidence-query.ts';
+import { compareByNewest, type PositionedEntry, type ResolvedQuery } from '../../evidence/evidence-query.ts';
 import { facetsInQuery, subjectKey } from './facets.ts';
 import { parseEphemeral } from './sqlite-entries.ts';
-import { ENTRY_BYTES, type PrepareOnce } from './statements.ts';
+import { ENTRY_BYTE_COLUMNS, type PrepareOnce } from './statements.ts';
 
 type Value = string | number | null;
 
@@ -25,7 +25,7 @@ export const findMatches = (prepare: PrepareOnce, query: ResolvedQuery): readonl
           found: ephemeral ? parseEphemeral(row) : parseStored(row as unknown as StoredBytes),
         })),
     )
-    .sort((a, b) => byNewest(a.position, b.position));
+    .sort((a, b) => compareByNewest(a.position, b.position));
 
 /**
  * Returns the SQL statements of a query. Each walks one index in order, so SQLite never sorts; the caller merges the
@@ -51,7 +51,7 @@ type Condition = readonly [string, ...Value[]];
 
 const fromIndex = (index: string, query: ResolvedQuery, conditions = subjectConditions(query)): QueryStatement =>
   statement(
-    `SELECT nth, at, ${ENTRY_BYTES} FROM entries INDEXED BY ${index}`,
+    `SELECT nth, at, ${ENTRY_BYTE_COLUMNS} FROM entries INDEXED BY ${index}`,
     [...conditions, ...timeConditions(query, false), ...facetConditions(query)],
     'at DESC, nth DESC',
     query,
@@ -80,7 +80,7 @@ function fromSession(
       : prepare('SELECT seq FROM entries WHERE nth = ? AND session_id = ?').get(after.nth, sessionId);
   if (last !== undefined) conditions.push(['seq < ?', Number(last['seq'])]);
   return statement(
-    `SELECT nth, at, ${ENTRY_BYTES} FROM entries INDEXED BY entries_session`,
+    `SELECT nth, at, ${ENTRY_BYTE_COLUMNS} FROM entries INDEXED BY entries_session`,
     [...conditions, ...timeConditions(query, false), ...facetConditions(query)],
     'seq DESC',
     query,

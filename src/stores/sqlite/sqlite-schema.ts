@@ -12,12 +12,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { cannotOpen, type Database, isFull, nodeSqlite, switchToWal } from './node-sqlite.ts';
+import { type Database, isDiskFullError, isOpenError, nodeSqlite, switchToWal } from './node-sqlite.ts';
 import { sqliteError } from './sqlite-error.ts';
 import { DDL_MESSAGES, DDL_NODES, DDL_WAIT_HOLDERS } from './sqlite-messages.ts';
 
 /** SQLite's name for a database without a file. */
-export const IN_MEMORY = ':memory:';
+export const IN_MEMORY_FILE = ':memory:';
 
 /** The schema's version, stored in `user_version`. An older schema is migrated when the file is opened. */
 export const SCHEMA_VERSION = 8;
@@ -130,7 +130,7 @@ const DDL_SIGNED_LEASES = `
 export function openDatabase(file: string, busyMs: number): Database {
   let db: Database | undefined;
   try {
-    if (file !== IN_MEMORY) makePrivate(file);
+    if (file !== IN_MEMORY_FILE) makePrivate(file);
     db = new (nodeSqlite().DatabaseSync)(file);
     db.exec(
       `PRAGMA busy_timeout = ${Math.trunc(busyMs)}; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON`,
@@ -142,7 +142,7 @@ export function openDatabase(file: string, busyMs: number): Database {
     return db;
   } catch (error) {
     db?.close();
-    const why = isFull(file, error)
+    const why = isDiskFullError(file, error)
       ? 'no space is left on its disk; free some, then try again'
       : (error as Error).message;
     throw sqliteError('store-failed', `cannot open ${file}: ${why}`, error);
@@ -191,7 +191,7 @@ function openDirectly(file: string, busyMs: number): Database | null {
     return null;
   } catch (error) {
     db?.close();
-    if (cannotOpen(error) && existsSync(file)) return null;
+    if (isOpenError(error) && existsSync(file)) return null;
     throw sqliteError('store-failed', `cannot open ${file}: ${(error as Error).message}`, error);
   }
 }
@@ -229,7 +229,7 @@ function assertStoreFile(db: Database): number {
 }
 
 /** The SQL of each table and index in a database, by `type name`. */
-export function schemaOf(db: Database): ReadonlyMap<string, string> {
+export function schemaOfDatabase(db: Database): ReadonlyMap<string, string> {
   const rows = db
     .prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
     .all();
@@ -237,11 +237,11 @@ export function schemaOf(db: Database): ReadonlyMap<string, string> {
 }
 
 /** The SQL of each table and index of the present schema, by `type name`. */
-export function currentSchema(): ReadonlyMap<string, string> {
-  const db = new (nodeSqlite().DatabaseSync)(IN_MEMORY);
+export function currentSqliteSchema(): ReadonlyMap<string, string> {
+  const db = new (nodeSqlite().DatabaseSync)(IN_MEMORY_FILE);
   try {
     migrate(db);
-    return schemaOf(db);
+    return schemaOfDatabase(db);
   } finally {
     db.close();
   }

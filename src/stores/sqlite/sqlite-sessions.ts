@@ -3,20 +3,20 @@ import type { SessionLabel, SessionSummary } from '../../ports/evidence-store.ts
 import { type LeaseRow, readStoredEntry } from '../rules/append-rules.ts';
 import { summariseSession } from '../rules/session-summary.ts';
 import type { Database } from './node-sqlite.ts';
-import { STORE_NAME, sqliteError } from './sqlite-error.ts';
-import { ENTRY_BYTES, statementsOf } from './statements.ts';
+import { SQLITE_STORE_NAME, sqliteError } from './sqlite-error.ts';
+import { ENTRY_BYTE_COLUMNS, lazyStatements } from './statements.ts';
 
 const SQL = {
-  list: `SELECT ${ENTRY_BYTES}, agent, pin, closed, name, archived FROM sessions JOIN entries ON nth = opening ORDER BY at DESC, nth DESC`,
-  last: `SELECT ${ENTRY_BYTES} FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1`,
+  list: `SELECT ${ENTRY_BYTE_COLUMNS}, agent, pin, closed, name, archived FROM sessions JOIN entries ON nth = opening ORDER BY at DESC, nth DESC`,
+  last: `SELECT ${ENTRY_BYTE_COLUMNS} FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1`,
   label: 'UPDATE sessions SET name = iif(?, ?, name), archived = coalesce(?, archived) WHERE session_id = ?',
 };
 
-const entryOf = (row: unknown) => readStoredEntry(STORE_NAME, row as StoredBytes).entry;
+const entryOf = (row: unknown) => readStoredEntry(SQLITE_STORE_NAME, row as StoredBytes).entry;
 
 /** The table of sessions: facts of their first entries, and their labels. */
 export function sessionTable(db: Database, leaseOf: (sessionId: string) => LeaseRow | null) {
-  const sql = statementsOf(db, SQL);
+  const sql = lazyStatements(db, SQL);
   return {
     /** Lists the sessions, the newest first. */
     list: (now: number): readonly SessionSummary[] =>

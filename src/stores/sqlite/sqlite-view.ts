@@ -1,7 +1,7 @@
 import { isHolderGone } from '../../base/process-holder.ts';
 import type { StoreView } from '../rules/append-rules.ts';
 import type { entryTable } from './sqlite-entries.ts';
-import { STORE_NAME } from './sqlite-error.ts';
+import { SQLITE_STORE_NAME } from './sqlite-error.ts';
 import type { leaseTable } from './sqlite-leases.ts';
 import type { WriteCache } from './write-cache.ts';
 
@@ -15,7 +15,7 @@ export function writeView(
   cache: WriteCache,
 ): StoreView {
   return {
-    name: STORE_NAME,
+    name: SQLITE_STORE_NAME,
     isGone: isHolderGone,
     leaseOf: (sessionId) => cache.lease(sessionId, leases.get),
     headOf: (sessionId) => cache.head(sessionId, entries.last),

@@ -2,12 +2,12 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Database, Statement } from './node-sqlite.ts';
 
 /** A row of a table, by column. */
-export type Row = { readonly [column: string]: unknown };
+export type SqliteRow = { readonly [column: string]: unknown };
 
 export type Statements<Name extends string> = { readonly [name in Name]: Statement };
 
 /** Statements by name. Each is prepared at its first use: a process that writes one entry needs few of them. */
-export function statementsOf<Name extends string>(
+export function lazyStatements<Name extends string>(
   db: Database,
   sql: { readonly [name in Name]: string },
 ): Statements<Name> {
@@ -33,4 +33,4 @@ export function prepareOnce(db: Database): PrepareOnce {
 }
 
 /** The columns with the bytes of an entry. */
-export const ENTRY_BYTES = 'head, body, prev, hash';
+export const ENTRY_BYTE_COLUMNS = 'head, body, prev, hash';

@@ -1,7 +1,7 @@
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { learningCycles } from '../../evidence/patterns/learning-cycles.ts';
-import { removeOutput } from '../../evidence/patterns/remove-output.ts';
+import { withoutToolOutput } from '../../evidence/patterns/remove-output.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
@@ -41,7 +41,7 @@ export function disciplineBackend(store: EvidenceStore): ToolBackend {
       if (aborted) return aborted;
       const entries: Entry[] = [];
       for await (const { entry } of store.entries(call.sessionId))
-        if (bodyOf(entry.body)) entries.push(removeOutput(entry));
+        if (bodyOf(entry.body)) entries.push(withoutToolOutput(entry));
       const read = new Set<string>();
       const library = async () => {
         const found = await loadPatternLibrary(call, files);

@@ -1,4 +1,4 @@
-import { SETTLING_TOOLS } from '../../evidence/patterns/learning-cycles.ts';
+import { PATTERN_OUTCOME_TOOLS } from '../../evidence/patterns/learning-cycles.ts';
 import { CONFIDENCES } from '../../evidence/patterns/psr.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
@@ -30,7 +30,7 @@ export async function psrSelectTool({ call, cycles, entries, library }: PatternC
     return invalidCall(
       'pattern',
       `"${id}" is selected already`,
-      `record its outcome: ${SETTLING_TOOLS.map((tool) => `${tool} ${id}`).join(' or ')}`,
+      `record its outcome: ${PATTERN_OUTCOME_TOOLS.map((tool) => `${tool} ${id}`).join(' or ')}`,
     );
   const searched = lastSearch(entries);
   const confidence = trimmedText(args['confidence']);

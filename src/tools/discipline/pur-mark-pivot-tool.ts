@@ -1,4 +1,4 @@
-import { OUTCOME_HOLDS } from '../../evidence/patterns/pur.ts';
+import { HELD_BY_OUTCOME } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { invalidCall } from '../tool-outcomes.ts';
 import { findOpenSelection, isRefusal, okOutcome, type PatternContext, trimmedText } from './pattern-context.ts';
@@ -15,7 +15,7 @@ export function purMarkPivotTool(context: PatternContext): ToolOutcome {
     pattern: selection.pattern,
     psr: selection.psrEntry,
     outcome: 'pivoted',
-    held: OUTCOME_HOLDS.pivoted,
+    held: HELD_BY_OUTCOME.pivoted,
     expected: selection.psr.expected,
     notes: reason,
     to: trimmedText(args['to']),

@@ -1,5 +1,5 @@
-import { errorMagnitude } from '../../evidence/dialects/fields.ts';
-import { OUTCOME_HOLDS, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/patterns/pur.ts';
+import { readErrorSize } from '../../evidence/dialects/fields.ts';
+import { HELD_BY_OUTCOME, PATTERN_OUTCOMES, parseOutcome } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { invalidCall } from '../tool-outcomes.ts';
 import {
@@ -19,7 +19,7 @@ export function purUpdateTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = findOpenSelection(context);
   if (isRefusal(selection)) return selection;
-  const outcome = outcomeOf(args['outcome']);
+  const outcome = parseOutcome(args['outcome']);
   if (outcome === null)
     return invalidCall(
       'outcome',
@@ -27,7 +27,7 @@ export function purUpdateTool(context: PatternContext): ToolOutcome {
       `Say one of: ${PATTERN_OUTCOMES.join(', ')}.`,
     );
   const error = args['prediction-error'];
-  const predictionError = errorMagnitude(error);
+  const predictionError = readErrorSize(error);
   if (error !== undefined && predictionError === null)
     return invalidCall(
       'prediction-error',
@@ -38,7 +38,7 @@ export function purUpdateTool(context: PatternContext): ToolOutcome {
     pattern: selection.pattern,
     psr: selection.psrEntry,
     outcome,
-    held: OUTCOME_HOLDS[outcome],
+    held: HELD_BY_OUTCOME[outcome],
     expected: trimmedText(args['expected']) ?? selection.psr.expected,
     actual: trimmedText(args['actual']),
     predictionError,

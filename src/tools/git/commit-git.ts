@@ -1,4 +1,4 @@
-import { messageOf } from '../../gate/commands/git-command.ts';
+import { commitMessageOf } from '../../gate/commands/git-command.ts';
 import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
 import { mayShipBranch } from '../../gate/scope/branch-patterns.ts';
 import { listPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
@@ -55,7 +55,7 @@ export async function commitGit(
     message: approvedMessage = null,
   } = call.envelope.shipping ?? {};
   const named = (long: string) => parsed.options.filter(({ option }) => option.long === long);
-  const stated = approvedMessage ?? messageOf(parsed) ?? '';
+  const stated = approvedMessage ?? commitMessageOf(parsed) ?? '';
   const persons = chooseCommitters(session, call, operator);
   if (persons === null) return failedStop('no-author', NO_AUTHOR);
   const message = withTrailer(stated, trailerOf(call));

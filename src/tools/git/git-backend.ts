@@ -1,5 +1,5 @@
 import { isBadArgument } from '../../gate/commands/bad-argument.ts';
-import { gitWords, judgeGit, makesBranch } from '../../gate/commands/git-command.ts';
+import { createsBranch, gitWords, judgeGitCommand } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -42,7 +42,7 @@ async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv):
   const { root, scope, config, shipping } = call.envelope;
   const read = gitWords(call.args['sub'], call.args['args']);
   if (isBadArgument(read)) return refusalStop(read);
-  const judged = judgeGit(read.words, {
+  const judged = judgeGitCommand(read.words, {
     command: scope.command,
     git: config.git,
     root,
@@ -74,7 +74,7 @@ async function runSub(
     case 'checkout':
       return moveToBranch(session, parsed);
     case 'branch':
-      return makesBranch(parsed) ? moveToBranch(session, parsed) : readGit(session, parsed);
+      return createsBranch(parsed) ? moveToBranch(session, parsed) : readGit(session, parsed);
     case 'push':
       return pushGit(session, call, parsed);
     default:

@@ -1,4 +1,4 @@
-import { branchWords, isRef } from '../../gate/commands/git-command.ts';
+import { branchOfCommand, isCommitName } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
@@ -18,11 +18,11 @@ test -z "$switch" || "$@" symbolic-ref -m "checkout: moving from \${from:-$head}
  */
 export async function moveToBranch(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
   const { sub } = parsed;
-  const [name = '', start = 'HEAD'] = branchWords(parsed);
+  const [name = '', start = 'HEAD'] = branchOfCommand(parsed);
   const head = await findCommit(session, 'HEAD');
   if (isStop(head)) return head;
   if (head.sha === null) return failedStop('no-commit', 'There is no commit yet; commit first.');
-  const begin = isRef(start) ? await findCommit(session, start) : { sha: null };
+  const begin = isCommitName(start) ? await findCommit(session, start) : { sha: null };
   if (isStop(begin)) return begin;
   if (begin.sha !== head.sha)
     return scopeStop('args', `"${start}" is not the commit of HEAD, and files would change.`, SAME_COMMIT);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { lstatIfAny } from '../../base/files.ts';
 import { valueOr } from '../../base/value-or.ts';
-import { isRef } from '../../gate/commands/git-command.ts';
+import { isCommitName } from '../../gate/commands/git-command.ts';
 import { isGitInternal } from '../../gate/scope/masks.ts';
 import { parsePath } from '../workspace/path-argument.ts';
 import { invalidStop, isStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
@@ -10,8 +10,8 @@ import { invalidStop, isStop, scopeStop, type ToolStop } from '../workspace/tool
 export function peelRevision(word: string): string | null {
   const [, from, dots, to] = /^(.*?)(\.\.\.?)(.*)$/s.exec(word) ?? [];
   const peel = (ref: string) => `${ref}^{commit}`;
-  if (dots === undefined) return isRef(word) ? peel(word) : null;
-  if ((from === '' && to === '') || ![from, to].every((ref) => ref === '' || isRef(ref!))) return null;
+  if (dots === undefined) return isCommitName(word) ? peel(word) : null;
+  if ((from === '' && to === '') || ![from, to].every((ref) => ref === '' || isCommitName(ref!))) return null;
   return `${from === '' ? '' : peel(from!)}${dots}${to === '' ? '' : peel(to!)}`;
 }
 

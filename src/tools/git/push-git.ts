@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isRef, isSameMessage, notConfigured } from '../../gate/commands/git-command.ts';
+import { isCommitName, isSameCommitMessage, refuseBranch } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import { branchToShip, mayShipBranch } from '../../gate/scope/branch-patterns.ts';
 import { listPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
@@ -28,8 +28,9 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const [, named] = [...parsed.operands, ...parsed.paths];
   const current = currentBranch(session.repository);
   const requested = named === 'HEAD' ? current : (named ?? branchToShip(current, configured));
-  const branch = requested !== null && mayShipBranch(requested, configured) && isRef(requested) ? requested : null;
-  if (branch === null) return refusalStop(notConfigured(named ?? current ?? 'a detached HEAD', configured));
+  const branch =
+    requested !== null && mayShipBranch(requested, configured) && isCommitName(requested) ? requested : null;
+  if (branch === null) return refusalStop(refuseBranch(named ?? current ?? 'a detached HEAD', configured));
 
   const target = findPushTarget(session.repository, configured, session.config);
   if (isStop(target)) return target;
@@ -172,7 +173,7 @@ function explainMismatch(
   const isApproved =
     tip.parents[0] === (head ?? '') &&
     tip.tree === ships.id &&
-    (message === null || isSameMessage(withTrailer(message, ships.trailer ?? null), tip.message));
+    (message === null || isSameCommitMessage(withTrailer(message, ships.trailer ?? null), tip.message));
   return isApproved ? null : `The branch is at ${tip.sha}, which is not the commit that was approved. ${APPROVE_AGAIN}`;
 }
 

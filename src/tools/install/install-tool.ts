@@ -1,5 +1,5 @@
 import { isBadArgument } from '../../gate/commands/bad-argument.ts';
-import { chooseInstall } from '../../gate/commands/choose-command.ts';
+import { chooseInstallCommand } from '../../gate/commands/choose-command.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { testCacheMounts } from '../programs/cache-mounts.ts';
@@ -39,7 +39,7 @@ const NO_SCRIPTS = {
  */
 export async function installTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
-  const chosen = chooseInstall(call.envelope.config.install ?? [], call.args['command']);
+  const chosen = chooseInstallCommand(call.envelope.config.install ?? [], call.args['command']);
   if (isBadArgument(chosen)) return refusalStop(chosen);
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type HostAndPort, hostAndPortText, parseHostAndPort } from '../../gate/scope/host-names.ts';
+import { type HostAndPort, parseHostAndPort, printHostAndPort } from '../../gate/scope/host-names.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
 import { restrictLookup } from '../web/public-address.ts';
 import { PinnedNames, type ResolveName } from './pinned-names.ts';
@@ -84,7 +84,7 @@ export function makeFilteringProxy(
     target: HostAndPort | null,
     targetText: string,
   ): Promise<{ readonly refusal: string } | AdmittedTarget> => {
-    const text = target ? hostAndPortText(target) : targetText.slice(0, 200);
+    const text = target ? printHostAndPort(target) : targetText.slice(0, 200);
     const found = target ? findUpstreamProxy(env, kind, target) : null;
     const reached = !target
       ? { problem: 'it is not a host with a port' }
@@ -107,7 +107,7 @@ export function makeFilteringProxy(
     try {
       remote = judged.via ? await openTunnel(judged.via, target!) : await connectTo(judged, target!);
     } catch (error) {
-      unanswered.set(hostAndPortText(target!), (error as Error).message);
+      unanswered.set(printHostAndPort(target!), (error as Error).message);
       return client.end(answerText(502, 'Bad Gateway', `${(error as Error).message}\n`));
     }
     if (client.destroyed) return remote.destroy();
@@ -115,7 +115,7 @@ export function makeFilteringProxy(
     remote.on('error', () => client.destroy());
     client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
     const check = new ServerNameCheck(target!.host, (name) => {
-      record(hostAndPortText({ ...target!, host: name }), `TLS asked for it on a connection to ${target!.host}`);
+      record(printHostAndPort({ ...target!, host: name }), `TLS asked for it on a connection to ${target!.host}`);
       client.destroy();
       remote.destroy();
     });
@@ -131,7 +131,7 @@ export function makeFilteringProxy(
     if ('refusal' in judged) return response.writeHead(403, { 'content-type': 'text/plain' }).end(judged.refusal);
     const outgoing = requestTo(judged, target!, url!, request);
     outgoing.on('error', (error) => {
-      unanswered.set(hostAndPortText(target!), error.message);
+      unanswered.set(printHostAndPort(target!), error.message);
       if (response.headersSent) response.destroy();
       else response.writeHead(502, { 'content-type': 'text/plain' }).end(`${error.message}\n`);
     });

@@ -2,7 +2,7 @@ import http, { type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { Env } from '../../base/user-folders.ts';
-import { canonicalHost, type HostAndPort, hostAndPortText, listsHostAndPort } from '../../gate/scope/host-names.ts';
+import { canonicalHost, type HostAndPort, isHostListed, printHostAndPort } from '../../gate/scope/host-names.ts';
 
 /** The operator's own proxy, through which a connection goes. */
 export interface UpstreamProxy {
@@ -45,7 +45,7 @@ function isExcepted(list: string, target: HostAndPort): boolean {
       if (subnet !== undefined) return isInSubnet(subnet, Number(bits), target.host);
       const name = entry.replace(/^\*?\./, '');
       const names = canonicalHost(name) === '' && !/:\d+$/.test(name) ? [] : [name, `*.${name}`];
-      return entry === '*' || listsHostAndPort(names, target, !/:\d+$/.test(name));
+      return entry === '*' || isHostListed(names, target, !/:\d+$/.test(name));
     });
 }
 
@@ -83,7 +83,7 @@ export const proxyRemedy = (host: string): string =>
  */
 export function openTunnel(via: UpstreamProxy, target: HostAndPort): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const path = hostAndPortText(target);
+    const path = printHostAndPort(target);
     const fail = (what: string) => reject(new Error(`the proxy ${via.url.host} ${what}; ${proxyRemedy(target.host)}`));
     const request = proxyModule(via).request({ ...proxyOptions(via, { host: path }), method: 'CONNECT', path });
     request.setTimeout(CONNECT_MS, () => request.destroy(new Error('timed out')));

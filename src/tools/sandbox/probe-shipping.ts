@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TreeToShip, treeMismatch } from '../../gate/scope/compare-trees.ts';
+import { describeTreeMismatch, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { CallEnvelope, ToolOutcome } from '../../ports/tool-backend.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
@@ -84,7 +84,7 @@ class ProbeRepository {
 
   /** Returns how the present tree differs from the approved one; null if it does not. */
   async mismatch(): Promise<string | null> {
-    return treeMismatch(this.#tree, await this.#observe());
+    return describeTreeMismatch(this.#tree, await this.#observe());
   }
 
   get #place() {

@@ -1,6 +1,6 @@
 import { delimiter } from 'node:path';
 import { isBadArgument } from '../../gate/commands/bad-argument.ts';
-import { chooseTests } from '../../gate/commands/choose-command.ts';
+import { chooseTestCommand } from '../../gate/commands/choose-command.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import type { ToolSpec } from '../../spec/types.ts';
 import { resultWithoutRun } from '../git/git-report.ts';
@@ -48,7 +48,7 @@ export async function compareTests(
   };
   const call = { tool: TOOL, args: {}, envelope, sessionId: 'compared', signal: new AbortController().signal };
   const context = shellContext(sandbox, call, env);
-  const chosen = config.test.length === 0 ? [] : chooseTests(config.test, null);
+  const chosen = config.test.length === 0 ? [] : chooseTestCommand(config.test, null);
   if (isStop(context) || isBadArgument(chosen) || !context.overlay) return [];
   const tree = await inspectCallTree(context);
   const PATH = [...(tree.programs?.path ?? []), env['PATH'] ?? ''].join(delimiter);

@@ -1,6 +1,6 @@
 import { isBadArgument } from '../../gate/commands/bad-argument.ts';
-import { chooseDeploy } from '../../gate/commands/choose-command.ts';
-import { treeMismatch } from '../../gate/scope/compare-trees.ts';
+import { chooseDeployCommand } from '../../gate/commands/choose-command.ts';
+import { describeTreeMismatch } from '../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { runOnline } from '../proxy/run-online.ts';
 import { readOnlyLayout, testLayout } from '../sandbox/mounts/tool-layouts.ts';
@@ -15,7 +15,7 @@ import { inspectCallTree, type ShellContext } from './shell-context.ts';
  */
 export async function deployTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
-  const chosen = chooseDeploy(call.envelope.config.deploy, 'name', call.args['name']);
+  const chosen = chooseDeployCommand(call.envelope.config.deploy, 'name', call.args['name']);
   if (isBadArgument(chosen)) return refusalStop(chosen);
   const changed = await changedSinceTested(context);
   if (changed) return changed;
@@ -43,7 +43,7 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | To
 async function changedSinceTested({ call: { envelope, signal }, sandbox }: ShellContext): Promise<ToolStop | null> {
   const tested = envelope.shipping?.tree;
   if (!tested) return null;
-  const why = treeMismatch(tested, await observeTree(sandbox, envelope, signal));
+  const why = describeTreeMismatch(tested, await observeTree(sandbox, envelope, signal));
   return why === null
     ? null
     : failedStop(

@@ -3,8 +3,8 @@ import { join, posix } from 'node:path';
 import { lstatIfAny } from '../../base/files.ts';
 import { shorten } from '../../base/text.ts';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
-import { MASKED_PATH, PROTECTED_PATH } from '../../gate/scope/path-refusals.ts';
-import { mayHoldWritable, OUTSIDE_WRITE_PATHS, writePathReason } from '../../gate/scope/write-paths.ts';
+import { MASKED_PATH_REFUSAL, PROTECTED_PATH_REFUSAL } from '../../gate/scope/path-refusals.ts';
+import { mayHoldWritablePath, OUTSIDE_WRITE_PATHS_REASON, writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { isInstructionFile } from '../instruction-imports.ts';
 import { isPathTooLong } from '../sandbox/mounts/read-folder.ts';
@@ -72,11 +72,11 @@ export function judgeChanges(
 
   const scopeProblem = (path: string): string | null => {
     const why = writePathReason(path, envelope.scope.write);
-    if (why === OUTSIDE_WRITE_PATHS)
+    if (why === OUTSIDE_WRITE_PATHS_REASON)
       return `it is outside the scope (${shorten(envelope.scope.write.join(', ') || 'nothing', 200)})`;
     if (why !== null) return `it ${why}`;
-    if (isProtected(path) || isSealed(path) || path.startsWith(JOURNAL_PREFIX)) return PROTECTED_PATH.why;
-    if (masked(path)) return MASKED_PATH.why;
+    if (isProtected(path) || isSealed(path) || path.startsWith(JOURNAL_PREFIX)) return PROTECTED_PATH_REFUSAL.why;
+    if (masked(path)) return MASKED_PATH_REFUSAL.why;
     return null;
   };
   const fileProblem = ({ upper, lower }: Extract<Change, { kind: 'file' }>): string | null => {
@@ -156,7 +156,7 @@ export function judgeChanges(
 
 /** Returns a test: true if a file in a new folder could be kept. Otherwise only the folder itself is reported. */
 export const mayHoldWritePath = (envelope: CallEnvelope) => (folder: string) =>
-  !isProtected(folder) && mayHoldWritable(folder, envelope.scope.write);
+  !isProtected(folder) && mayHoldWritablePath(folder, envelope.scope.write);
 
 /**
  * The root-relative path that a relative link names; null if it leads out of the root or is the root, or if its text

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { orAborted } from '../../base/or-aborted.ts';
-import { lineProblem } from '../../gate/commands/judge-command.ts';
+import { commandLineProblem } from '../../gate/commands/judge-command.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Json, ProjectConfig } from '../../spec/types.ts';
 import { operatorGitConfig } from '../git/git-persons.ts';
@@ -214,6 +214,6 @@ export function overlayRefusal(context: ShellContext): ToolStop | null {
 
 /** The argv that runs a shell tool's `command`. The text is not interpreted: the kernel decides. */
 export function shellArgv({ args: { command } }: ToolCall): readonly string[] | ToolStop {
-  const problem = lineProblem('command', command);
+  const problem = commandLineProblem('command', command);
   return problem ? refusalStop(problem) : [existsSync('/usr/bin/bash') ? 'bash' : 'sh', '-c', String(command)];
 }

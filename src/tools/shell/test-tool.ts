@@ -3,7 +3,7 @@ import { basename, join, normalize, parse } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { asJson } from '../../base/json.ts';
 import { isBadArgument } from '../../gate/commands/bad-argument.ts';
-import { type ChosenTest, chooseTests } from '../../gate/commands/choose-command.ts';
+import { type ChosenTest, chooseTestCommand } from '../../gate/commands/choose-command.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { testCacheMounts } from '../programs/cache-mounts.ts';
@@ -29,7 +29,7 @@ const MAX_CHANGED = 100;
 /** `bash-test`: configured test commands without a shell, each on a throwaway overlay of the tree. */
 export async function testTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
-  const chosen = chooseTests(call.envelope.config.test, call.args['command']);
+  const chosen = chooseTestCommand(call.envelope.config.test, call.args['command']);
   if (isBadArgument(chosen)) return refusalStop(chosen);
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;

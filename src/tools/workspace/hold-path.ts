@@ -1,5 +1,5 @@
 import { isGitInternal, isMasked, isProtected } from '../../gate/scope/masks.ts';
-import { MASKED_PATH, PROTECTED_PATH } from '../../gate/scope/path-refusals.ts';
+import { MASKED_PATH_REFUSAL, PROTECTED_PATH_REFUSAL } from '../../gate/scope/path-refusals.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope, ToolCall } from '../../ports/tool-backend.ts';
 import { detectGitPaths } from '../git-paths.ts';
@@ -47,7 +47,7 @@ export function holdPath(call: ToolCall, argument: string, access: PathAccess, a
   return scopeStop(argument, `"${shown}" is a link to "${held.real.join('/')}". ${real.message}`, real.remedy);
 }
 
-const pathRefusal = (path: string, { why, remedy }: typeof MASKED_PATH): ReturnType<PathCheck> => ({
+const pathRefusal = (path: string, { why, remedy }: typeof MASKED_PATH_REFUSAL): ReturnType<PathCheck> => ({
   message: `"${path}": ${why}.`,
   remedy,
 });
@@ -60,7 +60,7 @@ export function readCheck({ root, scope, readableFiles, config }: CallEnvelope):
     const path = segments.join('/');
     if (scope.read === 'none')
       return { message: 'This scope reads no files.', remedy: 'Continue with the known facts.' };
-    if (isMasked(path, config.mask) || git.holdsCredential(path)) return pathRefusal(path, MASKED_PATH);
+    if (isMasked(path, config.mask) || git.holdsCredential(path)) return pathRefusal(path, MASKED_PATH_REFUSAL);
     if (scope.read === 'session-log' && !readable.has(path))
       return {
         message: `"${path || '.'}" is not among the files that this session's log names.`,
@@ -86,8 +86,8 @@ function writeCheck({ root, scope, config }: CallEnvelope): PathCheck {
     if (isGitInternal(path) || git.holds(path))
       return { message: `"${path}" belongs to git.`, remedy: 'Use the git tool.' };
     if (isProtected(path) || (ownSpecs && isUnderSegments(segments, ownSpecs)))
-      return pathRefusal(path, PROTECTED_PATH);
-    if (isMasked(path, config.mask)) return pathRefusal(path, MASKED_PATH);
+      return pathRefusal(path, PROTECTED_PATH_REFUSAL);
+    if (isMasked(path, config.mask)) return pathRefusal(path, MASKED_PATH_REFUSAL);
     return null;
   };
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { constants, readFileSync } from 'node:fs';
 import { withOpenFile } from '../../base/files.ts';
 import { asJson, isObject, type Json } from '../../base/json.ts';
-import { type TestSignals, testSignals } from '../../evidence/findings/weakened-tests.ts';
+import { scanTests, type TestScan } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
 import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import { contentEffect } from '../content-effect.ts';
@@ -20,7 +20,7 @@ interface FileBefore {
   readonly path: string;
   readonly sha256: string | null;
   /** The file's numbers of tests and skipped tests, and its test scripts, to find weakened tests. */
-  readonly signals?: TestSignals;
+  readonly signals?: TestScan;
 }
 
 /**
@@ -63,7 +63,7 @@ function stateBefore(call: ToolCall, access: PathAccess, anchors: Anchors): File
     const text = bytes?.toString() ?? '';
     const imports = refuseImports(call, path, writtenText(call, text));
     if (imports) return imports;
-    const signals = bytes && testSignals(path, text);
+    const signals = bytes && scanTests(path, text);
     return { path, sha256: bytes && hash('sha256', bytes), ...(signals ? { signals } : {}) };
   } finally {
     held.close();
@@ -118,5 +118,5 @@ function asFileBefore(before: Json): FileBefore | null {
   if (!isObject(before)) return null;
   const { path, sha256, signals } = before;
   if (typeof path !== 'string' || (sha256 !== null && typeof sha256 !== 'string')) return null;
-  return { path, sha256, ...(signals ? { signals: signals as unknown as TestSignals } : {}) };
+  return { path, sha256, ...(signals ? { signals: signals as unknown as TestScan } : {}) };
 }

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, readFileSync, type Stats } from 'node:fs';
-import { testSignals } from '../../evidence/findings/weakened-tests.ts';
+import { scanTests } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256Hex } from '../content-effect.ts';
@@ -53,7 +53,7 @@ export function putFile(
       const effect = withFindings(
         call.envelope,
         contentEffect(path, sha256Hex(before), sha256Hex(bytes)),
-        testSignals(path, before.toString('utf8')),
+        scanTests(path, before.toString('utf8')),
         fileStateOf(path, bytes.toString('utf8'), seen.mode),
       );
       return { path, created: false, effect };

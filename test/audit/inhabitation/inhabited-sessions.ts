@@ -2,7 +2,7 @@ import { agentSession } from '../../../src/adapters/core/local-agent-session.ts'
 import { type RecordedSession, recordTranscript } from '../../../src/adapters/core/transcript/record-transcript.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/judge-inhabitation.ts';
 import { verifyConstraints } from '../../../src/audit/verify/verify-constraints.ts';
-import { NO_TRANSCRIPT, type Transcript, type TranscriptItem } from '../../../src/evidence/transcript.ts';
+import { EMPTY_TRANSCRIPT, type Transcript, type TranscriptItem } from '../../../src/evidence/transcript.ts';
 import type { TranscriptSink } from '../../../src/ports/transcript-sink.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { fixtureSpecs, type Stage, stage } from '../../session/sessions.ts';
@@ -19,7 +19,7 @@ export class Items implements TranscriptSink {
 }
 
 /** The judgements: `P-1 holds`, … */
-export async function judge(session: Session, transcript: Transcript = NO_TRANSCRIPT) {
+export async function judge(session: Session, transcript: Transcript = EMPTY_TRANSCRIPT) {
   const findings = judgeInhabitation(transcript, fixtureSpecs, await session.evidence());
   return {
     findings,

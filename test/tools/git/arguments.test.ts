@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isRef } from '../../../src/gate/commands/git-command.ts';
+import { isCommitName } from '../../../src/gate/commands/git-command.ts';
 import { optionWords, parseGit } from '../../../src/gate/commands/parse-git.ts';
 import { GIT_SUB_COMMANDS } from '../../../src/spec/policy/git-commands.ts';
 import { peelRevision } from '../../../src/tools/git/operands.ts';
@@ -123,7 +123,7 @@ describe('a git revision', () => {
   test.each(['main', 'HEAD', 'HEAD~1', 'HEAD^', 'HEAD~2^2', 'origin/main', 'v1.0', 'a_b-c', '0123abc'])(
     'may be %s',
     (word) => {
-      expect(isRef(word)).toBe(true);
+      expect(isCommitName(word)).toBe(true);
     },
   );
   test.each([
@@ -144,7 +144,7 @@ describe('a git revision', () => {
     'HEAD^{blob}',
     '~/x',
     '$(x)',
-  ])('may not be %j', (word) => expect(isRef(word)).toBe(false));
+  ])('may not be %j', (word) => expect(isCommitName(word)).toBe(false));
   test('of a range is split in two, each resolved to a commit', () => {
     expect(peelRevision('main..HEAD~1')).toBe('main^{commit}..HEAD~1^{commit}');
     expect(peelRevision('main...')).toBe('main^{commit}...');

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
-import { describeLimits } from '../../../gate/approvals/grant.ts';
+import { describeGrantLimits } from '../../../gate/approvals/grant.ts';
 import { answerOnce, answerRequest } from '../../../operator/answer-request.ts';
 import { type GrantTerms, grantLimits } from '../../../operator/grant-terms.ts';
 import { ensureOperatorToken, readToken, TokenError, tokenFile } from '../../../operator/operator-token.ts';
@@ -204,7 +204,7 @@ function recordAnswer(io: Io, item: PendingItem, { verdict, terms }: TypedAnswer
   const yes = paint(io, 'green', grant ? 'Granted' : 'Approved');
   print(
     io,
-    `${yes}: ${id}, ${grant ? describeLimits(grant) : `once, until ${until}`}. The agent must repeat the same call.`,
+    `${yes}: ${id}, ${grant ? describeGrantLimits(grant) : `once, until ${until}`}. The agent must repeat the same call.`,
   );
   if (grant) print(io, 'List and revoke it with "hopgate grants".');
 }

@@ -5,11 +5,11 @@ import { pathExists } from '../../../base/files.ts';
 import { excerpt } from '../../../base/text.ts';
 import { stateHome } from '../../../base/user-folders.ts';
 import { approvalTitle } from '../../../gate/approvals/approval-rows.ts';
-import { describeLimits, grantEnd } from '../../../gate/approvals/grant.ts';
+import { describeGrantLimits, grantEndReason } from '../../../gate/approvals/grant.ts';
 import { openEvidenceFile } from '../../../open-evidence.ts';
 import { revokedBy, revokeGrant } from '../../../operator/revoked-grants.ts';
 import { evidenceFileIn, stateDir } from '../../../project/state-dir.ts';
-import { grantsIn, type SessionGrant } from '../../../session/grants-in.ts';
+import { grantsInStore, type SessionGrant } from '../../../session/grants-in.ts';
 import { nearestName } from '../../../spec/names.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { useAndClose } from '../../open-store.ts';
@@ -53,7 +53,7 @@ async function list(io: Io, options: Options): Promise<void> {
     excerpt(agent, 20),
     approvalTitle(grant),
     `${grant.used} of ${grant.limits.uses ?? 'any'}`,
-    over ?? describeLimits(grant.limits),
+    over ?? describeGrantLimits(grant.limits),
     excerpt(grant.by, 20),
   ]);
   printTable(io, ['id', 'agent', 'for', 'used', 'valid', 'by'], rows);
@@ -86,9 +86,9 @@ async function listedGrants(io: Io, options: Options): Promise<readonly ListedGr
   for (const dir of foldersOf(io, options)) {
     const file = evidenceFileIn(dir);
     if (!pathExists(file)) continue;
-    for (const item of await useAndClose(openEvidenceFile(file, 'read'), grantsIn)) {
+    for (const item of await useAndClose(openEvidenceFile(file, 'read'), grantsInStore)) {
       const by = revokedBy(dir, item.grant.id);
-      const over = grantEnd(item.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
+      const over = grantEndReason(item.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
       all.push({ ...item, stateDir: dir, over });
     }
   }

@@ -8,7 +8,7 @@ import {
   type PatternRecord,
   type RecurringItem,
 } from '../../../evidence/patterns/aggregate-pars.ts';
-import { type Par, reviewOf } from '../../../evidence/patterns/par.ts';
+import { type Par, reviewInEntry } from '../../../evidence/patterns/par.ts';
 import { chooseSessions } from '../../choose-sessions.ts';
 import { heading, type Io, printResult, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
@@ -50,7 +50,7 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
     const sessions = (await chooseSessions(store, ids)).filter(({ lastAt }) => Date.parse(lastAt) >= since);
     for (const { sessionId } of sessions) {
       for await (const stored of store.entries(sessionId)) {
-        const review = Date.parse(stored.entry.at) < since ? null : reviewOf(stored);
+        const review = Date.parse(stored.entry.at) < since ? null : reviewInEntry(stored);
         if (review) reviews.push(review);
         const { peripheral } = stored.entry;
         const body = bodyOf(stored.entry.body);

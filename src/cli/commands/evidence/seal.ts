@@ -5,8 +5,8 @@ import { plural } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
-import { entryLeaf, MerkleFrontier } from '../../../evidence/merkle.ts';
-import { newSealKey, publicKeyOf, type Seal, SealError, sealHead } from '../../../evidence/seal.ts';
+import { MerkleFrontier, merkleLeafOf } from '../../../evidence/merkle.ts';
+import { newSealKey, publicKeyOf, type Seal, SealError, signChainHead } from '../../../evidence/seal.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { chooseSessions, withSessions } from '../../choose-sessions.ts';
@@ -62,7 +62,7 @@ async function sealSession(store: EvidenceStore, sessionId: string, privateKey: 
       `Run "hopgate verify ${sessionId}".`,
     );
   try {
-    return sealHead({ sessionId, head: check.head, root: tree.root() }, privateKey, Date.now());
+    return signChainHead({ sessionId, head: check.head, root: tree.root() }, privateKey, Date.now());
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     throw new CliError('invalid-key', error.message, 'Name an Ed25519 private key in PEM with --key.', {
@@ -73,7 +73,7 @@ async function sealSession(store: EvidenceStore, sessionId: string, privateKey: 
 
 async function* growTree(tree: MerkleFrontier, entries: AsyncIterable<StoredEntry>): AsyncGenerator<StoredEntry> {
   for await (const stored of entries) {
-    tree.add(entryLeaf(stored.entry));
+    tree.add(merkleLeafOf(stored.entry));
     yield stored;
   }
 }

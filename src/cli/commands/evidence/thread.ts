@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import { type Entry, SUBJECT_TYPES, type Subject } from '../../../evidence/entry.ts';
 import { checkInvariants } from '../../../evidence/invariants.ts';
-import { isAbout, projectThread, type Thread } from '../../../evidence/threads.ts';
+import { isEntryAbout, projectThread, type Thread } from '../../../evidence/threads.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { outlineThread } from '../../../view/outline-thread.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
@@ -88,7 +88,7 @@ async function entriesAbout(store: EvidenceStore, subject: Subject): Promise<Ent
   const ids = subject.type === 'session' ? [subject.id] : (await store.sessions()).map(({ sessionId }) => sessionId);
   const found: Entry[] = [];
   for (const id of ids) {
-    for await (const { entry } of store.entries(id)) if (isAbout(entry, subject)) found.push(entry);
+    for await (const { entry } of store.entries(id)) if (isEntryAbout(entry, subject)) found.push(entry);
   }
   return found;
 }

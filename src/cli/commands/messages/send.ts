@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { openEvidence } from '../../../open-evidence.ts';
-import { openSession, withSession } from '../../../open-session.ts';
+import { idsWithSession, openSession } from '../../../open-session.ts';
 import { socialOutcome } from '../../../social/message-evidence.ts';
 import { sendSocial } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
@@ -75,7 +75,7 @@ async function withServices<T>(io: Io, options: Options, use: (services: SocialS
       now: Date.now,
       opener: {
         root,
-        open: async (id) => (await openSession({ root, agent: 'unassigned', store, ids: withSession(id) })).detach(),
+        open: async (id) => (await openSession({ root, agent: 'unassigned', store, ids: idsWithSession(id) })).detach(),
       },
     }),
   );

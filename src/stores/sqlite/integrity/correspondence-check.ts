@@ -4,7 +4,7 @@ import { isRecipient } from '../../../messages/resolve-address.ts';
 import { RECEIPT_STATES } from '../../../spec/policy/closed-lists.ts';
 import type { Json } from '../../../spec/types.ts';
 import type { Database } from '../node-sqlite.ts';
-import { type Row, type Statements, statementsOf } from '../statements.ts';
+import { lazyStatements, type SqliteRow, type Statements } from '../statements.ts';
 
 const SQL = {
   message: 'SELECT * FROM messages WHERE id = ?',
@@ -42,7 +42,7 @@ export class CorrespondenceCheck {
   readonly #delivered = new Set<string>();
 
   constructor(db: Database, report: Report) {
-    this.#sql = statementsOf(db, SQL);
+    this.#sql = lazyStatements(db, SQL);
     this.#report = report;
   }
 
@@ -91,7 +91,7 @@ export class CorrespondenceCheck {
     this.#compare(sessionId, seq, { id: answered, ...rest, ...answerText, sender: from, recipient: address, ref: id });
   }
 
-  #compare(sessionId: string, seq: number, expected: Row): void {
+  #compare(sessionId: string, seq: number, expected: SqliteRow): void {
     const row = this.#sql.message.get(String(expected['id']));
     if (row === undefined) return this.#report(sessionId, `messages at ${seq}`, `message ${expected['id']} is gone`);
     for (const [column, value] of Object.entries(expected)) {
@@ -112,10 +112,10 @@ export class CorrespondenceCheck {
       this.#report(null, 'messages.seq', `the messages of ${recipient} are not numbered from 1 on without gaps`);
     for (const { nth, message } of this.#sql.strayReceipts.all())
       this.#report(null, `receipts.message of ${nth}`, `there is no message ${message}`);
-    let last: Row | null = null;
+    let last: SqliteRow | null = null;
     let rank = -1;
     let isConfirmed = false;
-    for (const row of this.#sql.all.iterate() as Iterable<Row>) {
+    for (const row of this.#sql.all.iterate() as Iterable<SqliteRow>) {
       if (last !== null && row['id'] !== last['id']) this.#finishMessage(last, rank, isConfirmed);
       if (row['id'] !== last?.['id']) [rank, isConfirmed] = [-1, false];
       last = row;
@@ -134,7 +134,7 @@ export class CorrespondenceCheck {
    * @param rank the index of the message's last receipt in {@link RECEIPT_STATES}; -1 without a receipt
    * @param isConfirmed true if one of its receipts says that it was delivered
    */
-  #finishMessage(row: Row, rank: number, isConfirmed: boolean): void {
+  #finishMessage(row: SqliteRow, rank: number, isConfirmed: boolean): void {
     const [id, sender, recipient] = [String(row['id']), String(row['sender']), String(row['recipient'])];
     const state = RECEIPT_STATES[rank];
     const where = `messages.state of ${id}`;

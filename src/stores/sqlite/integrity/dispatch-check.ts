@@ -4,7 +4,7 @@ import { RECEIPT_STATES } from '../../../spec/policy/closed-lists.ts';
 import type { Json } from '../../../spec/types.ts';
 import { subjectKey } from '../facets.ts';
 import type { Database } from '../node-sqlite.ts';
-import { type Statements, statementsOf } from '../statements.ts';
+import { lazyStatements, type Statements } from '../statements.ts';
 
 const SQL = {
   body: 'SELECT body FROM ephemeral WHERE id = ?',
@@ -23,7 +23,7 @@ export class DispatchCheck {
   readonly #report: Report;
 
   constructor(db: Database, report: Report) {
-    this.#sql = statementsOf(db, SQL);
+    this.#sql = lazyStatements(db, SQL);
     this.#report = report;
   }
 

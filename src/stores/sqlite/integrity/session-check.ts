@@ -1,12 +1,12 @@
 import { valueOr } from '../../../base/value-or.ts';
 import type { Json } from '../../../spec/types.ts';
 import { eventOf, sessionFacts } from '../../rules/session-summary.ts';
-import type { Row } from '../statements.ts';
+import type { SqliteRow } from '../statements.ts';
 
 /** Compares the row of a session in the table of sessions with the session's entries. */
 export class SessionCheck {
-  readonly #first: Row;
-  readonly #row: Row | undefined;
+  readonly #first: SqliteRow;
+  readonly #row: SqliteRow | undefined;
   readonly #report: (where: string, message: string) => void;
   #isFirst = true;
   #closed = false;
@@ -14,7 +14,7 @@ export class SessionCheck {
   #isUnknown = false;
 
   /** @param first the first entry that the store has of the session */
-  constructor(first: Row, row: Row | undefined, report: (where: string, message: string) => void) {
+  constructor(first: SqliteRow, row: SqliteRow | undefined, report: (where: string, message: string) => void) {
     this.#first = first;
     this.#row = row;
     this.#report = report;
@@ -53,5 +53,5 @@ export class SessionCheck {
   }
 }
 
-const authorOf = ({ head }: Row): string =>
+const authorOf = ({ head }: SqliteRow): string =>
   valueOr(() => String((JSON.parse(String(head)) as { author?: unknown }).author), '');

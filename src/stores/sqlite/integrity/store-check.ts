@@ -3,14 +3,14 @@ import { parseJson } from '../../../base/json.ts';
 import { plural } from '../../../base/text.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
-import { blobsIn, mayHoldBlobs } from '../../../evidence/redaction.ts';
+import { blobIdsIn, mayContainBlobReference } from '../../../evidence/redaction.ts';
 import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
 import { type LeaseRow, leaseEndsTooLate } from '../../rules/append-rules.ts';
-import { facetsOf, subjectKey } from '../facets.ts';
-import { type Database, resultCode } from '../node-sqlite.ts';
-import { currentSchema, schemaOf } from '../sqlite-schema.ts';
-import { type Row, type Statements, statementsOf } from '../statements.ts';
+import { facetsOfEntry, subjectKey } from '../facets.ts';
+import { type Database, sqliteResultCode } from '../node-sqlite.ts';
+import { currentSqliteSchema, schemaOfDatabase } from '../sqlite-schema.ts';
+import { lazyStatements, type SqliteRow, type Statements } from '../statements.ts';
 import type { StoreKey } from '../store-key.ts';
 import { CorrespondenceCheck } from './correspondence-check.ts';
 import { DispatchCheck } from './dispatch-check.ts';
@@ -46,7 +46,7 @@ export class StoreCheck {
 
   constructor(db: Database) {
     this.#db = db;
-    this.#sql = statementsOf(db, SQL);
+    this.#sql = lazyStatements(db, SQL);
     this.#correspondence = new CorrespondenceCheck(db, (...problem) => this.#add(...problem));
   }
 
@@ -82,7 +82,7 @@ export class StoreCheck {
     try {
       part();
     } catch (error) {
-      if (resultCode(error) === null) throw error;
+      if (sqliteResultCode(error) === null) throw error;
       this.#add(null, 'file', `cannot be read: ${(error as Error).message}`);
     }
   }
@@ -95,8 +95,8 @@ export class StoreCheck {
   }
 
   #schema(): void {
-    const expected = currentSchema();
-    const found = schemaOf(this.#db);
+    const expected = currentSqliteSchema();
+    const found = schemaOfDatabase(this.#db);
     for (const [each, sql] of expected)
       if (!found.has(each)) this.#add(null, 'schema', `${each} is missing`);
       else if (found.get(each) !== sql) this.#add(null, 'schema', `${each} is defined in another way`);
@@ -107,7 +107,7 @@ export class StoreCheck {
   #entries(): void {
     let last = { sessionId: '', nth: 0, at: Number.NEGATIVE_INFINITY, seq: -1 };
     let session: SessionCheck | null = null;
-    for (const row of this.#sql.entries.iterate() as Iterable<Row>) {
+    for (const row of this.#sql.entries.iterate() as Iterable<SqliteRow>) {
       const sessionId = String(row['session_id']);
       const seq = Number(row['seq']);
       if (sessionId !== last.sessionId) {
@@ -144,7 +144,7 @@ export class StoreCheck {
 
   #ephemeral(): void {
     const dispatches = new DispatchCheck(this.#db, (...problem) => this.#add(...problem));
-    for (const row of this.#sql.ephemeral.iterate() as Iterable<Row>) {
+    for (const row of this.#sql.ephemeral.iterate() as Iterable<SqliteRow>) {
       const head = headIn(row);
       const id = String(row['id']);
       if (head === null) this.#add(String(row['session_id']), `ephemeral.head of ${id}`, 'it is not an entry');
@@ -157,7 +157,7 @@ export class StoreCheck {
       this.#add(null, 'blob_references', `${id}, which refers to blob ${hash}, does not exist`);
   }
 
-  #columns(row: Row, place: number | string, expected: Row, table = 'entries'): void {
+  #columns(row: SqliteRow, place: number | string, expected: SqliteRow, table = 'entries'): void {
     for (const [column, value] of Object.entries(expected))
       if (row[column] !== value) {
         const message = `it is ${JSON.stringify(row[column])}, and its entry says ${JSON.stringify(value)}`;
@@ -165,8 +165,9 @@ export class StoreCheck {
       }
   }
 
-  #references(sessionId: string, place: string, row: Row, body: Json): void {
-    const expected = typeof row['body'] === 'string' && mayHoldBlobs(row['body']) ? [...blobsIn(body)].sort() : [];
+  #references(sessionId: string, place: string, row: SqliteRow, body: Json): void {
+    const expected =
+      typeof row['body'] === 'string' && mayContainBlobReference(row['body']) ? [...blobIdsIn(body)].sort() : [];
     const found = this.#sql.references.all(String(row['id'])).map(({ hash }) => String(hash));
     if (found.join() === expected.join()) return;
     this.#add(
@@ -215,14 +216,14 @@ const columnsOf = (head: Head) => ({
   id: head.id,
   session_id: head.sessionId,
   at: Date.parse(head.at),
-  facets: facetsOf(head as EntryDraft),
+  facets: facetsOfEntry(head as EntryDraft),
   subject: subjectKey(head.subject, head.sessionId),
   pattern_id: head.patternId ?? null,
   fork_of: head.forkOf ?? null,
 });
 
 /** The head of an entry; null if it cannot be read or lacks a field. */
-const headIn = ({ head: text }: Row): Head | null =>
+const headIn = ({ head: text }: SqliteRow): Head | null =>
   valueOr(() => {
     const head = JSON.parse(String(text)) as Head;
     columnsOf(head);
@@ -230,4 +231,4 @@ const headIn = ({ head: text }: Row): Head | null =>
   }, null);
 
 /** The body of an entry; null if it was erased or cannot be read. The check of the chain reports an unreadable body. */
-const bodyIn = ({ body }: Row): Json => (typeof body === 'string' ? parseJson(body, null) : null);
+const bodyIn = ({ body }: SqliteRow): Json => (typeof body === 'string' ? parseJson(body, null) : null);

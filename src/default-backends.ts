@@ -44,10 +44,13 @@ export function defaultBackends(
         const { gitBackend } = await import('./tools/git/git-backend.ts');
         return gitBackend(await detect(), options.env);
       }),
-      tree: async (place) => {
+      tree: async (observation) => {
         const { observeTree } = await import('./tools/tree/observe-tree.ts');
         const env = options.env?.() ?? process.env;
-        return observeTree(await detect(), place, place.signal, place.isOwnChange, { agent: place.agent, env });
+        return observeTree(await detect(), observation, observation.signal, observation.isOwnChange, {
+          agent: observation.agent,
+          env,
+        });
       },
     },
     onFirstUse('web', ['web-fetch'], async () => (await import('./tools/web/web-backend.ts')).webBackend()),

@@ -23,6 +23,6 @@ export function explainSystemError(error: unknown): { readonly message: string; 
   const sentence = Object.hasOwn(SENTENCES, error.code) ? SENTENCES[error.code] : undefined;
   if (sentence === undefined) return null;
   const { path, address, port } = error as { path?: unknown; address?: unknown; port?: unknown };
-  const place = [path, address].find((value) => typeof value === 'string') ?? 'the file';
-  return { message: sentence[0].replace('%', () => `${place}${port ? `:${port}` : ''}`), remedy: sentence[1] };
+  const name = [path, address].find((value) => typeof value === 'string') ?? 'the file';
+  return { message: sentence[0].replace('%', () => `${name}${port ? `:${port}` : ''}`), remedy: sentence[1] };
 }

@@ -120,8 +120,8 @@ export async function answerStatusLine(
     const workspace = fieldsOf(event['workspace'] ?? null);
     const stated = [folder, env['CLAUDE_PROJECT_DIR'], workspace['project_dir'], event['cwd'], cwd];
     const named = session !== null && folder === '' ? env['HOPGATE_ROOT'] : undefined;
-    const place = stated.find((path): path is string => typeof path === 'string' && path !== '') ?? cwd;
-    const root = named ? realpathSync(named) : repositoryOf(realpathSync(place));
+    const statedFolder = stated.find((path): path is string => typeof path === 'string' && path !== '') ?? cwd;
+    const root = named ? realpathSync(named) : repositoryOf(realpathSync(statedFolder));
     const { session_id: id } = event;
     const conversation = typeof id === 'string' ? id : null;
     const status = await read({ root, session: folder === '' ? session : null, conversation });

@@ -116,7 +116,7 @@ export type ChainCheck =
 
 /**
  * Checks a session's chain as a stream, on the stored bytes; nothing is serialised again. After a problem the check
- * continues with the faulty entry as the new start, so that each damage is reported at its own place. Bytes that cannot
+ * continues with the faulty entry as the new start, so that each damage is reported at its own entry. Bytes that cannot
  * be parsed end the check.
  *
  * It cannot detect entries removed from the end, or a chain whose hashes were all recomputed. Compare `head` with a

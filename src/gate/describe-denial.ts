@@ -36,7 +36,7 @@ function exampleHop({ hops }: Available): string {
   return `write ${JSON.stringify({ to, ...(exit === null ? {} : { exit }), reason: '…' })}. `;
 }
 
-const placeInWords = ({ peripheral }: Available): string =>
+const peripheralInWords = ({ peripheral }: Available): string =>
   peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`;
 
 const describeHops = (available: Available): string => {
@@ -104,7 +104,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
         };
       return {
         message: tool === '' ? 'the call names no tool' : `there is no tool "${tool}"`,
-        remedy: `${didYouMean(about)}Available ${placeInWords(available)}: ${toolsHere(available)}`,
+        remedy: `${didYouMean(about)}Available ${peripheralInWords(available)}: ${toolsHere(available)}`,
       };
     case 'tool-not-allowed':
       return {

@@ -144,7 +144,7 @@ export function Rows({ session }: { readonly session: SessionEntry }) {
             session={session}
             top={tops.value[from + index]!}
             selected={row.key === current.value}
-            place={from + index + 1}
+            index={from + index + 1}
             of={rows.length}
           />
         ))}
@@ -161,11 +161,11 @@ interface LineProps {
   readonly session: SessionEntry;
   readonly top: number;
   readonly selected: boolean;
-  readonly place: number;
+  readonly index: number;
   readonly of: number;
 }
 
-function RowLine({ row, session, top, selected, place, of }: LineProps) {
+function RowLine({ row, session, top, selected, index, of }: LineProps) {
   const { store, graph } = session;
   const { key, event, mark, what, came, remedy, took, depth = 0, peripheral, wouldRefuse, state } = row;
   const start = store.frames[0]?.at ?? row.at;
@@ -187,7 +187,7 @@ function RowLine({ row, session, top, selected, place, of }: LineProps) {
       class={kind.join(' ')}
       role="option"
       aria-selected={selected}
-      aria-posinset={place}
+      aria-posinset={index}
       aria-setsize={of}
       style={{ transform: `translateY(${top}px)`, height: `${heightOf(row)}px` }}
       onClick={() => store.goTo(row)}

@@ -64,7 +64,7 @@ export interface Mail {
   readonly messages: readonly Message[];
   readonly receipts: readonly Receipt[];
   /** The positions after these messages and receipts, to continue from. */
-  readonly place: MailPosition;
+  readonly positions: MailPosition;
 }
 
 /** A sender that waits for the answer to its whistle, at most until a time in epoch milliseconds. */

@@ -135,7 +135,7 @@ export interface ToolBackend {
   /** Set if another program may run these tools under watch. */
   readonly native?: NativeWatch;
   /** Observes the working tree, and what a commit of the session's own changes would ship. */
-  readonly tree?: (place: TreeObservation) => Promise<TreeNow>;
+  readonly tree?: (observation: TreeObservation) => Promise<TreeNow>;
   /** The sha256 of each lock file of a root, for the approval of an install. */
   readonly locks?: (root: string) => Promise<{ readonly [file: string]: Json }>;
   /** Ends commands that a session left running; called before a visit's end is recorded. Idempotent. */

@@ -150,7 +150,8 @@ function serverOf(app: Hono, maxPayload: number): Server {
   return server;
 }
 
-const listenAt = (server: Server, place: ListenOptions): Promise<unknown> => once(server.listen(place), 'listening');
+const listenAt = (server: Server, address: ListenOptions): Promise<unknown> =>
+  once(server.listen(address), 'listening');
 
 function addressOf(server: Server): string {
   const { address, port, family } = server.address() as AddressInfo;

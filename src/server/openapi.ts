@@ -128,7 +128,7 @@ function headersOf({ headers = {}, answer }: HttpRoute): readonly Document[] {
 function parametersOf(
   schemas: JsonSchemas,
   schema: z.ZodObject | undefined,
-  place: 'path' | 'query',
+  location: 'path' | 'query',
 ): readonly Document[] {
   if (!schema) return [];
   const { properties = {}, required = [] } = schemas.of(schema, 'input') as {
@@ -137,8 +137,8 @@ function parametersOf(
   };
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
     name,
-    in: place,
-    required: place === 'path' || required.includes(name),
+    in: location,
+    required: location === 'path' || required.includes(name),
     ...(description === undefined ? {} : { description }),
     schema: rest,
   }));

@@ -54,7 +54,7 @@ export type CommandEnv = { readonly [name: string]: string };
 
 /** The network, the secrets and the ssh login that a configured command gets. */
 export interface CommandReach {
-  /** The only places that the command can reach, through hopgate's proxy: `host`, `*.host`, `host:port`. */
+  /** The only hosts that the command can reach, through hopgate's proxy: `host`, `*.host`, `host:port`. */
   readonly hosts?: readonly string[];
   readonly env?: CommandEnv;
   /** By variable: the operator's program that prints the value, as a list of words. */

@@ -90,10 +90,10 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
   );
   const { play } = options;
   const played = play
-    ? placesOf(plan.cases).map(([place, planned]) =>
+    ? placesOf(plan.cases).map(([peripheral, planned]) =>
         test(planned, {
           group: 'agent',
-          name: `the agent plays ${place === OUTSIDE ? 'outside of any peripheral' : `in ${place}`}`,
+          name: `the agent plays ${peripheral === OUTSIDE ? 'outside of any peripheral' : `in ${peripheral}`}`,
           run: () => runCaseWithAgent(pinned, planned, play, run),
         }),
       )
@@ -139,10 +139,10 @@ function placesOf(cases: readonly PlannedCase[]): readonly (readonly [string, Pl
   const ways = new Map<string, PlannedCase>([[OUTSIDE, { group: 'hops', name: OUTSIDE, moves: [] }]]);
   for (const planned of cases.filter(({ group }) => group === 'hops' || group === 'walks'))
     for (const [index, { asked }] of planned.moves.entries()) {
-      const place = asked.kind === 'hop' ? asked.to : asked.kind === 'start' ? asked.peripheral : null;
-      const known = place === null ? undefined : ways.get(place);
-      if (place !== null && (!known || known.moves.length > index + 1))
-        ways.set(place, { group: 'hops', name: place, moves: planned.moves.slice(0, index + 1) });
+      const peripheral = asked.kind === 'hop' ? asked.to : asked.kind === 'start' ? asked.peripheral : null;
+      const known = peripheral === null ? undefined : ways.get(peripheral);
+      if (peripheral !== null && (!known || known.moves.length > index + 1))
+        ways.set(peripheral, { group: 'hops', name: peripheral, moves: planned.moves.slice(0, index + 1) });
     }
   return [...ways];
 }

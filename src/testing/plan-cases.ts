@@ -7,7 +7,7 @@ import { type Move, movesFrom } from './plan/moves.ts';
 import { onlyLacksApproval, planRefusals } from './plan/plan-refusals.ts';
 import { planVisits } from './plan/plan-visits.ts';
 import { planWalks } from './plan/plan-walks.ts';
-import { describeRoute, itemsCoveredByMove, type PlannedCase, placeName } from './plan/planned-case.ts';
+import { describeRoute, itemsCoveredByMove, type PlannedCase, peripheralName } from './plan/planned-case.ts';
 import { allStates, searchRoute } from './plan/search-route.ts';
 
 export interface TestPlan {
@@ -121,7 +121,7 @@ function roundTrip(
   model: FiniteModel<AuditState, Move>,
   route: ModelRoute<AuditState, Move>,
 ): ModelRoute<AuditState, Move> | null {
-  const from = placeName(route.states.at(-2)!);
+  const from = peripheralName(route.states.at(-2)!);
   const back = searchRoute(
     model,
     route.states.at(-1)!,
@@ -136,9 +136,9 @@ function isReframe({ specs }: AuditedPin, { moves, states }: ModelRoute<AuditSta
   const last = moves.at(-1)!.asked;
   const from = states.at(-2)!;
   if (last.kind !== 'hop') return false;
-  const exits = specs.peripherals[placeName(from)]?.exits ?? [];
+  const exits = specs.peripherals[peripheralName(from)]?.exits ?? [];
   const hoped = exits.find(({ implies }) => implies !== null);
   const exit = exits.find(({ name }) => name === last.exit);
-  const wasThere = states.slice(0, -2).some((state) => placeName(state) === last.to);
+  const wasThere = states.slice(0, -2).some((state) => peripheralName(state) === last.to);
   return hoped !== undefined && exit?.implies !== null && exit !== hoped && wasThere;
 }

@@ -11,7 +11,7 @@ import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 
 const instructs = compileAlternatives(INSTRUCTION_FILES.map((pattern) => `**/${pattern.toLowerCase()}`));
 
-type Place = Pick<CallEnvelope, 'root' | 'config'>;
+type ImportContext = Pick<CallEnvelope, 'root' | 'config'>;
 
 /** True if client programs of agents read the file (root-relative path) as instructions. */
 export const isInstructionFile = (path: string): boolean => instructs(path.toLowerCase().split('/'));
@@ -27,7 +27,7 @@ const MAX_IMPORTED = 4 << 20;
  *
  * @param path root-relative
  */
-export function importProblem(envelope: Place, path: string, text: string): string | null {
+export function importProblem(envelope: ImportContext, path: string, text: string): string | null {
   const instructs = isInstructionFile(path);
   if (!instructs && text.length > MAX_IMPORTED) return null;
   const targets = importsOf(text);
@@ -44,28 +44,28 @@ function targetOf(
   root: string,
   path: string,
   target: string,
-): { readonly place: string; readonly real: string | null } {
-  const file = placeOf(root, posix.dirname(path), target);
-  return { place: file, real: realpathIfAny(file) };
+): { readonly named: string; readonly real: string | null } {
+  const file = resolveTarget(root, posix.dirname(path), target);
+  return { named: file, real: realpathIfAny(file) };
 }
 
-const placeOf = (root: string, folder: string, target: string): string =>
+const resolveTarget = (root: string, folder: string, target: string): string =>
   resolve(root, folder, /^~(?:\/|$)/.test(target) ? join(homeFolder(process.env), target.slice(1)) : target);
 
-function targetProblem(envelope: Place, path: string, target: string, instructs: boolean): string | null {
-  const { place: file, real } = targetOf(envelope.root, path, target);
+function targetProblem(envelope: ImportContext, path: string, target: string, instructs: boolean): string | null {
+  const { named: file, real } = targetOf(envelope.root, path, target);
   // Instructions are read again later, when the target may exist; in other files, most words that begin with @ name no
   // file.
-  return !instructs && real === null ? null : placeProblem(envelope, [file, real ?? file]);
+  return !instructs && real === null ? null : readProblem(envelope, [file, real ?? file]);
 }
 
 /**
  * The reason why no instruction file may show a file; null if it may. `imports` of hopgate.yaml allow the listed path,
  * not the target of a link at that path.
  */
-function placeProblem({ root, config: { mask, imports = [] } }: Place, places: readonly string[]): string | null {
-  const allowed = imports.map((path) => placeOf(root, '', path));
-  const checked = places.filter((file) => !allowed.includes(file));
+function readProblem({ root, config: { mask, imports = [] } }: ImportContext, files: readonly string[]): string | null {
+  const allowed = imports.map((path) => resolveTarget(root, '', path));
+  const checked = files.filter((file) => !allowed.includes(file));
   if (checked.some((each) => isWithin(root, each) && isMasked(relative(root, each), mask))) return 'is masked';
   return checked.some((each) => !isWithin(root, each)) ? 'lies outside the root' : null;
 }
@@ -85,7 +85,11 @@ export interface ShownFile {
  *
  * @param above only the folders above this root-relative path are searched; if it is left out, all folders
  */
-export function instructionProblem(envelope: Place, client: InstructedClient, above?: string): ShownFile | null {
+export function instructionProblem(
+  envelope: ImportContext,
+  client: InstructedClient,
+  above?: string,
+): ShownFile | null {
   const { root } = envelope;
   const expands = client === 'claude-code';
   const queue = [...findInstructionFiles(root, expands, above)];
@@ -100,21 +104,21 @@ export function instructionProblem(envelope: Place, client: InstructedClient, ab
     remedy: `Take that out of ${path}; if the model is to read it, add "${isWithin(root, file) ? relative(root, file) : file}" to "imports" in hopgate.yaml.`,
   });
   for (const path of queue) {
-    const place = join(root, path);
-    const real = realpathIfAny(place);
+    const absolutePath = join(root, path);
+    const real = realpathIfAny(absolutePath);
     if (real === null) continue;
-    const linked = real === place ? null : placeProblem(envelope, [real]);
+    const linked = real === absolutePath ? null : readProblem(envelope, [real]);
     if (linked !== null) return shownFile(path, `is a link to ${real}`, real, linked);
-    const targets = expands ? targetsIn(place) : [];
+    const targets = expands ? targetsIn(absolutePath) : [];
     if (targets === null)
       return { message: `${path} is too large to be searched for imports`, remedy: 'Make it smaller.' };
     add(real);
     for (const target of targets) {
       const found = targetOf(root, path, target);
       if (found.real === null || !isFile(found.real)) continue;
-      const why = placeProblem(envelope, [found.place, found.real]);
-      if (why !== null) return shownFile(path, `imports "@${target}"`, found.place, why);
-      add(found.place);
+      const why = readProblem(envelope, [found.named, found.real]);
+      if (why !== null) return shownFile(path, `imports "@${target}"`, found.named, why);
+      add(found.named);
     }
   }
   return null;
@@ -123,11 +127,11 @@ export function instructionProblem(envelope: Place, client: InstructedClient, ab
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
 /** Returns the imports of a file; null if they cannot be determined. An unreadable file imports nothing. */
-function targetsIn(place: string): Iterable<string> | null {
+function targetsIn(file: string): Iterable<string> | null {
   try {
-    return importsOf(readRegularFile(place, MAX_IMPORTED).toString('utf8'));
+    return importsOf(readRegularFile(file, MAX_IMPORTED).toString('utf8'));
   } catch (error) {
-    return error instanceof UnreadableFile && isFile(place) ? null : [];
+    return error instanceof UnreadableFile && isFile(file) ? null : [];
   }
 }
 

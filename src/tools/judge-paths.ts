@@ -25,9 +25,9 @@ function refusePath(call: ToolCall, anchors: Anchors): ToolRefusal | null {
     const value = call.args[name] ?? (ROLE_FACTS[role].absentMeansRoot ? '.' : []);
     for (const path of Array.isArray(value) ? value : [value]) {
       const access = role === 'path:read' ? 'read' : 'write';
-      const place = holdPath({ ...call, args: { [name]: path } }, name, access, anchors);
-      if (!isStop(place)) place.close();
-      else if (place.stop.status === 'refused') return place.stop;
+      const held = holdPath({ ...call, args: { [name]: path } }, name, access, anchors);
+      if (!isStop(held)) held.close();
+      else if (held.stop.status === 'refused') return held.stop;
     }
   }
   return null;

@@ -64,7 +64,7 @@ export class ThreadRows {
   add(entry: Entry): RowChange {
     const own = fieldsOf(entry.body);
     const before = own['event'] === 'receipt' ? this.#messages.get(joinedText(own['message'])) : undefined;
-    const change = before ? this.#withState(before, entry, joinedText(own['state'])) : this.#place(entry);
+    const change = before ? this.#withState(before, entry, joinedText(own['state'])) : this.#rowChangeOf(entry);
     const message = before ? joinedText(own['message']) : messageIn(own);
     if (message !== null) this.#messages.set(message, change.row);
     return change;
@@ -77,7 +77,7 @@ export class ThreadRows {
     return { row: { ...before, state, notes, entries: [...before.entries, entry] }, takes: [] };
   }
 
-  #place(entry: Entry): RowChange {
+  #rowChangeOf(entry: Entry): RowChange {
     const key = this.#count++;
     const at = Date.parse(entry.at);
     this.#first ??= at;

@@ -18,9 +18,9 @@ const COLUMNS = 8;
 export async function viewGraph(specs: SpecSet): Promise<ViewGraph> {
   const picture = graphPictureOf(specs);
   const order = readingOrder(picture);
-  const place = (id: string) => order.indexOf(id);
-  const nodes = picture.nodes.toSorted((a, b) => place(a.id) - place(b.id));
-  const edges = picture.edges.toSorted((a, b) => place(a.from) - place(b.from) || place(a.to) - place(b.to));
+  const indexOf = (id: string) => order.indexOf(id);
+  const nodes = picture.nodes.toSorted((a, b) => indexOf(a.id) - indexOf(b.id));
+  const edges = picture.edges.toSorted((a, b) => indexOf(a.from) - indexOf(b.from) || indexOf(a.to) - indexOf(b.to));
   const boxes = nodes.map(({ id }) => ({
     id,
     width: Math.max(NODE.width, Math.ceil(estimateWidth(id, NODE.font)) + NODE.side),

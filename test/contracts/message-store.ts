@@ -145,10 +145,10 @@ export function describeMessageStore(
       expect(all.receipts).toEqual((await messages.receipts('session:y@n', 0)).slice(1));
       const first = await messages.mailFor('n', start, 1);
       expect(first.messages.map(({ id }) => id)).toEqual(['m-1']);
-      const rest = await messages.mailFor('n', first.place, 9);
+      const rest = await messages.mailFor('n', first.positions, 9);
       expect(rest.messages.map(({ id }) => id)).toEqual(['m-5']);
       expect(rest.receipts).toEqual([]);
-      expect(await messages.mailFor('n', all.place, 9)).toMatchObject({ messages: [], receipts: [] });
+      expect(await messages.mailFor('n', all.positions, 9)).toMatchObject({ messages: [], receipts: [] });
       await messages.send(draft('m-7', { from: 'node:n', to: 'session:a', ref: 'm-5' }));
       expect((await messages.mailFor('n', start, 9)).messages.map(({ id }) => id)).toEqual(['m-1']);
     });

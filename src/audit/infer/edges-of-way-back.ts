@@ -19,20 +19,20 @@ export function edgesOfWayBack(
   const nearest = visited.length > 0 ? visited : reviewing;
   const edges = new Set<Edge>();
   const whole = new Set<string>();
-  const places = new Set(used);
-  for (const place of places) {
-    if (nearest.includes(place)) continue;
+  const peripherals = new Set(used);
+  for (const peripheral of peripherals) {
+    if (nearest.includes(peripheral)) continue;
     const path = cheapestPath(
       specs,
-      place,
-      (to) => (reviewing.length === 0 ? to !== place : nearest.includes(to)),
+      peripheral,
+      (to) => (reviewing.length === 0 ? to !== peripheral : nearest.includes(to)),
       used,
     );
-    const isBound = path.some((edge) => edge.from === place && costOf(edge) > MAX_PLAIN);
-    if (isBound) whole.add(place);
-    for (const edge of isBound ? [...path, ...edgesFrom(specs, place)] : path) {
+    const isBound = path.some((edge) => edge.from === peripheral && costOf(edge) > MAX_PLAIN);
+    if (isBound) whole.add(peripheral);
+    for (const edge of isBound ? [...path, ...edgesFrom(specs, peripheral)] : path) {
       edges.add(edge);
-      places.add(edge.to);
+      peripherals.add(edge.to);
     }
   }
   return { edges: [...edges], whole };
@@ -42,7 +42,7 @@ export function edgesOfWayBack(
 function cheapestPath(
   specs: SpecSet,
   from: string,
-  isEnd: (place: string) => boolean,
+  isEnd: (peripheral: string) => boolean,
   used: ReadonlySet<string>,
 ): readonly Edge[] {
   const costs = new Map<string, { readonly cost: number; readonly way: readonly Edge[] }>([
@@ -50,11 +50,11 @@ function cheapestPath(
   ]);
   const open = new Set([from]);
   while (open.size > 0) {
-    const place = [...open].reduce((a, b) => (costs.get(b)!.cost < costs.get(a)!.cost ? b : a));
-    const { cost, way: path } = costs.get(place)!;
-    if (place !== from && isEnd(place)) return path;
-    open.delete(place);
-    for (const edge of edgesFrom(specs, place)) {
+    const nearest = [...open].reduce((a, b) => (costs.get(b)!.cost < costs.get(a)!.cost ? b : a));
+    const { cost, way: path } = costs.get(nearest)!;
+    if (nearest !== from && isEnd(nearest)) return path;
+    open.delete(nearest);
+    for (const edge of edgesFrom(specs, nearest)) {
       const next = cost + costOf(edge) + (used.has(edge.to) ? 0 : 0.5);
       if (next >= (costs.get(edge.to)?.cost ?? Number.POSITIVE_INFINITY)) continue;
       costs.set(edge.to, { cost: next, way: [...path, edge] });

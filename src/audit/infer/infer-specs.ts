@@ -229,13 +229,13 @@ function tightenGate(
     const used = usage.effects.get(mode) ?? new Set();
     return [mode, allowed.filter((effect) => keepUsed(used.has(effect), `${mode}: ${effect}`))] as const;
   });
-  const places = modes
+  const modeNames = modes
     .map(([mode]) => [mode, modeGate.peripherals[mode]] as const)
     .map(([mode, allowed]) => [mode, allowed?.filter((id) => ids.has(id)) ?? null] as const);
   return {
     ...modeGate,
     transitions,
     effects: Object.fromEntries(effects),
-    peripherals: Object.fromEntries(places),
+    peripherals: Object.fromEntries(modeNames),
   };
 }

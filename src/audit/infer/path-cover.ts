@@ -9,23 +9,23 @@ const parentFolder = (path: string): string => (path.includes('/') ? path.slice(
  * @example coverPaths(['src/a.ts', 'src/b/c.ts', 'docs/x.md']) // ['docs/x.md', 'src/a.ts', 'src/b/c.ts']
  */
 export function coverPaths(paths: Iterable<string>, most = MAX_PATHS): readonly string[] {
-  let places = [...new Set(paths)];
-  while (places.length > most) {
-    const depth = Math.max(...places.map((place) => withoutSlash(place).split('/').length));
+  let covers = [...new Set(paths)];
+  while (covers.length > most) {
+    const depth = Math.max(...covers.map((cover) => withoutSlash(cover).split('/').length));
     if (depth === 1) return ['.'];
-    const folded = places.map((place) => {
-      const path = withoutSlash(place);
-      return path.split('/').length === depth ? `${parentFolder(path)}/` : place;
+    const folded = covers.map((cover) => {
+      const path = withoutSlash(cover);
+      return path.split('/').length === depth ? `${parentFolder(path)}/` : cover;
     });
-    places = [...new Set(folded)];
-    places = places.filter(
-      (place) => !places.some((other) => other !== place && other.endsWith('/') && place.startsWith(other)),
+    covers = [...new Set(folded)];
+    covers = covers.filter(
+      (cover) => !covers.some((other) => other !== cover && other.endsWith('/') && cover.startsWith(other)),
     );
   }
-  return places.sort();
+  return covers.sort();
 }
 
-const withoutSlash = (place: string): string => place.replace(/\/$/, '');
+const withoutSlash = (cover: string): string => cover.replace(/\/$/, '');
 
 /** Globs that cover all paths. If there are many, one glob covers all files of a top folder with the same extension. */
 export function coveringGlobs(paths: Iterable<string>): readonly string[] {

@@ -110,8 +110,8 @@ function addArgument(here: PeripheralUsage, role: ArgumentRole, root: string, va
     case 'path:read':
     case 'path:write':
       for (const path of value === undefined ? [] : [value].flat()) {
-        const place = auditedPath(root, path);
-        if (place.inside) here[role === 'path:read' ? 'reads' : 'writes'].add(place.path === '' ? '.' : place.path);
+        const found = auditedPath(root, path);
+        if (found.inside) here[role === 'path:read' ? 'reads' : 'writes'].add(found.path === '' ? '.' : found.path);
       }
       break;
     case 'url': {

@@ -5,7 +5,7 @@ import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 import { isMaskedPath } from './protected-paths.ts';
 
 /**
- * The place that a path leads to: inside, with the path relative to the root, or outside. `isPath`: false if no file
+ * The path that a text names: inside, with the path relative to the root, or outside. `isPath`: false if no file
  * system accepts the text.
  */
 export type AuditedPath =
@@ -22,13 +22,13 @@ const split = (path: string): string[] => path.split('/').filter((segment) => se
  */
 export function auditedPath(root: string, path: unknown): AuditedPath {
   if (typeof path !== 'string') return notAPath('it is not a path');
-  if (root !== remembered.root || remembered.places.size >= MAX_REMEMBERED) remembered = { root, places: new Map() };
-  return getOrInsert(remembered.places, path, () => walk(root, path));
+  if (root !== remembered.root || remembered.paths.size >= MAX_REMEMBERED) remembered = { root, paths: new Map() };
+  return getOrInsert(remembered.paths, path, () => walk(root, path));
 }
 
 // A cache, because sessions name the same paths often. The result depends only on the root and the path.
 const MAX_REMEMBERED = 4096;
-let remembered: { root: string; places: Map<string, AuditedPath> } = { root: '', places: new Map() };
+let remembered: { root: string; paths: Map<string, AuditedPath> } = { root: '', paths: new Map() };
 
 function walk(root: string, path: string): AuditedPath {
   if (path === '') return notAPath('it is not a path');
@@ -47,10 +47,10 @@ function walk(root: string, path: string): AuditedPath {
     : { inside: false, isPath: true, why: 'it leads out of the root' };
 }
 
-/** True if a root-relative path is one of `places`, or lies in one of them. */
-export function isWithinPaths(path: string, places: readonly string[]): boolean {
+/** True if a root-relative path is one of `paths`, or lies in one of them. */
+export function isWithinPaths(path: string, paths: readonly string[]): boolean {
   const names = split(path);
-  return places.some((place) => split(place).every((name, index) => names[index] === name));
+  return paths.some((folder) => split(folder).every((name, index) => names[index] === name));
 }
 
 /**

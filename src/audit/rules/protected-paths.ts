@@ -47,7 +47,7 @@ function maskTest(masks: readonly string[]): Test {
     return text === '' ? [] : [{ hides: !mask.startsWith('!'), matches: compileGlob(glob) }];
   });
   /** The last matching mask decides. The folders above the path are judged separately. */
-  const isHiddenPlace = (names: readonly string[]): boolean => {
+  const isHiddenPath = (names: readonly string[]): boolean => {
     const written = names.map((name) => name.toLowerCase());
     const read = names.map(asRead);
     const forms = [written, ...copiedFrom(read.at(-1)!).map((last) => [...read.slice(0, -1), last])];
@@ -60,7 +60,7 @@ function maskTest(masks: readonly string[]): Test {
     const names = path.split('/');
     const read = names.map(asRead);
     if (copiedFrom(read.at(-1)!).some((last) => holdsGitCredentials([...read.slice(0, -1), last]))) return true;
-    return names.some((_, index) => isHiddenPlace(names.slice(0, index + 1)));
+    return names.some((_, index) => isHiddenPath(names.slice(0, index + 1)));
   };
   const judged = new Map<string, boolean>();
   return (path) => {

@@ -267,9 +267,9 @@ function pathProblem(
   role: 'path:read' | 'path:write',
   value: Json,
 ): PathProblem | null {
-  const place = auditedPath(state.root, value);
-  if (!place.inside) return { code: place.isPath ? 'out-of-scope' : 'invalid-action', why: place.why };
-  return role === 'path:write' ? pathWriteProblem(state, visit, place.path) : pathReadProblem(state, visit, place.path);
+  const found = auditedPath(state.root, value);
+  if (!found.inside) return { code: found.isPath ? 'out-of-scope' : 'invalid-action', why: found.why };
+  return role === 'path:write' ? pathWriteProblem(state, visit, found.path) : pathReadProblem(state, visit, found.path);
 }
 
 /** @param path relative to the root */
@@ -297,10 +297,10 @@ export function pathReadProblem(
 }
 
 /** True if the path, or a folder above it, is in the set. */
-function liesInSet(path: string, places: ReadonlySet<string>): boolean {
-  if (places.has(path) || places.has('') || places.has('.')) return true;
+function liesInSet(path: string, paths: ReadonlySet<string>): boolean {
+  if (paths.has(path) || paths.has('') || paths.has('.')) return true;
   for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1))
-    if (places.has(path.slice(0, at))) return true;
+    if (paths.has(path.slice(0, at))) return true;
   return false;
 }
 

@@ -126,8 +126,8 @@ export class GrantAudit {
     if (kind === 'step' || kind === 'delegate') compare('call', bound['shown'], view);
     if (kind !== 'hop') return;
     const ships = view[APPROVAL_VIEW.ships];
-    const place = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
-    const placed = Object.fromEntries(place.map((name) => [name, fieldsOf(ships)[name] ?? null]));
+    const boundKeys = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
+    const placed = Object.fromEntries(boundKeys.map((name) => [name, fieldsOf(ships)[name] ?? null]));
     compare('destination', bound['place'], ships === undefined ? undefined : placed);
     const seen = fieldsOf(bound['findings']);
     for (const [path, finding] of Object.entries(fieldsOf(view[APPROVAL_VIEW.findings])))

@@ -136,18 +136,18 @@ class SealedPart {
 function blobsOf({ body, peripheral }: Entry, { specs }: AuditedPin): readonly string[] {
   const known = bodyOf(body);
   if (!known) return [];
-  const places: Json[] = [];
+  const bodies: Json[] = [];
   if ('args' in known) {
     const { tool, args } = known;
     const spec = getOwn(specs.peripherals, peripheral ?? '');
-    places.push(...blobArguments(getOwn(specs.tools, tool), spec, args).map((name) => args[name]!));
+    bodies.push(...blobArguments(getOwn(specs.tools, tool), spec, args).map((name) => args[name]!));
   }
-  if (known.event === 'denial') places.push(...Object.values(known.request));
+  if (known.event === 'denial') bodies.push(...Object.values(known.request));
   if ('outcome' in known) {
     const result = (known.outcome as { result?: Json }).result ?? null;
-    places.push(result, ...Object.values(fieldsOf(result)));
+    bodies.push(result, ...Object.values(fieldsOf(result)));
   }
-  return places.filter(isBlobReference).map((place) => String(fieldsOf(place)['blob']));
+  return bodies.filter(isBlobReference).map((reference) => String(fieldsOf(reference)['blob']));
 }
 
 async function checkBlob(

@@ -124,7 +124,7 @@ async function init(io: Io, options: Options): Promise<void> {
           found,
           [...programs, ...compared],
           proposed,
-          testPlaces(tracked.length > 0 ? tracked : tree.list('')),
+          testPaths(tracked.length > 0 ? tracked : tree.list('')),
           mayChangeManifests ? [] : manifests,
         ),
         ...(gitRootOf(root) === null ? [] : [`Commit ${CONFIG_FILE}, so that each clone and work tree has it.`]),
@@ -133,14 +133,14 @@ async function init(io: Io, options: Options): Promise<void> {
 }
 
 /** The test files, or the folders that contain only tests, by the shortest path. */
-function testPlaces(paths: readonly string[]): readonly string[] {
-  const places = paths.flatMap((path) => {
+function testPaths(paths: readonly string[]): readonly string[] {
+  const shortest = paths.flatMap((path) => {
     const names = path.split('/');
     const starts = names.map((_, at) => names.slice(0, at + 1).join('/') + (at < names.length - 1 ? '/' : ''));
     return starts.find(isTestPath) ?? [];
   });
-  const all = [...new Set(places)];
-  return [...all.filter((place) => place.endsWith('/')), ...all.filter((place) => !place.endsWith('/'))];
+  const all = [...new Set(shortest)];
+  return [...all.filter((path) => path.endsWith('/')), ...all.filter((path) => !path.endsWith('/'))];
 }
 
 /** Asks a person at a terminal. Returns false if there is no terminal. */
@@ -160,7 +160,7 @@ function summary(
   { edit, test, deploy, git }: DetectedProject,
   programs: readonly Diagnosis[],
   { certain, possible, caches, shown }: ProposedConfig,
-  places: readonly string[],
+  testFiles: readonly string[],
   closed: readonly string[],
 ): readonly string[] {
   const textOr = (text: string, otherwise: string): string => (text === '' ? otherwise : text);
@@ -168,7 +168,7 @@ function summary(
     all.map(({ run }) => run.join(' ')).join('; ');
   const granted = edit.filter((path) => !isExclusion(path));
   const excluded = edit.filter(isExclusion).map((path) => path.slice(1));
-  const tests = places.filter((place) => writePathReason(place.replace(/\/$/, ''), edit) === null);
+  const tests = testFiles.filter((path) => writePathReason(path.replace(/\/$/, ''), edit) === null);
   return [
     `  edit    ${granted.join(' ')}`,
     ...(excluded.length > 0 ? [`          but not ${excluded.join(' ')}`] : []),

@@ -56,7 +56,7 @@ export function register(command: Command, io: Io): void {
     .action((file: string, options: Options) => run(io, file, options));
 }
 
-interface RunPlace {
+interface ScenarioRepository {
   readonly root: string;
   readonly config: ProjectConfig;
   readonly specs: SpecSet;
@@ -72,17 +72,22 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
 const AGAIN_MS = 1000;
 
 /** Runs a scenario in a session of its own and prints it. Returns the id of the session. */
-export async function playScenario(io: Io, scenario: Scenario, place: RunPlace, options: Options): Promise<string> {
+export async function playScenario(
+  io: Io,
+  scenario: Scenario,
+  repository: ScenarioRepository,
+  options: Options,
+): Promise<string> {
   let scripted: 'given' | 'refused' | null = null;
   const named = options.specs ?? scenario.specs;
-  const specs = named === null ? place.specs : await loadSpecs(resolveSpecsName(io, named));
+  const specs = named === null ? repository.specs : await loadSpecs(resolveSpecsName(io, named));
   checkApprovedNames(options.approve ?? [], specs);
   const watch = await watchIfAsked(io, options.inspect);
-  const store = openEvidence(place.root, io.env, 'create');
+  const store = openEvidence(repository.root, io.env, 'create');
   const session = await openSession({
-    root: place.root,
+    root: repository.root,
     agent: scenario.agent,
-    config: place.config,
+    config: repository.config,
     store,
     observe: options.observe ?? false,
     unsafeNoSandbox: options.unsafeNoSandbox ?? false,
@@ -90,8 +95,8 @@ export async function playScenario(io: Io, scenario: Scenario, place: RunPlace, 
       yes: options.yes ?? false,
       approve: options.approve ?? [],
       scripted: () => scripted,
-      ...(options.waitApproval ? { fallback: waitingApprover(io, place.root, options.waitApproval) } : {}),
-      root: place.root,
+      ...(options.waitApproval ? { fallback: waitingApprover(io, repository.root, options.waitApproval) } : {}),
+      root: repository.root,
     }),
     ...(watch ? { inspector: watch.inspector } : {}),
     specs,
@@ -109,7 +114,7 @@ export async function playScenario(io: Io, scenario: Scenario, place: RunPlace, 
   };
   process.on('SIGINT', onInterrupt);
   try {
-    printOpening(io, scenario, session, place);
+    printOpening(io, scenario, session, repository);
     const outcomes: ScenarioOutcome[] = [];
     const steps = runScenario(session, scenario, (step, number) => {
       scripted = step.approve;
@@ -124,7 +129,7 @@ export async function playScenario(io: Io, scenario: Scenario, place: RunPlace, 
       outcomes.push(outcome);
       printOutcome(io, outcome);
     }
-    await printEnd(io, session, place, outcomes);
+    await printEnd(io, session, repository, outcomes);
     process.removeListener('SIGINT', onInterrupt);
     if (watch) await keepBridgeOpen(io, watch);
     return session.id;
@@ -138,7 +143,11 @@ export async function playScenario(io: Io, scenario: Scenario, place: RunPlace, 
 }
 
 /** The repository of a run: the named one, or the scenario's fixture. */
-export async function scenarioRepository(io: Io, { fixture }: Scenario, { root }: Options): Promise<RunPlace> {
+export async function scenarioRepository(
+  io: Io,
+  { fixture }: Scenario,
+  { root }: Options,
+): Promise<ScenarioRepository> {
   if (root === undefined && fixture !== null) return { ...makeFixture(fixture), specs: await loadSpecs('default') };
   const project = await openProject(rootOf(io, { root: root ?? '.' }), io.env);
   if (project.narrowed)
@@ -149,7 +158,7 @@ export async function scenarioRepository(io: Io, { fixture }: Scenario, { root }
   return { root: project.root, config: project.config, specs: project.specs, remote: null };
 }
 
-function printOpening(io: Io, scenario: Scenario, session: Session, { root }: RunPlace): void {
+function printOpening(io: Io, scenario: Scenario, session: Session, { root }: ScenarioRepository): void {
   if (io.json)
     return printJsonLine(io, {
       type: 'open',
@@ -207,13 +216,13 @@ function printOutcome(io: Io, { number, step, result, surprises }: ScenarioOutco
 async function printEnd(
   io: Io,
   session: Session,
-  place: RunPlace,
+  repository: ScenarioRepository,
   outcomes: readonly ScenarioOutcome[],
 ): Promise<void> {
   const evidence = await session.evidence();
   const unexpected = outcomes.filter(({ surprises }) => surprises.length > 0);
   const denials = outcomes.filter(({ result }) => !result.ok).length;
-  const database = evidenceFile(place.root, io.env);
+  const database = evidenceFile(repository.root, io.env);
   if (unexpected.length > 0) io.exitCode = 1;
   if (io.json) {
     const head = evidence.at(-1);
@@ -228,8 +237,8 @@ async function printEnd(
       entries: evidence.length,
       head: head ? { seq: head.seq, hash: head.hash } : null,
       evidence: database,
-      root: place.root,
-      remote: place.remote,
+      root: repository.root,
+      remote: repository.remote,
     });
     return;
   }
@@ -238,9 +247,9 @@ async function printEnd(
     session: session.id,
     entries: `${evidence.length}, head ${evidence.at(-1)?.hash.slice(0, 16)}…`,
     database,
-    repository: place.root,
-    ...(place.remote === null ? {} : { remote: place.remote }),
-    'read it': `hopgate thread ${session.id} --root ${shellWord(place.root)}`,
+    repository: repository.root,
+    ...(repository.remote === null ? {} : { remote: repository.remote }),
+    'read it': `hopgate thread ${session.id} --root ${shellWord(repository.root)}`,
   });
   print(io);
   const conclusion =

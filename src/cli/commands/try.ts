@@ -33,12 +33,12 @@ export async function tryDemo(
 ): Promise<void> {
   const whole = await loadScenario(join(defaultSpecsFolder(), 'scenarios', 'fix-a-bug.yaml'));
   const missing = missingFor(await sandbox());
-  const place = await scenarioRepository(io, whole, {});
+  const repository = await scenarioRepository(io, whole, {});
   if (missing !== null) printRemark(io, `${missing}. The demo plays the steps that need no shell.`);
-  const scenario = missing === null ? whole : withoutShellSteps(whole, place.specs);
-  const session = await playScenario(io, scenario, place, {});
+  const scenario = missing === null ? whole : withoutShellSteps(whole, repository.specs);
+  const session = await playScenario(io, scenario, repository, {});
   if (!open && pageScript() !== null) {
-    const { file } = await writeRecording(io, place.root, [session], join(dirname(place.root), 'demo.html'));
+    const { file } = await writeRecording(io, repository.root, [session], join(dirname(repository.root), 'demo.html'));
     if (io.json) printJsonLine(io, { type: 'recording', file });
     else print(io, `\nThe session as a page, for any browser: ${file}`);
   }

@@ -133,7 +133,7 @@ export function proposeEditScope(
     ];
   }
   const hasTests = folders.some(isTestFolder) || program.some((name) => holdsName(tree, name, isTestFolder));
-  const isMissing = (place: string) => (isTestFolder(place) ? !hasTests : !names.includes(place));
+  const isMissing = (path: string) => (isTestFolder(path) ? !hasTests : !names.includes(path));
   const creates = [...kinds.flatMap((each) => each.creates), ...(names.includes('doc/') ? [] : ['docs/'])];
   const written = code.filter(
     (name) => ![...ALL_EXCLUDED, SETTINGS, ...DEPLOY_NAMES].some((pattern) => matches(pattern, name)),
@@ -141,10 +141,10 @@ export function proposeEditScope(
   const globs = [...written, ...files.filter((name) => PROSE.test(name)), 'README.md'].map((name) =>
     name.includes('.') ? `*${name.slice(name.lastIndexOf('.'))}` : name,
   );
-  const places = [...folders, ...creates.filter(isMissing)].sort().map(asWritePath).filter(isValid);
+  const paths = [...folders, ...creates.filter(isMissing)].sort().map(asWritePath).filter(isValid);
   const atRoot = files.filter((name) => globs.some((glob) => matches(glob, name)));
   return [
-    ...new Set([...places, ...globs.sort().map(asWritePath).filter(isValid)]),
+    ...new Set([...paths, ...globs.sort().map(asWritePath).filter(isValid)]),
     ...excluded([
       ...INSTRUCTIONS,
       ...buildFiles.filter((name) => atRoot.includes(name)).map((name) => `/${name}`),
@@ -154,7 +154,7 @@ export function proposeEditScope(
 }
 
 export const withoutTests = (scope: readonly string[]): readonly string[] => [
-  ...scope.filter((place) => place.startsWith('!') || !isTestPath(place)),
+  ...scope.filter((path) => path.startsWith('!') || !isTestPath(path)),
   ...TEST_FILE_PATTERNS.map((pattern) => `!${pattern}`),
 ];
 
@@ -174,12 +174,12 @@ export function withManifests(scope: readonly string[], tree: DiskTree): readonl
   const patterns = manifestPatterns(tree);
   return [
     ...(scope[0] === '.' ? [] : manifestsIn(tree).map(asWritePath).filter(isValid)),
-    ...scope.filter((place) => !patterns.some((pattern) => place === `!${pattern}` || place === `!/${pattern}`)),
+    ...scope.filter((path) => !patterns.some((pattern) => path === `!${pattern}` || path === `!/${pattern}`)),
   ];
 }
 
 /** True if this path of a scope contains only tests. */
-export const isTestPath = (place: string): boolean => isTestFile(place.endsWith('/') ? `${place}a` : place);
+export const isTestPath = (path: string): boolean => isTestFile(path.endsWith('/') ? `${path}a` : path);
 const isTestFolder = (name: string): boolean => name.endsWith('/') && isTestPath(name);
 const isCode = (name: string): boolean => CODE.test(name);
 
@@ -198,7 +198,7 @@ const excluded = (patterns: readonly string[]): readonly string[] =>
   [...new Set(patterns)].map((each) => `!${each}`).filter(isValid);
 
 /** A name as a write path. A leading `!` would make it an exclusion. */
-const asWritePath = (place: string): string => (place.startsWith('!') ? `./${place}` : place);
+const asWritePath = (path: string): string => (path.startsWith('!') ? `./${path}` : path);
 
 /** False for names that no write path can express, such as `a(b|c)`. */
 const isValid = (path: string): boolean => WritePaths.safeParse(['.', path]).success;

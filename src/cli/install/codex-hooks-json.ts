@@ -21,13 +21,13 @@ export function withOurHooks(path: string, text: string | null, ours: CodexHooks
   const file = parseHooks(path, text);
   const others = withoutOurs(file.hooks);
   const hooks: { [event: string]: readonly unknown[] } = { ...others };
-  const places: { [event: string]: number } = {};
+  const indexes: { [event: string]: number } = {};
   for (const event of CODEX_EVENTS) {
     const before = others[event] ?? [];
-    places[event] = before.length;
+    indexes[event] = before.length;
     hooks[event] = [...before, ...ours[event]];
   }
-  return { text: print({ ...file.rest, hooks }, text), positions: places };
+  return { text: print({ ...file.rest, hooks }, text), positions: indexes };
 }
 
 /** Removes hopgate's hooks from hooks.json; null if nothing remains, so that the file can be deleted. */

@@ -125,7 +125,7 @@ const trustBlock = (hooksFile: string): string => `hopgate trust ${hooksFile}`;
 async function trustOf(
   { io, root, scope }: InstallTarget,
   hooksFile: string,
-  places: { readonly [event: string]: number },
+  indexes: { readonly [event: string]: number },
   notes: string[],
 ): Promise<ConfigAdditions | null> {
   const ours = codexHooks(hookCommand('codex', io.env));
@@ -152,7 +152,7 @@ async function trustOf(
   const tables = Object.entries(hashes).map(([key, hash]) => {
     const event = key.split(':').at(-3) ?? '';
     return {
-      path: ['hooks', 'state', `${hooksFile}:${event}:${places[eventName(event)]}:0`],
+      path: ['hooks', 'state', `${hooksFile}:${event}:${indexes[eventName(event)]}:0`],
       values: { trusted_hash: hash },
     };
   });

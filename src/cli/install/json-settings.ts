@@ -46,12 +46,12 @@ interface MemberRange {
 
 /** Locates the members of the outermost object. The text must be valid JSON. */
 function memberRanges(text: string): readonly MemberRange[] {
-  const places: MemberRange[] = [];
+  const ranges: MemberRange[] = [];
   let depth = 0;
   let member: { key: string; from: number; valueFrom: number } | null = null;
   let end = 0;
   const finish = () => {
-    if (member && member.valueFrom >= 0) places.push({ ...member, to: end });
+    if (member && member.valueFrom >= 0) ranges.push({ ...member, to: end });
     member = null;
   };
   for (const { index, 0: token } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g)) {
@@ -63,7 +63,7 @@ function memberRanges(text: string): readonly MemberRange[] {
     if (token === '{' || token === '[') depth++;
     end = index + token.length;
   }
-  return places;
+  return ranges;
 }
 
 const indentOf = (text: string): string => /\n([ \t]+)"/.exec(text)?.[1] ?? '  ';

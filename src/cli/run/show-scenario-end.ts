@@ -23,7 +23,7 @@ export function showScenarioEnd(
   io: Io,
   evidence: readonly Entry[],
   order: ParameterOrder,
-  places: { readonly [name: string]: string },
+  fields: { readonly [name: string]: string },
 ): void {
   print(io);
   print(io, heading(io, 'Thread'));
@@ -40,5 +40,5 @@ export function showScenarioEnd(
   printTable(io, ['peripheral', 'fruit'], rows);
   print(io);
   print(io, heading(io, 'Evidence'));
-  for (const [name, value] of Object.entries(places)) print(io, `  ${name.padEnd(12)}${value}`);
+  for (const [name, value] of Object.entries(fields)) print(io, `  ${name.padEnd(12)}${value}`);
 }

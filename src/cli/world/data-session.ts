@@ -34,9 +34,9 @@ export function dataSession(
   connection: DataConnection,
 ): AgentSession {
   let shownIds: readonly string[] = [];
-  const place = async (): Promise<string> => JSON.stringify(await connection.status(), null, 2);
+  const status = async (): Promise<string> => JSON.stringify(await connection.status(), null, 2);
   const arrived = async (): Promise<Pick<AgentAnswer, 'status' | 'text' | 'data' | 'denial'>> => {
-    const text = await place();
+    const text = await status();
     return { status: 'ok', text, data: JSON.parse(text) as Json, denial: null };
   };
   const carryOut = async ({ name, input }: AgentCall): Promise<Omit<AgentAnswer, 'toolsChanged' | 'messages'>> => {
@@ -72,7 +72,7 @@ export function dataSession(
     },
     wants: async () => null,
     status: () => connection.status(),
-    prompt: place,
+    prompt: status,
     close: () => connection.close(),
   };
 }

@@ -38,10 +38,10 @@ function settleOrder(initial: readonly string[], edges: readonly PictureEdge[], 
 }
 
 function backWeight(order: readonly string[], edges: readonly PictureEdge[]): number {
-  const place = new Map(order.map((id, index) => [id, index]));
+  const indexOf = new Map(order.map((id, index) => [id, index]));
   let weight = 0;
   for (const { from, to, exits } of edges) {
-    if ((place.get(from) ?? 0) <= (place.get(to) ?? 0)) continue;
+    if ((indexOf.get(from) ?? 0) <= (indexOf.get(to) ?? 0)) continue;
     weight += exits.every(({ name }) => name === `hop-${to}`) ? 1 : 3;
   }
   return weight;

@@ -42,10 +42,10 @@ export async function renderSvg(
 
 function inReadingOrder(picture: GraphPicture): GraphPicture {
   const order = readingOrder(picture);
-  const place = (id: string) => order.indexOf(id);
+  const indexOf = (id: string) => order.indexOf(id);
   return {
-    nodes: picture.nodes.toSorted((a, b) => place(a.id) - place(b.id)),
-    edges: picture.edges.toSorted((a, b) => place(a.from) - place(b.from) || place(a.to) - place(b.to)),
+    nodes: picture.nodes.toSorted((a, b) => indexOf(a.id) - indexOf(b.id)),
+    edges: picture.edges.toSorted((a, b) => indexOf(a.from) - indexOf(b.from) || indexOf(a.to) - indexOf(b.to)),
   };
 }
 
@@ -55,8 +55,8 @@ function draw(picture: GraphPicture, layout: GraphLayout, current: string | null
     return drawEdge(edge, points, label);
   });
   const nodes = picture.nodes.map((node) => {
-    const place = layout.nodes[node.id];
-    return place ? drawNode(node, place, node.id === current) : '';
+    const box = layout.nodes[node.id];
+    return box ? drawNode(node, box, node.id === current) : '';
   });
   const legend = drawLegend(picture, Math.max(layout.width, 640), current === null);
   const width = Math.max(layout.width, 640) + 2 * MARGIN;
@@ -79,6 +79,6 @@ ${legend.svg}
 /** Returns the description of the picture for screen readers. */
 function describePicture({ nodes, edges }: GraphPicture, current: string | null | undefined): string {
   const hops = edges.map(({ from, to, exits }) => `${from} to ${to} by ${exits.map(({ name }) => name).join(', ')}`);
-  const place = current === undefined ? '' : ` The session is ${current === null ? 'outside' : `in ${current}`}.`;
-  return `Peripherals: ${nodes.map(({ id }) => id).join(', ')}. Hops: ${hops.join('; ')}.${place}`;
+  const whereText = current === undefined ? '' : ` The session is ${current === null ? 'outside' : `in ${current}`}.`;
+  return `Peripherals: ${nodes.map(({ id }) => id).join(', ')}. Hops: ${hops.join('; ')}.${whereText}`;
 }

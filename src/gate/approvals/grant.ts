@@ -66,7 +66,7 @@ export function partsBoundByGrant({ action, view }: Pick<ApprovalSubject, 'actio
   if (action.kind === 'mode') return {};
   if (action.kind === 'step' || action.kind === 'delegate') return { shown: { ...view } };
   const ships = view[APPROVAL_VIEW.ships] as { readonly [name: string]: Json } | undefined;
-  const place = PLACE.map((name) => [name, ships?.[name] ?? null] as const);
+  const place = BOUND_KEYS.map((name) => [name, ships?.[name] ?? null] as const);
   return {
     ...(ships ? { place: Object.fromEntries(place) } : {}),
     findings: view[APPROVAL_VIEW.findings] ?? {},
@@ -75,7 +75,7 @@ export function partsBoundByGrant({ action, view }: Pick<ApprovalSubject, 'actio
 }
 
 /** The parts of a push that a grant binds: they are not among the changed files. */
-const PLACE = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
+const BOUND_KEYS = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
 
 /** The changed files of a request: those of the session, and those that would be committed. */
 export function filesInRequest(view: ApprovalSubject['view'], changes: GrantedSession['changes']): readonly string[] {

@@ -10,10 +10,10 @@ import { isAdmittedByMode, modeStep, resetLegs } from './way-modes.ts';
 
 /** A peripheral (null for outside) and a mode, as one text. */
 type State = string;
-const stateOf = (place: string | null, mode: Mode | null): State => `${mode ?? ''}\n${place ?? ''}`;
-const partsOf = (state: State): { readonly place: string | null; readonly mode: Mode | null } => {
-  const [mode, place] = state.split('\n');
-  return { place: place || null, mode: mode || null };
+const stateOf = (peripheral: string | null, mode: Mode | null): State => `${mode ?? ''}\n${peripheral ?? ''}`;
+const partsOf = (state: State): { readonly peripheral: string | null; readonly mode: Mode | null } => {
+  const [mode, peripheral] = state.split('\n');
+  return { peripheral: peripheral || null, mode: mode || null };
 };
 
 interface Move {
@@ -79,23 +79,23 @@ function search(
   const movesFrom = (state: State): readonly Move[] => {
     return getOrInsert(movesOfState, state, () => movesOf(partsOf(state)));
   };
-  const movesOf = ({ place, mode }: ReturnType<typeof partsOf>): readonly Move[] => {
+  const movesOf = ({ peripheral, mode }: ReturnType<typeof partsOf>): readonly Move[] => {
     const changes = modeLegs.filter(({ from }) => from === mode);
-    const edges = place === null ? [] : edgesFrom(specs, place);
+    const edges = peripheral === null ? [] : edgesFrom(specs, peripheral);
     return [
-      ...changes.map((change) => ({ to: stateOf(place, change.to), by: { change } })),
+      ...changes.map((change) => ({ to: stateOf(peripheral, change.to), by: { change } })),
       ...edges
         .filter(({ to }) => to !== here && isAdmittedByMode(specs, mode, to))
         .sort((a, b) => Number(needsFailure(a)) - Number(needsFailure(b)))
         .map((edge) => ({ to: stateOf(edge.to, mode), by: { edge } })),
-      ...(place === null ? first : [])
+      ...(peripheral === null ? first : [])
         .filter((start) => isAdmittedByMode(specs, mode, start))
         .map((start) => ({ to: stateOf(start, mode), by: { start } })),
     ];
   };
   const isEnd = (state: State): boolean => {
-    const { place, mode } = partsOf(state);
-    if (place === null || place === here || !targets.has(place)) return false;
+    const { peripheral, mode } = partsOf(state);
+    if (peripheral === null || peripheral === here || !targets.has(peripheral)) return false;
     return effect === null || !modeGate || mode === null || effectsOfMode(modeGate, mode).includes(effect);
   };
   const stepOf = ({ by }: Move): Way['step'] => {

@@ -17,16 +17,17 @@ interface FollowedInbox {
   readonly unread: boolean;
   readonly signal: AbortSignal;
   /** Makes the cursor of an event from the positions after it. Default: {@link cursorOfPositions}. */
-  readonly cursor?: (places: StreamPositions) => string;
+  readonly cursor?: (positions: StreamPositions) => string;
 }
 
 /**
- * The messages to an address as events, in the order of each inbox: those after `places`, then new ones as they arrive.
- * An empty batch is a keep-alive. `places` has the last `seq` that the reader has of each repository; it is updated.
+ * The messages to an address as events, in the order of each inbox: those after `positions`, then new ones as they
+ * arrive. An empty batch is a keep-alive. `positions` has the last `seq` that the reader has of each repository; it is
+ * updated.
  */
 export async function* followInbox(
   followed: FollowedInbox,
-  places: StreamPositions,
+  positions: StreamPositions,
 ): AsyncGenerator<readonly SentEvent[]> {
   const { address, repositories, unread, signal, cursor = cursorOfPositions } = followed;
   let quietSince = Date.now();
@@ -35,13 +36,13 @@ export async function* followInbox(
     for (const repository of repositories()) {
       const { key } = repository;
       const messages = await requireInboxes(repository).inbox(address, {
-        after: places.get(key) ?? 0,
+        after: positions.get(key) ?? 0,
         unread,
         limit: PAGE,
       });
       for (const message of messages) {
-        places.set(key, message.seq);
-        sent.push({ event: messageEvent(message), cursor: cursor(places) });
+        positions.set(key, message.seq);
+        sent.push({ event: messageEvent(message), cursor: cursor(positions) });
       }
     }
     if (sent.length > 0 || Date.now() - quietSince >= KEEP_ALIVE_MS) {

@@ -50,16 +50,16 @@ export class NodeMail {
     const boxes = await this.#boxes(node);
     const outgoing: Message[] = [];
     const mail: NodeMailBody = { messages: [], receipts: [], refusals: [] };
-    const places = { ...after.places };
+    const positions = { ...after.places };
     for (const { messages, repository } of boxes) {
       const room = MAX_MESSAGES - Math.max(outgoing.length, mail.receipts.length);
       if (room === 0) break;
-      const found = await messages.mailFor(node, places[repository.key] ?? START, room);
+      const found = await messages.mailFor(node, positions[repository.key] ?? START, room);
       outgoing.push(...found.messages);
       for (const { message, state } of found.receipts)
         if (state === 'delivered' || state === 'read')
           mail.receipts.push({ message: nameForNode(message, node), state });
-      places[repository.key] = found.place;
+      positions[repository.key] = found.positions;
     }
     const now = Date.now();
     // The waits are read after the messages, because a whistle's wait is stored before its message.
@@ -69,7 +69,7 @@ export class NodeMail {
     const known = hashOfWaits(waits, now);
     const isNews = mail.messages.length + mail.receipts.length > 0;
     if (!isNews && known === after.waits) return null;
-    return { mail: known === after.waits ? mail : { ...mail, ...waits }, after: { places, waits: known } };
+    return { mail: known === after.waits ? mail : { ...mail, ...waits }, after: { places: positions, waits: known } };
   }
 
   /** Stores the mail of a node. Returns the messages that cannot be delivered; they are not stored. */

@@ -128,8 +128,8 @@ function nodeOf(who: Requester): string {
   );
 }
 
-const Place = z.object({ message: z.int().min(0), receipt: z.int().min(0) });
-const After = z.object({ places: z.record(z.string(), Place), waits: z.string() });
+const Position = z.object({ message: z.int().min(0), receipt: z.int().min(0) });
+const After = z.object({ places: z.record(z.string(), Position), waits: z.string() });
 
 function positionsIn(text: string): MailPositions {
   if (text === '') return NO_MAIL;

@@ -41,8 +41,8 @@ const After = z.string().max(20_000).optional().describe('The cursor of the last
 
 /** @throws ApiError `invalid-request` */
 function positionsOf(cursor: string | undefined, path: string): StreamPositions {
-  const places = cursor === undefined ? new Map() : parseCursor(cursor);
-  if (places) return places;
+  const positions = cursor === undefined ? new Map() : parseCursor(cursor);
+  if (positions) return positions;
   throw new ApiError('invalid-request', 'this is not a cursor', 'Send the cursor of an answer or an event.', path);
 }
 
@@ -59,7 +59,7 @@ const inbox = defineRoute('GET /v1/inbox', {
   }),
   run: async ({ query, services: { allEvidence } }) => {
     const { as, root, unread, limit } = query;
-    const places = positionsOf(query.after, 'query.after');
+    const positions = positionsOf(query.after, 'query.after');
     const address = `person:${as}`;
     const found: (Message & { readonly root: string | null; readonly key: string })[] = [];
     let count = 0;
@@ -68,7 +68,7 @@ const inbox = defineRoute('GET /v1/inbox', {
       const messages = requireInboxes(repository);
       count += (await messages.inbox(address, { unread: true })).length;
       const page = await messages.inbox(address, {
-        after: places.get(key) ?? 0,
+        after: positions.get(key) ?? 0,
         unread: unread === 'true',
         limit: limit + 1 - found.length,
       });
@@ -77,10 +77,10 @@ const inbox = defineRoute('GET /v1/inbox', {
       if (found.length > limit) break;
     }
     const messages = found.slice(0, limit);
-    for (const { key, seq } of messages) places.set(key, seq);
+    for (const { key, seq } of messages) positions.set(key, seq);
     return {
       messages: messages.map(({ key: _, ...message }) => message),
-      cursor: cursorOfPositions(places),
+      cursor: cursorOfPositions(positions),
       more: found.length > limit,
       unread: count,
     };
@@ -107,7 +107,7 @@ const inboxEvents = defineRoute('GET /v1/inbox/events', {
   answer: SSE_ANSWER,
   run: async (request) => {
     const { query, services, header } = request;
-    const places = positionsOf(header('last-event-id') ?? query.after, 'query.after');
+    const positions = positionsOf(header('last-event-id') ?? query.after, 'query.after');
     const { end, ended } = streamLifetime(request);
     const followed = {
       address: `person:${query.as}`,
@@ -115,7 +115,7 @@ const inboxEvents = defineRoute('GET /v1/inbox/events', {
       unread: query.unread === 'true',
       signal: ended,
     };
-    return sseAnswer({ end, batches: followInbox(followed, places) });
+    return sseAnswer({ end, batches: followInbox(followed, positions) });
   },
 });
 

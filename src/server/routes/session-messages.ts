@@ -63,7 +63,7 @@ const inboxEvents = defineRoute('GET /v1/sessions/{session}/inbox/events', {
       repositories: () => [repository],
       unread: query.unread === 'true',
       signal: ended,
-      cursor: (places: ReadonlyMap<string, number>) => String(places.get(repository.key)),
+      cursor: (positions: ReadonlyMap<string, number>) => String(positions.get(repository.key)),
     };
     return sseAnswer({ end, batches: followInbox(followed, new Map([[repository.key, last.data]])) });
   },

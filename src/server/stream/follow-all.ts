@@ -10,17 +10,17 @@ const PAGE = 128;
 export type StreamPositions = Map<string, number>;
 
 /** The cursor of a position: `3f2a91c0d4e5f607.1z-…`; repositories without entries are left out. */
-export const cursorOfPositions = (places: StreamPositions): string =>
-  [...places].flatMap(([key, nth]) => (nth > 0 ? [`${key}.${nth.toString(36)}`] : [])).join('-');
+export const cursorOfPositions = (positions: StreamPositions): string =>
+  [...positions].flatMap(([key, nth]) => (nth > 0 ? [`${key}.${nth.toString(36)}`] : [])).join('-');
 
 export function parseCursor(text: string): StreamPositions | null {
-  const places: StreamPositions = new Map();
+  const positions: StreamPositions = new Map();
   for (const part of text === '' ? [] : text.split('-')) {
     const [, key = '', nth = ''] = /^([0-9a-f]{16})\.([0-9a-z]{1,10})$/.exec(part) ?? [];
     if (key === '') return null;
-    places.set(key, Number.parseInt(nth, 36));
+    positions.set(key, Number.parseInt(nth, 36));
   }
-  return places;
+  return positions;
 }
 
 /**
@@ -38,14 +38,14 @@ export async function* followAll({
   readonly after: ReadonlyMap<string, number> | null;
   readonly signal: AbortSignal;
 }): AsyncGenerator<readonly SentEvent[]> {
-  const places: StreamPositions = new Map(
+  const positions: StreamPositions = new Map(
     after ?? allEvidence.repositories().map(({ key, arrivals }) => [key, arrivals.last()]),
   );
   while (!signal.aborted) {
     const changed = feed.changed(null, KEEP_ALIVE_MS, signal);
     let isQuiet = true;
     for (const repository of allEvidence.repositories()) {
-      const sent = await readFrom(repository, places);
+      const sent = await readFrom(repository, positions);
       if (sent.length === 0) continue;
       isQuiet = false;
       yield sent;
@@ -53,28 +53,28 @@ export async function* followAll({
     }
     if (!isQuiet) continue;
     await changed;
-    if (!signal.aborted && isUnchanged(allEvidence, places)) yield [];
+    if (!signal.aborted && isUnchanged(allEvidence, positions)) yield [];
   }
 }
 
-const isUnchanged = (allEvidence: AllEvidence, places: StreamPositions): boolean =>
-  allEvidence.repositories().every(({ key, arrivals }) => arrivals.last() <= (places.get(key) ?? 0));
+const isUnchanged = (allEvidence: AllEvidence, positions: StreamPositions): boolean =>
+  allEvidence.repositories().every(({ key, arrivals }) => arrivals.last() <= (positions.get(key) ?? 0));
 
 async function readFrom(
   { key, store, arrivals }: RepositoryEvidence,
-  places: StreamPositions,
+  positions: StreamPositions,
 ): Promise<readonly SentEvent[]> {
-  const from = places.get(key) ?? 0;
+  const from = positions.get(key) ?? 0;
   const last = arrivals.last();
   if (last - from >= MAX_LAG_ENTRIES) {
-    places.set(key, last);
-    return [{ event: resyncEvent('', last), cursor: cursorOfPositions(places) }];
+    positions.set(key, last);
+    return [{ event: resyncEvent('', last), cursor: cursorOfPositions(positions) }];
   }
   const sent: SentEvent[] = [];
   for (const { nth, id } of arrivals.after(from, PAGE)) {
-    places.set(key, nth);
+    positions.set(key, nth);
     const found = await store.get(id);
-    if (found) sent.push({ event: cloudEventOf(found, found.entry), cursor: cursorOfPositions(places) });
+    if (found) sent.push({ event: cloudEventOf(found, found.entry), cursor: cursorOfPositions(positions) });
   }
   return sent;
 }

@@ -23,8 +23,8 @@ export async function workingTree(
 ): Promise<TreeNow | undefined> {
   const { root, unsafeNoSandbox, agent } = calls.writer.state.facts;
   const { signal } = new AbortController();
-  const place = { root, config: calls.configWithPaths, unsafeNoSandbox, agent, signal, ...own };
-  return calls.writer.keepLeaseDuring(async () => calls.observeTree?.(place));
+  const observation = { root, config: calls.configWithPaths, unsafeNoSandbox, agent, signal, ...own };
+  return calls.writer.keepLeaseDuring(async () => calls.observeTree?.(observation));
 }
 
 /** The changes that may ship from the present peripheral; empty if its scope ships nothing. */

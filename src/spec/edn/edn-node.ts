@@ -1,4 +1,4 @@
-/** One EDN form with the place where it begins (line and column count from 1). */
+/** One EDN form with the position where it begins (line and column count from 1). */
 export type EdnNode = { readonly line: number; readonly column: number } & (
   | { readonly kind: 'map'; readonly entries: readonly (readonly [EdnNode, EdnNode])[] }
   | { readonly kind: 'set' | 'list' | 'vector'; readonly items: readonly EdnNode[] }
@@ -9,7 +9,7 @@ export type EdnNode = { readonly line: number; readonly column: number } & (
   | { readonly kind: 'tagged'; readonly tag: string; readonly form: EdnNode }
 );
 
-/** The reason why a text is not EDN, or has no meaning in a spec, and its place. */
+/** The reason why a text is not EDN, or has no meaning in a spec, and its position. */
 export interface EdnProblem {
   readonly line: number;
   readonly column: number;

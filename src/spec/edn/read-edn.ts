@@ -88,12 +88,12 @@ class Reader {
     const items: EdnNode[] = [];
     for (let item = this.#form(depth + 1, token); item; item = this.#form(depth + 1, token)) items.push(item);
     this.#next++;
-    const place = { line: token.line, column: token.column };
-    if (token.text === '[') return { kind: 'vector', items, ...place };
-    if (token.text === '(') return { kind: 'list', items, ...place };
+    const position = { line: token.line, column: token.column };
+    if (token.text === '[') return { kind: 'vector', items, ...position };
+    if (token.text === '(') return { kind: 'list', items, ...position };
     if (token.text === '#{') {
       this.#noDuplicates(items, 'is twice in the set');
-      return { kind: 'set', items, ...place };
+      return { kind: 'set', items, ...position };
     }
     const last = items.at(-1);
     if (items.length % 2 === 1 && last) {
@@ -105,7 +105,7 @@ class Reader {
       entries.map(([key]) => key),
       'is twice a key of the map',
     );
-    return { kind: 'map', entries, ...place };
+    return { kind: 'map', entries, ...position };
   }
 
   #noDuplicates(items: readonly EdnNode[], what: string): void {
@@ -120,25 +120,25 @@ class Reader {
 }
 
 function atom(token: EdnToken): EdnNode {
-  const place = { line: token.line, column: token.column };
+  const position = { line: token.line, column: token.column };
   const { text } = token;
   if (token.kind === 'string') {
     try {
-      return { kind: 'string', text: parseEDNString(text) as string, ...place };
+      return { kind: 'string', text: parseEDNString(text) as string, ...position };
     } catch (error) {
       throw new Malformed(token, (error as Error).message);
     }
   }
   if (token.kind === 'char') {
     if (!CHAR.test(text)) throw new Malformed(token, `${text} is not a character`);
-    return { kind: 'char', text: charOf(text), ...place };
+    return { kind: 'char', text: charOf(text), ...position };
   }
-  if (text === 'nil') return { kind: 'nil', ...place };
-  if (text === 'true' || text === 'false') return { kind: 'boolean', value: text === 'true', ...place };
+  if (text === 'nil') return { kind: 'nil', ...position };
+  if (text === 'true' || text === 'false') return { kind: 'boolean', value: text === 'true', ...position };
   if (text.startsWith(':') && SYMBOL.test(text.slice(1)) && text !== ':/')
-    return { kind: 'keyword', text: text.slice(1), ...place };
-  if (NUMBER.test(text)) return { kind: 'number', value: parseEDNString(text) as number | bigint, ...place };
-  if (SYMBOL.test(text) && !/^[-+.]?[0-9]/.test(text)) return { kind: 'symbol', text, ...place };
+    return { kind: 'keyword', text: text.slice(1), ...position };
+  if (NUMBER.test(text)) return { kind: 'number', value: parseEDNString(text) as number | bigint, ...position };
+  if (SYMBOL.test(text) && !/^[-+.]?[0-9]/.test(text)) return { kind: 'symbol', text, ...position };
   throw new Malformed(token, `${text} is not EDN`);
 }
 

@@ -29,13 +29,13 @@ export function tokenizeEdn(text: string): { tokens: EdnToken[]; problem: EdnPro
   let line = 1;
   let lineStart = 0;
   while (offset < text.length) {
-    const place = { line, column: offset - lineStart + 1 };
+    const position = { line, column: offset - lineStart + 1 };
     const found = matchAt(text, offset);
     if (found === null) {
       const message = text[offset] === '"' ? 'a string has no closing "' : `stray ${JSON.stringify(text[offset])}`;
-      return { tokens, problem: { ...place, message } };
+      return { tokens, problem: { ...position, message } };
     }
-    if (found.kind !== 'blank') tokens.push({ kind: found.kind, text: found.text, offset, ...place });
+    if (found.kind !== 'blank') tokens.push({ kind: found.kind, text: found.text, offset, ...position });
     for (let at = found.text.indexOf('\n'); at >= 0; at = found.text.indexOf('\n', at + 1)) {
       line++;
       lineStart = offset + at + 1;

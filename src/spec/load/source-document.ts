@@ -14,7 +14,7 @@ export interface SourceDocument {
   readonly lineOf: (path: SpecPath) => number | undefined;
 }
 
-/** Makes the {@link ReportSpecProblem} of one document; `prefix` is the document's place in the spec set. */
+/** Makes the {@link ReportSpecProblem} of one document; `prefix` is the path of the document in the spec set. */
 export function specProblemReporter(
   document: SourceDocument,
   prefix: SpecPath,

@@ -35,4 +35,4 @@ export const MAX_NAMED_FILES = 5000;
  * Limits of one command's proxy: open connections, bytes in both directions, hosts that its result names, and refused
  * connections to one host, after which the command is ended. npm may retry thousands of times.
  */
-export const PROXY_LIMITS = { connections: 512, bytes: 16 * 2 ** 30, places: 100, refusals: 1000 } as const;
+export const PROXY_LIMITS = { connections: 512, bytes: 16 * 2 ** 30, hosts: 100, refusals: 1000 } as const;

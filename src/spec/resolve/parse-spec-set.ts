@@ -79,8 +79,8 @@ export function parseSpecSet(
   const peripherals = openUnboundExits(resolved);
   const edges = deriveEdges(peripherals);
   const isSound = (id: string, key: string): boolean => {
-    const place = `peripherals.${id}.${key}`;
-    return !problems.some(({ path }) => path === place || path.startsWith(`${place}.`));
+    const prefix = `peripherals.${id}.${key}`;
+    return !problems.some(({ path }) => path === prefix || path.startsWith(`${prefix}.`));
   };
   checkEdges(peripherals, edges, reports, isSound);
   checkRules(peripherals, defined, reports, tools);

@@ -12,7 +12,7 @@ export type PartialParse<T> = T extends readonly (infer Item)[]
 
 /**
  * Checks data against a schema and keeps every valid part, so that one bad name never hides other problems: each
- * problem is reported at its own place, and the returned part can be checked further.
+ * problem is reported at its own path, and the returned part can be checked further.
  */
 export function parsePartial<S extends z.ZodType>(
   schema: S,

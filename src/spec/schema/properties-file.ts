@@ -51,7 +51,7 @@ type Draft = { readonly properties?: readonly unknown[] | undefined; readonly au
 const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
-/** Resolves every name in the properties; each problem at its own place. */
+/** Resolves every name in the properties; each problem at its own path. */
 export function resolveProperties(file: Draft, defined: DefinedNames, report: ReportSpecProblem): readonly Property[] {
   return (file.properties ?? []).flatMap((raw, index): readonly Property[] => {
     const at = (...path: string[]) => ['properties', index, ...path];
@@ -106,7 +106,7 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
         return to === null ? [] : [{ kind: 'eventually', peripheral: to, text }];
       }
       case 'before': {
-        const place = (key: 'first' | 'then'): PropertyPlace | null => {
+        const placeOf = (key: 'first' | 'then'): PropertyPlace | null => {
           if (fields[key] === undefined) return null;
           const name = String(fields[key]);
           if (defined.peripherals.has(name)) return { kind: 'peripheral', peripheral: name };
@@ -115,8 +115,8 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
           report(at('before', key), `there is no peripheral or mode "${name}"`, suggestName(name, names));
           return null;
         };
-        const first = place('first');
-        const then = place('then');
+        const first = placeOf('first');
+        const then = placeOf('then');
         return first && then ? [{ kind: 'before', first, then, text }] : [];
       }
       case 'exclusive': {

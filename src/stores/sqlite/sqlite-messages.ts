@@ -61,7 +61,7 @@ const SQL = {
   dropWaitsOf: 'DELETE FROM waits WHERE substr(id, -length(:suffix)) = :suffix',
   nodes: 'SELECT name FROM nodes ORDER BY name',
   addNode: 'INSERT OR IGNORE INTO nodes VALUES (?)',
-  lastPlaces:
+  lastPositions:
     'SELECT coalesce((SELECT max(nth) FROM messages), 0) AS message, coalesce((SELECT max(nth) FROM receipts), 0) AS receipt',
   mailMessages: `SELECT nth, ${COLUMNS} FROM messages AS mail
     WHERE nth > :after AND state = 'sent' AND substr(recipient, -length(:suffix)) = :suffix
@@ -76,35 +76,35 @@ const SQL = {
 
 const MAX_QUIET = 4096;
 
-type Place = Parameters<MessageStore['hasNews']>[1];
+type InboxPosition = Parameters<MessageStore['hasNews']>[1];
 
 /** Inboxes without news. After a shared commit, many sessions continue; each need not read the file for its inbox. */
 class QuietInboxes {
   readonly #version: DataVersion;
   #seen: unknown = null;
-  readonly #places = new Map<string, Place>();
+  readonly #positions = new Map<string, InboxPosition>();
 
   constructor(version: DataVersion) {
     this.#version = version;
   }
 
   /** True if an inbox has nothing after a position; if false, read the file and `add` a position without news. */
-  knows(address: string, { seq, receipt }: Place): boolean {
+  knows(address: string, { seq, receipt }: InboxPosition): boolean {
     const version = this.#version.recent();
-    if (version !== this.#seen) this.#places.clear();
+    if (version !== this.#seen) this.#positions.clear();
     this.#seen = version;
-    const known = this.#places.get(address);
+    const known = this.#positions.get(address);
     return known?.seq === seq && known.receipt === receipt;
   }
 
-  add(address: string, place: Place): void {
-    if (this.#places.size >= MAX_QUIET) this.#places.clear();
-    this.#places.set(address, place);
+  add(address: string, position: InboxPosition): void {
+    if (this.#positions.size >= MAX_QUIET) this.#positions.clear();
+    this.#positions.set(address, position);
   }
 
   /** Forgets all positions; call it when this connection writes messages. */
   clear(): void {
-    this.#places.clear();
+    this.#positions.clear();
   }
 }
 
@@ -179,7 +179,7 @@ export function sqliteMessages(
     mailFor: async (node, after, limit) =>
       read(() => {
         // The last positions are read first: what another process adds after this line is found at the next call.
-        const last = sql.lastPlaces.get() as unknown as MailPosition;
+        const last = sql.lastPositions.get() as unknown as MailPosition;
         const found = sql.mailMessages.all({ suffix: `@${node}`, after: after.message, limit });
         const receipts = sql.mailReceipts.all({
           suffix: `@${node}`,
@@ -189,7 +189,7 @@ export function sqliteMessages(
         return {
           messages: found.map(({ nth: _, ...message }) => message as unknown as Message),
           receipts: receipts.map((each) => ({ ...each })),
-          place: {
+          positions: {
             message: found.length === limit ? Number(found.at(-1)!['nth']) : last.message,
             receipt: receipts.length === limit ? receipts.at(-1)!.nth : last.receipt,
           },

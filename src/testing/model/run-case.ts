@@ -9,7 +9,7 @@ import { memoryStore } from '../../stores/memory.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
 import type { Move } from '../plan/moves.ts';
 import { negativeCases } from '../plan/negative-cases.ts';
-import { type PlannedCase, placeName } from '../plan/planned-case.ts';
+import { type PlannedCase, peripheralName } from '../plan/planned-case.ts';
 import { ModelClock } from './model-clock.ts';
 import { ModelRun, ModelRunFailure, type MoveResult } from './model-run.ts';
 
@@ -90,7 +90,7 @@ async function makePlanned(run: ModelRun, move: Move, { group }: PlannedCase): P
 
 async function provokeOnce(pinned: AuditedPin, run: ModelRun, provoked: Set<string>): Promise<void> {
   const { mode } = run.state;
-  const where = `${placeName(run.state)} ${mode}`;
+  const where = `${peripheralName(run.state)} ${mode}`;
   if (provoked.has(where)) return;
   provoked.add(where);
   await tryNegativeCases(pinned, run, provoked.size <= SAMPLED ? 'sample' : 'edges');

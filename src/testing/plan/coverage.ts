@@ -1,6 +1,6 @@
 import type { SpecSet } from '../../spec/types.ts';
 import type { MoveResult } from '../model/model-run.ts';
-import { itemsCoveredByMove, placeName } from './planned-case.ts';
+import { itemsCoveredByMove, peripheralName } from './planned-case.ts';
 
 export interface CoverageRow {
   readonly what: 'states' | 'starts' | 'edges' | 'modes' | 'gates' | 'refusals';
@@ -30,14 +30,14 @@ export class Coverage {
   /** Adds the result of a move; call it for each one. */
   readonly add = ({ move, before, refusal }: MoveResult): void => {
     this.requests += 1;
-    this.#taken.add(`state ${placeName(before)}`);
+    this.#taken.add(`state ${peripheralName(before)}`);
     if (!refusal) {
       for (const item of itemsCoveredByMove(before, move)) this.#taken.add(item);
       return;
     }
-    this.#refused.add(`${placeName(before)} (${before.mode}): ${move.name}: ${refusal.code}`);
+    this.#refused.add(`${peripheralName(before)} (${before.mode}): ${move.name}: ${refusal.code}`);
     if (move.asked.kind === 'hop')
-      this.#shut.add(gateName(placeName(before), move.asked.exit, move.asked.to, refusal.constraint));
+      this.#shut.add(gateName(peripheralName(before), move.asked.exit, move.asked.to, refusal.constraint));
   };
 
   rows(reachable: ReadonlySet<string>): readonly CoverageRow[] {

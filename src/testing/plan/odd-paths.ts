@@ -44,12 +44,12 @@ export function oddPaths(
   { write }: ScopeRule,
   { mask, specs }: ProjectConfig,
 ): readonly string[] {
-  const place = write.find((each) => !isExclusion(each));
-  const folder = place === undefined ? null : folderOf(place);
+  const writePath = write.find((each) => !isExclusion(each));
+  const folder = writePath === undefined ? null : folderOf(writePath);
   const granted =
     role === 'path:write' && folder !== null
       ? [
-          sampleFileIn(place!),
+          sampleFileIn(writePath!),
           ...write.map((each) => sampleFileIn(each.replace(/^!\/?/, ''))),
           ...PROTECTED.map((path) => `${folder}${path}`),
           `${folder.replace(/\/+$/, '')}-not/a.txt`,
@@ -65,7 +65,8 @@ export function oddPaths(
   );
 }
 
-const folderOf = (place: string): string => (/\.[a-z0-9]+$/i.test(place) ? '' : `${place.replace(/\/+$/, '')}/`);
+const folderOf = (writePath: string): string =>
+  /\.[a-z0-9]+$/i.test(writePath) ? '' : `${writePath.replace(/\/+$/, '')}/`;
 
 /** Paths that a mask hides: at the root, deep in the tree, inside a masked folder, in other letter case. */
 function maskedBy(mask: string): readonly string[] {

@@ -2,7 +2,7 @@ import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { firstRuleProblem } from '../../audit/rules/rule-problems.ts';
 import type { ModelRoute } from '../model/shortest-routes.ts';
 import { type Move, movesFrom } from './moves.ts';
-import { describeRoute, type PlannedCase, placeName } from './planned-case.ts';
+import { describeRoute, type PlannedCase, peripheralName } from './planned-case.ts';
 
 /** Plans one case for every rule that refuses a move: the shortest route to a state in which the rule refuses it. */
 export function planRefusals(
@@ -14,14 +14,14 @@ export function planRefusals(
   const provoked = new Set<string>();
   for (const route of states.toSorted((a, b) => a.moves.length - b.moves.length)) {
     const state = route.states.at(-1)!;
-    const where = `${placeName(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
+    const where = `${peripheralName(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
     if (!provoked.has(where)) {
       provoked.add(where);
       const name = `in ${where}: everything forbidden is refused (${describeRoute(route)})`;
       found.set(where, { group: 'refusals', name, moves: [...prefix, ...route.moves], provoke: 'end' });
     }
     for (const move of movesFrom(pinned, state)) {
-      const forged = `${placeName(state)} ${move.name}: by approvals for something else`;
+      const forged = `${peripheralName(state)} ${move.name}: by approvals for something else`;
       if (!found.has(forged) && onlyLacksApproval(state, move))
         found.set(forged, {
           group: 'refusals',
@@ -32,7 +32,7 @@ export function planRefusals(
       for (const tried of withoutApproval(move)) {
         const problem = firstRuleProblem(state, tried.asked);
         if (!problem) continue;
-        const key = `${placeName(state)} ${tried.name}: ${problem.code}: ${problem.constraint}`;
+        const key = `${peripheralName(state)} ${tried.name}: ${problem.code}: ${problem.constraint}`;
         if (found.has(key)) continue;
         found.set(key, {
           group: 'refusals',

@@ -3,7 +3,7 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import { plural } from '../../base/text.ts';
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
-import { itemsCoveredByMove, type PlannedCase, placeName } from './planned-case.ts';
+import { itemsCoveredByMove, type PlannedCase, peripheralName } from './planned-case.ts';
 import { isMoveAllowed } from './predict-state.ts';
 import { searchRoute } from './search-route.ts';
 
@@ -83,7 +83,7 @@ export function planWalks(
     const [source, last] = [route.states.at(-2)!, route.moves.at(-1)!];
     if (!isHop(last) || returnMovesLeft <= 0) continue;
     tried.add(itemsCoveredByMove(source, last)[0]!);
-    const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === placeName(source);
+    const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === peripheralName(source);
     const back = followRoute(model, at, searchRoute(graph, at, isBack, MAX_RETURN_STATES));
     returnMovesLeft -= back?.moves.length ?? FAILED_RETURN_COST;
     if (!back) continue;

@@ -19,13 +19,13 @@ export interface PlannedCase {
   readonly provoke?: 'end' | 'all';
 }
 
-export const placeName = ({ visit }: AuditState): string => visit?.peripheral ?? 'outside';
+export const peripheralName = ({ visit }: AuditState): string => visit?.peripheral ?? 'outside';
 
 /** The items that a move covers, by their names in the coverage table. */
 export function itemsCoveredByMove(before: AuditState, { asked }: Move): readonly string[] {
   switch (asked.kind) {
     case 'hop':
-      return [`edge ${placeName(before)} ${asked.exit} ${asked.to}`, `state ${asked.to}`];
+      return [`edge ${peripheralName(before)} ${asked.exit} ${asked.to}`, `state ${asked.to}`];
     case 'start':
       return [`start ${asked.peripheral}`, `state ${asked.peripheral}`];
     case 'mode':
@@ -67,6 +67,6 @@ export const describeRoute = ({ moves, states }: ModelRoute<AuditState, Move>): 
     .flatMap(({ asked, name }, index) => {
       if (asked.kind === 'hop') return [`─${asked.exit}→ ${asked.to}`];
       if (asked.kind === 'start') return [`start ${asked.peripheral}`];
-      return asked.kind === 'mode' && placeName(states[index]!) === 'outside' ? [] : [`(${name})`];
+      return asked.kind === 'mode' && peripheralName(states[index]!) === 'outside' ? [] : [`(${name})`];
     })
     .join(' ');

@@ -59,8 +59,8 @@ export const writableFile = ({ write }: ScopeRule): string | null =>
  * A file in a folder; a path that names a file is returned itself. A glob counts as a file name, because it matches
  * itself.
  */
-export const sampleFileIn = (place: string): string =>
-  /\.[a-z0-9]+$/i.test(place) ? place : `${place.replace(/^\.(?:\/|$)|\/+$/g, '')}/a.txt`.replace(/^\//, '');
+export const sampleFileIn = (path: string): string =>
+  /\.[a-z0-9]+$/i.test(path) ? path : `${path.replace(/^\.(?:\/|$)|\/+$/g, '')}/a.txt`.replace(/^\//, '');
 
 const asList = (schema: ToolParameter['schema'], value: string | null): Json | null =>
   value !== null && schema['type'] === 'array' ? [value] : value;

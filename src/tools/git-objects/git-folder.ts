@@ -57,20 +57,20 @@ function prefixesOf(root: string, gitDir: string, named: readonly string[]): str
   const [outer, module] = /^(.*?)\/modules\/(.*)$/.exec(gitDir)?.slice(1) ?? [];
   const workTree = configuredWorkTree(gitDir);
   const bases = [root, ...(outer === undefined ? [] : [dirname(outer)])];
-  const places = [
+  const paths = [
     ...named,
     ...(module === undefined ? [basename(path) === '.git' ? dirname(path) : path] : [module]),
     ...(workTree === null
       ? []
       : bases.filter((base) => isWithin(base, workTree)).map((base) => relative(base, workTree))),
-  ].filter((place) => place !== '' && place !== '.' && !place.startsWith('..'));
-  return ['', ...new Set(places.map((place) => `${place}/`))];
+  ].filter((path) => path !== '' && path !== '.' && !path.startsWith('..'));
+  return ['', ...new Set(paths.map((path) => `${path}/`))];
 }
 
 /** Paths of linked work trees in the root. */
 function linkedWorkTrees(root: string, commonDir: string): string[] {
   return subfolders(join(commonDir, 'worktrees'))
-    .map((place) => dirname(resolve(place, readTextIfAny(join(place, 'gitdir')).trim())))
+    .map((path) => dirname(resolve(path, readTextIfAny(join(path, 'gitdir')).trim())))
     .filter((folder) => folder !== root && isWithin(root, folder))
     .map((folder) => `${relative(root, folder)}/`);
 }

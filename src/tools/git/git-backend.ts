@@ -24,7 +24,11 @@ export function gitBackend(sandbox: Sandbox, env = () => process.env): ToolBacke
   return {
     name: 'git',
     tools: ['bash-git'],
-    tree: (place) => observeTree(sandbox, place, place.signal, place.isOwnChange, { agent: place.agent, env: env() }),
+    tree: (observation) =>
+      observeTree(sandbox, observation, observation.signal, observation.isOwnChange, {
+        agent: observation.agent,
+        env: env(),
+      }),
     run: async (call) => {
       const report = reportIfAborted(call) ?? (await runGit(sandbox, call, env()).catch(refuseLength));
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;

@@ -45,12 +45,12 @@ export async function keepFoldersOfOverlay(
 /** @returns the reason why the path could not be put in place; null if it could */
 async function putInPlace(root: string, path: string, copy: string, old: string): Promise<string | null> {
   const segments = path.split('/');
-  const place = walkBeneath(root, segments.slice(0, -1), descriptorAnchors);
-  if (!('real' in place)) return 'its folder leads elsewhere';
+  const folder = walkBeneath(root, segments.slice(0, -1), descriptorAnchors);
+  if (!('real' in folder)) return 'its folder leads elsewhere';
   try {
-    if (place.kind !== 'folder' || place.real.join('/') !== segments.slice(0, -1).join('/'))
+    if (folder.kind !== 'folder' || folder.real.join('/') !== segments.slice(0, -1).join('/'))
       return 'its folder is a link, or does not exist';
-    const target = `${place.anchor.path}/${segments.at(-1)!}`;
+    const target = `${folder.anchor.path}/${segments.at(-1)!}`;
     const isThere = (await lstat(target).catch(() => null)) !== null;
     if (isThere) await rename(target, old);
     try {
@@ -61,7 +61,7 @@ async function putInPlace(root: string, path: string, copy: string, old: string)
     }
     return null;
   } finally {
-    place.close();
+    folder.close();
   }
 }
 

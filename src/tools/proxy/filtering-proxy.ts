@@ -66,7 +66,7 @@ export function makeFilteringProxy(
     if (earlier) {
       earlier.tries += 1;
       if (why !== null && earlier.tries === PROXY_LIMITS.refusals) onInsistence?.();
-    } else if (tried.size < PROXY_LIMITS.places) tried.set(key, { target, tries: 1, why });
+    } else if (tried.size < PROXY_LIMITS.hosts) tried.set(key, { target, tries: 1, why });
   };
   const close = () => {
     clearInterval(meter);
@@ -75,7 +75,7 @@ export function makeFilteringProxy(
   const meter = setInterval(() => {
     const bytes = [...openSockets].reduce((sum, socket) => sum + bytesTransferred(socket), bytesOfEnded);
     if (bytes <= PROXY_LIMITS.bytes) return;
-    record('any place', `more than ${PROXY_LIMITS.bytes} bytes were transferred`);
+    record('any host', `more than ${PROXY_LIMITS.bytes} bytes were transferred`);
     close();
   }, 1000).unref();
   /** The checked addresses of a destination, and the operator's proxy that leads to it. Records a refusal. */
@@ -146,7 +146,7 @@ export function makeFilteringProxy(
   return {
     accept: (socket) => {
       if (openSockets.size >= PROXY_LIMITS.connections) {
-        record('any place', `more than ${PROXY_LIMITS.connections} connections were open`);
+        record('any host', `more than ${PROXY_LIMITS.connections} connections were open`);
         socket.destroy();
         return;
       }

@@ -56,7 +56,7 @@ export async function runOnline(
     const result = { ...ended, aborted: aborted && context.call.signal.aborted };
     const { connects, fields } = reportConnections(proxy, filled, key, result.exit);
     const { refusals } = PROXY_LIMITS;
-    const warning = `The command was ended: it tried a refused place ${refusals} times.`;
+    const warning = `The command was ended: it tried a refused host ${refusals} times.`;
     return {
       result,
       connects,

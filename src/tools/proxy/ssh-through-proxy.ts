@@ -43,10 +43,10 @@ export function sshThroughProxy(
     { kind: 'text-file', target: '/etc/ssh/ssh_config', text: `${lines.join('\n')}\n` },
   ];
   if (ssh === undefined) return { mounts: withConfig(settings), secrets: [] };
-  const places = { env: {}, reach: [root, ...config.toolchains.map(expandHome)] };
-  const identity = checkCredentialFile(places, `${key}.ssh.key`, ssh.key);
+  const sandboxAccess = { env: {}, reach: [root, ...config.toolchains.map(expandHome)] };
+  const identity = checkCredentialFile(sandboxAccess, `${key}.ssh.key`, ssh.key);
   if (isStop(identity)) return identity;
-  const known = checkCredentialFile(places, `${key}.ssh.known-hosts`, ssh.knownHosts);
+  const known = checkCredentialFile(sandboxAccess, `${key}.ssh.known-hosts`, ssh.knownHosts);
   if (isStop(known)) return known;
   const login = ['IdentitiesOnly yes', `IdentityFile ${identity.path}`, `UserKnownHostsFile ${known.path}`];
   return {

@@ -121,8 +121,8 @@ async function versionOf(bwrap: string): Promise<string> {
 }
 
 function findBwrap(): string | null {
-  const places = ['/usr/bin', ...(process.env['PATH'] ?? '').split(delimiter)];
-  return places.map((folder) => join(folder, 'bwrap')).find((path) => existsSync(path)) ?? null;
+  const folders = ['/usr/bin', ...(process.env['PATH'] ?? '').split(delimiter)];
+  return folders.map((folder) => join(folder, 'bwrap')).find((path) => existsSync(path)) ?? null;
 }
 
 /** Each printed line is a successful escape. Opening the kernel setting for writing changes nothing. */

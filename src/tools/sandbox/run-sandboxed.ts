@@ -55,7 +55,7 @@ async function supervise(
     if (status.childPid !== null) await waitUntilGone(status.childPid);
     if (overlays.length > 0 && options.inspect && boundedRun.killed === null && status.exit !== null) {
       const base = `/proc/${shell.process.pid}/root${host.supportFiles.overlayBase}`;
-      const writes = (place: string) => ({ upper: `${place}/upper`, merged: `${place}/merged` });
+      const writes = (path: string) => ({ upper: `${path}/upper`, merged: `${path}/merged` });
       const other = overlays.length > 1 ? writes(`${base}/${SECOND_OVERLAY}`) : null;
       await options.inspect({ ...writes(base), outbox: `${base}/outbox`, other }, status.exit);
     }

@@ -16,7 +16,7 @@ export interface FilledEnv {
   readonly mayShowOutput: boolean;
   readonly cleanResult: (result: CommandResult) => CommandResult;
   /** Replaces a `host:port` that contains a secret value; case is ignored, because host names are in lower case. */
-  readonly cleanHost: (place: string) => string;
+  readonly cleanHost: (host: string) => string;
 }
 
 type Secrets = ReadonlyMap<string, string>;
@@ -52,8 +52,8 @@ export function fillEnv(
   const cleanResult = (result: CommandResult): CommandResult =>
     secrets.size === 0 ? result : { ...result, stdout: clean(result.stdout), stderr: clean(result.stderr) };
   const forms = secretForms(secrets).map(([, form]) => form.toLowerCase());
-  const cleanHost = (place: string) =>
-    forms.some((form) => place.toLowerCase().includes(form)) ? '(a name that contains a secret)' : place;
+  const cleanHost = (host: string) =>
+    forms.some((form) => host.toLowerCase().includes(form)) ? '(a name that contains a secret)' : host;
   return { env, unset: [...unset], clean, mayShowOutput: secrets.size === 0, cleanResult, cleanHost };
 }
 

@@ -111,15 +111,15 @@ export async function runTest(
 ): Promise<{ result: CommandResult; junit: string | null; changed: readonly string[] }> {
   const { envelope, tool } = context.call;
   const filled = fillEnv(env, context.env);
-  const place = typeof report === 'object' ? placeReport(report.junit, context.contained) : null;
-  const named = place === null ? null : nameReport(place, argv, filled.env);
-  const path = place === null ? null : named === null ? place.path : place.freshPath;
+  const location = typeof report === 'object' ? locateReport(report.junit, context.contained) : null;
+  const named = location === null ? null : nameReport(location, argv, filled.env);
+  const path = location === null ? null : named === null ? location.path : location.freshPath;
   let junit: string | null = null;
   let changed: readonly string[] = [];
   const before = path === null || context.contained ? null : fileStamp(join(envelope.root, path));
   const layout = withMounts(testLayout({ ...tree, limits: { ...tree.limits, ...memoryLimit(memory) } }), [
     ...(context.contained ? testCacheMounts(context.call) : []),
-    ...(named && place?.outbox ? [{ kind: 'outbox', target: place.outbox } as const] : []),
+    ...(named && location?.outbox ? [{ kind: 'outbox', target: location.outbox } as const] : []),
   ]);
   const result = await context.run(tree, layout, named?.argv ?? argv, {
     ...(minutes === undefined ? {} : { seconds: minutes * 60 }),
@@ -130,7 +130,7 @@ export async function runTest(
     // The upper folder contains only files of this run, so an old report cannot count as a new one.
     inspect: async (view) => {
       // A runner that joins its folder and an absolute path creates the report in the tree.
-      if (named && place?.outbox) junit = readWrittenFile(view.outbox, basename(place.freshPath));
+      if (named && location?.outbox) junit = readWrittenFile(view.outbox, basename(location.freshPath));
       if (path !== null) junit ??= readWrittenFile(view.upper, path);
       changed = (await findChangedCode(context, view)).filter((each) => path === null || each !== normalize(path));
     },
@@ -147,7 +147,7 @@ function memoryLimit(memory: number | 'unlimited' | undefined): Partial<LayoutLi
   return { memoryBytes: memory === 'unlimited' ? Number.POSITIVE_INFINITY : Math.ceil(memory * 2 ** 30) };
 }
 
-interface ReportPlace {
+interface ReportLocation {
   /** The path in the configuration, relative to the root. */
   readonly path: string;
   /** A unique path for each run, so that tests cannot know in advance where their report will be read. */
@@ -157,7 +157,7 @@ interface ReportPlace {
 }
 
 /** In the sandbox, `reports/out.xml` becomes `/var/report-<id>/out.xml`; without one, `reports/out-<id>.xml`. */
-function placeReport(path: string, contained: boolean): ReportPlace {
+function locateReport(path: string, contained: boolean): ReportLocation {
   const { dir, name, ext, base } = parse(path);
   const outbox = contained ? `/var/report-${randomUUID()}` : null;
   return { path, outbox, freshPath: outbox ? join(outbox, base) : join(dir, `${name}-${randomUUID()}${ext}`) };
@@ -165,7 +165,7 @@ function placeReport(path: string, contained: boolean): ReportPlace {
 
 /** The command with the fresh path in all words and variables that name the report; null if none does. */
 function nameReport(
-  { path, freshPath }: ReportPlace,
+  { path, freshPath }: ReportLocation,
   argv: readonly string[],
   env: FilledEnv['env'],
 ): { readonly argv: readonly string[]; readonly env: FilledEnv['env'] } | null {

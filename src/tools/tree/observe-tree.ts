@@ -26,28 +26,28 @@ import {
  */
 export async function observeTree(
   sandbox: Sandbox,
-  place: Omit<TreeObservation, 'isOwnChange' | 'agent' | 'signal'>,
+  context: Omit<TreeObservation, 'isOwnChange' | 'agent' | 'signal'>,
   signal: AbortSignal,
   isOwnChange?: IsOwnChange,
   by: { readonly agent: string; readonly env: NodeJS.ProcessEnv } = { agent: '', env: process.env },
 ): Promise<TreeNow> {
-  const repository = findRepository(place.root);
+  const repository = findRepository(context.root);
   if (isStop(repository)) {
-    const seen = computeFolderTree(place);
+    const seen = computeFolderTree(context);
     return 'problem' in seen ? seen : { ...seen, ships: null };
   }
   const { availability } = sandbox;
-  if (!availability.ok && !place.unsafeNoSandbox) return { problem: availability.reason };
+  if (!availability.ok && !context.unsafeNoSandbox) return { problem: availability.reason };
   const run = availability.ok ? sandbox.run.bind(sandbox) : runUnsandboxed;
   try {
-    const git = openTreeGit(run, place, repository, signal);
-    const tree = await computeGitTree(git, place);
+    const git = openTreeGit(run, context, repository, signal);
+    const tree = await computeGitTree(git, context);
     if ('problem' in tree || !isOwnChange) return 'problem' in tree ? tree : { ...treeStateOf(tree), ships: null };
-    const may = shippableTest(place);
-    const apart = (place.changed ?? []).filter((path) => findInnerRepository(place.root, path) !== null);
-    const ships = await contentToShip(git, place, repository, tree, (path) => isOwnChange(path) && may(path), apart);
+    const may = shippableTest(context);
+    const apart = (context.changed ?? []).filter((path) => findInnerRepository(context.root, path) !== null);
+    const ships = await contentToShip(git, context, repository, tree, (path) => isOwnChange(path) && may(path), apart);
     if ('problem' in ships) return ships;
-    const { commits } = place.config;
+    const { commits } = context.config;
     const person = personsOf(repository, by.env)?.author;
     const author = commits?.author ?? (person ? formatPerson(person) : null);
     return { ...treeStateOf(tree), ships: { ...ships, author, trailer: trailerFor(commits, by.agent) } };

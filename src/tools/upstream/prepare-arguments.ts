@@ -82,16 +82,16 @@ async function resolvePaths(
   const paths: PassedPath[] = [];
   const handed: string[] = [];
   for (const path of Array.isArray(value) ? value : [value]) {
-    const place = holdPath({ ...call, args: { [name]: path } }, name, access, anchors);
-    if (isStop(place)) return place;
-    const { real, kind } = place;
+    const held = holdPath({ ...call, args: { [name]: path } }, name, access, anchors);
+    if (isStop(held)) return held;
+    const { real, kind } = held;
     try {
       const shown = real.join('/') || '.';
-      if (kind === 'special') return refuseNonFile(place, name)!;
-      const linked = kind === 'file' && access === 'write' ? refuseReplacing(place.anchor.stat, shown, name) : null;
+      if (kind === 'special') return refuseNonFile(held, name)!;
+      const linked = kind === 'file' && access === 'write' ? refuseReplacing(held.anchor.stat, shown, name) : null;
       if (linked) return linked;
     } finally {
-      place.close();
+      held.close();
     }
     if (kind === 'folder' && folders === 'contents') {
       const problem = await folderProblem(call.envelope, real, access, anchors);

@@ -32,11 +32,11 @@ export function editTool(call: ToolCall, anchors: Anchors): ToolReport | ToolSto
   const put = putFile(call, anchors, (before, path) => {
     if (before === null) return failedStop('not-found', `There is no "${path}"; create it with write.`);
     if (looksBinary(before)) return failedStop('binary-file', `"${path}" is binary; edit changes text only.`);
-    const places = findOccurrences(before, from);
-    if (places.length === 0) return notFound(before, from, path);
-    if (places.length > 1 && !all) return notUnique(before, places, path);
-    const after = replaceAt(before, places, from.length, to);
-    [replacements, lines] = [places.length, countLines(after)];
+    const offsets = findOccurrences(before, from);
+    if (offsets.length === 0) return notFound(before, from, path);
+    if (offsets.length > 1 && !all) return notUnique(before, offsets, path);
+    const after = replaceAt(before, offsets, from.length, to);
+    [replacements, lines] = [offsets.length, countLines(after)];
     return after;
   });
   if (isStop(put)) return put;
@@ -50,20 +50,20 @@ function findOccurrences(text: Buffer, part: Buffer): number[] {
   return found;
 }
 
-function replaceAt(text: Buffer, places: readonly number[], length: number, to: Buffer): Buffer {
+function replaceAt(text: Buffer, offsets: readonly number[], length: number, to: Buffer): Buffer {
   const parts: Buffer[] = [];
   let at = 0;
-  for (const offset of places) {
+  for (const offset of offsets) {
     parts.push(text.subarray(at, offset), to);
     at = offset + length;
   }
   return Buffer.concat([...parts, text.subarray(at)]);
 }
 
-function notUnique(text: Buffer, places: readonly number[], path: string): ToolStop {
+function notUnique(text: Buffer, offsets: readonly number[], path: string): ToolStop {
   return failedStop(
     'text-not-unique',
-    `"old" occurs ${plural(places.length, 'time')} in "${path}" (lines ${lineList(text, places)}); give more of the text around one, or set "all".`,
+    `"old" occurs ${plural(offsets.length, 'time')} in "${path}" (lines ${lineList(text, offsets)}); give more of the text around one, or set "all".`,
   );
 }
 
@@ -93,9 +93,9 @@ function notFound(text: Buffer, part: Buffer, path: string): ToolStop {
   );
 }
 
-function lineList(text: Buffer, places: readonly number[]): string {
-  const numbers = places.slice(0, SHOWN).map((at) => countNewlines(text.subarray(0, at)) + 1);
-  return numbers.join(', ') + (places.length > SHOWN ? ', …' : '');
+function lineList(text: Buffer, offsets: readonly number[]): string {
+  const numbers = offsets.slice(0, SHOWN).map((at) => countNewlines(text.subarray(0, at)) + 1);
+  return numbers.join(', ') + (offsets.length > SHOWN ? ', …' : '');
 }
 
 function countNewlines(text: Buffer): number {

@@ -90,11 +90,11 @@ function namedHops(exits: readonly OpenExit[], text: string): readonly Hit[] {
     const ready = exits.some((each) => each.exit === `ready-to-${to}`) ? [] : [readyPattern(to)];
     const exit = leading.find((each) => each.exit === `hop-${to}`) ?? leading[0];
     return exit
-      ? findMatches([...hopPatterns(to), ...ready], text).map((place) => ({
+      ? findMatches([...hopPatterns(to), ...ready], text).map((match) => ({
           exit: exit.exit,
           to: [to],
           isHop: true,
-          ...place,
+          ...match,
         }))
       : [];
   });
@@ -102,7 +102,7 @@ function namedHops(exits: readonly OpenExit[], text: string): readonly Hit[] {
 
 const findStatements = (exits: readonly OpenExit[], text: string): readonly Hit[] =>
   exits.flatMap(({ exit, to }) =>
-    findMatches(exitPatterns(exit), text).map((place) => ({ exit, to, isHop: false, ...place })),
+    findMatches(exitPatterns(exit), text).map((match) => ({ exit, to, isHop: false, ...match })),
   );
 
 const findMatches = (patterns: readonly RegExp[], text: string): readonly { at: number; length: number }[] =>

@@ -113,13 +113,13 @@ export const readyPattern = (to: string): RegExp =>
 
 /** Patterns for moving to a peripheral. "going to edit the file" is not a hop; only the verb `hop` suffices. */
 export function hopPatterns(to: string): readonly RegExp[] {
-  const place = `(?:the )?${escapePattern(to).replaceAll('-', '[ -]')}`;
+  const target = `(?:the )?${escapePattern(to).replaceAll('-', '[ -]')}`;
   const sources = [
-    `hop(?:ping)?(?: over| on| back| straight)? (?:in)?to ${place}`,
+    `hop(?:ping)?(?: over| on| back| straight)? (?:in)?to ${target}`,
     `hop-${escapePattern(to)}`,
     `^hop(?::| ->| →| =>) ?${escapePattern(to)}`,
-    `(?:move|moving|switch|switching|go|going|return|returning|proceed|proceeding|head|heading|get|getting)(?: over| on| back| straight)? (?:in)?to ${place} ${WORK}`,
-    `(?:move|moving|switch|switching|return|returning|proceed|proceeding|transition|transitioning)(?: over| on| back| straight)? (?:in)?to ${place}(?= now$|[.,!:;]|$)`,
+    `(?:move|moving|switch|switching|go|going|return|returning|proceed|proceeding|head|heading|get|getting)(?: over| on| back| straight)? (?:in)?to ${target} ${WORK}`,
+    `(?:move|moving|switch|switching|return|returning|proceed|proceeding|transition|transitioning)(?: over| on| back| straight)? (?:in)?to ${target}(?= now$|[.,!:;]|$)`,
     `(?:enter|entering) (?:the )?${escapePattern(to)} ${WORK}`,
   ];
   return sources.map((source) => new RegExp(`(?<![\\w-])${source}(?![\\w-])`, 'gi'));

@@ -167,9 +167,9 @@ function branchReason(
 
 function pathsReason(words: readonly string[], { root, config: { mask } }: GitLimits): RefusalReason | null {
   for (const word of words) {
-    const place = auditedPath(root, word);
-    if (!place.inside) return place.isPath ? outOfScopeRefusal(place.why) : invalidRefusal(place.why);
-    if (isMaskedPath(place.path, mask)) return outOfScopeRefusal(`${word} is masked`);
+    const found = auditedPath(root, word);
+    if (!found.inside) return found.isPath ? outOfScopeRefusal(found.why) : invalidRefusal(found.why);
+    if (isMaskedPath(found.path, mask)) return outOfScopeRefusal(`${word} is masked`);
   }
   return null;
 }

@@ -138,10 +138,10 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
 function cannotListen(error: unknown, { port, socket }: Options): never {
   const { code, message, syscall } = error as NodeJS.ErrnoException;
   if (syscall !== 'listen') throw error;
-  const place = socket ?? `port ${port}`;
+  const address = socket ?? `port ${port}`;
   throw new CliError(
     'cannot-listen',
-    code === 'EADDRINUSE' ? `${place} is in use` : `cannot listen on ${place}: ${message}`,
+    code === 'EADDRINUSE' ? `${address} is in use` : `cannot listen on ${address}: ${message}`,
     'Name another one with --port, or --port 0 for a free one.',
     { cause: error },
   );

@@ -188,8 +188,8 @@ async function verifyChainOnly(
   why: string | null,
 ): Promise<VerifyOutput> {
   const checked = await verifyChain(store.entries(sessionId));
-  const place = { rule: 'pin', entryId: '', seq: 0, constraint: 'the spec that the session was opened with' } as const;
-  const violations: readonly Violation[] = why === null ? [] : [{ ...place, message: why }];
+  const about = { rule: 'pin', entryId: '', seq: 0, constraint: 'the spec that the session was opened with' } as const;
+  const violations: readonly Violation[] = why === null ? [] : [{ ...about, message: why }];
   const counts = {
     entries: checked.ok ? checked.count : 0,
     steps: 0,

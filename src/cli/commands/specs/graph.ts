@@ -53,8 +53,8 @@ async function graph(io: Io, path: string | undefined, options: Options): Promis
   const format = io.json ? 'json' : (options.format ?? 'mermaid');
   const { machine = HOP_GRAPH } = options;
   checkMachine(specs, machine, format);
-  const place = machine === HOP_GRAPH ? placeOf(specs, options.current) : options;
-  const text = await drawGraph(specs, format, { ...place, machine }).catch((error: unknown) => {
+  const shown = machine === HOP_GRAPH ? placeOf(specs, options.current) : options;
+  const text = await drawGraph(specs, format, { ...shown, machine }).catch((error: unknown) => {
     if (!(error instanceof GraphTooLargeError)) throw error;
     throw new CliError('graph-too-large', error.message, 'Use --format mermaid, dot or json.', { cause: error });
   });

@@ -73,11 +73,18 @@ export class CorrespondenceCheck {
   /** Adds a step that sent a bell or a whistle, and the answer that the whistle waited for. */
   #step(sessionId: string, seq: number, { tool, args, outcome }: Extract<Body, { event: 'step' }>): void {
     if ((tool !== 'bell' && tool !== 'whistle') || outcome.status !== 'ok' || !isObject(outcome.result)) return;
-    const { message: id, to, seq: place, act, sentAt, answer } = outcome.result as { readonly [field: string]: Json };
+    const {
+      message: id,
+      to,
+      seq: recordedSeq,
+      act,
+      sentAt,
+      answer,
+    } = outcome.result as { readonly [field: string]: Json };
     if (typeof id !== 'string' || typeof sentAt !== 'string') return;
     const address = `${SESSION}${sessionId}`;
     this.#sent.add(id);
-    const envelope = { recipient: to, seq: place, kind: tool, act, sender: address, sent_at: sentAt };
+    const envelope = { recipient: to, seq: recordedSeq, kind: tool, act, sender: address, sent_at: sentAt };
     const agent = this.#agents.get(address);
     this.#compare(sessionId, seq, {
       ...{ id, ...envelope, ref: args['ref'] ?? null },

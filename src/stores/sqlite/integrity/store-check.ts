@@ -157,22 +157,22 @@ export class StoreCheck {
       this.#add(null, 'blob_references', `${id}, which refers to blob ${hash}, does not exist`);
   }
 
-  #columns(row: SqliteRow, place: number | string, expected: SqliteRow, table = 'entries'): void {
+  #columns(row: SqliteRow, rowName: number | string, expected: SqliteRow, table = 'entries'): void {
     for (const [column, value] of Object.entries(expected))
       if (row[column] !== value) {
         const message = `it is ${JSON.stringify(row[column])}, and its entry says ${JSON.stringify(value)}`;
-        this.#add(String(row['session_id']), `${table}.${column} at ${place}`, message);
+        this.#add(String(row['session_id']), `${table}.${column} at ${rowName}`, message);
       }
   }
 
-  #references(sessionId: string, place: string, row: SqliteRow, body: Json): void {
+  #references(sessionId: string, rowName: string, row: SqliteRow, body: Json): void {
     const expected =
       typeof row['body'] === 'string' && mayContainBlobReference(row['body']) ? [...blobIdsIn(body)].sort() : [];
     const found = this.#sql.references.all(String(row['id'])).map(({ hash }) => String(hash));
     if (found.join() === expected.join()) return;
     this.#add(
       sessionId,
-      `blob_references ${place}`,
+      `blob_references ${rowName}`,
       `the index names ${plural(found.length, 'blob')}, the entry's body ${expected.length}`,
     );
   }

@@ -57,7 +57,7 @@ async function passwordFor(
   credential: GitCredential | undefined,
   target: NetworkTarget,
   call: ToolCall,
-  places: CredentialContext,
+  context: CredentialContext,
 ): Promise<GitLogin['password'] | ToolStop> {
   switch (credential?.kind) {
     case undefined: {
@@ -68,7 +68,7 @@ async function passwordFor(
     }
     case 'env': {
       const { name, username } = credential;
-      const password = places.env[name];
+      const password = context.env[name];
       if (password === undefined || password === '')
         return failedStop(
           'no-credential',
@@ -77,7 +77,7 @@ async function passwordFor(
       return checkSecret({ username, password }, `the variable ${name}`);
     }
     case 'file': {
-      const file = checkCredentialFile(places, 'git.credential.file', credential.path);
+      const file = checkCredentialFile(context, 'git.credential.file', credential.path);
       if (isStop(file)) return file;
       const password = firstLine(file.path);
       if (password === null)
@@ -89,7 +89,7 @@ async function passwordFor(
     }
     case 'helper': {
       const [program = '', ...words] = credential.command;
-      const file = checkCredentialFile(places, 'git.credential.helper', program);
+      const file = checkCredentialFile(context, 'git.credential.helper', program);
       if (isStop(file)) return file;
       const answer = await askHelper([file.path, ...words], target, call);
       return isStop(answer) ? answer : checkSecret(answer, program);

@@ -25,27 +25,27 @@ export function makeCertificateTest(root: string, masks: readonly string[]): (pa
 }
 
 /** The state of a file; different after each change of it. Empty if hopgate cannot find the file. */
-export function fileStamp(place: string): string {
+export function fileStamp(path: string): string {
   try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = lstatSync(place, { bigint: true });
+    const { dev, ino, size, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true });
     return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
   } catch {
     return '';
   }
 }
 
-function holdsOnlyCertificates(place: string): boolean {
-  const stamp = fileStamp(place);
-  const cached = checkedFiles.get(place);
+function holdsOnlyCertificates(path: string): boolean {
+  const stamp = fileStamp(path);
+  const cached = checkedFiles.get(path);
   if (cached?.stamp === stamp) return cached.isPublic;
-  const isPublic = areCertificates(place);
-  checkedFiles.set(place, { stamp, isPublic });
+  const isPublic = areCertificates(path);
+  checkedFiles.set(path, { stamp, isPublic });
   return isPublic;
 }
 
-function areCertificates(place: string): boolean {
+function areCertificates(path: string): boolean {
   try {
-    const text = readRegularFile(place, MAX_BYTES).toString('utf8');
+    const text = readRegularFile(path, MAX_BYTES).toString('utf8');
     const blocks = [...text.matchAll(BLOCK)];
     // Text between the blocks only names the certificates. A key or an incomplete block is not allowed.
     if (blocks.length === 0 || /-----|PRIVATE|SECRET|PASSWORD|TOKEN/i.test(text.replace(BLOCK, ''))) return false;

@@ -7,7 +7,7 @@ import type { LayerFile } from './mask-layer.ts';
 import { readFolder } from './read-folder.ts';
 
 /** The path of a repository's existing objects in a sandbox in which git writes new objects to memory. */
-const objectsPlace = (at: number): string => `/var/git-objects${at === 0 ? '' : `-${at}`}`;
+const objectsMount = (at: number): string => `/var/git-objects${at === 0 ? '' : `-${at}`}`;
 /** Maximum size in bytes of the git objects that a command may write to memory. */
 const OBJECTS_BYTES = 256 << 20;
 
@@ -60,7 +60,7 @@ export const gitFoldersBelow = (
 /**
  * Makes the git folders of a repository writable in an overlay. All that a command writes there is discarded with the
  * overlay. Masked objects stay hidden: git writes new objects to a folder in memory, and reads existing ones from a
- * copy without the masked ones at {@link objectsPlace}.
+ * copy without the masked ones at {@link objectsMount}.
  *
  * @param top the folder that the overlay shows; the git folders are in it
  * @param objects mounts that cover the objects of masked files
@@ -89,9 +89,9 @@ export function makeGitWritable(
     objects: isCopied
       ? [
           { kind: 'scratch', target: place, bytes: OBJECTS_BYTES },
-          { kind: 'text-file', target: join(place, 'info/alternates'), text: `${objectsPlace(at)}\n` },
+          { kind: 'text-file', target: join(place, 'info/alternates'), text: `${objectsMount(at)}\n` },
           ...others.map((mount) =>
-            mount.kind === 'read-only' ? { ...mount, target: movePath(mount.target, place, objectsPlace(at)) } : mount,
+            mount.kind === 'read-only' ? { ...mount, target: movePath(mount.target, place, objectsMount(at)) } : mount,
           ),
         ]
       : others,

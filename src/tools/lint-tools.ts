@@ -23,8 +23,8 @@ function modeWarning({ id, effect }: ToolSpec, { modeGate }: SpecSet): ToolWarni
   if (!modeGate || Object.values(modeGate.effects).some((effects) => effects.includes(effect))) return null;
   return {
     code: 'never-in-mode',
-    message: `${id} is refused in every mode (mode-forbids): none allows the effect ${effect}`,
-    suggestion: `add ${effect} to ${MODES_PATH}, or take ${id} out`,
+    message: `${id} is refused in every mode (mode-forbids): no mode allows the effect ${effect}`,
+    suggestion: `add ${effect} to ${MODES_PATH}, or remove ${id} from the peripheral`,
   };
 }
 
@@ -36,7 +36,7 @@ function scopeWarning({ id, parameters }: ToolSpec, { scope, agencies }: Periphe
     return {
       code: 'never-in-scope',
       message: `every call of ${id} is refused here (out-of-scope): the scope ${scope.name} ${missing}, and ${id} needs ${parameter.name}`,
-      suggestion: `take ${id} out, or choose a scope that grants it`,
+      suggestion: `remove ${id} from the peripheral, or choose a scope that grants it`,
     };
   }
   return null;
@@ -110,7 +110,7 @@ export function lintServedTools(
         code: 'unserved',
         path: `tools.${id}`,
         message: `hopgate has no backend for ${id}; ${granted}, and without a backend of your own every call is refused (unknown-tool)`,
-        suggestion: `bind it to an MCP server (upstream), give openSession a backend that has it, or take it out`,
+        suggestion: `bind it to an MCP server (upstream), give openSession a backend that has it, or remove it from the peripherals`,
       },
     ];
   });

@@ -49,7 +49,7 @@ async function run(nearest: NearestNode, key: string, call: ToolCall): Promise<T
   // The run's agent gets tools, so it may change files of the session's repository.
   const effects = lendsTools ? 'unobserved' : [];
   if (reply === null || signal.aborted) {
-    const message = 'The wait was aborted; the run continues. The same call again gets its reply.';
+    const message = 'The wait was aborted; the run continues. Make the same call again to get its reply.';
     return { outcome: { status: 'failed', code: 'aborted', message, result: waited }, effects };
   }
   const { meta } = reply;
@@ -69,7 +69,7 @@ function failed({ error }: Extract<RunReply, { ok: false }>, waited: { readonly 
   if (code !== 'wait-ended') return { status: 'failed', code, message: `${message}. ${remedy}`, result: waited };
   return {
     status: 'ok',
-    result: { status: 'waiting', ...waited, note: 'The run continues. The same call again gets its reply.' },
+    result: { status: 'waiting', ...waited, note: 'The run continues. Make the same call again to get its reply.' },
   };
 }
 

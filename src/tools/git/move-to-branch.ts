@@ -25,7 +25,7 @@ export async function moveToBranch(session: GitSession, parsed: ParsedGit): Prom
   const begin = isCommitName(start) ? await findCommit(session, start) : { sha: null };
   if (isStop(begin)) return begin;
   if (begin.sha !== head.sha)
-    return scopeStop('args', `"${start}" is not the commit of HEAD, and files would change.`, SAME_COMMIT);
+    return scopeStop('args', `"${start}" is not the commit of HEAD, so files would change.`, SAME_COMMIT);
   const existing = await findCommit(session, `refs/heads/${name}`);
   if (isStop(existing)) return existing;
   const create = sub === 'branch' || parsed.options.length > 0;
@@ -37,7 +37,7 @@ export async function moveToBranch(session: GitSession, parsed: ParsedGit): Prom
       `There is no branch "${name}"; create it with {sub: "switch", args: ["-c", "${name}"]}.`,
     );
   if (!create && existing.sha !== head.sha)
-    return scopeStop('args', `"${name}" is at another commit than HEAD, and files would change.`, SAME_COMMIT);
+    return scopeStop('args', `"${name}" is not at the commit of HEAD, so files would change.`, SAME_COMMIT);
   const from = currentBranch(session.repository);
   const env = {
     branch: name,
@@ -55,4 +55,4 @@ export async function moveToBranch(session: GitSession, parsed: ParsedGit): Prom
   return gitReport(sub, result, { branch: now, created: create && after.sha !== null }, effects);
 }
 
-const SAME_COMMIT = 'Stay at this commit: a branch is created at HEAD. Ask the operator to switch to other commits.';
+const SAME_COMMIT = 'Create or switch to a branch at HEAD only; ask the operator to switch to another commit.';

@@ -44,7 +44,7 @@ export function divideOperands(
       if (peeled === null)
         return invalidStop(
           'args',
-          `"${word}" is neither a path here nor the name of a commit.`,
+          `"${word}" is neither a path in the work tree nor the name of a commit.`,
           'Name a branch, tag, commit, main..HEAD or HEAD~1; put -- before paths that are gone.',
         );
       revisions.push(peeled);

@@ -45,7 +45,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const local = await findCommit(session, ref);
   if (isStop(local)) return local;
   const { sha } = local;
-  if (sha === null) return failedStop('no-such-branch', `There is no branch "${branch}" here yet; commit to it first.`);
+  if (sha === null) return failedStop('no-such-branch', `There is no branch "${branch}" yet; commit to it first.`);
 
   const approved = call.envelope.shipping?.tree ?? null;
   const tip = await describeTip(session, sha);

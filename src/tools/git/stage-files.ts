@@ -82,7 +82,7 @@ export async function stageFiles(
           NOT_OURS,
         );
       else if (file.path === path)
-        return scopeStop('args', `"${path}" may not be staged from here.`, 'Leave it out; the operator can add it.');
+        return scopeStop('args', `"${path}" may not be committed here.`, 'Leave it out; the operator can add it.');
       else skipped.add(file.path);
     }
   }

@@ -46,7 +46,7 @@ export async function keepFoldersOfOverlay(
 async function putInPlace(root: string, path: string, copy: string, old: string): Promise<string | null> {
   const segments = path.split('/');
   const folder = walkBeneath(root, segments.slice(0, -1), descriptorAnchors);
-  if (!('real' in folder)) return 'its folder leads elsewhere';
+  if (!('real' in folder)) return 'its folder lies outside of the root';
   try {
     if (folder.kind !== 'folder' || folder.real.join('/') !== segments.slice(0, -1).join('/'))
       return 'its folder is a link, or does not exist';

@@ -206,7 +206,7 @@ export class ProgramFinder {
     const { home, folders } = this.#hiddenFolders;
     const [, ...state] = folders;
     if ([file, real].some((path) => state.some((folder) => isWithin(folder, path))))
-      return 'it lies in hopgate’s own folder';
+      return 'it lies in the folder of hopgate’s state';
     const names = [file, real].map((path) => (isWithin(home, path) ? path.slice(home.length + 1) : path.slice(1)));
     return names.some((name) => this.#masked(name)) ? 'mask: names it' : null;
   }
@@ -250,7 +250,7 @@ export class ProgramFinder {
       if (this.#isBefore(folder, name)) continue;
       lookups += 1;
       if (lookups > MAX_SHIM_LOOKUPS && this.#foldersBefore.has(folder))
-        this.#hide(file, 'there are too many of its kind');
+        this.#hide(file, 'its folder holds too many programs of a version manager');
       else this.#show(file);
       if (this.#isShown(folder)) return;
     }

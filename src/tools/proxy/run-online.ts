@@ -56,7 +56,7 @@ export async function runOnline(
     const result = { ...ended, aborted: aborted && context.call.signal.aborted };
     const { connects, fields } = reportConnections(proxy, filled, key, result.exit);
     const { refusals } = PROXY_LIMITS;
-    const warning = `The command was ended: it tried a refused host ${refusals} times.`;
+    const warning = `hopgate ended the command: it tried to reach a refused host ${refusals} times.`;
     return {
       result,
       connects,

@@ -98,7 +98,7 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
     version,
     overlay,
     unixSockets,
-    limits: { ...describeLimits(self, cgroups), 'unix sockets': unixSockets ? 'own ones of a command' : 'none' },
+    limits: { ...describeLimits(self, cgroups), 'unix sockets': unixSockets ? 'of the command' : 'none' },
   };
   return {
     availability,

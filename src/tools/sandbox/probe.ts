@@ -134,18 +134,18 @@ const HOSTILE: { readonly [how: string]: (root: string, other: string) => string
     writeFileSync(join(root, '.git/commondir'), `${other}\n`);
     return join(other, 'config');
   },
-  'a module of its own': (root, other) => {
+  'a .git file that names it': (root, other) => {
     writeFileSync(join(root, '.git'), `gitdir: ${other}\n`);
     return join(other, 'config');
   },
-  'an entry of a work tree': (root, other) => {
+  'a forged entry of a work tree': (root, other) => {
     makeGitFolder(join(root, 'store'));
     writeFileSync(join(root, '.git'), 'gitdir: store\n');
     writeFileSync(join(root, 'store/gitdir'), '../.git\n');
     writeFileSync(join(root, 'store/commondir'), `${other}\n`);
     return join(other, 'config');
   },
-  'links among its objects': (root, other) => {
+  'links in its objects folder': (root, other) => {
     makeGitFolder(join(root, '.git'));
     // An unexpected file, so that the sandbox shows a copy of the objects.
     writeFileSync(join(root, '.git/objects/left-over'), '');
@@ -226,14 +226,14 @@ async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult
   symlinkSync('/dev/zero', join(root, 'endless'));
   const endless = errorMessage(() => readRegularFile(join(root, 'endless'), 1 << 20));
   return [
-    result('fill the disk by holes', blocks !== null && blocks < 1000, `a file of 64 MiB takes ${blocks} blocks`),
+    result('fill the disk by a sparse file', blocks !== null && blocks < 1000, `64 MiB take ${blocks} blocks`),
     result(
-      'plant a file that programs act on',
+      'plant a file that controls programs',
       wasTried && planted.length === 0,
       wasTried ? planted.join(', ') || 'none of them is there' : 'it could not be tried',
     ),
     result('make hopgate read a device', wasTried && endless !== null, endless ?? 'it read one'),
-    result('lose a call in deep folders', isDone, isDone ? 'the call has a result' : 'the call has none'),
+    result('break a call by deep folders', isDone, isDone ? 'the call has a result' : 'the call has none'),
   ];
 }
 

@@ -104,7 +104,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
       const reported = readReportedFields(call.tool, structuredContent);
       if (answer.isError !== true) return { outcome: { status: 'ok', result }, effects, ...reported };
       const message =
-        removeControlCharacters(resultText(result)).trim().slice(0, SHOWN) || 'it says only that it failed';
+        removeControlCharacters(resultText(result)).trim().slice(0, SHOWN) || 'the server gave no message';
       return { outcome: { status: 'failed', code: 'upstream-error', message, result }, effects, ...reported };
     } catch (error) {
       const { stop } = await outcomeWithoutAnswer(error, call, upstream, connection);

@@ -153,7 +153,7 @@ function receiveAnswer(
       settle(
         limits.signal.aborted
           ? abortedAnswer()
-          : failure('fetch-failed', `${host} cannot be fetched from: ${error.message}`),
+          : failure('fetch-failed', `the fetch from ${host} failed: ${error.message}`),
       ),
     );
     request.on('response', (response) => {

@@ -59,7 +59,7 @@ export function readCheck({ root, scope, readableFiles, config }: CallEnvelope):
   return (segments) => {
     const path = segments.join('/');
     if (scope.read === 'none')
-      return { message: 'This scope reads no files.', remedy: 'Continue with the known facts.' };
+      return { message: 'This scope reads no files.', remedy: 'Hop to a peripheral that reads.' };
     if (isMasked(path, config.mask) || git.holdsCredential(path)) return pathRefusal(path, MASKED_PATH_REFUSAL);
     if (scope.read === 'session-log' && !readable.has(path))
       return {

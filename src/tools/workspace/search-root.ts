@@ -25,7 +25,7 @@ export interface SearchRoot {
  */
 export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolStop {
   const { root, scope } = call.envelope;
-  if (scope.read === 'none') return scopeStop('path', 'This scope reads no files.', 'Continue with the known facts.');
+  if (scope.read === 'none') return scopeStop('path', 'This scope reads no files.', 'Hop to a peripheral that reads.');
   const parsed = parsePath(root, 'path', call.args['path'] ?? '.');
   if ('stop' in parsed) return parsed;
   const shown = parsed.segments.join('/') || '.';

@@ -67,7 +67,7 @@ test('a command that goes on to ask for a refused host is ended', async () => {
     exit: null,
     stdout: 'started\n',
     timedOut: false,
-    warning: 'The command was ended: it tried a refused host 1000 times.',
+    warning: 'hopgate ended the command: it tried to reach a refused host 1000 times.',
     refusedHosts: [{ place: 'other.example:80', why: 'it is not a listed host' }],
     remedy: expect.stringContaining('deploy.ship.hosts'),
   });

@@ -45,7 +45,7 @@ export function explainRemoteFailure(
   if (HOST_KEY.test(stderr))
     return {
       code: 'unknown-host-key',
-      message: `The key of ${host} is not the one that known-hosts has, or it has none; ask the operator to check it and to correct that file.`,
+      message: `known-hosts has another key for ${host}, or none; ask the operator to check it and to correct that file.`,
     };
   if (CERTIFICATE.test(stderr))
     return {

@@ -33,7 +33,7 @@ export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise
   const { command, job: id, wait = 0, stop = false } = args;
   if (command !== undefined) {
     if (id !== undefined || stop === true)
-      return invalidStop('command', '"command" starts a new command.', 'Leave out "job" and "stop", or "command".');
+      return invalidStop('command', '"command" excludes "job" and "stop".', 'Leave out "command", or both others.');
     return startJob(context, jobs);
   }
   const all = jobs.of(sessionId);

@@ -40,10 +40,10 @@ class HopgateView extends HTMLElement {
       const isTyping =
         target instanceof HTMLElement &&
         (target.isContentEditable || target.matches('input:not([type=range]),select,textarea'));
-      const target = KEYS[event.key] && root.querySelector<HTMLElement>(KEYS[event.key]!);
-      if (!target || isTyping || event.ctrlKey || event.metaKey) return;
+      const shortcut = KEYS[event.key] && root.querySelector<HTMLElement>(KEYS[event.key]!);
+      if (!shortcut || isTyping || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
-      target.focus();
+      shortcut.focus();
     };
     document.addEventListener('keydown', keys);
     this.#stop = [

@@ -79,32 +79,25 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
     const by = consent === true ? 'operator' : consent;
     return session.call({ ...call, approved: by ? { hash: request.hash, by } : null });
   };
-  const carryOut = async (calls: readonly ModelCall[]): Promise<readonly AgentAnswer[]> => {
+  const carryOut = async (calls: readonly ModelCall[]) => {
     const answers: AgentAnswer[] = [];
     for (const call of calls) answers.push(await carryOutOne(call));
-    return answers;
+    return { answers, toolsChanged: answers.some((each) => each.toolsChanged) };
   };
   return {
     system: () => session.prompt(),
     tools: async () => (await session.tools()).map(tool),
     async answer(calls) {
       const read = (Array.isArray(calls) ? calls : [calls]).map(readChatCall);
-      const answers = await carryOut(read);
-      const pairs = read.map(({ id, name }, index) => ({ id, name, answer: answers[index] as AgentAnswer }));
-      return { messages: results(pairs), answers, toolsChanged: answers.some(({ toolsChanged }) => toolsChanged) };
+      const done = await carryOut(read);
+      const pairs = read.map(({ id, name }, index) => ({ id, name, answer: done.answers[index]! }));
+      return { messages: results(pairs), ...done };
     },
     async hear(text) {
       const move = readJsonMove(text);
       if (move) {
-        const answers = await carryOut([{ id: '', ...move }]);
-        const messages = answers.map((answer) => userMessage(answer.text));
-        return {
-          kind: 'call',
-          name: move.name,
-          answers,
-          messages,
-          toolsChanged: answers.some((each) => each.toolsChanged),
-        };
+        const done = await carryOut([{ id: '', ...move }]);
+        return { kind: 'call', name: move.name, messages: done.answers.map(({ text }) => userMessage(text)), ...done };
       }
       const exit = detectExitAmong(openExits((await session.status()).available), text);
       if (exit) return { kind: 'hint', exit, messages: [userMessage(howToHop(exit))] };

@@ -75,10 +75,9 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     if (kind === 'whistle') for (const name of [author, from]) openWhistles.set(name, id);
   };
   const sourceOf = (command: TextCommand, { status, data }: AgentAnswer): string => {
-    if (status === 'refused' || fieldsOf(data)['status'] === 'waiting') return 'hopgate';
-    if (command.kind === 'world') return status === 'ok' ? '' : 'hopgate';
-    if (command.kind === 'whistle') return status === 'ok' ? `Whistle response from ${command.to}` : 'hopgate';
-    return 'hopgate';
+    if (status !== 'ok' || fieldsOf(data)['status'] === 'waiting') return 'hopgate';
+    if (command.kind === 'world') return '';
+    return command.kind === 'whistle' ? `Whistle response from ${command.to}` : 'hopgate';
   };
   const hearLine = async (line: string): Promise<HeardLine> => {
     const command = readTextCommand(line);

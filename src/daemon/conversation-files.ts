@@ -69,11 +69,8 @@ export class ConversationFiles {
 
   /** All records, the most recently used first. */
   all(): readonly StoredConversation[] {
-    const records = this.#filesNamed('conversation-').flatMap(
-      (name) => readPrivateJson<StoredConversation>(join(this.#folder, name)) ?? [],
-    );
     const last = ({ events }: StoredConversation): number => Date.parse(events.at(-1)?.at ?? '') || 0;
-    return records.sort((a, b) => last(b) - last(a));
+    return this.#readAll<StoredConversation>('conversation-').sort((a, b) => last(b) - last(a));
   }
 
   owner(sessionId: string): SessionOwner | null {
@@ -91,9 +88,7 @@ export class ConversationFiles {
   }
 
   owners(): readonly SessionOwner[] {
-    return this.#filesNamed('session-').flatMap(
-      (name) => readPrivateJson<SessionOwner>(join(this.#folder, name)) ?? [],
-    );
+    return this.#readAll('session-');
   }
 
   storeForCall({ conversation }: ConversationRecord, key: string, value: Json): void {
@@ -130,8 +125,9 @@ export class ConversationFiles {
     );
   }
 
-  #filesNamed(start: string): readonly string[] {
-    return readdirSync(this.#folder).filter((name) => name.startsWith(start) && name.endsWith('.json'));
+  #readAll<T>(start: string): T[] {
+    const names = readdirSync(this.#folder).filter((name) => name.startsWith(start) && name.endsWith('.json'));
+    return names.flatMap((name) => readPrivateJson<T>(join(this.#folder, name)) ?? []);
   }
 }
 

@@ -130,17 +130,12 @@ export class DaemonServer {
 function callerOf({ headersDistinct }: IncomingMessage): Caller {
   const env: { [name: string]: string } = {};
   for (const pair of headersDistinct['x-hopgate-env'] ?? []) {
-    const [name, value] = splitOnce(decodeHeader(pair));
-    if (/^(HOPGATE|CLAUDE|CODEX)_/.test(name) && value !== '') env[name] = value;
+    const [, name, value] = /^((?:HOPGATE|CLAUDE|CODEX)_[^=]*)=(.+)$/s.exec(decodeHeader(pair)) ?? [];
+    if (name !== undefined && value !== undefined) env[name] = value;
   }
   const pid = Number(headersDistinct['x-hopgate-pid']?.[0] ?? Number.NaN);
   return { env: env as Env, pid: Number.isInteger(pid) && pid > 1 ? pid : null };
 }
-
-const splitOnce = (pair: string): [string, string] => {
-  const at = pair.indexOf('=');
-  return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
-};
 
 /** Returns null if the body is too large. */
 async function readBody(request: IncomingMessage): Promise<string | null> {

@@ -92,7 +92,7 @@ async function runInBackground(
   });
   const { job, running } = first.ok ? fieldsOf(first.result) : {};
   if (running !== true || typeof job !== 'string') return answerAfterOutput(first);
-  await Promise.race([ended, waitForAbort(signal)]);
+  await Promise.race([ended, signal.aborted ? null : once(signal, 'abort')]);
   const args = { job, ...(signal.aborted ? { stop: true } : {}) };
   const last = await use(async (session) =>
     visitOf(session) === visit ? session.step({ tool: call.tool, args }) : null,
@@ -109,10 +109,6 @@ const answerAfterOutput = (result: StepResult): TicketAnswer => {
   if (!result.ok || result.error || !isObject(result.result)) return answer;
   return { ...answer, answer: ticketAnswer({ ...result, result: { ...result.result, stdout: '' } }).answer };
 };
-
-async function waitForAbort(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, 'abort');
-}
 
 /** The printed answer, and the result for the transcript. */
 interface TicketAnswer {

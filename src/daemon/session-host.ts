@@ -1,5 +1,6 @@
 import type { AgentCall } from '../adapters/core/agent-session.ts';
 import type { ConversationRecord, HookContext } from '../adapters/core/hook-context.ts';
+import { memoise } from '../base/memoise.ts';
 import type { Denial } from '../gate/denial.ts';
 import { usableOperatorToken } from '../operator/operator-token.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
@@ -25,22 +26,14 @@ export class SessionHost {
   readonly #open: OpenSessions;
   readonly #transcripts: Transcripts;
   #statuses: StatusReader | null = null;
-  #serverName: string | null = null;
+  readonly #server = memoise(() => mcpServerName(this.#options.env));
 
   constructor(options: HostOptions) {
     this.#options = options;
-    const { env, keepOpenMs, backends, checkpointPages, telemetry = false, onHeldElsewhere } = options;
-    this.#transcripts = new Transcripts(env);
-    this.#open = new OpenSessions({
-      env,
-      keepOpenMs,
-      telemetry,
-      ...(backends ? { backends } : {}),
-      ...(checkpointPages === undefined ? {} : { checkpointPages }),
-      ...(onHeldElsewhere ? { onHeldElsewhere } : {}),
-    });
+    this.#transcripts = new Transcripts(options.env);
+    this.#open = new OpenSessions(options);
     this.sessions = new OwnedSessions(options, this.#open);
-    this.conversations = new Conversations(env, this.sessions, this.#transcripts);
+    this.conversations = new Conversations(options.env, this.sessions, this.#transcripts);
     this.runs = new StoredRuns(options);
   }
 
@@ -80,11 +73,6 @@ export class SessionHost {
         if (parent !== null) this.sessions.files(conversation.root).expectCall(parent, call, sessionId);
       },
     };
-  }
-
-  #server(): string {
-    this.#serverName ??= mcpServerName(this.#options.env);
-    return this.#serverName;
   }
 
   /** False in a process that answers one request, because a background command would end with the answer. */

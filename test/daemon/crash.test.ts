@@ -156,7 +156,7 @@ describe('a command that hopgate runs instead of the agent', () => {
     expect(readFileSync(join(world.root, 'src/new.ts'), 'utf8')).toBe('new\n');
     const again = await runProgram('/bin/sh', ['-c', command], world.env);
     expect(again).toMatchObject({ exit: 125, stdout: '' });
-    expect(again.stderr).toMatch(/each can be used once/);
+    expect(again.stderr).toMatch(/it has run already/);
     const { events } = await evidenceOf(world);
     expect(events.slice(-2)).toEqual(['intent', 'outcome']);
   });

@@ -13,7 +13,7 @@ import {
   type ToolCallUpdate,
 } from '@agentclientprotocol/sdk';
 import type { AgentSession } from '../core/agent-session.ts';
-import { GatedRequests } from './gated-requests.ts';
+import { callOrThrow, GatedRequests } from './gated-requests.ts';
 import { acpPlace, innerAgentOptions, MODE_OPTION, PERIPHERAL_OPTION } from './place-options.ts';
 
 /** A session of hopgate, served over MCP to the inner agent. */
@@ -155,12 +155,7 @@ export class AcpSession {
 
   async #move(name: 'hop' | 'mode', to: string): Promise<void> {
     const reason = 'the person at the editor chose it';
-    const answer = await this.#session.call({
-      name,
-      input: { to, reason, ...(name === 'mode' ? { summary: reason } : {}) },
-    });
-    if (answer.status === 'ok') return;
-    throw RequestError.invalidParams({ code: answer.denial?.code ?? 'failed', text: answer.text }, answer.text);
+    await callOrThrow(this.#session, name, { to, reason, ...(name === 'mode' ? { summary: reason } : {}) });
   }
 
   async #place() {

@@ -113,6 +113,7 @@ class Bridge {
 
   /** Builds the ACP client that the inner agent connects to. */
   #client() {
+    const gatedOf = ({ sessionId }: { readonly sessionId: string }) => this.#sessionOfInner(sessionId).gated;
     return client({ name: 'hopgate' })
       .onNotification('session/update', ({ params }) => this.#update(params))
       .onRequest('session/request_permission', async ({ params }) => {
@@ -120,21 +121,13 @@ class Bridge {
         if (!isHopgateCall(params, server)) await this.#sessionOfInner(params.sessionId).showRefused(params.toolCall);
         return answerPermission(params, server);
       })
-      .onRequest('fs/read_text_file', ({ params }) => this.#sessionOfInner(params.sessionId).gated.read(params))
-      .onRequest('fs/write_text_file', ({ params }) => this.#sessionOfInner(params.sessionId).gated.write(params))
-      .onRequest('terminal/create', ({ params }) => this.#sessionOfInner(params.sessionId).gated.createTerminal(params))
-      .onRequest('terminal/output', ({ params }) =>
-        this.#sessionOfInner(params.sessionId).gated.terminalOutput(params.terminalId),
-      )
-      .onRequest('terminal/wait_for_exit', ({ params }) =>
-        this.#sessionOfInner(params.sessionId).gated.waitForTerminal(params.terminalId),
-      )
-      .onRequest('terminal/kill', ({ params }) =>
-        this.#sessionOfInner(params.sessionId).gated.killTerminal(params.terminalId),
-      )
-      .onRequest('terminal/release', ({ params }) =>
-        this.#sessionOfInner(params.sessionId).gated.releaseTerminal(params.terminalId),
-      );
+      .onRequest('fs/read_text_file', ({ params }) => gatedOf(params).read(params))
+      .onRequest('fs/write_text_file', ({ params }) => gatedOf(params).write(params))
+      .onRequest('terminal/create', ({ params }) => gatedOf(params).createTerminal(params))
+      .onRequest('terminal/output', ({ params }) => gatedOf(params).terminalOutput(params.terminalId))
+      .onRequest('terminal/wait_for_exit', ({ params }) => gatedOf(params).waitForTerminal(params.terminalId))
+      .onRequest('terminal/kill', ({ params }) => gatedOf(params).killTerminal(params.terminalId))
+      .onRequest('terminal/release', ({ params }) => gatedOf(params).releaseTerminal(params.terminalId));
   }
 
   async #initialize({ clientInfo }: InitializeRequest) {

@@ -40,7 +40,7 @@ export class GatedRequests {
     const end = offset + (limit ?? Number.MAX_SAFE_INTEGER - offset);
     while (offset < end) {
       const input = { path: this.#pathForTool(path), offset, ...(limit ? { limit: end - offset } : {}) };
-      const { data, text } = await this.#call('read', input);
+      const { data, text } = await callOrThrow(this.#session, 'read', input);
       const { text: part, to, lines, truncated } = isObject(data) ? data : {};
       if (typeof part !== 'string' || typeof to !== 'number' || typeof lines !== 'number')
         throw RequestError.internalError(undefined, text);
@@ -54,7 +54,7 @@ export class GatedRequests {
   }
 
   async write({ path, content }: WriteTextFileRequest): Promise<Record<string, never>> {
-    await this.#call('write', { path: this.#pathForTool(path), content });
+    await callOrThrow(this.#session, 'write', { path: this.#pathForTool(path), content });
     return {};
   }
 
@@ -111,12 +111,13 @@ export class GatedRequests {
   #pathForTool(path: string): string {
     return isWithin(this.#root, path) ? relative(this.#root, path) || '.' : path;
   }
+}
 
-  async #call(name: string, input: { readonly [name: string]: unknown }): Promise<AgentAnswer> {
-    const answer = await this.#session.call({ name, input });
-    if (answer.status === 'ok') return answer;
-    throw RequestError.invalidParams({ code: answer.denial?.code ?? 'failed', text: answer.text }, answer.text);
-  }
+/** Carries out a call of the session. @throws RequestError with the text of a failure or a refusal */
+export async function callOrThrow(session: AgentSession, name: string, input: object): Promise<AgentAnswer> {
+  const answer = await session.call({ name, input });
+  if (answer.status === 'ok') return answer;
+  throw RequestError.invalidParams({ code: answer.denial?.code ?? 'failed', text: answer.text }, answer.text);
 }
 
 /**

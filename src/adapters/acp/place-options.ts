@@ -21,7 +21,7 @@ export async function acpPlace(session: AgentSession): Promise<Place> {
     needs.length === 0 ? {} : { description: `needs ${needs.join(' and ')}` };
   const choices = new Map(available.hops.map((way) => [way.to, { name: way.to, ...describeNeeds(way) }]));
   if (peripheral !== null) choices.set(peripheral, { name: peripheral });
-  const places = [...choices].sort(([a], [b]) => (a < b ? -1 : 1));
+  const peripherals = [...choices.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   const modeChoices = available.modes
     .filter(({ to }) => to !== mode)
     .map((way) => ({ name: way.to, ...describeNeeds(way) }));
@@ -29,19 +29,9 @@ export async function acpPlace(session: AgentSession): Promise<Place> {
     modes:
       peripheral === null
         ? null
-        : { currentModeId: peripheral, availableModes: places.map(([id, shown]) => ({ id, ...shown })) },
+        : { currentModeId: peripheral, availableModes: peripherals.map((each) => ({ id: each.name, ...each })) },
     configOptions: [
-      ...(peripheral === null
-        ? []
-        : [
-            select(
-              PERIPHERAL_OPTION,
-              'Peripheral',
-              'mode',
-              peripheral,
-              places.map(([, shown]) => shown),
-            ),
-          ]),
+      ...(peripheral === null ? [] : [select(PERIPHERAL_OPTION, 'Peripheral', 'mode', peripheral, peripherals)]),
       ...(mode === null ? [] : [select(MODE_OPTION, 'Mode gate', 'hopgate', mode, [{ name: mode }, ...modeChoices])]),
     ],
   };

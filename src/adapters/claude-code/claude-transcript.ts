@@ -26,8 +26,8 @@ export function readClaudeTranscript(file: string, from = 0): ClaudeTranscript {
   const uses = new Map<string, Omit<RanCall, 'at'>>();
   const ran: RanCall[] = [];
   for (const entry of entries) {
-    const { role, content } = fieldsOf(entry['message']);
-    const blocks = Array.isArray(content) ? content.map((block) => fieldsOf(block)) : [];
+    const { role } = fieldsOf(entry['message']);
+    const blocks = blocksOf(entry);
     if (role === 'assistant') {
       for (const block of blocks) {
         const words = block['type'] === 'text' ? textOf(block['text']) : null;
@@ -54,18 +54,21 @@ export interface CallEnd {
 
 /** The calls that have ended, by call id. */
 export function endedCalls(file: string): ReadonlyMap<string, CallEnd> {
-  const { entries } = readClientLog(file);
-  const blocks = entries.flatMap((entry) => {
-    const { content } = fieldsOf(entry['message']);
-    return Array.isArray(content) ? content.map((block) => fieldsOf(block)) : [];
-  });
   return new Map(
-    blocks.flatMap((block) => {
-      const id = textOf(block['tool_use_id']);
-      if (id === null || block['type'] !== 'tool_result') return [];
-      return [[id, { ran: hasRun(block), text: wordsOf(block) }] as const];
-    }),
+    readClientLog(file)
+      .entries.flatMap(blocksOf)
+      .flatMap((block) => {
+        const id = textOf(block['tool_use_id']);
+        if (id === null || block['type'] !== 'tool_result') return [];
+        return [[id, { ran: hasRun(block), text: wordsOf(block) }] as const];
+      }),
   );
+}
+
+/** The content blocks of an entry's message. */
+function blocksOf(entry: Fields): readonly Fields[] {
+  const { content } = fieldsOf(entry['message']);
+  return Array.isArray(content) ? content.map((block) => fieldsOf(block)) : [];
 }
 
 /** False for tools without effect on the world, which need no decision. */

@@ -5,6 +5,7 @@ import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import { claudePluginServer } from '../core/calls/mcp-name.ts';
 import type { ActionStep, HopgateToolCall as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
+import { dryRunCall } from '../core/dry-run-call.ts';
 import { firstHopOfWay } from '../core/situation.ts';
 import {
   innerCall,
@@ -160,7 +161,7 @@ async function decideNative(at: HookCall<ClaudeToolEvent>, { tool, args }: Call)
   // Claude Code shows its model the instruction files in the folders above a file that it reads.
   const problem = await host.instructionProblem(record, 'claude-code', textOf(args['path']) ?? '');
   if (problem) return refuse(at, `${problem.message}.\nWhat to do: ask the operator. ${problem.remedy}`);
-  const denied = isSubAgent(at) ? await dryRun(at, call) : null;
+  const denied = isSubAgent(at) ? await dryRunCall(at, call) : null;
   if (denied) return decideRefused(at, call, denied);
   const admitted = await host.withSession(record, (session) => session.admit(call));
   if (!admitted.ok) return decideRefused(at, call, admitted);
@@ -184,7 +185,7 @@ async function decideShell(at: HookCall<ClaudeToolEvent>, call: Call): Promise<D
   const request = await host.withSession(record, (session) => session.wants({ step: call }));
   const isApproved = request !== null && !isSubAgent(at) && host.isApproved(record, request);
   if (request !== null && !isApproved) return refuse(at, refuseClientTool('Bash', call, claudeToolName(host)));
-  const denied = isApproved ? null : await dryRun(at, { tool, args });
+  const denied = isApproved ? null : await dryRunCall(at, { tool, args });
   if (denied) return decideRefused(at, { tool, args }, denied);
   const seconds = await host.withSession(record, async (session) => session.tool(tool)?.limits.seconds ?? MAX_COMMAND);
   const runCommand = await host.commandFor(record, { tool, args, callId: event.toolUseId });
@@ -218,7 +219,7 @@ function backgroundCall({ specs, state }: Session, { tool, args }: Call): Call |
 
 /** Refuses a call of a client's tool that only a hopgate tool carries out here. */
 async function refuseForOurTool(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
-  const denied = await dryRun(at, call);
+  const denied = await dryRunCall(at, call);
   return denied
     ? decideRefused(at, call, denied)
     : refuse(at, refuseClientTool(at.event.tool, call, claudeToolName(at.host)));
@@ -235,7 +236,7 @@ async function decideOurTool(at: HookCall<ClaudeToolEvent>, { tool, args }: Call
     native: (await session.wants({ step: { tool, args } })) ? null : nativeCall(session, { tool, args }),
     isReadOnly: session.specs.tools[tool]?.effect === 'observe',
   }));
-  const denied = native || isSubAgent(at) ? await dryRun(at, { tool, args }) : null;
+  const denied = native || isSubAgent(at) ? await dryRunCall(at, { tool, args }) : null;
   if (denied) return decideRefused(at, { tool, args }, denied);
   if (native) return refuse(at, refuseForNativeTool(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
@@ -260,26 +261,9 @@ async function refuseUnmapped(at: HookCall<ClaudeToolEvent>, why: string | null)
   const { toolUseId: id, tool, input: args } = at.event;
   if (await at.host.withSession(at.record, (session) => session.pass({ tool, args })))
     return allow([toolCall({ id, tool, input: args, channel: tool })]);
-  const denied = await dryRun(at, { tool, args });
+  const denied = await dryRunCall(at, { tool, args });
   if (denied === null) return refuse(at, refuseOutsideTool(tool, why, claudeToolName(at.host)));
-  const { items, ...decided } = await decideRefused(at, { tool, args }, denied);
-  return {
-    ...decided,
-    items,
-    ...(why === null ? {} : { reply: refuse(at, refuseOutsideTool(tool, why, claudeToolName(at.host))).reply }),
-  };
-}
-
-/** Decides a call without running it, by the envelopes of its session and of the parent session. Records a refusal. */
-async function dryRun({ host, record }: HookCall, call: Call): Promise<RefusedCall | null> {
-  const decided = await host.withSession(record, async (session) => {
-    if (session.why(call) === null) return null;
-    const judged = await session.admit(call); // the refusal, now in the evidence
-    return judged.ok ? null : judged;
-  });
-  if (decided) return decided;
-  const above = await host.denialByParent(record, call);
-  if (!above) return null;
-  const judged = await host.withSession(record, (session) => session.admit({ ...call, above }));
-  return judged.ok ? null : judged;
+  const refused = await decideRefused(at, { tool, args }, denied);
+  if (why === null) return refused;
+  return { ...refused, reply: { kind: 'deny', why: refuseOutsideTool(tool, why, claudeToolName(at.host)) } };
 }

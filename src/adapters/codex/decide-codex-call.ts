@@ -1,7 +1,6 @@
 import { asJson } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
 import type { RefusedCall } from '../../session/call-results.ts';
-import type { NativeCall } from '../../session/native/native-ticket.ts';
 import type { Session } from '../../session/session.ts';
 import { userNamedServer } from '../core/calls/mcp-name.ts';
 import { shellRouteOf } from '../core/calls/shell-route.ts';
@@ -11,6 +10,7 @@ import {
   type HopgateToolCall,
   toolCallToAction,
 } from '../core/calls/tool-call-to-action.ts';
+import { dryRunCall, recordRefusal } from '../core/dry-run-call.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
 import { firstHopOfWay } from '../core/situation.ts';
 import {
@@ -104,7 +104,7 @@ function refuse({ event, host, record }: ToolEventContext, why: string): string 
 }
 
 /** Records a refusal by the gate in the transcript. Returns its text for the model. */
-async function recordRefusal(
+async function refuseByGate(
   at: ToolEventContext,
   call: HopgateToolCall,
   { denial, evidence }: RefusedCall,
@@ -132,11 +132,11 @@ async function refuseUnmapped(at: ToolEventContext, why: string | null): Promise
     return null;
   }
   const { refused, available } = await at.host.withSession(at.record, async (session) => ({
-    refused: session.why({ tool }) ? await refusalNow(session, { tool, args: {} }) : null,
+    refused: session.why({ tool }) ? await recordRefusal(session, { tool, args: {} }) : null,
     available: session.available(),
   }));
   if (!refused) return refuse(at, refuseUnknownTool(tool, why, available, codexToolName(at.host)));
-  return recordRefusal(
+  return refuseByGate(
     at,
     { tool, args: {} },
     refused,
@@ -151,8 +151,8 @@ async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): 
   if (first.how === 'ours' && !isSubAgent(at)) return null;
   // The gate decides first: advice on how to make a forbidden call would be useless.
   for (const step of steps) {
-    const refused = await dryRun(at, step);
-    if (refused) return recordRefusal(at, step, refused);
+    const refused = await dryRunCall(at, step);
+    if (refused) return refuseByGate(at, step, refused);
   }
   if (first.how === 'ours') {
     at.host.expectSubAgentCall(at.record, { tool: first.tool, args: first.args });
@@ -168,35 +168,13 @@ async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): 
   );
 }
 
-/**
- * Decides a call without running it, by this session's gate and then the parent's. Records a refusal in this session.
- */
-async function dryRun(
-  { host, record }: ToolEventContext,
-  { tool, args }: HopgateToolCall,
-): Promise<RefusedCall | null> {
-  const call = { tool, args };
-  const own = await host.withSession(record, async (session) =>
-    session.why(call) === null ? null : refusalNow(session, call),
-  );
-  if (own) return own;
-  const above = await host.denialByParent(record, call);
-  return above ? host.withSession(record, (session) => refusalNow(session, { ...call, above })) : null;
-}
-
-/** The refusal that `admit` records; null if the call is allowed in the meantime. */
-async function refusalNow(session: Session, call: NativeCall): Promise<RefusedCall | null> {
-  const admitted = await session.admit(call);
-  return admitted.ok ? null : admitted;
-}
-
 /** Handles a call that Codex itself runs: decides it, records its intent, and stores the ticket for its result. */
 async function letRun(at: ToolEventContext, { tool, args, byOurs }: ActionStep): Promise<RefusalText> {
   const { event, host, record, env } = at;
   if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only')
     return refuse(at, refusePatchInReadOnlyRun(byOurs ?? [{ tool, args }], codexToolName(host)));
   const admitted = await host.withSession(record, (session) => session.admit({ tool, args }));
-  if (!admitted.ok) return recordRefusal(at, { tool, args }, admitted);
+  if (!admitted.ok) return refuseByGate(at, { tool, args }, admitted);
   await host.storeForCall(record, ticketKey(event.tool_use_id), asJson(admitted.ticket));
   host.recordTranscript(record, calledAs(at, { tool, args }));
   return null;

@@ -1,3 +1,4 @@
+import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { readClientLog } from '../core/client-log.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
@@ -204,26 +205,20 @@ const recordHookEventOf = (
     { ...record.notes, ...notes },
   );
 
-const isStopping = (event: unknown): boolean =>
-  (event as { hook_event_name?: unknown } | null)?.hook_event_name === 'Stop' &&
-  (event as { stop_hook_active?: unknown }).stop_hook_active === true;
+function isStopping(event: unknown): boolean {
+  const fields = fieldsOf(event);
+  return fields['hook_event_name'] === 'Stop' && fields['stop_hook_active'] === true;
+}
 
 /** The agent's messages in Codex's log, from a byte offset. `end` is the offset after the last complete line. */
 function assistantMessages(file: string, from = 0): { readonly texts: readonly string[]; readonly end: number } {
   const { entries, end } = readClientLog(file, from);
   const texts = entries.flatMap(({ type, payload }) => {
-    const { type: kind, role, content } = (payload ?? {}) as Item;
+    const { type: kind, role, content } = fieldsOf(payload);
     if (type !== 'response_item' || kind !== 'message' || role !== 'assistant' || !Array.isArray(content)) return [];
-    return (content as readonly (Item | null)[]).flatMap((part) =>
-      part?.type === 'output_text' && typeof part.text === 'string' && part.text !== '' ? [part.text] : [],
-    );
+    return content
+      .map((part) => fieldsOf(part))
+      .flatMap((part) => (part['type'] === 'output_text' && textOf(part['text'])) || []);
   });
   return { texts, end };
-}
-
-interface Item {
-  readonly type?: unknown;
-  readonly role?: unknown;
-  readonly content?: unknown;
-  readonly text?: unknown;
 }

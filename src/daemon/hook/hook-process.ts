@@ -2,7 +2,7 @@ import { fstatSync, readSync, writeSync } from 'node:fs';
 import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { runCommand } from '../run-command.ts';
-import { type DecodedFrame, decodeFrame } from './answer-frame.ts';
+import { type DecodedFrame, decodeFrame, type encodeFrame } from './answer-frame.ts';
 
 /** Time limit in milliseconds; shorter than the limit of client programs for a hook. */
 const DEADLINE_MS = 8_000;
@@ -19,8 +19,8 @@ const CHECKPOINT_PAGES = 128;
  * - `daemon`: becomes this user's daemon.
  */
 export async function runHookProcess(argv: readonly string[], env: Env): Promise<void> {
-  const alone = argv[0] === 'alone';
-  const [kind, name = ''] = alone ? argv.slice(1) : argv;
+  const [kind, name = ''] = argv[0] === 'alone' ? argv.slice(1) : argv;
+  const alone = argv[0] === 'alone' || env['HOPGATE_DAEMON'] === 'off';
   if (kind === 'daemon') return becomeDaemon(env);
   if (kind === 'run') return runOne(name, env, alone);
   if (kind === 'line') return lineOne(name, env, alone);
@@ -38,8 +38,7 @@ async function hookOne(client: string, env: Env, alone: boolean): Promise<void> 
   process.on('unhandledRejection', (error) => refuse(String(error)));
   try {
     const input = readInput();
-    const wantsDaemon = env['HOPGATE_DAEMON'] !== 'off';
-    const fromDaemon = wantsDaemon && !alone ? await askFor(`/hook/${client}`, env, input) : null;
+    const fromDaemon = alone ? null : await askFor(`/hook/${client}`, env, input);
     const answer = fromDaemon ?? (await answerAlone(client, input, env, limit));
     if (answer.exit === 2 && answer.stderr.length === 0) refuse('no reason was given');
     if (answer.exit !== 0 && answer.exit !== 2) refuse('the answer is invalid');
@@ -70,13 +69,18 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
   const deadlineMs = limit - 500 - process.uptime() * 1000;
   const answer = await answerHook(client, input.toString('utf8'), env, context, { deadlineMs });
   await host.releaseAll();
-  return { exit: answer.exit, stdout: Buffer.from(answer.stdout), stderr: Buffer.from(answer.stderr) };
+  return toFrame(answer);
 }
+
+const toFrame = ({ exit, stdout, stderr }: Parameters<typeof encodeFrame>[0]): DecodedFrame => ({
+  exit,
+  stdout: Buffer.from(stdout),
+  stderr: Buffer.from(stderr),
+});
 
 async function runOne(ticket: string, env: Env, alone: boolean): Promise<void> {
   try {
-    const fromDaemon =
-      alone || env['HOPGATE_DAEMON'] === 'off' ? null : await askFor(`/run/${ticket}`, env, Buffer.of());
+    const fromDaemon = alone ? null : await askFor(`/run/${ticket}`, env, Buffer.of());
     end(fromDaemon ?? (await runAlone(ticket, env)));
   } catch (error) {
     writeAll(2, Buffer.from(`hopgate: ${errorText(error)}\n`));
@@ -88,8 +92,7 @@ async function lineOne(folder: string, env: Env, alone: boolean): Promise<void> 
   setTimeout(() => process.exit(1), DEADLINE_MS);
   // isatty is avoided: node:tty loads node:net.
   const input = fstatSync(0).isCharacterDevice() ? Buffer.of() : readInput();
-  const fromDaemon =
-    alone || env['HOPGATE_DAEMON'] === 'off' ? null : await askFor(`/line/${encodeURIComponent(folder)}`, env, input);
+  const fromDaemon = alone ? null : await askFor(`/line/${encodeURIComponent(folder)}`, env, input);
   if (fromDaemon) end(fromDaemon);
   const [{ answerStatusLine }, { SessionHost }] = await Promise.all([
     import('../answer-status-line.ts'),
@@ -97,8 +100,7 @@ async function lineOne(folder: string, env: Env, alone: boolean): Promise<void> 
   ]);
   const host = new SessionHost({ env, keepOpenMs: 0 });
   const request = { folder, input: input.toString('utf8'), env, cwd: process.cwd() };
-  const { exit, stdout, stderr } = await answerStatusLine(request, (query) => host.status(query));
-  end({ exit, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) });
+  end(toFrame(await answerStatusLine(request, (query) => host.status(query))));
 }
 
 async function runAlone(ticket: string, env: Env): Promise<DecodedFrame> {
@@ -109,9 +111,9 @@ async function runAlone(ticket: string, env: Env): Promise<DecodedFrame> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
   const host = new SessionHost({ env, keepOpenMs: 0, runCommand: runCommand(env) });
-  const { exit, stdout, stderr } = await runTicket(host, ticket, stop.signal);
+  const answer = await runTicket(host, ticket, stop.signal);
   await host.close();
-  return { exit, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) };
+  return toFrame(answer);
 }
 
 /** Asks the daemon. Null if there is none: one is started for the next hook, and this one is answered here. */
@@ -130,9 +132,7 @@ async function askRunning(path: string, env: Env, input: Buffer): Promise<Decode
   } catch (error) {
     if (!(error instanceof NoDaemonError)) throw error;
     if (error.hasStarted && path.startsWith('/run/'))
-      throw new Error('the daemon stopped during the command, and its result is unknown', {
-        cause: error,
-      });
+      throw new Error('the daemon stopped during the command, and its result is unknown', { cause: error });
     return null;
   }
 }

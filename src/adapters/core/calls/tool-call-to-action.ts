@@ -79,7 +79,7 @@ function ownAction(tool: string, input: unknown, { specs }: ActionContext): Clie
   if (tool === 'mode') return { kind: 'mode', mode: requestedMode(fields) };
   if (tool === 'status' || tool === 'why') return { kind: 'ask', control: tool, input: fields };
   if (!getOwn(specs.tools, tool)) return { kind: 'unmapped', why: null };
-  return stepsAction({ tool, args: fields, how: 'ours', extra: {}, byOurs: [{ tool, args: fields }] });
+  return stepsAction(stepOf({ tool, args: fields }, 'ours'));
 }
 
 /** A tool of another MCP server: hopgate runs it if a spec names it. */
@@ -90,7 +90,7 @@ function mcpAction(name: string, input: unknown, { specs }: ActionContext): Clie
   const args = Object.fromEntries(
     Object.entries(argumentsOf(input)).map(([key, value]) => [names.get(key) ?? key, value]),
   );
-  return stepsAction({ tool: tool.id, args, how: 'contained', extra: {}, byOurs: [{ tool: tool.id, args }] });
+  return stepsAction(stepOf({ tool: tool.id, args }, 'contained'));
 }
 
 function builtInAction(builtIn: ClientTool, input: unknown, context: ActionContext): ClientAction {
@@ -102,8 +102,7 @@ function builtInAction(builtIn: ClientTool, input: unknown, context: ActionConte
       return { kind: 'unmapped', why: builtIn.why };
     case 'same': {
       const { args, extra } = renameArguments(fields, builtIn.as, context);
-      const call = { tool: builtIn.tool, args: { ...builtIn.fixed, ...args } };
-      return stepsAction({ ...call, how: builtIn.how, extra, byOurs: [call] });
+      return stepsAction(stepOf({ tool: builtIn.tool, args: { ...builtIn.fixed, ...args } }, builtIn.how, extra));
     }
     case 'multi-edit':
       return multiEdit(fields, context);
@@ -123,6 +122,14 @@ function builtInAction(builtIn: ClientTool, input: unknown, context: ActionConte
 }
 
 const stepsAction = (...all: readonly ActionStep[]): ClientAction => ({ kind: 'steps', steps: all });
+
+/** A step that one call of a hopgate tool can carry out. */
+const stepOf = (call: HopgateToolCall, how: ActionStep['how'], extra: ActionStep['extra'] = {}): ActionStep => ({
+  ...call,
+  how,
+  extra,
+  byOurs: [call],
+});
 
 /** Renames the arguments to those of hopgate's tool; the others go to `extra`. */
 function renameArguments(fields: ModelArguments, as: { readonly [argument: string]: string }, context: ActionContext) {
@@ -179,7 +186,7 @@ function shellAction(
   const extra = Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key && name !== folder));
   const line = commandLine(value);
   const call = line === null ? routeCommandless(value, context) : routeCommand(inFolder(line, where, context), context);
-  return stepsAction({ ...call, how: 'contained', extra, byOurs: [call] });
+  return stepsAction(stepOf(call, 'contained', extra));
 }
 
 /** Sends a value that is not a command to the tool that takes commands, so that the gate says what is wrong. */
@@ -218,8 +225,7 @@ function searchAction({ query = '' }: ModelArguments, { specs, peripheral }: Act
     .map((id) => specs.tools[id])
     .find((each) => each?.upstream && /search/.test(each.id) && each.parameters.some(({ name }) => name === 'query'));
   if (!tool) return { kind: 'unmapped', why: NO_SEARCH };
-  const call = { tool: tool.id, args: { query } };
-  return stepsAction({ ...call, how: 'contained', extra: {}, byOurs: [call] });
+  return stepsAction(stepOf({ tool: tool.id, args: { query } }, 'contained'));
 }
 
 const NO_SEARCH =
@@ -237,10 +243,7 @@ function patchAction(input: unknown, fields: ModelArguments, context: ActionCont
 function patchSteps(file: PatchFile, context: ActionContext): readonly ActionStep[] {
   const at = (path: string): string => String(rootRelative(path, context));
   const path = at(file.path);
-  if (file.kind === 'add') {
-    const call = { tool: 'write', args: { path, content: file.content } };
-    return [{ ...call, how: 'native', extra: {}, byOurs: [call] }];
-  }
+  if (file.kind === 'add') return [stepOf({ tool: 'write', args: { path, content: file.content } }, 'native')];
   if (file.kind === 'delete') {
     // Decided as a write, because a shell command may be allowed where no file may be written.
     const { byOurs } = byShell(`rm -- ${shellWord(path)}`, context);
@@ -255,10 +258,8 @@ function patchSteps(file: PatchFile, context: ActionContext): readonly ActionSte
 }
 
 /** Deletes and moves go through the shell, because hopgate has no tool for them. */
-function byShell(command: string, context: ActionContext): ActionStep {
-  const call = routeCommand(command, context);
-  return { ...call, how: 'contained', extra: {}, byOurs: [call] };
-}
+const byShell = (command: string, context: ActionContext): ActionStep =>
+  stepOf(routeCommand(command, context), 'contained');
 
 const hunkPositions = (hunks: readonly { readonly at: string | null }[]): { readonly [name: string]: Json } =>
   hunks.some(({ at }) => at !== null) ? { at: hunks.map(({ at }) => at) } : {};

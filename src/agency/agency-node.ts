@@ -35,7 +35,7 @@ export type AddContext = (request: RunRequest, from: ContextRequest) => Promise<
 const withoutSession: AddContext = async () => {
   throw new RunFailure(
     'context-unavailable',
-    'no session can be read here',
+    'this program cannot read the session that "context-from" names',
     'Start "hopgate serve" on the machine of the session, then run the agent again.',
   );
 };
@@ -89,7 +89,11 @@ export class AgencyNode {
     const running = this.#running.get(passage.key);
     if (running && running.digest !== digest)
       return runReplyOf(agent, async () => {
-        throw new RunFailure('key-reused', 'this key belongs to another request', 'Use a new key for each run.');
+        throw new RunFailure(
+          'key-reused',
+          'this idempotency key belongs to another request',
+          'Use a new key for each run.',
+        );
       });
     return replyWithin(agent, (running ?? this.#begin(request, digest, passage, addContext)).reply, passage.budgetMs);
   }
@@ -213,7 +217,11 @@ export class AgencyNode {
 const isWaitEnded = (reply: RunReply): boolean => !reply.ok && reply.error.code === 'wait-ended';
 
 const waitEnded = (): RunFailure =>
-  new RunFailure('wait-ended', 'the run works longer than the caller waits', 'Ask again with the same key.');
+  new RunFailure(
+    'wait-ended',
+    'the run lasts longer than the caller waits',
+    'Send the run again with the same key to get its reply.',
+  );
 
 const interruptedRun = (): RunFailure =>
   new RunFailure(
@@ -231,7 +239,11 @@ function routeRefusal(id: string, { via }: RunRoute): RunFailure | null {
       'Correct the location of the agent in the registries of these nodes.',
     );
   if (via.length >= MAX_HOPS)
-    return new RunFailure('too-many-hops', `the run passed ${MAX_HOPS} nodes`, 'Name a nearer node of the agent.');
+    return new RunFailure(
+      'too-many-hops',
+      `the run passed ${MAX_HOPS} nodes`,
+      'Correct the url of the agent in the registry, so that fewer nodes pass the run on.',
+    );
   return null;
 }
 

@@ -80,7 +80,7 @@ async function driverOf(agent: LocalAgent & { readonly id: string }, env: Env): 
       const loaded = await import(pathToFileURL(module!).href).catch((error: Error) => error);
       const found: Model = loaded instanceof Error ? undefined : loaded.default;
       if (found !== undefined) return aiSdkDriver(found);
-      const problem = loaded instanceof Error ? loaded.message : 'it has no default export';
+      const problem = loaded instanceof Error ? loaded.message : 'the module has no default export';
       throw new RunFailure(
         'agent-failed',
         `the model of ${agent.id} cannot be loaded: ${problem}`,

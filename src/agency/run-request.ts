@@ -12,8 +12,17 @@ export const MAX_CONTEXT_CHARS = 1_000_000;
 /** The field `context-from` of a run: the session whose context the prompt gets. */
 export const ContextRequest = z.strictObject({
   session: Id.describe('The session of the caller.'),
-  files: z.array(z.string().min(1).max(4_096)).max(20).optional().describe('Paths that this session reads now.'),
-  entries: z.int().min(1).max(200).optional().describe('The number of its last entries (default: 20).'),
+  files: z
+    .array(z.string().min(1).max(4_096))
+    .max(20)
+    .optional()
+    .describe('Paths of the files that the session reads for the context.'),
+  entries: z
+    .int()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The number of the session’s last entries to include (default: 20).'),
 });
 export type ContextRequest = z.output<typeof ContextRequest>;
 
@@ -21,13 +30,15 @@ export type ContextRequest = z.output<typeof ContextRequest>;
 export const RunRequest = z.strictObject({
   'agent-id': Id.describe('The agent, by its name in the registry.'),
   peripheral: Id.describe('The agency peripheral.'),
-  inputs: z.record(z.string(), z.json()).optional().describe('The values of the template.'),
+  inputs: z.record(z.string(), z.json()).optional().describe('The values of the template’s inputs, by name.'),
   prompt: z
     .string()
     .max(1_000_000)
     .optional()
     .describe("The user's own request; after the template if both are given."),
-  'context-from': ContextRequest.optional().describe('The node of the caller replaces it by "context".'),
+  'context-from': ContextRequest.optional().describe(
+    'A session whose context is wanted; the node of the caller replaces this field by "context".',
+  ),
   context: z
     .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(MAX_CONTEXT_CHARS))
     .optional()

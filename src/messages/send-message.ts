@@ -39,14 +39,14 @@ export async function checkMessage(
   const { kind, id, from, to, text, ref } = post;
   const act = post.act ?? (kind === 'whistle' ? 'query' : 'assert');
   if (!isSpeechAct(act))
-    return refuseArgument('act', `"${act}" is not an act`, `Use one of ${Object.keys(SPEECH_ACTS).join(', ')}.`);
+    return refuseArgument('act', `"${act}" is not a speech act`, `Use one of ${Object.keys(SPEECH_ACTS).join(', ')}.`);
   if (typeof text !== 'string' || text.trim() === '')
     return refuseArgument('text', 'the text is empty', 'Write the message.');
   if (text.length > MAX_MESSAGE_CHARS)
     return refuseArgument(
       'text',
       `the text has ${text.length} characters`,
-      `Send at most ${MAX_MESSAGE_CHARS}, or name a file.`,
+      `Send at most ${MAX_MESSAGE_CHARS} characters, or write the text to a file and name the file.`,
     );
   const sessions = (await store.sessions()).map(({ sessionId, agent, closed }) => ({ id: sessionId, agent, closed }));
   const directory = { sessions, people: await messages.people(), nodes: await messages.nodes() };
@@ -55,13 +55,13 @@ export async function checkMessage(
     return refuseArgument(
       'to',
       recipient.message,
-      `Send it to one of: ${recipient.candidates.join(', ') || 'nobody is here'}.`,
+      `Send it to one of: ${recipient.candidates.join(', ') || 'nobody has an inbox'}.`,
     );
   const referred = typeof ref === 'string' ? await messages.find(ref) : null;
   if (ref !== undefined && (!referred || (!isRecipient(from, referred.to) && referred.from !== from)))
-    return refuseArgument('ref', `"${ref}" is not a message that you sent or received`, 'Copy the id of the message.');
+    return refuseArgument('ref', `"${ref}" is not a message that you sent or received`, 'Copy the id from the inbox.');
   if (act === 'answer' && !(referred && isRecipient(from, referred.to)))
-    return refuseArgument('ref', 'an answer refers to a message that you got', 'Give its id as ref.');
+    return refuseArgument('ref', 'an answer refers to a message that you got', 'Give the id of that message as ref.');
   const name = from.slice(from.indexOf(':') + 1);
   const author = post.author ?? sessions.find((each) => from === `session:${each.id}`)?.agent ?? name;
   return {
@@ -97,7 +97,12 @@ export async function sendWhistle(
   const began = Date.now();
   const until = began + seconds * 1000;
   const circle = await messages.wait({ id: draft.id, waiter: draft.from, target: draft.to, until });
-  if (circle) return refuseArgument('to', describeWaitCircle(circle.join(' → ')), 'Ring a bell instead.');
+  if (circle)
+    return refuseArgument(
+      'to',
+      describeWaitCircle(circle.join(' → ')),
+      'Send the message as a bell, which does not wait.',
+    );
   try {
     const message = await messages.send(draft);
     const answer = await waitForAnswer(messages, message.id, until, signal);

@@ -94,7 +94,7 @@ async function runStages(
       return fail({
         code,
         message,
-        remedy: 'Check the disk, then send it again with the same id: it is delivered once.',
+        remedy: 'Check the disk, then send the message again with the same id: it is delivered once.',
       });
     }
   }
@@ -123,14 +123,14 @@ async function presence(
 ): Promise<void> {
   if (principal === 'clock') return;
   if (name.trim() === '')
-    throw new StageFailure('invalid-connection', 'the connection has no holder', 'Connect with a token.');
+    throw new StageFailure('invalid-connection', 'the connection names no sender', 'Connect with a token.');
   if (principal === 'operator') return;
   const session = (await store.sessions()).find(({ sessionId }) => sessionId === name);
   if (!session)
     throw new StageFailure(
       'unknown-sender',
       `there is no session "${name}" here`,
-      'Send it from the repository of the session.',
+      'Send the message from the repository of the session.',
     );
   if (session.closed) throw new StageFailure('not-ready', `session ${name} is closed`, 'Open a session first.');
 }
@@ -159,7 +159,7 @@ async function authenticate(message: PipelineMessage, { messages }: SocialServic
 async function mode(message: PipelineMessage): Promise<void> {
   const { id, payload } = message.incoming;
   if (id.includes('@'))
-    throw new StageFailure('invalid-message', `the id "${id}" contains "@"`, 'Use letters, digits and "-".');
+    throw new StageFailure('invalid-message', `the id "${id}" contains "@"`, 'Use letters, digits and "-" in the id.');
   const isText = typeof payload === 'string' && payload.trim() !== '';
   if (!isText && !isObject(payload))
     throw new StageFailure(
@@ -211,7 +211,11 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
     );
   message.to = checked.draft.to;
   if (first && (first.to !== message.to || first.talk !== talk))
-    throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
+    throw new StageFailure(
+      'id-reused',
+      `the id ${id} belongs to a message with another recipient or kind`,
+      'Use a new id for each message.',
+    );
   const isAway = message.to.includes('@') && !message.to.startsWith('person:');
   const session = message.to.startsWith('session:') && !isAway ? message.to.slice('session:'.length) : null;
   if (session !== null) {
@@ -237,7 +241,11 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
   // Another process may have dispatched a message with the same id meanwhile. Then its recipient counts.
   const stored = await readDispatchRecord(store, id);
   if (stored?.to !== message.to)
-    throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
+    throw new StageFailure(
+      'id-reused',
+      `the id ${id} belongs to a message with another recipient or kind`,
+      'Use a new id for each message.',
+    );
   message.sent = await deliver(message, services, checked.draft);
 }
 
@@ -253,7 +261,7 @@ const OPENED_ELSEWHERE: ReadonlySet<string> = new Set<StoreErrorCode>([
 
 /** Opens a session for a message without a recipient. Each process that sends the message uses the same id. */
 async function openSessionFor({ incoming, from }: PipelineMessage, { store, opener }: SocialServices): Promise<string> {
-  if (!opener) throw new StageFailure('no-session', 'this surface cannot open a session', 'Name a recipient.');
+  if (!opener) throw new StageFailure('no-session', 'this program opens no sessions for messages', 'Name a recipient.');
   const session = `s-${hash('sha256', JSON.stringify([opener.root, from, incoming.id])).slice(0, 32)}`;
   while ((await store.head(session)).seq < 0)
     await opener.open(session).catch((error: unknown) => {
@@ -270,7 +278,12 @@ async function deliver(
 ): Promise<Message> {
   if (connection.principal !== 'agent') return sendBell(messages, draft);
   const rung = await ringAs?.(connection.name, draft);
-  if (!rung) throw new StageFailure('sender-refused', 'this surface sends for no session', 'Use the tool bell.');
+  if (!rung)
+    throw new StageFailure(
+      'sender-refused',
+      'this program sends no messages for the agent of a session',
+      'Send the message with the tool bell of the session.',
+    );
   if (!rung.ok) throw new StageFailure('sender-refused', rung.denial.message, rung.denial.remedy);
   return (await messages.find(draft.id))!;
 }
@@ -295,5 +308,9 @@ async function persist(message: PipelineMessage, services: SocialServices): Prom
     `dispatch-${id}`,
   );
   if (!(await readMessageRecord(services.store, 'outcome', id)))
-    throw new StageFailure('not-kept', 'the store did not keep the outcome', 'Check the disk, then send it again.');
+    throw new StageFailure(
+      'not-kept',
+      'the store did not keep the outcome',
+      'Check the disk, then send the message again.',
+    );
 }

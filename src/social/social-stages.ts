@@ -8,12 +8,12 @@ export interface SocialStage {
 
 /** The stages in their order. The pipeline runs this list, and its diagram is drawn from it. */
 export const SOCIAL_STAGES = [
-  { id: 'presence', yields: 'a sender that is here', failures: ['invalid-connection', 'unknown-sender', 'not-ready'] },
+  { id: 'presence', yields: 'a connected sender', failures: ['invalid-connection', 'unknown-sender', 'not-ready'] },
   { id: 'authenticate', yields: 'an address and a principal', failures: ['not-authenticated'] },
   { id: 'mode', yields: 'coordination or action', failures: ['invalid-message'] },
   {
     id: 'dispatch',
-    yields: 'a place in an inbox',
+    yields: 'a message in an inbox',
     failures: [
       'unknown-recipient',
       'invalid-text',

@@ -67,7 +67,7 @@ function parseFile<T extends z.ZodType>(file: string, schema: T, text: string): 
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new GameFileError(file, `not JSON: ${(error as Error).message}`);
+    throw new GameFileError(file, `the text is not JSON: ${(error as Error).message}`);
   }
   const result = schema.safeParse(value);
   if (result.success) return result.data;

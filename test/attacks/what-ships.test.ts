@@ -557,7 +557,9 @@ describe('the evidence of a release', () => {
     const whole = (result: { [name: string]: unknown }) => {
       if (result['narrowed'] === true) Object.assign(result, { narrowed: false, command: ['sh', 'more.sh'] });
     };
-    expect((await forge(whole)).join()).toContain('a run of a part, ["sh","more.sh","a"], was counted as a whole one');
+    expect((await forge(whole)).join()).toContain(
+      'a run of a part of the tests, ["sh","more.sh","a"], was counted as a run of all',
+    );
     const ofView = (body: { [name: string]: never }) => {
       delete (body['request'] as { view?: { findings?: string } } | undefined)?.view?.findings;
     };

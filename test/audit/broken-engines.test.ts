@@ -69,7 +69,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the tool envelope',
     rule: 'tool',
-    says: 'write was used here',
+    says: 'write was used in test',
     specs: (s) => withPeripheral(s, 'test', { tools: [...P['test']!.tools, 'write'], scope: P['edit']!.scope }),
     does: async (session) => {
       await to.test(session);
@@ -101,7 +101,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'what the session has named',
     rule: 'scope',
-    says: 'no entry of this session names it',
+    says: 'no entry of this session names the file',
     specs: (s) => withPeripheral(s, 'reflect', { scope: P['explore']!.scope }),
     does: async (session) => {
       await to.diagnose(session);
@@ -113,7 +113,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the masks',
     rule: 'scope',
-    says: 'it is masked',
+    says: 'the path is masked',
     engineConfig: { mask: [] },
     does: async (session) => {
       await to.diagnose(session);
@@ -123,7 +123,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'that a scope runs no commands',
     rule: 'scope',
-    says: 'this scope runs no commands',
+    says: 'the scope grants no commands',
     pinned: withPeripheral(SPECS, 'explore', {
       scope: { name: 'x', rule: { ...P['explore']!.scope.rule, command: 'none' } },
     }),
@@ -204,7 +204,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the schemas of arguments',
     rule: 'argument',
-    says: 'does not fit',
+    says: 'which its schema refuses',
     specs: (s) =>
       withTool(s, 'read', {
         parameters: s.tools['read']!.parameters.map((one) => ({ ...one, schema: {} })),
@@ -283,7 +283,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'what a mode allows',
     rule: 'mode-effect',
-    says: 'a tool to act',
+    says: 'has the effect act',
     specs: (s) => withGate(s, { effects: { ...s.modeGate!.effects, diagnose: ['observe', 'act', 'coordinate'] } }),
     does: async (session) => {
       await to.diagnose(session);
@@ -305,7 +305,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the approval of a mode',
     rule: 'approval',
-    says: 'it was not approved',
+    says: 'the change of mode was not approved',
     specs: (s) => withGate(s, { transitions: s.modeGate!.transitions.map((one) => ({ ...one, approval: null })) }),
     does: async (session) => {
       await session.setMode({ to: 'diagnose' });
@@ -326,7 +326,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: "where the operator's reset leads",
     rule: 'mode',
-    says: 'a reset led to diagnose',
+    says: 'a reset changed the mode to diagnose',
     specs: (s) => withGate(s, { reset: 'diagnose' }),
     does: (session) => session.setMode({ to: 'diagnose', reset: true, by: 'operator' }),
   },
@@ -443,7 +443,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'when an exit opens',
     rule: 'exit',
-    says: 'the rule did not hold',
+    says: 'the rule of the exit did not hold',
     pinned: whenExit('fruit.changes > 5'),
     specs: () => whenExit('fruit.changes >= 0'),
     does: (session) => to.test(session),
@@ -451,7 +451,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the conditions of an entry',
     rule: 'condition',
-    says: 'deploy was entered while it did not hold',
+    says: 'deploy was entered while the condition did not hold',
     specs: (s) => withPeripheral(s, 'deploy', { entry: { ...P['deploy']!.entry, conditions: [] } }),
     does: async (session) => {
       await to.test(session);
@@ -468,14 +468,14 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the approval of a hop',
     rule: 'approval',
-    says: 'it was not approved',
+    says: 'the hop was not approved',
     specs: (s) => withPeripheral(s, 'test', { gates: {} }),
     does: (session) => to.deploy(session),
   },
   {
     forgets: 'a gate rule in CEL',
     rule: 'gate',
-    says: 'the rule did not hold',
+    says: 'the rule of the gate did not hold',
     pinned: withPeripheral(SPECS, 'explore', { gates: { edit: [{ kind: 'when', cel: 'visit.steps > 1' }] } }),
     specs: () => SPECS,
     does: (session) => to.edit(session),
@@ -569,7 +569,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the mode gate altogether',
     rule: 'mode-effect',
-    says: 'a tool to observe',
+    says: 'has the effect observe',
     specs: free,
     does: async (session) => {
       await session.start('explore');

@@ -53,13 +53,13 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'a forged step of a tool that the peripheral does not have',
     rule: 'tool',
-    says: 'web-fetch was used here',
+    says: 'web-fetch was used in ',
     make: bodyAt(find('step', -1), { tool: 'web-fetch', args: { url: 'https://docs.example.com' } }),
   },
   {
     name: 'a widened path',
     rule: 'scope',
-    says: '"/etc/passwd": it leads out of the root',
+    says: '"/etc/passwd": the path leads out of the root',
     make: bodyAt(find('intent'), { args: { path: '/etc/passwd', old: 'a', new: 'b' } }),
   },
   {
@@ -318,7 +318,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'a visit cut out with everything that passed the tests',
     rule: 'condition',
-    says: 'deploy was entered while it did not hold',
+    says: 'deploy was entered while the condition did not hold',
     make: (drafts) => cutBetween(find('step', -3), find('step', -3) + 1)(drafts),
   },
 ];
@@ -383,7 +383,7 @@ describe('a log that was altered without a new chain', () => {
       tool: 'edit',
       argument: 'path',
       constraint: 'write: src/, docs/, scripts/',
-      message: '"etc/x": it is outside of the paths that may be written',
+      message: '"etc/x": the path is outside of the paths that may be written',
     });
   });
 });

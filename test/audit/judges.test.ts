@@ -113,8 +113,10 @@ describe('a command in the audit', () => {
     const args = { name: 'out' };
     expect(reason('deploy', 'bash-deploy', args, config)).toBeNull();
     for (const scope of ['read-only', 'contained', 'test'] as const)
-      expect(reason(scope, 'bash-deploy', args, config)).toBe('it runs only where the scope ships (git-push-only)');
-    expect(reason('none', 'bash-test', {}, config)).toBe('this scope runs no commands');
+      expect(reason(scope, 'bash-deploy', args, config)).toBe(
+        'the tool runs only where the scope ships (git-push-only)',
+      );
+    expect(reason('none', 'bash-test', {}, config)).toBe('the scope grants no commands');
   });
 
   it('is a configured test command only word for word, or where arguments are allowed', () => {

@@ -137,5 +137,5 @@ it('verify has one row for the entries of an erased session', async () => {
   const here = machine({});
   await here.feed('mode diagnose\n', 'shell');
   await here.run('erase', 's-', '--yes');
-  expect((await here.run('verify')).out).toMatch(/^0–\d+ +gap: erased +its body was erased$/m);
+  expect((await here.run('verify')).out).toMatch(/^0–\d+ +gap: erased +the body of the entry was erased$/m);
 });

@@ -144,11 +144,11 @@ test('the audit notices an install without its approval, with another approval, 
           ? rest
           : body;
     }),
-  ).toEqual(['it was not approved']);
+  ).toEqual(['the call was not approved']);
   const wider = { ...config, install: [{ ...NPM_CI, hosts: ['registry.example.com', 'evil.example'] }] };
   expect((await judged((body) => body, wider)).join()).toContain('evil.example');
   const elsewhere = await judged((body) =>
     body['event'] === 'outcome' ? { ...body, effects: [{ path: 'evil.example:443', op: 'connect' }] } : body,
   );
-  expect(elsewhere).toEqual(['connect of evil.example:443 was observed: not a listed host']);
+  expect(elsewhere).toEqual(['connect of evil.example:443 was observed: no configured command lists this host']);
 });

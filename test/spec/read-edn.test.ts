@@ -109,7 +109,7 @@ describe('readEdn', () => {
     ['{:a 1\n :b 2\n :a 3}', 3, 2, ':a is twice a key of the map'],
     ['#{[1 2] (1 2)}', 1, 9, '[1, 2] is twice in the set'],
     ['; nothing\n', 1, 1, 'there is nothing to read'],
-    ['[1 #_]', 1, 4, '#_ has nothing to leave out'],
+    ['[1 #_]', 1, 4, 'no form follows #_'],
     ['"open', 1, 1, 'a string has no closing "'],
     ['[: 1]', 1, 2, ': is not EDN'],
     ['[01]', 1, 2, '01 is not EDN'],

@@ -59,18 +59,22 @@ function firstDelivered({ alignment, acts, transcript }: SessionTimeline, act: A
 
 function missingInData(specs: SpecSet, { peripheral, mode, context }: EnteredContext, situation: Situation): string[] {
   const problems: string[] = [];
-  if (situation.peripheral !== peripheral) problems.push(`it says ${situation.peripheral ?? 'nowhere'}`);
-  if (situation.mode !== mode) problems.push(`it says mode ${situation.mode}, and the mode was ${mode}`);
+  if (situation.peripheral !== peripheral)
+    problems.push(`the text says that the agent is in ${situation.peripheral ?? 'no peripheral'}`);
+  if (situation.mode !== mode) problems.push(`the text says mode ${situation.mode}, and the mode was ${mode}`);
   const unseen = Object.entries(context).filter(
     ([name, value]) => !isBlobReference(value) && !isSameJson(situation.state[name], value),
   );
-  if (unseen.length > 0) problems.push(`it does not show ${unseen.map(([name]) => name).join(', ')} as carried there`);
+  if (unseen.length > 0)
+    problems.push(`the text does not show the carried values of ${unseen.map(([name]) => name).join(', ')}`);
   const tools = toolsIn(specs, peripheral, mode);
   if (!sameSet(tools, situation.tools))
-    problems.push(`the spec gives ${list(tools)}, and it offered ${list(situation.tools)}`);
+    problems.push(`the spec grants the tools ${list(tools)}, and the text offers ${list(situation.tools)}`);
   const exits = exitsOf(specs, peripheral);
   if (!sameSet(exits.map(hopText), situation.exits.map(hopText)))
-    problems.push(`the exits are ${list(exits.map(hopText))}, and it named ${list(situation.exits.map(hopText))}`);
+    problems.push(
+      `the exits are ${list(exits.map(hopText))}, and the text names ${list(situation.exits.map(hopText))}`,
+    );
   return problems;
 }
 
@@ -96,7 +100,7 @@ function missingInText(
     ['where it can leave to', without(exits.map(({ to }) => to))],
   ];
   return lacks.flatMap(([what, names]) =>
-    names.length === 0 ? [] : [`the text does not say ${what}: ${list(names)}`],
+    names.length === 0 ? [] : [`the text does not tell the agent ${what}: ${list(names)}`],
   );
 }
 

@@ -31,20 +31,20 @@ export function judgeInterleavedStreams({ transcript }: SessionTimeline): Demand
   for (const [index, item] of items.entries()) {
     const fail = (reason: string): number => failures.push({ item: item.n, seq: null, reason });
     const expected = (items[index - 1]?.n ?? -1) + 1;
-    if (item.n !== expected) fail(`item ${expected} was expected here`);
-    if (Date.parse(item.at) < time) fail('it is earlier than the item before it');
+    if (item.n !== expected) fail(`the number of the item is not ${expected}`);
+    if (Date.parse(item.at) < time) fail('the item is earlier than the item before it');
     time = Math.max(time, Date.parse(item.at));
-    if (item.source.trim() === '' || item.channel.trim() === '') fail('its source is unknown');
+    if (item.source.trim() === '' || item.channel.trim() === '') fail('the item names no source');
     const source = SOURCE[item.kind];
     if (source !== undefined && item.source !== source)
       fail(`${item.kind} came from ${item.source}, not from ${source}`);
-    if (item.kind === 'heard' && item.source === 'agent')
-      fail("the agent's own words came back to it as the words of another");
+    if (item.kind === 'heard' && item.source === 'agent') fail('the agent got its own words as words of somebody else');
     if (item.kind === 'call') {
       if (open.has(item.callId)) fail(`call ${item.callId} was made twice`);
       open.add(item.callId);
     }
-    if (item.kind === 'result' && !open.delete(item.callId)) fail(`it answers no call that is open: ${item.callId}`);
+    if (item.kind === 'result' && !open.delete(item.callId))
+      fail(`the result belongs to no unanswered call: ${item.callId}`);
   }
   return judgedDemand('P-6', failures);
 }

@@ -7,17 +7,17 @@ import { invalidRefusal, outOfScopeRefusal, type RefusalReason } from './command
  */
 export function addressRefusal(address: unknown, allowed: readonly string[]): RefusalReason | null {
   if (typeof address !== 'string' || address.length > 4096 || /[\u0000-\u0020\u007f-\u00a0\\]/.test(address))
-    return invalidRefusal('it is not an address');
+    return invalidRefusal('the value is not an address');
   const url = URL.parse(address);
-  if (!url) return invalidRefusal('it is not an address');
+  if (!url) return invalidRefusal('the value is not an address');
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return invalidRefusal(`${url.protocol} is not a web address`);
   const [, authority = ''] = /^\w+:\/\/([^/?#]*)/.exec(address) ?? [];
-  if (authority === '') return invalidRefusal('its host does not follow "//"');
+  if (authority === '') return invalidRefusal('the host of the address does not follow "//"');
   if (url.username !== '' || url.password !== '' || authority.includes('@'))
-    return invalidRefusal('it carries a name or password');
+    return invalidRefusal('the address contains a user name or password');
   const host = hostOf(url.hostname);
-  if (host === '') return invalidRefusal('it has no host');
+  if (host === '') return invalidRefusal('the address has no host');
   const usual = url.protocol === 'https:' ? '443' : '80';
   const may = allowed.some((rule) => {
     const [, name = '', port] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(rule.trim()) ?? [];

@@ -21,7 +21,7 @@ const split = (path: string): string[] => path.split('/').filter((segment) => se
  * @example auditedPath('/repo', 'src/../docs/a.md') // { inside: true, path: 'docs/a.md' }
  */
 export function auditedPath(root: string, path: unknown): AuditedPath {
-  if (typeof path !== 'string') return notAPath('it is not a path');
+  if (typeof path !== 'string') return notAPath('the value is not a path');
   if (root !== remembered.root || remembered.paths.size >= MAX_REMEMBERED) remembered = { root, paths: new Map() };
   return getOrInsert(remembered.paths, path, () => walk(root, path));
 }
@@ -31,10 +31,10 @@ const MAX_REMEMBERED = 4096;
 let remembered: { root: string; paths: Map<string, AuditedPath> } = { root: '', paths: new Map() };
 
 function walk(root: string, path: string): AuditedPath {
-  if (path === '') return notAPath('it is not a path');
-  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return notAPath('it is longer than any path');
-  if (hasControl(path)) return notAPath('it contains a control character');
-  if (leadsElsewhere(path)) return notAPath('it is an address');
+  if (path === '') return notAPath('the value is not a path');
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return notAPath('the path is too long');
+  if (hasControl(path)) return notAPath('the path contains a control character');
+  if (leadsElsewhere(path)) return notAPath('the path is an address');
   const home = split(root);
   const walked = path.startsWith('/') ? [] : [...home];
   for (const name of split(path)) {
@@ -44,7 +44,7 @@ function walk(root: string, path: string): AuditedPath {
   const inside = home.every((name, index) => walked[index] === name);
   return inside
     ? { inside: true, path: walked.slice(home.length).join('/') }
-    : { inside: false, isPath: true, why: 'it leads out of the root' };
+    : { inside: false, isPath: true, why: 'the path leads out of the root' };
 }
 
 /** True if a root-relative path is one of `paths`, or lies in one of them. */

@@ -34,7 +34,13 @@ export function delegateProblems(state: AuditState, request: RequestOf<'delegate
   addContextProblems(target, delegatedContext(state, here, target).missing, found);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
     found.push(
-      ruleProblem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY),
+      ruleProblem(
+        'approval-required',
+        'approval',
+        'approval: operator',
+        'the delegation was not approved',
+        NEEDS_HISTORY,
+      ),
     );
   return found;
 }

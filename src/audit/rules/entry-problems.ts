@@ -36,7 +36,7 @@ export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, fo
   }
   for (const name of entry.conditions) {
     if (conditionHolds(judged, name)) continue;
-    const message = `${id} was entered while it did not hold`;
+    const message = `${id} was entered while the condition did not hold`;
     found.push(ruleProblem('condition-failed', 'condition', `entry: ${name}`, message, NEEDS_HISTORY));
   }
 }
@@ -85,7 +85,7 @@ export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, 
     case 'approval':
       return;
     case 'when':
-      if (!ruleHolds(judged, gate.cel)) fail('the rule did not hold');
+      if (!ruleHolds(judged, gate.cel)) fail('the rule of the gate did not hold');
       return;
     case 'pattern': {
       const status = getOwn(judged.state.patterns, gate.pattern);

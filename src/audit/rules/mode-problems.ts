@@ -13,8 +13,8 @@ export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'m
   const found: RuleProblem[] = [];
   if (reset || by === 'clock') {
     const how = reset ? 'reset' : 'timeout';
-    if (to !== modeGate.reset) found.push(refused(`reset: ${modeGate.reset}`, `a ${how} led to ${to}`));
-    if (reset && by === 'agent') found.push(refused('a reset: by the operator', `it was made by the ${by}`));
+    if (to !== modeGate.reset) found.push(refused(`reset: ${modeGate.reset}`, `a ${how} changed the mode to ${to}`));
+    if (reset && by === 'agent') found.push(refused('a reset: by the operator', `the reset was made by the ${by}`));
     if (mode === to) found.push(refused('a change of mode leads to another mode', `${mode} → ${to}`));
     return found;
   }
@@ -28,7 +28,13 @@ export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'m
     found.push(ruleProblem('summary-required', 'mode', `${mode} → ${to}: a summary`, 'the summary is missing'));
   if (transition.approval && !request.approves)
     found.push(
-      ruleProblem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY),
+      ruleProblem(
+        'approval-required',
+        'approval',
+        'approval: operator',
+        'the change of mode was not approved',
+        NEEDS_HISTORY,
+      ),
     );
   return found;
 }

@@ -44,7 +44,7 @@ export function stepProblems(
   const granted = visit.spec.tools;
   if (!granted.includes(id)) {
     const constraint = `tools of ${visit.peripheral}: ${granted.join(', ') || 'none'}`;
-    found.push(ruleProblem('tool-not-allowed', 'tool', constraint, `${id} was used here`, about));
+    found.push(ruleProblem('tool-not-allowed', 'tool', constraint, `${id} was used in ${visit.peripheral}`, about));
   }
   if (!tool) return found;
   const { steps, minutes } = visit.spec.limits;
@@ -60,12 +60,20 @@ export function stepProblems(
   const effects = modeGate && mode ? (getOwn(modeGate.effects, mode) ?? []) : null;
   if (effects && !effects.includes(tool.effect)) {
     const constraint = `${mode}: ${effects.join(', ')}`;
-    found.push(ruleProblem('mode-forbids', 'mode-effect', constraint, `${id} is a tool to ${tool.effect}`, about));
+    found.push(ruleProblem('mode-forbids', 'mode-effect', constraint, `${id} has the effect ${tool.effect}`, about));
   }
   const given = argumentsByName(tool, args);
   const named = given && withDefaults(tool, given);
   if (!named) {
-    found.push(ruleProblem('invalid-action', 'argument', parametersOf(tool), `${showValue(args)} does not fit`, about));
+    found.push(
+      ruleProblem(
+        'invalid-action',
+        'argument',
+        parametersOf(tool),
+        `the arguments ${showValue(args)} do not fit the parameters`,
+        about,
+      ),
+    );
     return found;
   }
   addArgumentProblems(tool, named, apart, found);
@@ -92,13 +100,17 @@ export function stepProblems(
   const fruit = auditedFruit(visit.spec, visit.observations);
   for (const gate of gates) {
     if (gate.kind !== 'when' || ruleHolds({ ...judgedWithoutVisit(state, 'agent'), fruit }, gate.cel, named)) continue;
-    const message = `${id} was allowed, and its rule does not hold`;
+    const message = `${id} was called although its rule does not hold`;
     found.push(ruleProblem('condition-failed', 'gate', gate.cel, message, { ...about, ...NEEDS_HISTORY }));
   }
   if (gates.some(({ kind }) => kind === 'approval') && !approves)
-    found.push(ruleProblem('approval-required', 'approval', `${id}: approval`, 'it was not approved', NEEDS_HISTORY));
+    found.push(
+      ruleProblem('approval-required', 'approval', `${id}: approval`, 'the call was not approved', NEEDS_HISTORY),
+    );
   if (id === 'install' && !approves && state.pinned.config.install?.some(({ approval }) => approval))
-    found.push(ruleProblem('approval-required', 'approval', 'install: approval', 'it was not approved', NEEDS_HISTORY));
+    found.push(
+      ruleProblem('approval-required', 'approval', 'install: approval', 'the call was not approved', NEEDS_HISTORY),
+    );
   return found;
 }
 
@@ -148,9 +160,16 @@ function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly strin
     const value = args[name];
     // A value that is stored as a blob was judged by its schema before it was stored.
     if (value !== undefined && !apart.includes(name) && !fitsSchema(schema, value))
-      found.push(argumentProblem(tool, name, `${name}: ${showValue(schema)}`, `${showValue(value)} does not fit`));
+      found.push(
+        argumentProblem(
+          tool,
+          name,
+          `${name}: ${showValue(schema)}`,
+          `${name} is ${showValue(value)}, which its schema refuses`,
+        ),
+      );
     else if (value === undefined && required)
-      found.push(argumentProblem(tool, name, `${name} is required`, 'it is missing'));
+      found.push(argumentProblem(tool, name, `${name} is required`, `${name} is missing`));
   }
 }
 
@@ -169,7 +188,7 @@ function addCommandProblem(
   const reason = commandRefusal({ tool, args, scope, config, root, unsafeNoSandbox, message: due });
   if (!reason) return;
   const constraint = `command: ${scope.command}`;
-  const message = `${tool.id} was allowed: ${reason.why}`;
+  const message = `${tool.id} was called although its command is forbidden: ${reason.why}`;
   found.push(
     ruleProblem(reason.code, 'scope', constraint, message, {
       tool: tool.id,
@@ -244,7 +263,7 @@ function addReachProblems(
 
 /** The reason why a resource is out of a scope; null if it is granted. */
 export function resourceRefusal({ resource = [] }: ScopeRule, name: Json): PathProblem | null {
-  const wrong = typeof name === 'string' ? resourceNameProblem(name) : 'it is not a string';
+  const wrong = typeof name === 'string' ? resourceNameProblem(name) : 'the name is not a string';
   if (wrong !== null)
     return { code: 'invalid-action', why: `${showValue(name)} is not the name of a resource: ${wrong}` };
   const [excludes, grants] = [true, false].map((excluding) =>
@@ -252,7 +271,7 @@ export function resourceRefusal({ resource = [] }: ScopeRule, name: Json): PathP
       (each) => each.startsWith('!') === excluding && fitsBranchPattern(each.replace(/^!/, ''), name as string),
     ),
   );
-  return grants && !excludes ? null : outOfScope(`${showValue(name)} is not granted`);
+  return grants && !excludes ? null : outOfScope(`the scope does not grant ${showValue(name)}`);
 }
 
 interface PathProblem extends RefusalReason {
@@ -278,10 +297,10 @@ export function pathWriteProblem(
   { scope }: AuditedVisit,
   path: string,
 ): PathProblem | null {
-  if (isMaskedPath(path, config.mask)) return outOfScope('it is masked');
+  if (isMaskedPath(path, config.mask)) return outOfScope('the path is masked');
   if (isProtectedPath(path) || (config.specs !== 'default' && isWithinPaths(path, [config.specs])))
-    return outOfScope('it steers git, an editor, an agent or this program');
-  return isWritablePath(path, scope.write) ? null : outOfScope('it is outside of the paths that may be written');
+    return outOfScope('the file controls git, an editor, an agent or hopgate');
+  return isWritablePath(path, scope.write) ? null : outOfScope('the path is outside of the paths that may be written');
 }
 
 /** @param path relative to the root */
@@ -290,10 +309,10 @@ export function pathReadProblem(
   { scope }: AuditedVisit,
   path: string,
 ): PathProblem | null {
-  if (isMaskedPath(path, pinned.config.mask)) return outOfScope('it is masked');
+  if (isMaskedPath(path, pinned.config.mask)) return outOfScope('the path is masked');
   if (scope.read === 'root') return null;
-  if (scope.read === 'none') return outOfScope('this scope reads nothing');
-  return liesInSet(path, files) ? null : outOfScope('no entry of this session names it', NEEDS_HISTORY);
+  if (scope.read === 'none') return outOfScope('the scope grants no reading');
+  return liesInSet(path, files) ? null : outOfScope('no entry of this session names the file', NEEDS_HISTORY);
 }
 
 /** True if the path, or a folder above it, is in the set. */

@@ -51,7 +51,7 @@ export function testCommandsProblem(
   const words = commandWordsOf(args['command']) ?? [];
   const narrowed = words.length > 0 && configuredTestCommand(words, test)?.narrowed === true;
   if (narrowed && runs.some((run) => !run.narrowed))
-    return `a run of a part, ${showValue([...words])}, was counted as a whole one`;
+    return `a run of a part of the tests, ${showValue([...words])}, was counted as a run of all`;
   // A narrowed run proves nothing, so the commands that it names do not matter.
   if (runs.every((run) => run.narrowed)) return null;
   const commands = [...new Set(test.map(({ run }) => wholeTestCommand(run).join(' ')))].sort();

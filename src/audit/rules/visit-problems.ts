@@ -116,7 +116,7 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
   addContextProblems(target, contextOnEntry(target, carried, {}, { [source.id]: judged.fruit }).missing, found);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
     found.push(
-      ruleProblem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY),
+      ruleProblem('approval-required', 'approval', 'approval: operator', 'the hop was not approved', NEEDS_HISTORY),
     );
   return found;
 }
@@ -186,14 +186,15 @@ function addExitProblems(
   const { name, implies, opens } = exit;
   const unmet = (constraint: string, message: string, about = {}) =>
     found.push(ruleProblem('exit-not-met', 'exit', constraint, message, about));
-  if (!implies && reason.trim() === '') unmet(`${name} is stated, with a reason`, 'there is no reason');
+  if (!implies && reason.trim() === '') unmet(`${name} is stated, with a reason`, 'the hop has no reason');
   if (implies && judged.fruit[implies.field] !== implies.value)
     unmet(
       `${name}: ${implies.field} is ${implies.value}`,
       `${implies.field} is ${showValue(judged.fruit[implies.field])}`,
     );
-  if (name === 'user-request' && by !== 'operator') unmet('user-request: by the operator', `it was taken by the ${by}`);
+  if (name === 'user-request' && by !== 'operator')
+    unmet('user-request: by the operator', `the exit was taken by the ${by}`);
   const when = opens.find((open) => open.to === to)?.when ?? null;
   if (when !== null && !ruleHolds(judged, when))
-    unmet(`${name} → ${to} when ${when}`, 'the rule did not hold', NEEDS_HISTORY);
+    unmet(`${name} → ${to} when ${when}`, 'the rule of the exit did not hold', NEEDS_HISTORY);
 }

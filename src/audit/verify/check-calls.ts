@@ -20,7 +20,9 @@ export function checkCall(at: VisitContext, body: StepBody | IntentBody): void {
   if (event === 'step' && hasIntent(tool))
     report.violation('intent', `${id} must have an intent before it runs`, 'the call has no intent', { tool: id });
   if (event === 'intent' && tool !== undefined && !hasIntent(tool))
-    report.violation('intent', `${id} is a tool to ${tool.effect}`, 'the call was recorded as an intent', { tool: id });
+    report.violation('intent', `${id} has the effect ${tool.effect}`, 'the call was recorded as an intent', {
+      tool: id,
+    });
   if (event === 'step') checkResult(at, body);
 }
 

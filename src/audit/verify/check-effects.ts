@@ -43,22 +43,28 @@ function otherProblem(
 ): readonly [string, string | null] {
   switch (op) {
     case 'ref':
-      return ['command: deploy', scope.command === 'deploy' ? null : 'no reference moves in this scope'];
+      return ['command: deploy', scope.command === 'deploy' ? null : 'the scope lets no command move a git reference'];
     case 'resource':
       return [`resource: ${scope.resource?.join(', ') ?? 'none'}`, resourceRefusal(scope, path)?.why ?? null];
     case 'execute':
-      return [`command: ${scope.command}`, scope.command === 'none' ? 'this scope runs nothing' : null];
+      return [`command: ${scope.command}`, scope.command === 'none' ? 'the scope grants no commands' : null];
     case 'connect': {
       if (tool === 'bash-deploy' || tool === 'install') {
         const { deploy, install = [] } = pinned.config;
         const commands = tool === 'install' ? install : Object.values(deploy);
         const hosts = commands.flatMap((command) => command.hosts ?? []);
-        return [`hosts: ${hosts.join(', ') || 'none'}`, isEndpointAllowed(path, hosts) ? null : 'not a listed host'];
+        return [
+          `hosts: ${hosts.join(', ') || 'none'}`,
+          isEndpointAllowed(path, hosts) ? null : 'no configured command lists this host',
+        ];
       }
       if (scope.command === 'deploy') return ['command: deploy', null];
-      if (scope.url === 'none') return ['url: none', 'this scope has no network'];
+      if (scope.url === 'none') return ['url: none', 'the scope grants no network'];
       const { allow } = pinned.config.web;
-      return [`hosts: ${allow.join(', ') || 'none'}`, isHostAllowed(path, allow) ? null : 'not an allowed host'];
+      return [
+        `hosts: ${allow.join(', ') || 'none'}`,
+        isHostAllowed(path, allow) ? null : 'the host is not in web.allow',
+      ];
     }
     default:
       return ['effects must be of a known kind', 'this kind of effect is unknown'];

@@ -17,9 +17,9 @@ export function checkLinks(last: ChainHead, { entry, head, body }: StoredEntry):
   if (hashed && bodied && prev === last.hash && seq === last.seq + 1) return null;
   const problems: ChainProblem[] = [];
   const add = (rule: ChainProblem['rule'], message: string) => problems.push({ seq, id, rule, message });
-  if (!hashed) add('hash', 'its bytes are not those that were hashed: the entry was changed');
+  if (!hashed) add('hash', 'the bytes of the entry are not those that were hashed: it was changed');
   if (!bodied) add('body', 'the bytes of its body are not those that were hashed: the body was changed');
-  if (prev !== last.hash) add('prev', `it does not follow the entry before it (seq ${last.seq})`);
+  if (prev !== last.hash) add('prev', `the entry does not follow the one before it (seq ${last.seq})`);
   if (seq !== last.seq + 1)
     add('seq', `seq ${last.seq + 1} was expected: an entry is missing, doubled or out of order`);
   return problems;

@@ -43,8 +43,8 @@ export function checkStart({ state, report, approvals, shipping, at }: VisitCont
     const [has, source] = [context[field] ?? null, expected[field] ?? null];
     if (isSameJson(has, source)) continue;
     const message = Object.hasOwn(target.context, field)
-      ? `${field} is ${showValue(has)}, its source holds ${showValue(source)}`
-      : `${field} was taken along, but the spec does not list it`;
+      ? `${field} is ${showValue(has)}, and its source has ${showValue(source)}`
+      : `the context has ${field}, but the spec does not list it`;
     report.violation('context', contextRuleInWords(target, field), message, { argument: field, ...NEEDS_HISTORY });
   }
   if (arriving) {

@@ -71,7 +71,7 @@ export class SessionAudit {
     report.beginEntry(entry, this.#state);
     this.#checkHead(entry, body, at);
     if (body) this.#check(entry, body, at);
-    else if (erased) report.gap('erased', 'its body was erased');
+    else if (erased) report.gap('erased', 'the body of the entry was erased');
     else this.#checkUnread(entry.body);
     const event = erased ? (EVENTS.find((name) => entry.tags.includes(name)) ?? null) : (body?.event ?? null);
     this.#thread.add(entry, event, body);

@@ -39,7 +39,7 @@ export function checkGit({ url, credential, ca, remote, branch }: Git, report: R
     report(
       [...at, 'username'],
       'is only allowed with env or file',
-      forHttps ? 'the helper supplies the user name' : 'write it into url',
+      forHttps ? 'the helper supplies the user name' : 'write the user name into url',
     );
   if (credential['known-hosts'] !== undefined && forHttps)
     report(

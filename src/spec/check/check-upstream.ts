@@ -27,11 +27,11 @@ export function checkUpstream(servers: Servers, report: ReportSpecProblem): void
     if ((server.command === undefined) === (server.url === undefined))
       report(at, 'needs either a command or a url', 'keep one of them');
     else if (server.url === undefined && server.headers !== undefined)
-      report([...at, 'headers'], 'is only allowed with a url', 'a program is given env');
+      report([...at, 'headers'], 'is only allowed with a url', 'use env to give values to a program');
     else if (server.url !== undefined)
       for (const key of ['env', 'cwd'] as const)
         if (server[key] !== undefined)
-          report([...at, key], 'is only allowed with a command', 'an address is given headers');
+          report([...at, key], 'is only allowed with a command', 'use headers to send values to an address');
     const words = [
       ...(server.command ?? []).map((word, index) => ({ path: [...at, 'command', index], word })),
       ...(server.url === undefined ? [] : [{ path: [...at, 'url'], word: server.url }]),

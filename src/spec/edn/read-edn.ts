@@ -66,7 +66,7 @@ class Reader {
       }
       this.#next++;
       if (token.kind === 'discard') {
-        if (this.#form(depth + 1, within) === null) throw new Malformed(token, '#_ has nothing to leave out');
+        if (this.#form(depth + 1, within) === null) throw new Malformed(token, 'no form follows #_');
         continue;
       }
       return this.#begin(token, depth, within);
@@ -78,7 +78,7 @@ class Reader {
     if (token.kind === 'open') return this.#collection(token, depth);
     if (token.kind === 'tag') {
       const form = this.#form(depth + 1, within);
-      if (form === null) throw new Malformed(token, `the tag ${token.text} has no form`);
+      if (form === null) throw new Malformed(token, `no form follows the tag ${token.text}`);
       return { kind: 'tagged', tag: token.text.slice(1), form, line: token.line, column: token.column };
     }
     return atom(token);

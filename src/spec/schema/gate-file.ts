@@ -18,10 +18,10 @@ export const GateFile = z
     transitions: z
       .array(
         z.strictObject({
-          from: SpecName.describe('The mode that is left.'),
-          to: SpecName.describe('The mode that is entered.'),
-          approval: z.literal('operator').optional().describe('The operator must approve it.'),
-          summary: z.boolean().optional().describe('A summary is required.'),
+          from: SpecName.describe('The mode before the change.'),
+          to: SpecName.describe('The mode after the change.'),
+          approval: z.literal('operator').optional().describe('The operator must approve the change.'),
+          summary: z.boolean().optional().describe('The request for the change needs a summary.'),
         }),
       )
       .describe('Every allowed change of mode; any other is refused.'),

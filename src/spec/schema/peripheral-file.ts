@@ -29,7 +29,7 @@ const FruitField = z.union([
   }),
   z.strictObject({
     stated: FieldType.describe('Type of the field. The agent supplies the value, and hopgate checks its type.'),
-    optional: z.boolean().optional().describe('The agent may leave it out.'),
+    optional: z.boolean().optional().describe('The agent may omit the field.'),
   }),
 ]);
 
@@ -39,7 +39,7 @@ const GateRule = z.union([
   z.strictObject({ approval: z.literal('operator').describe('The operator must approve the hop.') }),
   z.strictObject({ when: Cel.describe('A CEL rule that must hold.') }),
   z.strictObject({
-    pattern: SpecName.describe('A pattern by name.'),
+    pattern: SpecName.describe('The name of the pattern that the gate demands.'),
     is: z.enum(['selected', 'held']).describe('selected: chosen in this session; held: its last outcome was good.'),
   }),
 ]);
@@ -96,7 +96,7 @@ export const PeripheralFile = z
           ContextSource,
           z.strictObject({
             take: ContextSource,
-            optional: z.boolean().optional().describe('The peripheral may be entered without it.'),
+            optional: z.boolean().optional().describe('The peripheral may be entered without this field.'),
           }),
         ]),
       )
@@ -117,11 +117,15 @@ export const PeripheralFile = z
       .describe('The peripherals in which sub-agents may start: names, { to, within }, or { agency, within }.'),
     limits: z
       .strictObject({
-        steps: z.int().positive('must be more than 0').optional().describe('Steps in one visit.'),
-        minutes: z.number().positive('must be more than 0').optional().describe('Minutes that one visit may last.'),
+        steps: z.int().positive('must be more than 0').optional().describe('Maximum number of steps in one visit.'),
+        minutes: z
+          .number()
+          .positive('must be more than 0')
+          .optional()
+          .describe('Maximum length of one visit in minutes.'),
       })
       .optional()
-      .describe('At a limit only a stop and allowed hops remain.'),
+      .describe('The limits of a visit. At a limit, only a stop and allowed hops remain possible.'),
     agents: z.array(z.string().min(1)).min(1).optional().describe('Agent ids that may enter; any if left out.'),
     config: z.record(z.string(), z.json()).optional().describe('Settings for tool backends; the gate ignores them.'),
     output: z.record(z.string(), z.json()).optional().describe('Where the fruit goes; the gate ignores it.'),

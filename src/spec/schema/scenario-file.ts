@@ -15,7 +15,7 @@ const Expect = z
   .describe('The expected outcome of the step: { denied: code } or { result: { … } }.');
 
 const common = {
-  say: z.string().min(1).optional().describe('A line for the viewer: what the agent thinks.'),
+  say: z.string().min(1).optional().describe('A sentence that the scenario shows as the agent’s thought.'),
   approve: z.enum(['given', 'refused']).optional().describe('The operator’s answer, for runs without a terminal.'),
   expect: Expect.optional(),
 };

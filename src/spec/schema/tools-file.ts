@@ -11,15 +11,15 @@ const Parameter = z.strictObject({
     .describe(
       'The argument’s role, by which the scope restricts it: path:read, path:write, command, url, resource, agency or text.',
     ),
-  description: z.string().min(1).describe('The value to pass, for the agent.'),
+  description: z.string().min(1).describe('A description of the value, for the agent.'),
   schema: z.record(z.string(), z.json()).optional().describe('JSON Schema of the value; { type: string } if left out.'),
-  optional: z.boolean().optional().describe('The argument may be left out.'),
+  optional: z.boolean().optional().describe('The agent may omit the argument.'),
   as: z.string().min(1).optional().describe('The upstream’s name of the argument, if it differs.'),
 });
 
 const Upstream = z.strictObject({
   server: SpecName.describe('The server’s name under upstream in hopgate.yaml.'),
-  tool: z.string().min(1).describe('The tool’s name there.'),
+  tool: z.string().min(1).describe('The tool’s name on that server.'),
   'schema-hash': z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'is not a sha256: 64 hexadecimal digits, as "hopgate upstream import" prints them')
@@ -57,7 +57,7 @@ export const ToolsFile = z
             })
             .describe('The limits of one call.'),
           upstream: Upstream.optional().describe('The tool of an MCP server that does the work.'),
-          gates: CallGates.optional().describe('Requirements of each call, in addition to its role and scope.'),
+          gates: CallGates.optional().describe('Requirements of each call, in addition to the limits of the scope.'),
           observes: z
             .record(SpecName, FieldType)
             .optional()

@@ -16,15 +16,15 @@ export class CrashingProcess {
 
   constructor(store: EvidenceStore) {
     const alive = () => {
-      if (this.#dead) throw new CrashError('the writer is dead');
+      if (this.#dead) throw new CrashError('the process has crashed');
     };
     const own: Partial<EvidenceStore> = {
       append: async (lease, after, drafts) => {
         alive();
         this.#dead = this.#death !== null;
-        if (this.#death === 'before') throw new CrashError('the writer died before it wrote');
+        if (this.#death === 'before') throw new CrashError('the process crashed before the entry was durable');
         const stored = await store.append(lease, after, drafts);
-        if (this.#death === 'after') throw new CrashError('the writer died after it wrote');
+        if (this.#death === 'after') throw new CrashError('the process crashed after the entry was durable');
         return stored;
       },
       acquire: async (...args) => {

@@ -67,7 +67,7 @@ export class Expectations {
     const actual = await dryRunRequest(session, asked);
     if ((actual !== null) === needsApproval) return null;
     return {
-      expected: `dry run: it needs ${needsApproval ? 'an' : 'no'} approval`,
+      expected: `dry run: the request needs ${needsApproval ? 'an' : 'no'} approval`,
       actual: actual ? 'it needs one' : 'it needs none',
     };
   }

@@ -16,14 +16,14 @@ export const OPENENV_SCHEMA = {
     type: 'object',
     title: 'HouseholdObservation',
     properties: {
-      text: text('What the agent sees.'),
+      text: text('The text that the agent sees.'),
       admissible_commands: { type: 'array', items: { type: 'string' } },
       task: text('A person’s description of the task.'),
       task_type: text('One of the six task types.'),
       won: { type: 'boolean' },
       score: { type: 'number' },
       max_score: { type: 'number' },
-      gamefile: text('Names the game; reset with it as episode_id starts it again.'),
+      gamefile: text('The id of the game; a reset with it as episode_id starts the game again.'),
     },
   },
   state: {

@@ -77,12 +77,16 @@ describe('P-1 (world replacement) fails', () => {
 describe('P-2 (context injection)', () => {
   it.each<[string, readonly TranscriptItem[], string]>([
     ['says nothing of the place', changing(entered, () => ({ situation: null })), 'does not say where the agent is'],
-    ['names another place', situated({ peripheral: 'edit' }), 'it says edit'],
-    ['names another mode', situated({ mode: 'execute' }), 'it says mode execute'],
-    ['hides what is carried', situated({ state: {} }), 'it does not show session-id'],
-    ['offers too little', situated({ tools: ['read'] }), 'it offered read'],
-    ['offers too much', situated({ tools: [...fixtureSpecs.peripherals['explore']!.tools, 'edit'] }), 'it offered'],
-    ['hides an exit', situated({ exits: [] }), 'it named none'],
+    ['names another place', situated({ peripheral: 'edit' }), 'the text says that the agent is in edit'],
+    ['names another mode', situated({ mode: 'execute' }), 'the text says mode execute'],
+    ['hides what is carried', situated({ state: {} }), 'the text does not show the carried values of session-id'],
+    ['offers too little', situated({ tools: ['read'] }), 'the text offers read'],
+    [
+      'offers too much',
+      situated({ tools: [...fixtureSpecs.peripherals['explore']!.tools, 'edit'] }),
+      'the text offers',
+    ],
+    ['hides an exit', situated({ exits: [] }), 'the text names none'],
     ['does not say where', reworded((text) => text.replaceAll('explore', 'somewhere')), 'where it is: explore'],
     ['does not say the mode', reworded((text) => text.replaceAll('diagnose', 'some mode')), 'what it sees: diagnose'],
     ['does not say a tool', reworded((text) => text.replaceAll('glob', 'g')), 'what it can do: glob'],
@@ -242,16 +246,16 @@ describe('P-5 (evidence of inhabitation)', () => {
 describe('P-6 (interleaved streams) fails', () => {
   const last = items.length - 1;
   it.each<[string, readonly TranscriptItem[], string]>([
-    ['if an item is missing', items.filter((_, index) => index !== 2), 'item 2 was expected here'],
+    ['if an item is missing', items.filter((_, index) => index !== 2), 'the number of the item is not 2'],
     ['if time goes back', changing(last, () => ({ at: '2020-01-01T00:00:00.000Z' })), 'earlier'],
-    ['if an item has no source', changing(3, () => ({ source: ' ' })), 'its source is unknown'],
+    ['if an item has no source', changing(3, () => ({ source: ' ' })), 'the item names no source'],
     ['if the agent answers itself', changing(entered, () => ({ source: 'agent' })), 'result came from agent'],
-    ['if its own words come as another’s', changing(3, () => ({ source: 'agent' })), "agent's own words"],
-    ['if a result answers nothing', changing(entered, () => ({ callId: 'none' })), 'answers no call'],
+    ['if its own words come as another’s', changing(3, () => ({ source: 'agent' })), 'its own words'],
+    ['if a result answers nothing', changing(entered, () => ({ callId: 'none' })), 'belongs to no unanswered call'],
     [
       'if an answer comes before its call',
       numbered([...items.slice(0, entered - 1), items[entered]!, items[entered - 1]!, ...items.slice(entered + 1)]),
-      'answers no call',
+      'belongs to no unanswered call',
     ],
   ])('%s', (_what, changed, reason) => {
     const { ids, why } = failing(changed);

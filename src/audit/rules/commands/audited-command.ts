@@ -59,9 +59,9 @@ export function commandRefusal(call: AuditedCommand): RefusalReason | null {
   if (tool.upstream) return present.length === 0 ? null : upstreamReason(call);
   const listed = getOwn(COMMAND_TOOLS, tool.id);
   if (!listed && present.length === 0) return null;
-  if (command === 'none') return outOfScopeRefusal('this scope runs no commands');
+  if (command === 'none') return outOfScopeRefusal('the scope grants no commands');
   if (!listed) return ownReason(call, present, all.length > 1);
-  if (!listed.runsIn.includes(command)) return outOfScopeRefusal(`it runs only where the scope ${listed.needs}`);
+  if (!listed.runsIn.includes(command)) return outOfScopeRefusal(`the tool runs only where the scope ${listed.needs}`);
   // hopgate's own tool reads this argument, even if the spec declares others.
   const value = args[listed.argument];
   switch (listed.runs) {
@@ -90,7 +90,7 @@ function ownReason(call: AuditedCommand, names: readonly string[], hasProgram: b
   if (command === 'read-only' || command === 'contained')
     return names.map((name) => lineReason(args[name])).find((reason) => reason !== null) ?? null;
   const read = names.map((name) => commandWordsOf(args[name]));
-  if (read.includes(null)) return invalidRefusal('it is not one plain command');
+  if (read.includes(null)) return invalidRefusal('the command is not one plain command');
   const words = [...(hasProgram ? tool.id.split('-').slice(-1) : []), ...read.flatMap((each) => each ?? [])];
   if (command === 'test') return testReason(words, config);
   return words[0] === 'git' ? gitRefusal(words.slice(1), { ...call, command }) : deployReason(words, config);
@@ -101,7 +101,7 @@ function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand
   const server = config.upstream?.[tool.upstream?.server ?? ''];
   const isContained = (server?.contained ?? false) || unsafeNoSandbox;
   const mayRun = scope.command === 'contained' || scope.command === 'read-only';
-  return mayRun && isContained ? null : outOfScopeRefusal('nothing contains what the server runs');
+  return mayRun && isContained ? null : outOfScopeRefusal('the commands of the upstream server are not contained');
 }
 
 /** The maximum length of an argument that the kernel accepts, in bytes. */
@@ -113,26 +113,30 @@ function lineReason(value: Json | undefined): RefusalReason | null {
     (part) =>
       typeof part === 'string' && !part.includes('\0') && part.isWellFormed() && Buffer.byteLength(part) <= MAX_BYTES,
   );
-  return fits && parts.some((part) => String(part).trim() !== '') ? null : invalidRefusal('it is not a command line');
+  return fits && parts.some((part) => String(part).trim() !== '')
+    ? null
+    : invalidRefusal('the command is not a command line');
 }
 
 function testReason(command: Json | undefined, { test }: ProjectConfig): RefusalReason | null {
   if (test.length === 0) return invalidRefusal('no test command is configured');
   if (command === undefined) return null;
   const words = commandWordsOf(command);
-  if (words === null) return invalidRefusal('it is not one plain command');
-  return configuredTestCommand(words, test) ? null : outOfScopeRefusal('it is not one of the configured test commands');
+  if (words === null) return invalidRefusal('the command is not one plain command');
+  return configuredTestCommand(words, test)
+    ? null
+    : outOfScopeRefusal('the command is not one of the configured test commands');
 }
 
 function installReason(command: Json | undefined, { install = [] }: ProjectConfig): RefusalReason | null {
   if (command === undefined)
-    return install.length === 1 ? null : outOfScopeRefusal('it is not one of the configured install commands');
+    return install.length === 1 ? null : outOfScopeRefusal('the command is not one of the configured install commands');
   if (install.length === 0) return outOfScopeRefusal('no install command is configured');
   const words = commandWordsOf(command);
-  if (words === null) return invalidRefusal('it is not one plain command');
+  if (words === null) return invalidRefusal('the command is not one plain command');
   return install.some(({ run }) => isCommand(words, run))
     ? null
-    : outOfScopeRefusal('it is not one of the configured install commands');
+    : outOfScopeRefusal('the command is not one of the configured install commands');
 }
 
 function deployReason(command: Json | undefined, { deploy }: ProjectConfig): RefusalReason | null {
@@ -140,5 +144,5 @@ function deployReason(command: Json | undefined, { deploy }: ProjectConfig): Ref
   if (more.length === 0 && typeof name === 'string' && Object.hasOwn(deploy, name)) return null;
   const words = commandWordsOf(command);
   const isConfigured = words !== null && Object.values(deploy).some(({ run }) => isCommand(words, run));
-  return isConfigured ? null : outOfScopeRefusal('it is not one of the configured deploy commands');
+  return isConfigured ? null : outOfScopeRefusal('the command is not one of the configured deploy commands');
 }

@@ -39,7 +39,7 @@ export function gitArgumentsRefusal(
 ): RefusalReason | null {
   const head = typeof sub === 'string' ? plainCommandWords(sub) : null;
   const tail = wordsAfter(args);
-  if (head === null || tail === null) return invalidRefusal('it is not one plain git command');
+  if (head === null || tail === null) return invalidRefusal('the command is not one plain git command');
   const words = [...head, ...tail];
   return gitRefusal(words[0] === 'git' ? words.slice(1) : words, limits);
 }
@@ -57,13 +57,13 @@ export function gitRefusal(words: readonly string[], limits: GitLimits): Refusal
   const { sub, operands, paths } = call;
   const changes = ['add', 'restore', 'switch', 'checkout', 'commit', 'push'].includes(sub);
   if ((changes || (sub === 'branch' && operands.length > 0)) && limits.command !== 'deploy')
-    return outOfScopeRefusal(`git ${sub} ships, and the scope does not`);
+    return outOfScopeRefusal(`git ${sub} ships, and the scope grants no shipping`);
   const all = [...operands, ...paths];
   if (sub === 'commit')
     return all.length === 0 ? messageReason(call, limits) : invalidRefusal('git commit takes no paths');
   if (sub === 'push') return pushReason(all, limits);
   if (BRANCH_COMMANDS.includes(sub)) return branchReason(call, limits);
-  if (sub === 'rev-parse') return all.every(isRevision) ? null : invalidRefusal('it names no commit');
+  if (sub === 'rev-parse') return all.every(isRevision) ? null : invalidRefusal('the command names no commit');
   if (sub === 'add' && all.length === 0 && !call.options.has('all') && !call.options.has('update'))
     return invalidRefusal('git add needs paths');
   return pathsReason(['add', 'restore', 'status'].includes(sub) ? all : paths, limits);
@@ -146,7 +146,7 @@ function pushReason(words: readonly string[], { config: { git } }: GitLimits): R
   const may = remote === git.remote && (branch === 'HEAD' || isConfiguredBranch(branch, git));
   if (may && isRevision(remote) && isRevision(branch)) return null;
   return outOfScopeRefusal(
-    `it pushes ${branch} to ${remote}, not ${[git.branch].flat().join(' or ')} to ${git.remote}`,
+    `the command pushes ${branch} to ${remote}, not ${[git.branch].flat().join(' or ')} to ${git.remote}`,
   );
 }
 

@@ -67,15 +67,16 @@ function argumentsByName(tool: ToolSpec, args: unknown): BoundArguments {
 }
 
 /**
- * Fills in the defaults of arguments that a scope limits, so that a default is judged like any value. For a role whose
- * absence means the root, an empty list is an absent argument: many tools then take all files.
+ * Fills in the defaults of omitted arguments, so that scopes, rules and approvals judge a default like any value. For a
+ * role whose absence means the root, an empty list is an absent argument: many tools then take all files. With the
+ * default null, which many servers declare, an argument stays absent.
  */
 function withDefaults({ parameters }: ToolSpec, args: Arguments): Arguments {
   const filled: { [name: string]: Json } = { ...args };
   for (const { name, role, schema } of parameters) {
-    const { isUnjudged, absentMeansRoot } = ROLE_FACTS[role];
-    if (absentMeansRoot && Array.isArray(args[name]) && args[name].length === 0) delete filled[name];
-    if (!isUnjudged && filled[name] === undefined && schema['default'] !== undefined) filled[name] = schema['default'];
+    if (ROLE_FACTS[role].absentMeansRoot && Array.isArray(args[name]) && args[name].length === 0) delete filled[name];
+    const byDefault = schema['default'] ?? null;
+    if (filled[name] === undefined && byDefault !== null) filled[name] = byDefault;
   }
   return filled;
 }

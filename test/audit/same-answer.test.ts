@@ -47,6 +47,8 @@ const schema = pick<{ readonly [keyword: string]: Json }>(
   { type: 'array', items: { type: 'string' } },
   { default: 'src/a.ts' },
   { default: 'https://evil.com' },
+  { default: null },
+  { default: 900 },
 );
 
 /** Requirements of calls: rules over arguments, which may be absent or of another type, and approvals. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { approvalHash, approvalProblem } from '../../src/gate/approvals/approval.ts';
+import { approvalRows } from '../../src/gate/approvals/approval-rows.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { SessionView } from '../../src/gate/session-view.ts';
 import { contextOf, grantFor, viewOf, visitTo } from './views.ts';
@@ -67,6 +68,15 @@ describe('an approval of a hop', () => {
         changes: { 'src/a.ts': 'a'.repeat(64) },
       },
     });
+  });
+  it('shows an object in an argument with its names, and an install command by its values', () => {
+    const transfers = [{ from: 'a', to: 'b' }];
+    const install = [{ run: 'npm ci', hosts: 'from no host', scripts: 'with scripts of packages off' }];
+    expect(approvalRows({ view: { args: { transfers, names: ['a', 'b'] }, install } })).toEqual([
+      ['args.transfers', '{"from":"a","to":"b"}'],
+      ['args.names', 'a\nb'],
+      ['install', 'npm ci from no host with scripts of packages off'],
+    ]);
   });
   it('shows findings and changed test files apart', () => {
     const findings = { 'package.json': 'a package manager runs its commands' };

@@ -44,7 +44,9 @@ describe('the arguments of a call', () => {
     ['path:read', [], '/etc', '/etc'],
     ['path:read', [], undefined, undefined],
     ['path:write', [], undefined, []],
-    ['text', undefined, 10, undefined],
+    ['text', undefined, 10, 10],
+    ['text', undefined, null, undefined],
+    ['path:read', undefined, null, undefined],
   ])('a %s given as %j with the default %j is judged and passed on as %j', (role, given, byDefault, bound) => {
     const schema: { [keyword: string]: Json } = byDefault === undefined ? {} : { default: byDefault };
     const tool = {

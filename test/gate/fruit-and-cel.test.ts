@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { celHolds } from '../../src/audit/rules/audited-cel.ts';
 import { prospectiveFruit } from '../../src/gate/fruit.ts';
 import { evaluateRule } from '../../src/gate/requirements/evaluate-rule.ts';
 import { celFacts } from '../../src/gate/requirements/requirement-facts.ts';
@@ -103,5 +104,13 @@ describe('a CEL condition', () => {
         celFacts(viewOf({ backpack: { plan: { 'first-step': 'a-b' } } }), {}),
       ),
     ).toBe(true);
+  });
+  it.each([
+    { 'max-amount': 10, max_amount: 5000 },
+    { max_amount: 10, 'max-amount': 5000 },
+  ])('does not hold for %j, whose names are the same with _', (limits) => {
+    const facts = celFacts(view, {}, { limits });
+    expect(evaluateRule('args.limits.max_amount <= 500', facts)).toBe(false);
+    expect(celHolds('args.limits.max_amount <= 500', facts)).toBe(false);
   });
 });

@@ -51,10 +51,15 @@ export function celSyntaxTree(rule: string): ASTNode | null {
 
 export const celText: (node: ASTNode) => string = serialize;
 
-/** Converts a value for CEL: whole numbers become ints, and a dash in a name becomes `_`. */
+/**
+ * Converts a value for CEL: whole numbers become ints, and a dash in a name becomes `_`. Throws if two names of one
+ * object become the same, because the rule could judge a value that the tool does not use.
+ */
 function asCel(value: Json): unknown {
   if (Array.isArray(value)) return value.map(asCel);
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.replaceAll('-', '_'), asCel(member)]));
+  const members = new Map(Object.entries(value).map(([name, member]) => [name.replaceAll('-', '_'), asCel(member)]));
+  if (members.size < Object.keys(value).length) throw new Error('two names differ only in "-" and "_"');
+  return Object.fromEntries(members);
 }

@@ -133,12 +133,11 @@ function argumentsByName({ parameters }: ToolSpec, args: Json): Fields | null {
   return Object.fromEntries(pairs.filter(([name, value]) => value !== null || isValue(name)));
 }
 
-/** An omitted argument that a scope limits has its default. An empty list of paths to read counts as omitted. */
+/** An omitted argument has its default, unless that is null. An empty list of paths to read counts as omitted. */
 function withDefaults({ parameters }: ToolSpec, args: Fields): Fields {
   const pairs = parameters.flatMap(({ name, role, schema }) => {
-    const { isUnjudged, absentMeansRoot } = ROLE_FACTS[role];
-    const empty = absentMeansRoot && JSON.stringify(args[name]) === '[]';
-    const value = args[name] === undefined || empty ? (isUnjudged ? undefined : schema['default']) : args[name];
+    const empty = ROLE_FACTS[role].absentMeansRoot && JSON.stringify(args[name]) === '[]';
+    const value = args[name] === undefined || empty ? (schema['default'] ?? undefined) : args[name];
     return value === undefined ? [] : [[name, value] as const];
   });
   const unknown = Object.entries(args).filter(([name]) => !parameters.some((one) => one.name === name));

@@ -1,5 +1,6 @@
 import { isObject, type Json } from '../../base/json.ts';
 import { escapeInvisible } from '../../base/text.ts';
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { ApprovalSubject } from './approval.ts';
 
 /** Names the requested hop, mode change or step in a few words. */
@@ -18,19 +19,21 @@ export function approvalRows({
 }: Pick<ApprovalSubject, 'view'>): readonly (readonly [title: string, text: string])[] {
   return Object.entries(view).flatMap(([title, value]) =>
     isObject(value)
-      ? Object.entries(value).map(([name, item]) => [`${title}.${name}`, textOf(item)] as const)
-      : [[title, textOf(value)] as const],
+      ? Object.entries(value).map(([name, item]) => [`${title}.${name}`, textOf(title, item)] as const)
+      : [[title, textOf(title, value)] as const],
   );
 }
 
-/** Renders a list with one line for each item. */
-function textOf(value: Json): string {
+/** The parts whose lists hopgate itself makes. Their objects are shown by their values alone. */
+const OWN_LISTS: readonly string[] = [APPROVAL_VIEW.install, APPROVAL_VIEW.ships];
+
+/** Renders a list with one line for each item. An agent's own objects have their names: `{"from":"a","to":"b"}`. */
+function textOf(title: string, value: Json): string {
+  const lineOf = (item: Json): string => {
+    const parts = isObject(item) && OWN_LISTS.includes(title) ? Object.values(item) : [item];
+    const isPlain = (part: Json) => typeof part === 'string' && !part.includes('\n');
+    return parts.every(isPlain) ? parts.join(' ') : JSON.stringify(item);
+  };
   if (typeof value === 'string') return value;
   return Array.isArray(value) && value.length > 0 ? value.map(lineOf).join('\n') : JSON.stringify(value);
-}
-
-function lineOf(item: Json): string {
-  const parts = isObject(item) ? Object.values(item) : [item];
-  const isPlain = (part: Json) => typeof part === 'string' && !part.includes('\n');
-  return parts.every(isPlain) ? parts.join(' ') : JSON.stringify(item);
 }

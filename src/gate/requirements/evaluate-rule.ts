@@ -18,13 +18,17 @@ function evaluator(): Environment {
   return environment;
 }
 
-/** Converts JSON to CEL values: whole numbers become ints, and `-` in names becomes `_`. */
+/**
+ * Converts JSON to CEL values: whole numbers become ints, and `-` in names becomes `_`. Throws if two names become the
+ * same, because a rule would judge one value and the tool could use the other.
+ */
 function celValue(value: Json): unknown {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map(celValue);
-  if (value !== null && typeof value === 'object')
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.replaceAll('-', '_'), celValue(item)]));
-  return value;
+  if (value === null || typeof value !== 'object') return value;
+  const named = new Map(Object.entries(value).map(([key, item]) => [key.replaceAll('-', '_'), celValue(item)]));
+  if (named.size < Object.keys(value).length) throw new Error('two names differ only in "-" and "_"');
+  return Object.fromEntries(named);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentSession } from '../../src/adapters/core/agent-session.ts';
-import { CONTROLS } from '../../src/adapters/core/agent-session.ts';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import type { Session } from '../../src/session/session.ts';
+import { CONTROLS } from '../../src/spec/policy/closed-lists.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { type AgentWorld, agentWorld, type Start } from './agent-world.ts';
 

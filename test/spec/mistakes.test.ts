@@ -315,3 +315,15 @@ it('a required parameter after an optional one, and an invalid JSON Schema, are 
   const wrong = '{ name: a, role: text, description: A., schema: { type: strnig } }';
   expect(problemsOf({ 'tools.yaml': tool(wrong) })).toMatchObject([{ path: 'tools.dig.parameters.0.schema' }]);
 });
+
+it('no tool has the name of a control, which would take its calls', () => {
+  const status = {
+    purpose: 'Says how it is.',
+    effect: 'act',
+    parameters: [],
+    limits: { seconds: 1, 'output-bytes': 9 },
+  };
+  expect(problemsOf({ 'tools.yaml': JSON.stringify({ tools: { status, state: status } }) })).toMatchObject([
+    { path: 'tools.status', message: '"status" is a control that every agent has', suggestion: 'choose another name' },
+  ]);
+});

@@ -3,6 +3,7 @@ import type { Available, Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
+import type { CONTROLS } from '../../spec/policy/closed-lists.ts';
 import type { Json, ToolEffect } from '../../spec/types.ts';
 
 /** The JSON Schema of a tool's arguments; its type is always an object. */
@@ -24,8 +25,6 @@ export interface AgentTool {
   readonly effect: ToolEffect;
 }
 
-/** The tools that every adapter adds to those of the peripheral. */
-export const CONTROLS = ['hop', 'mode', 'status', 'why'] as const;
 export type Control = (typeof CONTROLS)[number];
 
 export interface AgentCall {

@@ -1,3 +1,4 @@
+export { CONTROLS } from '../../spec/policy/closed-lists.ts';
 export type {
   AgentAnswer,
   AgentCall,
@@ -6,7 +7,6 @@ export type {
   Control,
   InputSchema,
 } from './agent-session.ts';
-export { CONTROLS } from './agent-session.ts';
 export type { Provider } from './calls/client-tools.ts';
 export {
   type ActionContext,

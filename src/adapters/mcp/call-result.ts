@@ -1,6 +1,7 @@
 import { type CallToolResult, type ContentBlock, isSpecType } from '@modelcontextprotocol/server';
 import { isObject, type Json } from '../../base/json.ts';
-import { type AgentAnswer, CONTROLS } from '../core/agent-session.ts';
+import { CONTROLS } from '../../spec/policy/closed-lists.ts';
+import type { AgentAnswer } from '../core/agent-session.ts';
 
 /** `_meta` key that carries the denial as data. Programs read it; the model only sees the text. */
 const DENIAL_KEY = 'hopgate/denial';

@@ -1,6 +1,6 @@
 import { getOwn } from '../../spec/names.ts';
+import { CONTROLS } from '../../spec/policy/closed-lists.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { CONTROLS } from '../core/agent-session.ts';
 
 /** The names of the tools for clients. A call by a tool's id works as well. */
 export interface ToolNames {

@@ -1,9 +1,10 @@
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
+import { CONTROLS } from '../../spec/policy/closed-lists.ts';
 import { type DemandFailure, type DemandResult, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
 import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
 /** The calls that are always available. `stop` is for sub-agents. */
-const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
+const ALWAYS_OPEN = [...CONTROLS, 'stop'];
 
 /**
  * Judges P-3: each call of the agent has its entry of evidence, each entry has its call, and each successful call names
@@ -47,7 +48,7 @@ class OfferedTools {
   read(item: TranscriptItem): void {
     if (item.kind === 'offered') this.#tools = item.tools;
     const situation: Situation | null = item.kind === 'delivered' || item.kind === 'result' ? item.situation : null;
-    if (situation) this.#tools = [...situation.tools, ...CONTROLS];
+    if (situation) this.#tools = [...situation.tools, ...ALWAYS_OPEN];
   }
 
   includes(tool: string): boolean {

@@ -24,6 +24,9 @@ export const IDENTITY_FIELDS: readonly string[] = ['session-id', 'author'];
 /** Backpack fields that no tool may use for its state. */
 export const RESERVED_STATE: readonly string[] = [...IDENTITY_FIELDS, 'changed-files', 'commit-message'];
 
+/** The tools that every adapter adds to those of the peripheral. No tool of a catalogue may have these names. */
+export const CONTROLS = ['hop', 'mode', 'status', 'why'] as const;
+
 /** Sub-commands of git that create a branch or switch to one. */
 export const BRANCH_COMMANDS: readonly string[] = ['branch', 'switch', 'checkout'];
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { DefinedNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem, SpecPath } from '../check/spec-problem.ts';
 import { getOwn, suggestName } from '../names.ts';
-import { RESERVED_STATE } from '../policy/closed-lists.ts';
+import { CONTROLS, RESERVED_STATE } from '../policy/closed-lists.ts';
 import { scopeRule } from '../policy/scope-rule.ts';
 import { hasIntent } from '../policy/tool-effects.ts';
 import type { CallGates } from '../schema/call-gates-schema.ts';
@@ -47,6 +47,8 @@ export function resolveTools(
   for (const [id, tool] of Object.entries(file?.tools ?? {})) {
     if (tool === undefined) continue;
     const at: SpecPath = ['tools', id];
+    if (CONTROLS.some((name) => name === id))
+      report(at, `"${id}" is a control that every agent has`, 'choose another name');
     const parameters = (tool.parameters ?? []).map((parameter, index): ToolParameter => {
       const schema = (parameter.schema ?? { type: 'string' }) as { [keyword: string]: Json };
       const problem = schemaProblem(schema);

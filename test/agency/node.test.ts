@@ -77,7 +77,7 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     expect(broken).toMatchObject({ ok: false, error: { code: 'invalid-registry' }, meta: { 'agent-id': 'x' } });
   });
 
-  it('happens once for each key, for parallel and later callers and after a restart', async () => {
+  it('starts its agent once for each key, for parallel and later callers and after a restart', async () => {
     const agent = await countingAgent(30);
     const node = nodeWith(`x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`);
     const replies = await Promise.all([1, 2, 3].map(() => node.run(run('x'), alone('k'))));
@@ -86,7 +86,7 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     expect(await node.run(run('x', { prompt: 'other' }), alone('k'))).toMatchObject({ error: { code: 'key-reused' } });
   });
 
-  it('is not repeated after its process ended', () => {
+  it('does not start its agent again after its process ended', () => {
     const file = join(folder(), 'j.db');
     const first = openRunJournal(file);
     expect(first.begin('k', 'd')).toEqual({ is: 'new' });
@@ -96,7 +96,7 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     expect(second.begin('k', 'd')).toEqual({ is: 'interrupted' });
   });
 
-  it('outlives the wait of its caller', async () => {
+  it('continues when its caller has stopped waiting', async () => {
     const agent = await countingAgent(200);
     const node = nodeWith(`x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`);
     const early = await node.run(run('x'), { key: 'k', budgetMs: 5, via: [] });
@@ -105,7 +105,7 @@ d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
     expect(agent.prompts).toHaveLength(1);
   });
 
-  it('ends at the limit of its peripheral, and when it is cancelled', async () => {
+  it('ends at the time limit of its peripheral, and when it is cancelled', async () => {
     // An agent for each run: the first run may end before its request arrives, or after.
     const [slow, agent] = [await countingAgent(60_000), await countingAgent(60_000)];
     const agentAt = (url: string) => `x: { location: local, driver: http, url: "${url}", honours: [fs, shell, http] }`;
@@ -263,7 +263,7 @@ describe('an agent on another node', () => {
   it('is reported as unreachable if its node is not connected', () => expect(new DialIns().connected).toEqual([]));
 });
 
-it('the server answers a malformed run with 400, and knows no run without a token', async () => {
+it('the server answers a malformed run with 400, a run without a token with 401, and a node that reads sessions with 403', async () => {
   const at = await served('x: { location: local, driver: scripted, replies: [a view] }');
   expect((await at.ask('POST /agency/run', { body: { 'agent-id': 3 } })).status).toBe(400);
   expect((await at.ask('POST /agency/run', { body: run('x', { inputs: {} }) })).status).toBe(400);

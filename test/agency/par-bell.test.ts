@@ -22,7 +22,7 @@ async function served(file = join(folder(), 'par.db'), port: number | null = nul
 const addressOf = ({ port }: { readonly port: number }): string => `ws://127.0.0.1:${port}`;
 
 describe('the shared document of a review', () => {
-  it('has every contribution on every replica, in any order and number of deliveries', () => {
+  it('has every contribution on every replica, in whatever order and however often updates arrive', () => {
     const words = fc.dictionary(fc.string({ minLength: 1 }), fc.string(), {
       minKeys: 1,
       maxKeys: 6,
@@ -86,7 +86,7 @@ describe('the shared document of a review', () => {
     expect(await status('/d1', right)).toBe(101);
   });
 
-  it('closes a connection that sends something else, and keeps the others', async () => {
+  it('closes a connection that sends an invalid message, and keeps the others', async () => {
     const server = await served();
     const socket = new WebSocket(`${addressOf(server)}/d1`, { headers: { authorization: `Bearer ${TOKEN}` } });
     const closed = new Promise((resolve) => socket.on('close', resolve));
@@ -108,7 +108,7 @@ describe('par-bell', () => {
     ...{ agents, par: 'd1', title: 'Debrief', session: 's1', document, continued: false, token: TOKEN, run },
   });
 
-  it('gives each agent the address of the document, and collects what they say', async () => {
+  it('gives each agent the address of the document, and collects the answers', async () => {
     const agent = await countingAgent();
     const node = nodeWith(
       `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }\ny: { location: local, driver: scripted, replies: [from y] }`,

@@ -118,7 +118,7 @@ describe.skipIf(!canMakeMachines())('two machines', () => {
     120_000,
   );
 
-  it('write into one review, which the other machine reads, and which continues after a kill', async () => {
+  it('write into one review, which continues after a kill', async () => {
     joinMachines();
     const [a, b] = [machine('a'), machine('b')];
     a.agents('far: { location: local, driver: scripted, replies: [from afar] }\n');

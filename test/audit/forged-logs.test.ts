@@ -332,7 +332,7 @@ describe('an altered log with a recomputed chain', () => {
     );
   });
 
-  it('is clean without the alteration', async () => {
+  it('is verified as clean without the alteration', async () => {
     expect(
       await verifyConstraints(
         PINNED,

@@ -154,7 +154,7 @@ describe('the inferred tightest spec', () => {
     expect(withoutReview).toBeGreaterThan(0);
   });
 
-  it('is the same after it was written and loaded', async () => {
+  it('is the same after it was written to files and loaded', async () => {
     const loaded = await reload(SPECS);
     const { scopes: _, hash: __, ...rest } = loaded;
     // Properties are demands on a spec set, not grants: they are not inferred.
@@ -183,7 +183,7 @@ describe('a short cover of many paths', () => {
     );
   });
 
-  it('is the list itself while it is short', () => {
+  it('lists the paths themselves while they are few', () => {
     expect(coverPaths(['b/c.ts', 'a.ts', 'b/c.ts'])).toEqual(['a.ts', 'b/c.ts']);
     expect(coveringGlobs(Array.from({ length: 20 }, (_, i) => `src/${i}.ts`))).toEqual(['src/**/*.ts']);
   });

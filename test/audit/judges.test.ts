@@ -22,7 +22,7 @@ describe('a path in the audit', () => {
     (path) => expect(auditedPath('/repo', path).inside).toBe(false),
   );
 
-  it('is compared with a folder name by name', () => {
+  it('is compared with a folder segment by segment', () => {
     expect(isWithinPaths('src/a.ts', ['src/'])).toBe(true);
     expect(isWithinPaths('src-evil/a.ts', ['src'])).toBe(false);
     expect(isWithinPaths('src', ['src/a.ts'])).toBe(false);
@@ -108,7 +108,7 @@ describe('a command in the audit', () => {
     for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(plainCommandWords(text)).toBeNull();
   });
 
-  it('releases only in a deploy scope, and an unnamed one needs a scope with commands', () => {
+  it('of deploy work needs a deploy scope, and a test run without a command needs a scope that grants commands', () => {
     const config = { ...DEFAULT_PROJECT_CONFIG, deploy: { out: { run: ['true'], network: false } } };
     const args = { name: 'out' };
     expect(reason('deploy', 'bash-deploy', args, config)).toBeNull();

@@ -53,7 +53,7 @@ it.each([
   ['test', [{ tool: 'bash-test', args: ['npm test'] }]],
   ['deploy', [{ tool: 'bash-git', args: { sub: 'push' } }]],
   ['reflect', [{ tool: 'musn-log', args: {} }]],
-])('a run leads to %s by itself, where it cannot be started', async (peripheral, actions) => {
+])('runAndVerify hops to %s, in which no session can start', async (peripheral, actions) => {
   for (const specs of [SPECS, await loadSpecs('default'), await loadSpecs('test/fixtures/specs/001')]) {
     const run = await runAndVerify(specs, peripheral, actions, {
       ...parts(),

@@ -207,14 +207,14 @@ describe('a guard', () => {
     expect(allRequirementsHold({ event }, { all: [] })).toBe(true);
   });
 
-  it('have a name that contains each requirement', () => {
+  it('has a name that contains each of its requirements', () => {
     expect(Object.keys(guards('a', 'b and c'))).toEqual(['a', 'b and c']);
     const names = compiled.hopGraph.config.states as MachineJson['states'];
     expect(names['test']?.on?.['pass.deploy']?.guard?.type).toBe('result=pass and tests-passed and approval:operator');
     expect(names['outside']?.on?.['start.edit']?.guard?.type).toBe('user-request');
   });
 
-  it('have different names for different requirements', () => {
+  it('has another name than a guard with other requirements', () => {
     const all: Requirement[] = [
       { kind: 'source', any: ['user-request'] },
       { kind: 'source', any: ['from-a', 'from-b'] },

@@ -36,7 +36,7 @@ function runInPlaceOfClaude(words: readonly string[]): { readonly calls: readonl
 }
 
 describe('the program in place of claude in a benchmark', () => {
-  it("starts an agent's run inside of hopgate, ends as it ends, and keeps the verdicts", () => {
+  it("starts an agent's run inside of hopgate, exits with the code of the run, and keeps the verdicts", () => {
     expect(runInPlaceOfClaude(['--verbose', '--print'])).toEqual({
       calls: [
         'hopgate init --no-run-tests',

@@ -29,7 +29,7 @@ const SCRIPT = (root: string) => `
 `;
 
 it.skipIf(!hasEmacs)(
-  'Emacs dings once for a message, answers it, and approves nothing without the operator’s token',
+  'Emacs makes one sound for a message, answers it, and approves nothing without the operator’s token',
   async () => {
     const home = mkdtempSync(join(tmpdir(), 'messages-emacs-'));
     const env = { ...process.env, XDG_STATE_HOME: join(home, 'state') };

@@ -47,7 +47,7 @@ describe('the classifier of messages', () => {
     expect(LABELLED.filter(({ talk }) => talk === 'action').length).toBeGreaterThan(80);
   });
 
-  it('has these confusion matrices: the messages that were in view, those that were not, and the bare heuristic', () => {
+  it('has these confusion matrices: for messages that the patterns were written from, for others, and without patterns', () => {
     expect({
       inView: confusion(IN_VIEW),
       heldOut: confusion(HELD_OUT),

@@ -83,7 +83,7 @@ describe('a message to a session', () => {
   );
 
   it.each(table)(
-    'in $mode, which is $talk by the $by, gets the code $code (null: it is delivered)',
+    'in mode $mode, with $talk from the $by, is answered with the code $code (null: delivered)',
     async ({ mode, talk, by, code }) => {
       await reach(mode);
       const result = await sent(talk === 'action' ? 'Fix the login page.' : 'Who owns the deploy?', connectionOf(by));
@@ -98,7 +98,7 @@ describe('a message to a session', () => {
     },
   );
 
-  it('may ask to look at something in diagnose', async () => {
+  it('may ask its recipient to look at something in the mode diagnose', async () => {
     await reach('diagnose');
     expect(await sent('Look at the failing test.')).toMatchObject({ ok: true, talk: 'action', asks: 'observe' });
   });
@@ -109,7 +109,7 @@ describe('a message to a session', () => {
     expect(await sent('Delete it.', connectionOf('agent'))).toMatchObject({ ok: false, code: 'mode-forbids' });
   });
 
-  it('of an agent needs the tool bell where the agent is', async () => {
+  it('of an agent needs the tool bell in the agent’s peripheral', async () => {
     await sender.stop('done');
     expect(await sent('Hello?', connectionOf('agent'))).toMatchObject({ ok: false, code: 'sender-refused' });
     expect(await store.messages!.inbox(`session:${recipient.id}`)).toEqual([]);
@@ -144,7 +144,7 @@ describe('a message to another machine', () => {
 });
 
 describe('each stage', () => {
-  it('ends a message with a failure that is evidence', async () => {
+  it('can end a message with a failure, which is recorded as evidence', async () => {
     await sender.stop('done');
     expect((await sender.close('done')).ok).toBe(true);
     const failures = [
@@ -192,7 +192,7 @@ describe('the outcome', () => {
     expect(await sent({ type: 'task-submission' })).toMatchObject({ outcome: { type: 'task-submission' } });
   });
 
-  it('is the same for the same id, and another message with that id is refused', async () => {
+  it('is the same for a repeated message, and another message with its id is refused', async () => {
     const first = await sent('Hi', operator, `session:${recipient.id}`, 'm-same');
     expect(await sent('Hi', operator, null, 'm-same')).toEqual(first);
     expect(await sent('Ho', operator, null, 'm-same')).toMatchObject({ ok: false, code: 'id-reused' });

@@ -6,7 +6,7 @@ const scope = {
   peripherals: ['edit', 'look-around'],
 } as const;
 
-describe('checkCel', () => {
+describe('checkCelRule', () => {
   it.each([
     'fruit.test_count > 0 && fruit.result == "pass"',
     'size(fruit.failures) == 0',

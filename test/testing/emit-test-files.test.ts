@@ -49,7 +49,7 @@ function runEmitted(folder: string): Run {
   return JSON.parse(readFileSync(out, 'utf8'));
 }
 
-it('an emitted file has each move once as data, and each path as names of moves', async () => {
+it('an emitted test file has each move once as data, and each path as names of moves', async () => {
   const { tests } = await generateTests(fixtureSpecs, { deaths: false });
   const cases = tests.map(({ planned }) => planned);
   expect(JSON.parse(JSON.stringify(cases))).toEqual(cases);

@@ -5,7 +5,7 @@ import { celHolds } from '../../src/audit/rules/audited-cel.ts';
 import { depth } from '../depth.ts';
 import { specsOf } from './spec-sets.ts';
 
-describe('a rule that can hold is never called dead', () => {
+describe('a rule that can hold is never called unsatisfiable', () => {
   const FRUIT = '{ n: { stated: integer }, x: { stated: number }, t: { stated: string }, l: { stated: list } }';
   const specs = specsOf({
     'peripherals/a.yaml': `id: a\npurpose: A place.\ntools: [read]\nscope: full-codebase\nentry: [default]\nexit: {}\nfruit: ${FRUIT}\nlimits: { steps: 9 }\n`,

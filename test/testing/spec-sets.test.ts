@@ -57,7 +57,7 @@ describe('an agent under test', () => {
     await expect(tests.find(({ group }) => group === 'agent')?.run()).rejects.toThrow('the agent broke');
   });
 
-  it('also works in a large spec set', async () => {
+  it('is also put into a large spec set', async () => {
     const { tests } = await generateTests(specsOf(grid(60, 15)), { play: rush });
     const played = tests.filter(({ group }) => group === 'agent');
     expect(played).toHaveLength(61);

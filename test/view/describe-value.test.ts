@@ -30,4 +30,4 @@ it.each([
   ],
   [{ status: 'answered', waitedMs: 5, message: 'm-1', answer: { id: 'm-2', text: 'port 80' } }, 'answered: port 80'],
   [{ status: 'waiting', waitedMs: 5, note: 'The run continues.' }, 'The run continues.'],
-])('describes %j by what it says', (value, line) => expect(describeValue(value)).toBe(line));
+])('a result is described in one line by its own fields: %j', (value, line) => expect(describeValue(value)).toBe(line));

@@ -88,7 +88,7 @@ it('the frames join intent, approval and outcome to one row, and a hop and its s
   `);
 });
 
-it('the frames say what each closed way needs, and since when', async () => {
+it('the frames name the unmet requirements of each closed hop, and since when they are unmet', async () => {
   const staged = await worked();
   const { session, clock } = staged;
   const last = async () => (await shown(staged)).at(-1)!.state;
@@ -121,7 +121,7 @@ it('the frames highlight the path that a refusal suggests, until the next entry'
   expect(frames[at + 1]!.state.lit).toEqual([]);
 });
 
-it('the picture of the graph depends on the spec set alone, and has a place for each peripheral and a path for each arrow', async () => {
+it('the picture of the graph depends on the spec set alone, and has a position for each peripheral and a path for each arrow', async () => {
   const graph = await viewGraph(fixtureSpecs);
   expect(await viewGraph(fixtureSpecs)).toEqual(graph);
   expect(graph.nodes.map(({ id }) => id).sort()).toEqual(Object.keys(fixtureSpecs.peripherals).sort());

@@ -18,7 +18,9 @@ it.each([
   [{ ...status, peripheral: null, mode: null, tests: 'passed', waiting: 0 } as const, 'no peripheral · tests passed'],
   [{ ...status, closed: true }, 'session closed'],
   [null, 'no session'],
-])('a status line is short: %j', (given, line) => expect(statusLine(given, false)).toBe(line));
+])('a status line has one short line for each status: %j', (given, line) =>
+  expect(statusLine(given, false)).toBe(line),
+);
 
 it('a status line escapes and shortens names', () => {
   const peripheral = `a\u001b]2;x\u0007\n\u202e${'b'.repeat(5000)}`;

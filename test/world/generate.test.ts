@@ -24,7 +24,7 @@ describe('generated houses', () => {
     }
   });
 
-  it('are the same for the same seed, and can be made again from their name', () => {
+  it('are the same for the same seed, and can be made again from their id', () => {
     const options = { seed: 7, task: 'pick_and_place_simple', wording: 'old', about: { object: 'Apple' } } as const;
     const house = generateHouse(options);
     expect(generateHouse(options)).toEqual(house);
@@ -34,7 +34,7 @@ describe('generated houses', () => {
   });
 
   it.each(['', 'game.tw-pddl', 'seed:', 'seed:x', 'seed:1,unknown', 'seed:1.5'])(
-    'cannot be made from the name %j',
+    'cannot be made from the id %j',
     (id) => expect(houseOptionsOf(id)).toBeNull(),
   );
 
@@ -47,7 +47,7 @@ describe('generated houses', () => {
     expect(() => generateHouse({ seed: 0.5 })).toThrow('the seed must be a whole number');
   });
 
-  it('may need a fact that only a person knows', () => {
+  it('may need a fact that only a person knows, and that the hint states', () => {
     for (let seed = 0; seed < 5; seed++) {
       const house = generateHouse({ seed, asks: true });
       const [, object, receptacle] = /^(\w+ \d+) goes into (\w+ \d+)$/.exec(house.hint!)!;

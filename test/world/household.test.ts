@@ -155,13 +155,13 @@ describe('a household', () => {
     ['', 'Nothing happens.'],
   ];
   it.each(CASES.map(([commands, answer]) => [rowOf(commands), commands, answer] as const))(
-    'plays the row "%s" of the table: %j',
+    'plays the command of the row "%s" of the table: %j',
     (_, commands, answer) => expect(answerTo(commands.split('; '))).toBe(answer),
   );
 
   it('lists the commands after "help"', () => expect(answerTo(['help'])).toMatch(/^\n?Available commands:\n/));
 
-  it('has cases for every row of the table, answered and refused', () => {
+  it('is tested with an answered and a refused command for every row of the table', () => {
     const rows = (refused: boolean) => [
       ...new Set(CASES.filter(([, answer]) => (answer === 'Nothing happens.') === refused).map(([of]) => rowOf(of))),
     ];

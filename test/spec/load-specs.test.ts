@@ -64,3 +64,13 @@ it('a path without specs is answered with what can be loaded', async () => {
     },
   ]);
 });
+
+it('a version of Node that is too old is named by the error, with the one to install', async () => {
+  const { groupBy } = Map;
+  Reflect.deleteProperty(Map, 'groupBy');
+  try {
+    await expect(loadSpecs('default')).rejects.toThrow('hopgate needs Node 22.13 or newer');
+  } finally {
+    Map.groupBy = groupBy;
+  }
+});

@@ -24,11 +24,15 @@ const OTHER_FILES = ['hopgate.yaml'];
  *   `conditions.yaml`, `properties.yaml`, `peripherals/*.yaml`, `*.edn`), or a single file with peripherals. Tools and
  *   scopes that the set does not define are those of the shipped catalogue.
  * @throws {@link SpecError} with all problems of all files
+ * @throws Error with the remedy, if Node is too old
  * @example
  * const specs = await loadSpecs('default');
  * specs.edges.filter(({ from }) => from === 'test').map(({ exit, to }) => `${exit} → ${to}`);
  */
 export async function loadSpecs(path: string): Promise<SpecSet> {
+  // Every use of the package as a library begins here; later, Node 20 would only report a function that it lacks.
+  if (!('groupBy' in Map))
+    throw new Error(`hopgate needs Node 22.13 or newer, and this is ${process.version}: install it from nodejs.org`);
   const { sources, problems } = await readSet(path === 'default' ? defaultSpecsFolder() : path);
   const parsed =
     problems.length > 0 && sources.length === 0 ? null : parseSpecSet(sources, await loadShippedCatalogue());

@@ -140,7 +140,8 @@ describe('hopgate claude', () => {
   });
 
   it('protects the variables that control the hooks from the settings of a repository', async () => {
-    const mine = JSON.stringify({ env: { HOPGATE_ROOT: '/elsewhere', MINE: 'yes' } });
+    const loaders = { NODE_COMPILE_CACHE: '/elsewhere', OPENSSL_CONF: '/elsewhere' };
+    const mine = JSON.stringify({ env: { HOPGATE_ROOT: '/elsewhere', MINE: 'yes', ...loaders } });
     await on.run('claude', '--claude', fakeClaude('exit 0'), '--settings', mine);
     const pinned = JSON.parse(args()[3] ?? '').env;
     expect(pinned).toMatchObject({
@@ -151,6 +152,8 @@ describe('hopgate claude', () => {
       CLAUDE_CODE_SHELL_PREFIX: '',
       BASH_ENV: '',
       LD_PRELOAD: '',
+      NODE_COMPILE_CACHE: on.env['NODE_COMPILE_CACHE'] ?? process.env['NODE_COMPILE_CACHE'] ?? '',
+      OPENSSL_CONF: '',
       MINE: 'yes',
     });
     expect(pinned).not.toHaveProperty('PATH');

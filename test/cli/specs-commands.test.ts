@@ -162,14 +162,14 @@ describe('generate', () => {
     expect((await run('generate')).out).toMatch(/^Wrote \d+ of \d+ files:\n {2}machines\//);
     const machineFile = readFileSync(join(root, 'machines', 'hop-graph.machine.ts'), 'utf8');
     expect(machineFile).toContain("from 'hopgate/machines';");
-    expect((await run('generate', '--check')).code).toBe(0);
+    expect((await run('generate', 'specs', '--check')).code).toBe(0);
 
     put(root, { 'machines/hop-graph.mmd': 'changed' });
     rmSync(join(root, 'machines', 'hop-graph.json'));
     const stale = await run('generate', '--check');
     expect(stale.code).toBe(1);
     expect(stale.err).toContain('machines/hop-graph.json, machines/hop-graph.mmd');
-    expect(stale.err).toContain('Run "hopgate generate --specs specs --out machines".');
+    expect(stale.err).toContain('Run "hopgate generate specs --out machines".');
     expect(JSON.parse((await run('generate', '--json')).out)).toMatchObject({
       changed: ['machines/hop-graph.json', 'machines/hop-graph.mmd'],
     });

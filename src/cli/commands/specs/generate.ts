@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { mapValues } from '../../../base/map-values.ts';
 import { readRegularFile } from '../../../base/read-file.ts';
-import { plural } from '../../../base/text.ts';
+import { plural, shellWord } from '../../../base/text.ts';
 import { type GeneratedFiles, generateFiles } from '../../../compile/generate-files.ts';
 import { checkGenerated, writeGenerated } from '../../../compile/generated-files.ts';
 import { pipelineDiagram } from '../../../social/social-stages.ts';
@@ -14,7 +14,7 @@ import { CliError, type Io, printResult } from '../../io.ts';
 import { helpExamples } from '../../shared-options.ts';
 
 interface Options {
-  readonly specs: string;
+  readonly specs?: string;
   readonly out: string;
   readonly check?: boolean;
 }
@@ -24,21 +24,22 @@ export function register(command: Command, io: Io): void {
     .description(
       'Writes, for each machine of a spec set, a *.machine.ts that Stately opens, its config as *.json and a Mermaid diagram as *.mmd. With --check it writes nothing, lists outdated files, and exits with 1 if there are any.',
     )
-    .option('--specs <dir>', 'the spec set', 'specs')
+    .argument('[specs]', 'a spec folder or file (default: specs)')
+    .addOption(new Option('--specs <dir>', 'a spec folder or file, as the argument').hideHelp())
     .option('--out <dir>', 'the folder of the machines', 'machines')
     .option('--check', 'compare only, write nothing')
     .addHelpText(
       ...helpExamples(
         'hopgate generate',
-        'hopgate generate --specs team/specs --out team/machines',
+        'hopgate generate team/specs --out team/machines',
         'hopgate generate --check',
       ),
     )
-    .action((options: Options) => generate(io, options));
+    .action((specs: string | undefined, options: Options) => generate(io, specs ?? options.specs ?? 'specs', options));
 }
 
-async function generate(io: Io, options: Options): Promise<void> {
-  const targets = await targetsOf(resolve(io.cwd, options.specs), resolve(io.cwd, options.out));
+async function generate(io: Io, specs: string, options: Options): Promise<void> {
+  const targets = await targetsOf(resolve(io.cwd, specs), resolve(io.cwd, options.out));
   const changed: string[] = [];
   for (const { folder, files } of targets) {
     const difference = await checkGenerated(folder, files);
@@ -51,7 +52,7 @@ async function generate(io: Io, options: Options): Promise<void> {
     throw new CliError(
       'stale',
       `out of date: ${changed.join(', ')}`,
-      `Run "hopgate generate --specs ${options.specs} --out ${options.out}".`,
+      `Run "hopgate generate ${shellWord(specs)} --out ${shellWord(options.out)}".`,
     );
   const files = plural(count, 'file');
   const text = [`Wrote ${changed.length} of ${files}:`, ...changed.map((name) => `  ${name}`)].join('\n');

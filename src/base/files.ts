@@ -40,14 +40,14 @@ export const mayAccess = (path: string, mode: number): boolean =>
   valueOr(() => accessSync(path, mode) === undefined, false);
 
 /** The names in a folder; empty if it cannot be listed. */
-export const namesIn = (folder: string): readonly string[] => valueOr(() => readdirSync(folder), []);
+export const fileNamesIn = (folder: string): readonly string[] => valueOr(() => readdirSync(folder), []);
 
 /** The entries of a folder; empty if it cannot be listed. */
 export const entriesIn = (folder: string): readonly Dirent[] =>
   valueOr(() => readdirSync(folder, { withFileTypes: true }), []);
 
 /** The target of a symbolic link; null if there is no link, or if it cannot be read. */
-export const linkIfAny = (path: string): string | null => valueOr(() => readlinkSync(path), null);
+export const linkTargetIfAny = (path: string): string | null => valueOr(() => readlinkSync(path), null);
 
 /** Passes an open file to `use`, and closes it afterwards. */
 export function withOpenFile<T>(fd: number, use: (fd: number) => T): T {

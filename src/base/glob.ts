@@ -15,10 +15,10 @@ const MAX_ALTERNATIVES = 64;
  *
  * @throws Error with {@link globProblem} as its message
  */
-export const compileGlob = (pattern: string): Glob => compileAlternatives(expandPattern(pattern));
+export const compileGlob = (pattern: string): Glob => compileGlobAlternatives(expandGlob(pattern));
 
 /** Compiles globs without braces into one that matches a path if one of them does. */
-export function compileAlternatives(alternatives: readonly string[]): Glob {
+export function compileGlobAlternatives(alternatives: readonly string[]): Glob {
   const compiled = alternatives.map((each) => each.split('/').map(compileName));
   return (names) => compiled.some((parts) => matches(parts, names, GLOBSTAR, (part, name) => part(name)));
 }
@@ -27,7 +27,7 @@ export function compileAlternatives(alternatives: readonly string[]): Glob {
  * The ways to read a pattern: with its braces expanded, and with its braces as part of a name.
  * @throws Error with {@link globProblem} as its message
  */
-export function expandPattern(pattern: string): readonly string[] {
+export function expandGlob(pattern: string): readonly string[] {
   const expanded = expandBraces(pattern);
   const problem = globProblem(pattern, expanded);
   if (problem !== null) throw new Error(`the pattern "${pattern}" ${problem}`);

@@ -34,7 +34,7 @@ export function fieldsOf(value: unknown): { readonly [field: string]: unknown } 
 }
 
 /** Sets a field of an object; `__proto__`, too, becomes a field of its own. */
-export function setOwn<T>(fields: { [field: string]: T }, field: string, value: T): void {
+export function setOwnField<T>(fields: { [field: string]: T }, field: string, value: T): void {
   if (field !== '__proto__') fields[field] = value;
   else Object.defineProperty(fields, field, { value, configurable: true, enumerable: true, writable: true });
 }
@@ -57,5 +57,5 @@ export function parseJson(text: string, otherwise?: unknown): unknown {
 export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
 
 /** True for null, the empty text and the empty list. */
-export const isEmpty = (value: Json): boolean =>
+export const isEmptyJson = (value: Json): boolean =>
   value === null || value === '' || (Array.isArray(value) && value.length === 0);

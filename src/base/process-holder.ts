@@ -22,7 +22,7 @@ function readHost(): Host | null {
 }
 
 /** Start time of a process in clock ticks since boot; null if it has exited, or the kernel does not report it. */
-export function startTimeOf(pid: number | string): string | null {
+export function processStartTime(pid: number | string): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in parentheses may contain anything, so the fields are counted after it.
@@ -35,7 +35,7 @@ export function startTimeOf(pid: number | string): string | null {
 }
 
 const host = readHost();
-const own = host && startTimeOf(process.pid);
+const own = host && processStartTime(process.pid);
 
 /** Adds the process to a lease holder's name, so that other processes can detect its end. */
 export function processHolder(id: string): string {
@@ -49,7 +49,7 @@ export function processHolder(id: string): string {
 export function isHolderGone(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
   if (boot === undefined || !host || boot !== host.boot || namespace !== host.namespace) return false;
-  return startTimeOf(pid) !== start;
+  return processStartTime(pid) !== start;
 }
 
 /**
@@ -58,7 +58,7 @@ export function isHolderGone(holder: string): boolean {
 export function isHolderRunning(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
   if (boot === undefined || !host) return isAlive(Number(holder));
-  return boot === host.boot && namespace === host.namespace && startTimeOf(pid) === start;
+  return boot === host.boot && namespace === host.namespace && processStartTime(pid) === start;
 }
 
 interface Lease {

@@ -7,14 +7,14 @@ import {
   reportsSituation,
   sessionOpened,
   situationOf,
-  toolAnswer,
+  toolAnswerResult,
   toolCall,
-  toolFault,
+  toolErrorResult,
 } from '../adapters/core/transcript/transcript-items.ts';
 import { errorText } from '../base/text.ts';
 import { toJson } from '../session/convert-input.ts';
 import type { Session } from '../session/session.ts';
-import type { Caller } from './conversations/session-host-options.ts';
+import type { CallingProcess } from './conversations/session-host-options.ts';
 import type { SessionHost } from './session-host.ts';
 import { writeNote } from './write-note.ts';
 
@@ -48,7 +48,7 @@ const WAIT_MS = 60_000;
 /** Carries out one request of another process. Never throws. */
 export async function carryOutAgentOp(
   host: SessionHost,
-  caller: Caller,
+  caller: CallingProcess,
   op: AgentOp,
   signal: AbortSignal,
 ): Promise<AgentOpAnswer> {
@@ -106,13 +106,13 @@ async function carryOutCall(
         const answer = above
           ? { ...denialAnswer(at, above), toolsChanged: false }
           : await host.inTrace(call.trace, () => agentSession(at).call({ ...call, signal }));
-        transcript.add(toolAnswer(id, answer, reportsSituation(call.name, answer) ? situationOf(at) : null));
+        transcript.add(toolAnswerResult(id, answer, reportsSituation(call.name, answer) ? situationOf(at) : null));
         return answer;
       },
       WAIT_MS,
     );
   } catch (error) {
-    transcript.add(toolFault(id, error));
+    transcript.add(toolErrorResult(id, error));
     throw error;
   }
 }

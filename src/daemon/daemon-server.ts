@@ -4,7 +4,7 @@ import { errorText } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
 import { carryOutAgentOp } from './agent-ops.ts';
 import { answerStatusLine } from './answer-status-line.ts';
-import type { Caller } from './conversations/session-host-options.ts';
+import type { CallingProcess } from './conversations/session-host-options.ts';
 import { decodeHeader } from './header-text.ts';
 import { encodeFrame, encodeOutputPart } from './hook/answer-frame.ts';
 import { answerHook, type HOOK_HANDLERS } from './hook/answer-hook.ts';
@@ -127,7 +127,7 @@ export class DaemonServer {
   }
 }
 
-function callerOf({ headersDistinct }: IncomingMessage): Caller {
+function callerOf({ headersDistinct }: IncomingMessage): CallingProcess {
   const env: { [name: string]: string } = {};
   for (const pair of headersDistinct['x-hopgate-env'] ?? []) {
     const [, name, value] = /^((?:HOPGATE|CLAUDE|CODEX)_[^=]*)=(.+)$/s.exec(decodeHeader(pair)) ?? [];

@@ -4,12 +4,12 @@ import { type OpenOptions, openSession, randomIds } from '../open-session.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { Session } from '../session/session.ts';
 import { isLockError } from '../stores/sqlite/node-sqlite.ts';
-import type { HostOptions } from './conversations/session-host-options.ts';
+import type { SessionHostOptions } from './conversations/session-host-options.ts';
 
 /** Interval of attempts for a session that another process writes, in milliseconds. */
 const RETRY_MS = 20;
 
-export type OpenSessionsOptions = Omit<HostOptions, 'waitMs' | 'runCommand'>;
+export type OpenSessionsOptions = Omit<SessionHostOptions, 'waitMs' | 'runCommand'>;
 
 export type OpeningOptions = Omit<OpenOptions, 'store' | 'backends' | 'telemetry'>;
 type NamedOpeningOptions = OpeningOptions & { readonly session: string };

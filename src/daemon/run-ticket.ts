@@ -110,7 +110,7 @@ const answerAfterOutput = (result: StepResult): TicketAnswer => {
   return { ...answer, answer: ticketAnswer({ ...result, result: { ...result.result, stdout: '' } }).answer };
 };
 
-/** The printed answer, and the result for the transcript. */
+/** The answer to a run ticket: the output to print, and the result for the transcript. */
 interface TicketAnswer {
   readonly answer: RunOutput;
   readonly recorded: ToolResultFields;

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAtomically } from '../base/files.ts';
 import type { Env } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
-import type { HostOptions } from './conversations/session-host-options.ts';
+import type { SessionHostOptions } from './conversations/session-host-options.ts';
 import { daemonFolder, ensurePrivateDir } from './daemon-folder.ts';
 import { DaemonServer } from './daemon-server.ts';
 import { tryLock } from './file-lock.ts';
@@ -17,7 +17,7 @@ import { entryFile, installedBuild } from './package-files.ts';
 import { runCommand } from './run-command.ts';
 import { SessionHost } from './session-host.ts';
 
-export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | 'backends' | 'telemetry'>> {
+export interface ServeOptions extends Partial<Pick<SessionHostOptions, 'keepOpenMs' | 'backends' | 'telemetry'>> {
   readonly env: Env;
   /** Minutes without a request after which it exits. Default 15, or `HOPGATE_DAEMON_IDLE_MINUTES`. */
   readonly idleMinutes?: number;

@@ -10,11 +10,11 @@ import type { LineStatus } from '../view/status-line.ts';
 import type { StatusQuery, StatusReader } from './answer-status-line.ts';
 import { Conversations } from './conversations/conversations.ts';
 import { OwnedSessions } from './conversations/owned-sessions.ts';
-import type { Caller, HostOptions } from './conversations/session-host-options.ts';
+import type { CallingProcess, SessionHostOptions } from './conversations/session-host-options.ts';
 import { StoredRuns } from './conversations/stored-runs.ts';
 import { mcpServerName } from './mcp-server-name.ts';
 import { OpenSessions } from './open-sessions.ts';
-import { type SessionTranscript, Transcripts } from './session-transcripts.ts';
+import { type SessionTranscript, SessionTranscripts } from './session-transcripts.ts';
 
 /** The sessions and conversations of client programs, for the daemon or for a process that works without it. */
 export class SessionHost {
@@ -22,15 +22,15 @@ export class SessionHost {
   readonly conversations: Conversations;
   /** Allowed calls that command lines run later. */
   readonly runs: StoredRuns;
-  readonly #options: HostOptions;
+  readonly #options: SessionHostOptions;
   readonly #open: OpenSessions;
-  readonly #transcripts: Transcripts;
+  readonly #transcripts: SessionTranscripts;
   #statuses: StatusReader | null = null;
   readonly #server = memoise(() => mcpServerName(this.#options.env));
 
-  constructor(options: HostOptions) {
+  constructor(options: SessionHostOptions) {
     this.#options = options;
-    this.#transcripts = new Transcripts(options.env);
+    this.#transcripts = new SessionTranscripts(options.env);
     this.#open = new OpenSessions(options);
     this.sessions = new OwnedSessions(options, this.#open);
     this.conversations = new Conversations(options.env, this.sessions, this.#transcripts);
@@ -45,7 +45,7 @@ export class SessionHost {
   }
 
   /** The services for the hook handlers of one caller. */
-  hookContext(caller: Caller): HookContext {
+  hookContext(caller: CallingProcess): HookContext {
     const files = (record: ConversationRecord) => this.sessions.files(record.conversation.root);
     return {
       server: this.#server(),

@@ -10,7 +10,7 @@ export interface SessionTranscript extends TranscriptFile {
   offers(tools: readonly string[]): void;
 }
 
-export class Transcripts {
+export class SessionTranscripts {
   readonly #env: Env;
   readonly #transcripts = new Map<string, SessionTranscript>();
 

@@ -1,4 +1,4 @@
-import { isObject, type Json, setOwn } from '../base/json.ts';
+import { isObject, type Json, setOwnField } from '../base/json.ts';
 import { canonicalKeys } from './canonical.ts';
 import { CLAIM_TYPES, type EntryDraft, EVIDENCE_TYPES, SUBJECT_TYPES } from './entry.ts';
 import { lazySchema } from './lazy-schema.ts';
@@ -92,7 +92,7 @@ function copyOf(value: unknown, depth: number): Json | undefined {
   for (const key of canonicalKeys(value)) {
     const member = key.isWellFormed() ? copyOf((value as Record<string, unknown>)[key], depth + 1) : undefined;
     if (member === undefined) return undefined;
-    setOwn(copy, key, member);
+    setOwnField(copy, key, member);
   }
   return copy;
 }

@@ -110,7 +110,7 @@ export interface ToolReport {
 }
 
 /** Watches allowed calls that another program runs, such as an agent's own Edit: checks before, observes after. */
-export interface NativeWatch {
+export interface NativeCallWatch {
   /** Returns what `run` would refuse now; else the state that the call may change, as plain JSON for `after`. */
   before(call: ToolCall): Promise<{ readonly refused: ToolRefusal } | { readonly before: Json }>;
   /** Returns the changes since `before`. */
@@ -133,7 +133,7 @@ export interface ToolBackend {
   /** Never throws because of the agent's input. An error is recorded as outcome `failed`, code `backend-error`. */
   run(call: ToolCall): Promise<ToolReport>;
   /** Set if another program may run these tools under watch. */
-  readonly native?: NativeWatch;
+  readonly native?: NativeCallWatch;
   /** Observes the working tree, and what a commit of the session's own changes would ship. */
   readonly tree?: (observation: TreeObservation) => Promise<TreeNow>;
   /** The sha256 of each lock file of a root, for the approval of an install. */

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { namesIn, readTextIfAny, realpathIfAny } from '../base/files.ts';
+import { fileNamesIn, readTextIfAny, realpathIfAny } from '../base/files.ts';
 import { gitRootOf } from './repository-root.ts';
 
 /**
@@ -15,7 +15,7 @@ export function otherWorkTrees(root: string): readonly string[] {
   if (top === null || common === null) return [];
   const main = basename(common) === '.git' ? [dirname(common)] : [];
   const entries = join(common, 'worktrees');
-  const linked = namesIn(entries).map((name) => dirname(readTextIfAny(join(entries, name, 'gitdir')).trim()));
+  const linked = fileNamesIn(entries).map((name) => dirname(readTextIfAny(join(entries, name, 'gitdir')).trim()));
   return [...main, ...linked]
     .filter((other) => other !== top && commonGitDirOf(other) === common)
     .map((other) => join(other, relative(top, root)));

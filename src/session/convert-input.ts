@@ -1,4 +1,4 @@
-import { setOwn } from '../base/json.ts';
+import { setOwnField } from '../base/json.ts';
 import { type Json, PRINCIPALS, type Principal } from '../spec/types.ts';
 
 /**
@@ -37,7 +37,7 @@ function plainFields(value: object, above: object[]): Json {
   const copy: { [key: string]: Json } = {};
   for (const key of Object.keys(value)) {
     const item = (value as { readonly [key: string]: unknown })[key];
-    if (item !== undefined) setOwn(copy, key.toWellFormed(), plainJson(item, above));
+    if (item !== undefined) setOwnField(copy, key.toWellFormed(), plainJson(item, above));
   }
   return copy;
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join, posix, relative, resolve } from 'node:path';
 import { entriesIn, realpathIfAny } from '../base/files.ts';
-import { compileAlternatives } from '../base/glob.ts';
+import { compileGlobAlternatives } from '../base/glob.ts';
 import { isWithin } from '../base/paths.ts';
 import { readRegularFile, UnreadableFile } from '../base/read-file.ts';
 import { homeFolder } from '../base/user-folders.ts';
@@ -9,7 +9,7 @@ import { isMasked } from '../gate/scope/masks.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 
-const instructs = compileAlternatives(INSTRUCTION_FILES.map((pattern) => `**/${pattern.toLowerCase()}`));
+const instructs = compileGlobAlternatives(INSTRUCTION_FILES.map((pattern) => `**/${pattern.toLowerCase()}`));
 
 type ImportContext = Pick<CallEnvelope, 'root' | 'config'>;
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Conversation } from '../../src/adapters/core/hook-context.ts';
-import type { Caller, HostOptions } from '../../src/daemon/conversations/session-host-options.ts';
+import type { CallingProcess, SessionHostOptions } from '../../src/daemon/conversations/session-host-options.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
 import { putCompiledClient } from '../compiled-client.ts';
 
@@ -12,9 +12,9 @@ export interface World {
   readonly root: string;
   readonly env: { readonly [name: string]: string };
   conversation(id?: string, agentId?: string | null): Conversation;
-  host(options?: Partial<HostOptions>): SessionHost;
+  host(options?: Partial<SessionHostOptions>): SessionHost;
   /** A caller without a process of its own. */
-  readonly nobody: Caller;
+  readonly nobody: CallingProcess;
   later(undo: () => unknown): void;
 }
 

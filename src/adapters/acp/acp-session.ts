@@ -13,11 +13,11 @@ import {
   type ToolCallUpdate,
 } from '@agentclientprotocol/sdk';
 import type { AgentSession } from '../core/agent-session.ts';
+import { acpPlace, innerAgentOptions, MODE_OPTION, PERIPHERAL_OPTION } from './acp-place.ts';
 import { callOrThrow, GatedRequests } from './gated-requests.ts';
-import { acpPlace, innerAgentOptions, MODE_OPTION, PERIPHERAL_OPTION } from './place-options.ts';
 
 /** A session of hopgate, served over MCP to the inner agent. */
-export interface OpenedSession {
+export interface ServedSession {
   readonly session: AgentSession;
   readonly mcp: { readonly url: string; readonly headers: HttpHeader[] };
   /** Registers a function that is called after each call of a tool. */
@@ -34,7 +34,7 @@ export const removeSituation = (text: string): string =>
   text.replace(new RegExp(`\\s*${BEGIN}[^]*?(?:${END}\\s*|$)`, 'g'), '');
 
 interface Parts {
-  readonly opened: OpenedSession;
+  readonly opened: ServedSession;
   readonly innerId: string;
   readonly inner: ClientContext;
   readonly editor: AgentContext;

@@ -1,6 +1,6 @@
 import type { AgentContext } from '@agentclientprotocol/sdk';
 import type { ApprovalRequest } from '../../ports/approver.ts';
-import { approvalQuestion, type QuestionOptions } from '../core/approval-question.ts';
+import { type ApprovalQuestionOptions, approvalQuestion } from '../core/approval-question.ts';
 
 /**
  * Asks the person at the editor for an approval, as a permission request. Only the choice `allow` is a yes: a closed
@@ -12,7 +12,7 @@ export async function askPermission(
   editor: AgentContext,
   sessionId: string,
   request: ApprovalRequest,
-  options: Partial<QuestionOptions>,
+  options: Partial<ApprovalQuestionOptions>,
   signal: AbortSignal,
 ): Promise<boolean> {
   const text = approvalQuestion(request, options);

@@ -17,7 +17,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import { isWithin } from '../../base/paths.ts';
 import { errorText } from '../../base/text.ts';
-import { AcpSession, type OpenedSession, removeSituation } from './acp-session.ts';
+import { AcpSession, removeSituation, type ServedSession } from './acp-session.ts';
 import { answerPermission, isHopgateCall } from './gated-requests.ts';
 
 /** A conversation of the inner agent, stored under the id of its session. */
@@ -50,7 +50,7 @@ export interface AcpOptions {
    * @param editor where to ask for approvals
    * @param session the id of a session to continue; without it, a new session is opened
    */
-  readonly open: (editor: AgentContext, session?: string) => Promise<OpenedSession>;
+  readonly open: (editor: AgentContext, session?: string) => Promise<ServedSession>;
   readonly conversations: AcpConversations;
   /** Called with one line for the operator. */
   readonly note: (text: string) => void;
@@ -228,7 +228,7 @@ class Bridge {
     { cwd, mcpServers = [] }: { readonly cwd: string; readonly mcpServers?: readonly McpServer[] },
     editor: AgentContext,
     session?: string,
-  ): Promise<OpenedSession> {
+  ): Promise<ServedSession> {
     const { root, open, note } = this.#options;
     if (!isWithin(root, cwd))
       throw RequestError.invalidParams(
@@ -250,7 +250,7 @@ class Bridge {
   }
 
   /** The parameters for the inner agent's conversation. Its only MCP server is hopgate's. */
-  #forInner(cwd: string, { mcp }: OpenedSession): NewSessionRequest {
+  #forInner(cwd: string, { mcp }: ServedSession): NewSessionRequest {
     const { server } = this.#options;
     return {
       cwd,
@@ -261,14 +261,14 @@ class Bridge {
     };
   }
 
-  #add(opened: OpenedSession, innerId: string, editor: AgentContext): AcpSession {
+  #add(opened: ServedSession, innerId: string, editor: AgentContext): AcpSession {
     const { root } = this.#options;
     const session = new AcpSession({ opened, innerId, inner: this.#inner.agent, editor, root });
     this.#sessions.set(opened.session.id, session);
     return session;
   }
 
-  async #drop(opened: OpenedSession): Promise<void> {
+  async #drop(opened: ServedSession): Promise<void> {
     this.#sessions.delete(opened.session.id);
     await opened.close();
   }

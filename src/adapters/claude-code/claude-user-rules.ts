@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesIn } from '../../base/files.ts';
+import { fileNamesIn } from '../../base/files.ts';
 import { fieldsOf } from '../../base/json.ts';
 import { claudeFolder, type Env } from '../../base/user-folders.ts';
 
@@ -21,7 +21,7 @@ export function hasUserRules(tool: string, root: string, env: Env): boolean {
     join(root, '.claude', 'settings.local.json'),
     ...MANAGED.flatMap((folder) => [
       join(folder, 'managed-settings.json'),
-      ...namesIn(join(folder, 'managed-settings.d')).map((name) => join(folder, 'managed-settings.d', name)),
+      ...fileNamesIn(join(folder, 'managed-settings.d')).map((name) => join(folder, 'managed-settings.d', name)),
     ]),
   ];
   return files.some((file) => rulesIn(file).some((rule) => rule === tool || rule.startsWith(`${tool}(`)));

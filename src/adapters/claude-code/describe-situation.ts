@@ -5,7 +5,7 @@ import { deliveredMessage, situationOf, userMessage } from '../core/transcript/t
 import { acknowledgeShown, newMessagesText, showMessagesAgain } from '../core/turn-messages.ts';
 import { explainClaudeTools } from './claude-texts.ts';
 import { claudeToolName } from './claude-tool-name.ts';
-import { type HookCall, recordHookEvent } from './hook-call.ts';
+import { type HookEventContext, recordHookEvent } from './hook-event-context.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /**
@@ -13,7 +13,7 @@ import { type HookReply, NO_REPLY } from './hook-reply.ts';
  * the model. A prompt or a resumed conversation repeats the description only if the place, the mode, the tools or the
  * exits differ from those in the last one.
  */
-export async function addSituation(at: HookCall): Promise<HookReply> {
+export async function addSituation(at: HookEventContext): Promise<HookReply> {
   const { event, record, host } = at;
   const { section, situation, key, messages } = await host.withSession(record, async (session) => {
     if (event.name === 'SessionStart') showMessagesAgain(session);
@@ -40,7 +40,7 @@ export async function addSituation(at: HookCall): Promise<HookReply> {
 }
 
 /** Records that the answer to a hop, a mode change or a status call has described the situation to the model. */
-export async function recordDescribedSituation(at: HookCall): Promise<void> {
+export async function recordDescribedSituation(at: HookEventContext): Promise<void> {
   await recordShownPlace(at, await at.host.withSession(at.record, async (session) => placeKey(session)));
 }
 
@@ -58,7 +58,7 @@ function placeKey(session: Session): string {
 }
 
 /** Records the place that the model was shown. If the answer reached the model too late, nothing is recorded. */
-export async function recordShownPlace(at: HookCall, shown: string): Promise<void> {
+export async function recordShownPlace(at: HookEventContext, shown: string): Promise<void> {
   const record = await at.host.conversation(at.record.conversation);
   const event = { ...at.event, toolUseId: null };
   await recordHookEvent({ ...at, record, event }, 'situation shown', { ...record.notes, shown });

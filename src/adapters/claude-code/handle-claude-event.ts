@@ -5,15 +5,21 @@ import type { Env } from '../../base/user-folders.ts';
 import { repositoryOf } from '../../project/repository-root.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
 import { operatorNews } from '../core/operator-news.ts';
-import { knownEntryIds, toolCall, toolFault, toolResult, userMessage } from '../core/transcript/transcript-items.ts';
+import {
+  knownEntryIds,
+  toolCall,
+  toolErrorResult,
+  toolResult,
+  userMessage,
+} from '../core/transcript/transcript-items.ts';
 import { newMessagesText } from '../core/turn-messages.ts';
 import { asToolEvent, type ClaudeHookEvent, readClaudeEvent } from './claude-event.ts';
 import { handlePostToolUse } from './handle-post-tool-use.ts';
 import { handlePreToolUse } from './handle-pre-tool-use.ts';
-import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
+import { HOOK_EVENT, type HookEventContext, recordHookEvent } from './hook-event-context.ts';
 import { type HookReply, NO_REPLY, refuseCall, renderReply } from './hook-reply.ts';
 import { addWarning, callsThatMayHaveEnded, missingHooksBefore } from './missing-hooks.ts';
-import type { StoredCall } from './stored-call.ts';
+import type { StoredCall } from './stored-native-call.ts';
 
 /**
  * Answers one hook event of Claude Code: the output and the exit code of the hook process. Never throws: an error
@@ -49,7 +55,7 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
     const call = event.name === 'PreToolUse' ? asToolEvent(event) : null;
     if (record && call) {
       const { toolUseId: id, tool, input } = call;
-      host.recordTranscript(record, toolCall({ id, tool, input, channel: tool }), toolFault(id, error));
+      host.recordTranscript(record, toolCall({ id, tool, input, channel: tool }), toolErrorResult(id, error));
     }
     return answerAfterError(event, error);
   }
@@ -59,7 +65,7 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
  * Passes the event to its handler. The handlers of tool calls are imported statically, because every call waits for
  * them; the others are imported when their event arrives.
  */
-async function handleEvent(at: HookCall): Promise<HookReply> {
+async function handleEvent(at: HookEventContext): Promise<HookReply> {
   const { event } = at;
   switch (event.name) {
     case 'PreToolUse':
@@ -121,7 +127,7 @@ const [TRANSCRIPT_WAIT_MS, TRANSCRIPT_POLL_MS] = [600, 30];
  * Records the allowed calls that did not run to their end: the user, or the user's rules, refused or interrupted them.
  * No hook reports this; Claude Code's own transcript does.
  */
-async function concludeUnfinishedCalls(at: HookCall): Promise<ConversationRecord> {
+async function concludeUnfinishedCalls(at: HookEventContext): Promise<ConversationRecord> {
   const { event } = at;
   const path = textOf(event.fields['transcript_path']);
   const openIds = callsThatMayHaveEnded(event, at.record).flatMap(({ toolUseId }) => toolUseId ?? []);
@@ -152,7 +158,11 @@ async function concludeUnfinishedCalls(at: HookCall): Promise<ConversationRecord
 
 const INTERRUPTED = { ran: false, text: 'it was interrupted' };
 
-async function concludeUnfinishedCall({ host, record }: HookCall, toolUseId: string, message: string): Promise<void> {
+async function concludeUnfinishedCall(
+  { host, record }: HookEventContext,
+  toolUseId: string,
+  message: string,
+): Promise<void> {
   const stored = (await host.takeForCall(record, toolUseId)) as StoredCall | null;
   if (stored === null) return;
   const { ticket, input } = stored;
@@ -172,7 +182,7 @@ async function concludeUnfinishedCall({ host, record }: HookCall, toolUseId: str
 }
 
 /** Records the hooks that are missing before this event. */
-async function recordMissingHooks(before: HookCall): Promise<ConversationRecord> {
+async function recordMissingHooks(before: HookEventContext): Promise<ConversationRecord> {
   const at = { ...before, record: await concludeUnfinishedCalls(before) };
   const { event, record } = at;
   const missing = missingHooksBefore(event, record);
@@ -188,7 +198,7 @@ async function recordMissingHooks(before: HookCall): Promise<ConversationRecord>
 }
 
 /** Records in the transcript that the result of a native call will never arrive. */
-async function recordLostResult({ event: { toolUseId }, record, host }: HookCall): Promise<void> {
+async function recordLostResult({ event: { toolUseId }, record, host }: HookEventContext): Promise<void> {
   if (toolUseId === null) return;
   const stored = (await host.takeForCall(record, toolUseId)) as StoredCall | null;
   if (stored?.ticket)
@@ -199,14 +209,14 @@ async function recordLostResult({ event: { toolUseId }, record, host }: HookCall
 const EVENTS_WITH_TEXT = ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart'];
 
 /** Adds new messages to the refusal of a call, because no PostToolUse event follows a refused call. */
-async function withMessages({ event, record, host }: HookCall, reply: HookReply): Promise<HookReply> {
+async function withMessages({ event, record, host }: HookEventContext, reply: HookReply): Promise<HookReply> {
   if (event.name !== 'PreToolUse' || reply.kind !== 'deny') return reply;
   const messages = await host.withSession(record, newMessagesText);
   return messages === null ? reply : { ...reply, why: `${reply.why}\n${messages}` };
 }
 
 /** Adds a report of the operator's acts to a reply that the model reads, also to one that lets it stop. */
-async function withNews(at: HookCall, reply: HookReply): Promise<HookReply> {
+async function withNews(at: HookEventContext, reply: HookReply): Promise<HookReply> {
   const { event, host } = at;
   const record = await host.conversation(at.record.conversation);
   const stops = event.name === 'Stop' && event.fields['stop_hook_active'] !== true;
@@ -232,7 +242,7 @@ async function withNews(at: HookCall, reply: HookReply): Promise<HookReply> {
 }
 
 /** Renders the reply, with the pending warning about missing hooks if the reply can carry a message to the user. */
-async function renderWithWarning(at: HookCall, reply: HookReply): Promise<HookAnswer> {
+async function renderWithWarning(at: HookEventContext, reply: HookReply): Promise<HookAnswer> {
   const unshown = textOf(at.record.notes['unshown']);
   if (unshown === null || reply.kind === 'deny') return renderReply(reply, null);
   const record = await at.host.conversation(at.record.conversation); // read again: the handler may have added notes

@@ -1,9 +1,9 @@
 import { textOf } from '../../base/json.ts';
-import { type HookCall, recordHookEvent } from './hook-call.ts';
+import { type HookEventContext, recordHookEvent } from './hook-event-context.ts';
 import type { HookReply } from './hook-reply.ts';
 
 /** Refuses changes of Claude Code's settings until the next conversation: they could disable the hooks. */
-export async function handleConfigChange(at: HookCall): Promise<HookReply> {
+export async function handleConfigChange(at: HookEventContext): Promise<HookReply> {
   await recordHookEvent(at, at.event.name);
   const file = textOf(at.event.fields['file_path']) ?? 'a settings file';
   return {

@@ -1,9 +1,9 @@
 import { knownEntryIds, sessionReleased, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
-import { type HookCall, recordAgentMessages, recordHookEvent } from './hook-call.ts';
+import { type HookEventContext, recordAgentMessages, recordHookEvent } from './hook-event-context.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /** SubagentStop: closes the sub-agent's session. */
-export async function handleSubagentStop(at: HookCall): Promise<HookReply> {
+export async function handleSubagentStop(at: HookEventContext): Promise<HookReply> {
   const { host, record, event } = at;
   await recordHookEvent(at, event.name, recordAgentMessages(at));
   if (record.parent === null) return NO_REPLY;
@@ -26,7 +26,7 @@ export async function handleSubagentStop(at: HookCall): Promise<HookReply> {
 }
 
 /** SessionEnd: the conversation is over; its session can be resumed. */
-export async function handleSessionEnd(at: HookCall): Promise<HookReply> {
+export async function handleSessionEnd(at: HookEventContext): Promise<HookReply> {
   await recordHookEvent(at, at.event.name);
   at.host.recordTranscript(at.record, sessionReleased());
   return NO_REPLY;

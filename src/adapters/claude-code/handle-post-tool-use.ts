@@ -4,16 +4,16 @@ import { knownEntryIds, toolCall, toolResult } from '../core/transcript/transcri
 import { newMessagesText } from '../core/turn-messages.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
 import { claudeToolName } from './claude-tool-name.ts';
-import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
+import { HOOK_EVENT, type HookEventContext, recordHookEvent } from './hook-event-context.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 import { addWarning } from './missing-hooks.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
-import { takeCall, wasInputChanged } from './stored-call.ts';
+import { takeStoredCall, wasInputChanged } from './stored-native-call.ts';
 
 /** PostToolUse and PostToolUseFailure: records the result of a native call, and reports its findings to the model. */
-export async function handlePostToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookReply> {
+export async function handlePostToolUse(at: HookEventContext<ClaudeToolEvent>): Promise<HookReply> {
   const { host, record, event } = at;
-  const call = await takeCall(at);
+  const call = await takeStoredCall(at);
   const changed = call !== null && wasInputChanged(call, event.input);
   let findings: string | null = null;
   if (call?.ticket) {
@@ -46,7 +46,7 @@ export async function handlePostToolUse(at: HookCall<ClaudeToolEvent>): Promise<
 /** hopgate's tools whose answers describe the situation to the model. */
 const SITUATION_TOOLS = ['hop', 'mode', 'status'];
 
-const outcomeOf = ({ event, record }: HookCall<ClaudeToolEvent>, tool: string): NativeOutcome =>
+const outcomeOf = ({ event, record }: HookEventContext<ClaudeToolEvent>, tool: string): NativeOutcome =>
   event.name === 'PostToolUseFailure'
     ? nativeFailure(event.fields['error'])
     : nativeResult(tool, event.fields['tool_response'], record.conversation.root);

@@ -28,16 +28,16 @@ import {
 import { claudeToolName } from './claude-tool-name.ts';
 import { hasUserRules } from './claude-user-rules.ts';
 import { toClientAction } from './client-action.ts';
-import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
+import { HOOK_EVENT, type HookEventContext, recordHookEvent } from './hook-event-context.ts';
 import type { HookReply } from './hook-reply.ts';
 import { nativeCall } from './native-call.ts';
-import { storeCall } from './stored-call.ts';
+import { storeCall } from './stored-native-call.ts';
 
 /** The client's time limit for a foreground command, in seconds. */
 const MAX_COMMAND = 600;
 
 /** PreToolUse: decides every call of every tool. */
-export async function handlePreToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookReply> {
+export async function handlePreToolUse(at: HookEventContext<ClaudeToolEvent>): Promise<HookReply> {
   const action = await at.host.withSession(at.record, async (session) =>
     toClientAction(at.event, session, claudePluginServer(at.host.server)),
   );
@@ -71,14 +71,14 @@ const allow = (
 });
 
 /** A refusal by the adapter, not by the gate. */
-function refuse({ event }: HookCall<ClaudeToolEvent>, why: string): Decided {
+function refuse({ event }: HookEventContext<ClaudeToolEvent>, why: string): Decided {
   const { toolUseId: id, tool, input } = event;
   const items = [toolCall({ id, tool, input, channel: tool }), toolResult(id, { status: 'refused', text: why })];
   return { reply: { kind: 'deny', why }, isMutating: false, items };
 }
 
 async function decideRefused(
-  at: HookCall<ClaudeToolEvent>,
+  at: HookEventContext<ClaudeToolEvent>,
   call: Call,
   { denial, evidence }: RefusedCall,
 ): Promise<Decided> {
@@ -94,10 +94,10 @@ async function decideRefused(
 }
 
 /** The client's call in hopgate's terms: tool and arguments under their names in the spec. */
-const calledAs = ({ event }: HookCall<ClaudeToolEvent>, { tool, args }: Call): RecordedItem =>
+const calledAs = ({ event }: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): RecordedItem =>
   toolCall({ id: event.toolUseId, tool, input: args, channel: event.tool });
 
-async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction): Promise<Decided> {
+async function decideAction(at: HookEventContext<ClaudeToolEvent>, action: ClientAction): Promise<Decided> {
   const { toolUseId: id, tool, input } = at.event;
   switch (action.kind) {
     case 'steps': {
@@ -126,7 +126,7 @@ async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction)
 }
 
 /** Records the start of a sub-agent in another peripheral. Returns the refusal; null if the client may start it. */
-async function startSubAgent(at: HookCall<ClaudeToolEvent>): Promise<Decided | null> {
+async function startSubAgent(at: HookEventContext<ClaudeToolEvent>): Promise<Decided | null> {
   const { host, record, event } = at;
   const { input, tool } = event;
   const type = textOf(input['subagent_type']) ?? '';
@@ -139,7 +139,7 @@ async function startSubAgent(at: HookCall<ClaudeToolEvent>): Promise<Decided | n
   return started === null || started.ok ? null : decideRefused(at, { tool, args: input }, started);
 }
 
-function decideStep(at: HookCall<ClaudeToolEvent>, step: ActionStep): Promise<Decided> {
+function decideStep(at: HookEventContext<ClaudeToolEvent>, step: ActionStep): Promise<Decided> {
   switch (step.how) {
     case 'native':
       return decideNative(at, step);
@@ -152,10 +152,10 @@ function decideStep(at: HookCall<ClaudeToolEvent>, step: ActionStep): Promise<De
   }
 }
 
-const isSubAgent = ({ event }: HookCall): boolean => event.agentId !== null;
+const isSubAgent = ({ event }: HookEventContext): boolean => event.agentId !== null;
 
 /** Decides a call of the client's own Read, Edit, …, records the intent, and leaves the call to the client. */
-async function decideNative(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
+async function decideNative(at: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const call = { tool, args };
   const { host, record, event } = at;
   // Claude Code shows its model the instruction files in the folders above a file that it reads.
@@ -174,7 +174,7 @@ async function decideNative(at: HookCall<ClaudeToolEvent>, { tool, args }: Call)
  * shell runs it. Claude Code nevertheless applies the user's rules and permission mode to it, and shows it in the
  * permission question.
  */
-async function decideShell(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
+async function decideShell(at: HookEventContext<ClaudeToolEvent>, call: Call): Promise<Decided> {
   const { host, record, event } = at;
   const wantsBackground = event.input['run_in_background'] === true;
   const background = wantsBackground
@@ -218,7 +218,7 @@ function backgroundCall({ specs, state }: Session, { tool, args }: Call): Call |
 }
 
 /** Refuses a call of a client's tool that only a hopgate tool carries out here. */
-async function refuseForOurTool(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
+async function refuseForOurTool(at: HookEventContext<ClaudeToolEvent>, call: Call): Promise<Decided> {
   const denied = await dryRunCall(at, call);
   return denied
     ? decideRefused(at, call, denied)
@@ -230,7 +230,7 @@ async function refuseForOurTool(at: HookCall<ClaudeToolEvent>, call: Call): Prom
  * own envelope is checked here. If a tool of Claude Code's own does the same, the call is refused in its favour,
  * because the user's rules name that tool.
  */
-async function decideOurTool(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
+async function decideOurTool(at: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const { host, record, event } = at;
   const { native, isReadOnly } = await host.withSession(record, async (session) => ({
     native: (await session.wants({ step: { tool, args } })) ? null : nativeCall(session, { tool, args }),
@@ -257,7 +257,7 @@ const USER_RULES: { readonly [tool: string]: 'Read' | 'WebFetch' } = {
 };
 
 /** Refuses a tool that no scope can limit. */
-async function refuseUnmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Promise<Decided> {
+async function refuseUnmapped(at: HookEventContext<ClaudeToolEvent>, why: string | null): Promise<Decided> {
   const { toolUseId: id, tool, input: args } = at.event;
   if (await at.host.withSession(at.record, (session) => session.pass({ tool, args })))
     return allow([toolCall({ id, tool, input: args, channel: tool })]);

@@ -4,11 +4,11 @@ import { userMessage } from '../core/transcript/transcript-items.ts';
 import { acknowledgeShown } from '../core/turn-messages.ts';
 import { unreviewedWork } from '../core/unreviewed-work.ts';
 import { type ClaudeToolName, claudeToolName } from './claude-tool-name.ts';
-import { type HookCall, recordAgentMessages, recordHookEvent } from './hook-call.ts';
+import { type HookEventContext, recordAgentMessages, recordHookEvent } from './hook-event-context.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /** Stop: asks an agent that leaves work unreviewed, once per conversation, to review it. */
-export async function handleStop(at: HookCall): Promise<HookReply> {
+export async function handleStop(at: HookEventContext): Promise<HookReply> {
   const { host, record, event } = at;
   const notes = recordAgentMessages(at);
   await host.withSession(record, (session) => acknowledgeShown(session));

@@ -1,7 +1,7 @@
 import { plural } from '../../base/text.ts';
 import type { ConversationRecord } from '../core/hook-context.ts';
 import type { ClaudeHookEvent } from './claude-event.ts';
-import { HOOK_EVENT } from './hook-call.ts';
+import { HOOK_EVENT } from './hook-event-context.ts';
 
 type HookEventRecord = ConversationRecord['events'][number];
 

@@ -69,7 +69,7 @@ function scriptOf(command: string, event: CodexEvent): string {
 const MARK = ': hopgate-hook;';
 
 /** True if a hook's command is one of {@link codexHooks}, from any installation. */
-export const isOurCodexHook = (command: string): boolean => command.includes(MARK);
+export const isHopgateCodexHook = (command: string): boolean => command.includes(MARK);
 
 const CLOSE =
   '[ $s -eq 0 ] && exit 0; [ $s -eq 2 ] && w="(decided by hopgate)" || w="hopgate could not decide (its hook ended with $s), so nothing runs; run hopgate doctor"; echo "$w" >&2; exit 2';

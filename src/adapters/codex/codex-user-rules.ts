@@ -66,7 +66,7 @@ async function checkByCodex(
     const match = fieldsOf(fieldsOf(rule)['prefixRuleMatch']);
     return match['decision'] === decision && typeof match['justification'] === 'string' ? [match['justification']] : [];
   });
-  return { decision, why: reasons.join('; ') || `your rules say ${decision}` };
+  return { decision, why: reasons.join('; ') || `your rules for Codex say ${decision}` };
 }
 
 /** The rule files. `allowsAll` is true if each line is an allow rule in the form that Codex itself writes. */

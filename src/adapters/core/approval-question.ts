@@ -3,7 +3,7 @@ import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.
 import type { ApprovalRequest } from '../../ports/approver.ts';
 
 /** The parts of the question in addition to the request. */
-export interface QuestionOptions {
+export interface ApprovalQuestionOptions {
   /** The lines of the diff that would be shipped; null if nothing would be. */
   readonly diff: readonly string[] | null;
   /** The command that shows the full request in a terminal; null if there is none. */
@@ -28,7 +28,7 @@ const SHOWN_LINES = 4;
 /** The question to the operator: everything that the approval would bind, and the command that shows it in full. */
 export function approvalQuestion(
   request: ApprovalRequest,
-  { diff = null, readBy = null, again = null }: Partial<QuestionOptions> = {},
+  { diff = null, readBy = null, again = null }: Partial<ApprovalQuestionOptions> = {},
 ): string {
   const title = `${escapeInvisible(request.agent)} asks for ${approvalTitle(request)}.`;
   const body = [

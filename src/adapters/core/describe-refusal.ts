@@ -11,7 +11,7 @@ import { joinList } from './language/format-words.ts';
 export function describeRefusal(denial: Denial, first: { readonly [field: string]: Json } | null): string {
   const lines = denialLines('refused', denial);
   if (first) lines.push(`First call: hop(${JSON.stringify(first)}).`);
-  lines.push(describeAvailable(denial.available));
+  lines.push(describeAvailableCalls(denial.available));
   return lines.join('\n');
 }
 
@@ -23,7 +23,7 @@ export function denialLines(prefix: string, { code, message, remedy, way }: Deni
 }
 
 /** The place and the available calls, in one line. */
-export function describeAvailable({ peripheral, mode, tools }: Available): string {
+export function describeAvailableCalls({ peripheral, mode, tools }: Available): string {
   const where = peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`;
   return `Now: ${where}${mode === null ? '' : `, mode ${mode}`}; tools open: ${joinList(tools, 30) || 'none'}.`;
 }

@@ -79,7 +79,7 @@ export interface HookContext {
    * reproduces the standard output, the standard error and the exit status of the agent's command. It works once.
    */
   commandFor(record: ConversationRecord, call: ContainedCall): Promise<string>;
-  /** Cancels a command of `commandFor`, also as a part of a longer command; false if it has run. */
+  /** Cancels a command line that `commandFor` returned, also one inside a longer command line; false if it has run. */
   revokeCommand(command: string): Promise<boolean>;
   /** Adds events to the transcript of the conversation's session. Appends lines to a file, and never throws. */
   recordTranscript(record: ConversationRecord, ...items: readonly RecordedItem[]): void;

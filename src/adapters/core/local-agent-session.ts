@@ -11,7 +11,7 @@ import {
   requestedMode,
   requestedModesOfHop,
 } from './calls/control-calls.ts';
-import { describeAvailable, describeRefusal } from './describe-refusal.ts';
+import { describeAvailableCalls, describeRefusal } from './describe-refusal.ts';
 import { promptSection } from './prompt-section.ts';
 import { renderResult } from './render-result.ts';
 import { sandboxAdvice } from './sandbox-advice.ts';
@@ -135,7 +135,7 @@ function adviceOn(
 /** The answer to a successful hop or mode change. It names the tools, because the program's own list may be older. */
 function arrivalAnswer(session: Session, data: { readonly [key: string]: Json }): AnswerBeforeTools {
   const open = session.available();
-  const text = `${describeAvailable(open)}\n${promptSection(session)}`;
+  const text = `${describeAvailableCalls(open)}\n${promptSection(session)}`;
   return { status: 'ok', text, data: { ...data, tools: [...open.tools] }, denial: null };
 }
 

@@ -1,4 +1,4 @@
-import { isEmpty, type Json } from '../../base/json.ts';
+import { isEmptyJson, type Json } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import { joinList, oneLine } from './language/format-words.ts';
 import { describeShipping, type PossibleHop, type SessionSituation, situation } from './situation.ts';
@@ -62,7 +62,7 @@ const MAX_NAMES = 60;
 function describeContext({ sees: { context, changedFiles, backpack, observed } }: SessionSituation): readonly string[] {
   const lines = (fields: { readonly [field: string]: Json }) =>
     Object.entries(fields).flatMap(([field, value]) =>
-      HIDDEN_FIELDS.has(field) || isEmpty(value) ? [] : [`${field} ${oneLine(shortJson(value), MAX_CHARS)}`],
+      HIDDEN_FIELDS.has(field) || isEmptyJson(value) ? [] : [`${field} ${oneLine(shortJson(value), MAX_CHARS)}`],
     );
   const carried = [...lines(context), ...lines(backpack)];
   const observedLines = lines(observed);

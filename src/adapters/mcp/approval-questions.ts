@@ -8,7 +8,7 @@ import {
 import { textOf } from '../../base/json.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall } from '../core/agent-session.ts';
-import { approvalQuestion, type QuestionOptions } from '../core/approval-question.ts';
+import { type ApprovalQuestionOptions, approvalQuestion } from '../core/approval-question.ts';
 
 /** Milliseconds after which a question expires, and its answer no longer counts. */
 const LIFETIME = 30 * 60_000;
@@ -66,7 +66,7 @@ export class ApprovalQuestions {
   askApproval(
     call: AgentCall,
     request: ApprovalRequest,
-    options: QuestionOptions,
+    options: ApprovalQuestionOptions,
     grants: boolean,
   ): InputRequiredResult {
     return this.askYes(call, approvalQuestion(request, options), request.hash, options.again === 'unticked', grants);

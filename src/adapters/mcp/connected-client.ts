@@ -7,7 +7,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 
-/** The client's information, from the request or from its connection. */
+/** The name and capabilities of the client that sent a request, from the request or from its connection. */
 export function connectedClient(
   server: Server,
   { mcpReq }: ServerContext,

@@ -19,7 +19,7 @@ export function guardRequest(headers: IncomingHttpHeaders, { token, hosts }: Gua
     return refuseRequest(403, 'this server does not answer under the host name of this request');
   const { origin: from } = headers;
   const origin = validateOriginHeader(from, [...hosts]);
-  if (!origin.ok) return refuseRequest(403, 'this server does not answer to web pages of the origin of this request');
+  if (!origin.ok) return refuseRequest(403, 'this server does not accept requests from web pages of this origin');
   if (token === null) return null;
   const [, bearer] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
   if (bearer !== undefined && isSameText(bearer, token)) return null;

@@ -1,9 +1,9 @@
 import type { SpecSet } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
-import { CHANGING_RESOURCES, INBOX_URI } from './answer-resources.ts';
 import { ApprovalQuestions } from './approval-questions.ts';
 import { LongAnswers } from './long-answers.ts';
 import type { McpOptions } from './mcp-options.ts';
+import { CHANGING_RESOURCES, INBOX_URI } from './serve-resources.ts';
 import { type McpTask, McpTasks } from './tasks/mcp-tasks.ts';
 import { ToolListTracker } from './tool-list-tracker.ts';
 import { type ToolNames, upstreamNames } from './upstream-names.ts';

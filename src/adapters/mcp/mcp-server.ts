@@ -1,11 +1,11 @@
 import type { CallToolRequest, Server, ServerContext } from '@modelcontextprotocol/server';
 import manifest from '../../../package.json' with { type: 'json' };
-import { answerPrompts } from './answer-prompts.ts';
-import { answerResources } from './answer-resources.ts';
 import { callTool } from './call-tool.ts';
 import type { McpHost, ServedClient } from './mcp-host.ts';
-import { mcpTool } from './mcp-tool.ts';
-import { answerTasks, ServerWithTasks, TASK_CAPABILITIES } from './tasks/task-protocol.ts';
+import { toMcpTool } from './mcp-tool.ts';
+import { servePrompts } from './serve-prompts.ts';
+import { serveResources } from './serve-resources.ts';
+import { ServerWithTasks, serveTasks, TASK_CAPABILITIES } from './tasks/task-protocol.ts';
 
 /**
  * Makes a server for one connection, or for one stateless request.
@@ -31,14 +31,14 @@ export async function mcpServer(host: McpHost, peer: ServedClient, greets = true
   server.setRequestHandler('tools/list', async () => {
     const [tools, specs, { nameOf }] = await Promise.all([options.session.tools(), host.specs(), host.names()]);
     peer.relisting.listed();
-    return { tools: tools.map((tool) => mcpTool(host.longAnswers.offer(tool), nameOf(tool.name), specs)) };
+    return { tools: tools.map((tool) => toMcpTool(host.longAnswers.offer(tool), nameOf(tool.name), specs)) };
   });
   server.setRequestHandler('tools/call', (request: CallToolRequest, ctx: ServerContext) =>
     callTool(host, server, peer, request, ctx),
   );
-  const updated = answerResources(server, options);
-  const taskChanged = answerTasks(server, host.tasks);
-  answerPrompts(server, host);
+  const updated = serveResources(server, options);
+  const taskChanged = serveTasks(server, host.tasks);
+  servePrompts(server, host);
   server.onerror = (error) => host.report(error);
   if (peer.connected)
     server.onclose = host.observe({

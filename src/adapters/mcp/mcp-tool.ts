@@ -11,7 +11,7 @@ const MOVES = ['hop', 'mode'];
  * A tool in the form of MCP's `tools/list`. `readOnlyHint` must match the effect: Codex runs read-only tools without
  * asking, and Claude Code runs them in parallel.
  */
-export function mcpTool(tool: AgentTool, name: string, specs: SpecSet | null): Tool {
+export function toMcpTool(tool: AgentTool, name: string, specs: SpecSet | null): Tool {
   const { parameters = [] } = specs?.tools[tool.name] ?? {};
   const acts = hasIntent({ effect: tool.effect, parameters });
   return {

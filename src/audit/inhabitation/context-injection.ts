@@ -1,4 +1,4 @@
-import { isEmpty } from '../../base/json.ts';
+import { isEmptyJson } from '../../base/json.ts';
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isBlobReference, isSameJson } from '../rules/compare-json.ts';
@@ -88,7 +88,7 @@ function missingInText(
   const without = (names: readonly string[]): string[] =>
     [...new Set(names)].filter((name) => !mentionsName(text, name));
   const exits = exitsOf(specs, peripheral);
-  const carried = Object.entries(context).filter(([name, value]) => !NOT_SHOWN.includes(name) && !isEmpty(value));
+  const carried = Object.entries(context).filter(([name, value]) => !NOT_SHOWN.includes(name) && !isEmptyJson(value));
   const isSeen =
     carried.length === 0 || carried.some(([name, value]) => mentionsName(text, name) || showsValue(text, value));
   const seen = [...(mode === null ? [] : without([mode])), ...(isSeen ? [] : carried.map(([name]) => name))];

@@ -1,5 +1,5 @@
 import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
-import { CODEX_EVENTS, type CodexHooks, isOurCodexHook } from '../../adapters/codex/codex-hook-config.ts';
+import { CODEX_EVENTS, type CodexHooks, isHopgateCodexHook } from '../../adapters/codex/codex-hook-config.ts';
 import {
   hookOverrides,
   type McpEntry,
@@ -75,7 +75,7 @@ export async function askHookTrust({ codex, root, env, hooks }: HookedCodex): Pr
 /** The keys of hopgate's installed hooks: this run disables them, so that only one hook answers each event. */
 const installedHookKeys = ({ hooks }: CodexAnswer): readonly string[] =>
   hooks.flatMap(({ source, command, key }) =>
-    source !== 'sessionFlags' && isOurCodexHook(command ?? '') ? [key] : [],
+    source !== 'sessionFlags' && isHopgateCodexHook(command ?? '') ? [key] : [],
   );
 
 async function listHooks(codex: string, cwd: string, env: Env, overrides: readonly Override[]): Promise<CodexAnswer> {

@@ -1,5 +1,5 @@
 import { askCodex } from '../../adapters/codex/ask-codex.ts';
-import { CODEX_EVENTS, isOurCodexHook } from '../../adapters/codex/codex-hook-config.ts';
+import { CODEX_EVENTS, isHopgateCodexHook } from '../../adapters/codex/codex-hook-config.ts';
 import { findProgram } from '../../base/process.ts';
 import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import type { Io } from '../io.ts';
@@ -18,7 +18,7 @@ export async function diagnoseCodex(root: string, io: Io): Promise<readonly Diag
   if (!codex) return [];
   try {
     const { version, hooks } = await askCodex({ codex, cwd: root, env: io.env, waitMs: 10_000 });
-    const ours = hooks.filter(({ command }) => command !== null && isOurCodexHook(command));
+    const ours = hooks.filter(({ command }) => command !== null && isHopgateCodexHook(command));
     return [
       { name: 'Codex', status: 'ok', found: `${version} (${codex})`, details: KNOWN_GAPS },
       diagnoseHooks(ours, root, io),

@@ -1,4 +1,4 @@
-import { CODEX_EVENTS, type CodexHooks, isOurCodexHook } from '../../adapters/codex/codex-hook-config.ts';
+import { CODEX_EVENTS, type CodexHooks, isHopgateCodexHook } from '../../adapters/codex/codex-hook-config.ts';
 import { isObject } from '../../base/json.ts';
 import { CliError } from '../io.ts';
 
@@ -79,7 +79,7 @@ function withoutOurs(hooks: { readonly [event: string]: readonly unknown[] }): {
 function isOurGroup(group: unknown): boolean {
   const handlers = isObject(group) && Array.isArray(group['hooks']) ? group['hooks'] : [];
   return handlers.some(
-    (handler) => isObject(handler) && typeof handler['command'] === 'string' && isOurCodexHook(handler['command']),
+    (handler) => isObject(handler) && typeof handler['command'] === 'string' && isHopgateCodexHook(handler['command']),
   );
 }
 

@@ -10,17 +10,17 @@ import {
   type ProcessIdentity,
   processAncestry,
 } from '../hook/client-process.ts';
-import type { Transcripts } from '../session-transcripts.ts';
+import type { SessionTranscripts } from '../session-transcripts.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
-import type { Caller } from './session-host-options.ts';
+import type { CallingProcess } from './session-host-options.ts';
 
 /** The conversations of client programs: the session of each, and its record. */
 export class Conversations {
   readonly #env: Env;
   readonly #owned: OwnedSessions;
-  readonly #transcripts: Transcripts;
+  readonly #transcripts: SessionTranscripts;
 
-  constructor(env: Env, owned: OwnedSessions, transcripts: Transcripts) {
+  constructor(env: Env, owned: OwnedSessions, transcripts: SessionTranscripts) {
     this.#env = env;
     this.#owned = owned;
     this.#transcripts = transcripts;
@@ -31,7 +31,7 @@ export class Conversations {
   }
 
   /** The record of a conversation. The first call opens its session, or joins the session of its client program. */
-  async record(conversation: Conversation, caller: Caller): Promise<ConversationRecord> {
+  async record(conversation: Conversation, caller: CallingProcess): Promise<ConversationRecord> {
     const files = this.#owned.files(conversation.root);
     const known = files.read(conversation);
     if (known && !namesOtherSession(known, caller.env)) return this.#resumed(files, known, caller);
@@ -64,7 +64,11 @@ export class Conversations {
   }
 
   /** Updates the record of a conversation that the user continues in another process of the client program. */
-  async #resumed(files: ConversationFiles, known: StoredConversation, { pid }: Caller): Promise<ConversationRecord> {
+  async #resumed(
+    files: ConversationFiles,
+    known: StoredConversation,
+    { pid }: CallingProcess,
+  ): Promise<ConversationRecord> {
     if (pid === null || known.parent !== null || (known.client && isRunning(known.client))) return known;
     const client = clientProcess(processAncestry(pid));
     if (client === null) return known;
@@ -97,7 +101,7 @@ export class Conversations {
    * The session for an MCP server: the session that the environment names; otherwise the session of the same client
    * program's hooks; otherwise a new one, which those hooks then use.
    */
-  async attach(root: string, agent: string, caller: Caller): Promise<string> {
+  async attach(root: string, agent: string, caller: CallingProcess): Promise<string> {
     const files = this.#owned.files(root);
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const ancestors = caller.pid === null ? [] : processAncestry(caller.pid);
@@ -139,7 +143,7 @@ export class Conversations {
   }
 
   /** Messages for the user at the start of a conversation; empty if the calling program has shown them. */
-  async #firstNotes({ root, agentId }: Conversation, { env }: Caller): Promise<ConversationRecord['notes']> {
+  async #firstNotes({ root, agentId }: Conversation, { env }: CallingProcess): Promise<ConversationRecord['notes']> {
     if (agentId !== null || env['HOPGATE_SESSION']) return {};
     const unshown = (await import('../../project/trust-record.ts')).untrustedConfigWarning(root, this.#env);
     return unshown === null ? {} : { unshown };

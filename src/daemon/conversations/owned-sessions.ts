@@ -10,7 +10,7 @@ import { daemonApprover } from '../daemon-approver.ts';
 import { withFileLock } from '../file-lock.ts';
 import { environmentOf, isRunning, isSameProcess, type ProcessIdentity, thisProcess } from '../hook/client-process.ts';
 import { type OpeningOptions, type OpenSessions, SessionBusy } from '../open-sessions.ts';
-import type { Caller, HostOptions } from './session-host-options.ts';
+import type { CallingProcess, SessionHostOptions } from './session-host-options.ts';
 
 /** How long a hook waits for a session, in milliseconds; shorter than the hook's deadline. */
 const WAIT_MS = 6_000;
@@ -21,11 +21,11 @@ const FILES_CACHE_MS = 1_000;
 
 /** Opens sessions for client programs, and records the program that owns each of them. */
 export class OwnedSessions {
-  readonly #options: HostOptions;
+  readonly #options: SessionHostOptions;
   readonly #sessions: OpenSessions;
   readonly #recentFiles = new Map<string, ConversationFiles>();
 
-  constructor(options: HostOptions, sessions: OpenSessions) {
+  constructor(options: SessionHostOptions, sessions: OpenSessions) {
     this.#options = options;
     this.#sessions = sessions;
   }
@@ -80,7 +80,7 @@ export class OwnedSessions {
     root: string,
     agent: string,
     client: ProcessIdentity | null,
-    { env, observe = false }: Pick<Caller, 'env' | 'observe'>,
+    { env, observe = false }: Pick<CallingProcess, 'env' | 'observe'>,
   ): Promise<SessionOwner> {
     const opening = { root, agent, observe, approver: daemonApprover(files, root, this.#options.env) };
     return this.#open(files, opening, client, (session) =>

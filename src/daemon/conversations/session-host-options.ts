@@ -1,7 +1,7 @@
 import type { Env } from '../../base/user-folders.ts';
 import type { OpenOptions } from '../../open-session.ts';
 
-export interface HostOptions {
+export interface SessionHostOptions {
   /** The variables that locate the state: `XDG_STATE_HOME`, `HOME`. */
   readonly env: Env;
   /** How long a session stays open and leased after its last use, in milliseconds; 0 closes it at once. */
@@ -21,7 +21,7 @@ export interface HostOptions {
 }
 
 /** The calling process, such as a hook or an MCP server: its environment and process id. */
-export interface Caller {
+export interface CallingProcess {
   /** `HOPGATE_SESSION` names the session to join, `HOPGATE_PERIPHERAL` the first peripheral of a new one. */
   readonly env: Env;
   /** null if not known. */

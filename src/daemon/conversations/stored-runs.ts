@@ -4,7 +4,7 @@ import type { ContainedCall, Conversation } from '../../adapters/core/hook-conte
 import { stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
 import { takePrivateJson, writePrivateJson } from '../private-json-file.ts';
-import type { HostOptions } from './session-host-options.ts';
+import type { SessionHostOptions } from './session-host-options.ts';
 
 /** An allowed call that a command line runs later, once. */
 interface StoredRun {
@@ -14,9 +14,9 @@ interface StoredRun {
 
 /** Allowed calls, stored in files under tickets. Each ticket is valid once. */
 export class StoredRuns {
-  readonly #options: Pick<HostOptions, 'env' | 'runCommand'>;
+  readonly #options: Pick<SessionHostOptions, 'env' | 'runCommand'>;
 
-  constructor(options: Pick<HostOptions, 'env' | 'runCommand'>) {
+  constructor(options: Pick<SessionHostOptions, 'env' | 'runCommand'>) {
     this.#options = options;
   }
 

@@ -8,7 +8,7 @@ import { daemonFolder } from '../daemon-folder.ts';
 import { encodeHeader } from '../header-text.ts';
 import { takeOutputParts } from './answer-frame.ts';
 
-/** Thrown if no daemon answered: none runs, or it ends. `hasStarted`: true if it may have started the work. */
+/** Thrown if no daemon answered: none runs, or it is ending. `hasStarted`: true if it may have started the work. */
 export class NoDaemonError extends Error {
   override readonly name = 'NoDaemonError';
   readonly hasStarted: boolean;

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
-import { startTimeOf } from '../../base/process-holder.ts';
+import { processStartTime } from '../../base/process-holder.ts';
 import type { Env } from '../../base/user-folders.ts';
 
 /** A process, identified by its pid and its start time, because pids are reused. */
@@ -87,11 +87,11 @@ export function environmentOf(process: ProcessIdentity): Env | null {
 export const isSameProcess = (a: ProcessIdentity | null, b: ProcessIdentity | null): boolean =>
   a !== null && b !== null && a.pid === b.pid && a.start === b.start;
 
-export const isRunning = ({ pid, start }: ProcessIdentity): boolean => startTimeOf(pid) === start;
+export const isRunning = ({ pid, start }: ProcessIdentity): boolean => processStartTime(pid) === start;
 
 /** This process; null if the kernel does not report its start time. */
 export function thisProcess(): ProcessIdentity | null {
   const { pid } = process;
-  const start = startTimeOf(pid);
+  const start = processStartTime(pid);
   return start === null ? null : { pid, start };
 }

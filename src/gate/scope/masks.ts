@@ -1,4 +1,4 @@
-import { compileAlternatives, compileGlob, expandPattern, type Glob } from '../../base/glob.ts';
+import { compileGlob, compileGlobAlternatives, expandGlob, type Glob } from '../../base/glob.ts';
 import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
 import {
   GIT_CREDENTIALS,
@@ -50,7 +50,7 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
     const glob = anchorPattern(foldPattern(excepts ? pattern.slice(1) : pattern));
     return glob === null ? [] : [{ excepts, glob }];
   });
-  const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, glob }) => (excepts ? [] : expandPattern(glob))));
+  const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, glob }) => (excepts ? [] : expandGlob(glob))));
   /** Returns the spellings of a file's name, and the masks that can match one of them; null if no mask can. */
   const maskable = cacheResults((name) => {
     const spellings = spellingsOf(name);
@@ -82,7 +82,7 @@ function masksPath(masks: readonly Mask[], path: string, spellings: readonly str
 }
 
 function lastNameOf(mask: Mask): (name: string) => boolean {
-  mask.mayEndWith ??= lastNameTest(expandPattern(mask.glob));
+  mask.mayEndWith ??= lastNameTest(expandGlob(mask.glob));
   return mask.mayEndWith;
 }
 
@@ -93,7 +93,9 @@ function lastNameTest(globs: readonly string[]): (name: string) => boolean {
   const names = new Set(lasts.filter((last) => !/[*?[(]/.test(last)));
   const isEnding = (last: string) => /^\*\.[^*?[(.]+$/.test(last);
   const endings = new Set(lasts.filter(isEnding).map((last) => last.slice(2)));
-  const others = lasts.filter((last) => !names.has(last) && !isEnding(last)).map((last) => compileAlternatives([last]));
+  const others = lasts
+    .filter((last) => !names.has(last) && !isEnding(last))
+    .map((last) => compileGlobAlternatives([last]));
   return (name) =>
     names.has(name) || endings.has(name.slice(name.lastIndexOf('.') + 1)) || others.some((test) => test([name]));
 }

@@ -1,4 +1,4 @@
-import { compileGlob, expandPattern } from '../../base/glob.ts';
+import { compileGlob, expandGlob } from '../../base/glob.ts';
 import { isExclusion, relativePathProblem } from '../../spec/path-patterns.ts';
 import { isWithinAny } from './locate-path.ts';
 import { maskMatcher } from './masks.ts';
@@ -67,7 +67,7 @@ function compileWritePath(pattern: string): (path: string) => boolean {
 
 /** Returns a test that compares a folder with the beginning of a pattern, up to its first `**`. */
 function compileFolderTest(pattern: string): (folder: string) => boolean {
-  const heads = expandPattern(namesOf(pattern).join('/')).map((each) => {
+  const heads = expandGlob(namesOf(pattern).join('/')).map((each) => {
     const names = each.split('/');
     const spanning = names.indexOf('**');
     const head = spanning < 0 ? names : names.slice(0, spanning);

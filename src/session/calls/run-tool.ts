@@ -1,4 +1,4 @@
-import { isObject, setOwn } from '../../base/json.ts';
+import { isObject, setOwnField } from '../../base/json.ts';
 import { blobParameters } from '../../evidence/blob-values.ts';
 import type { OutcomeRecord } from '../../evidence/bodies.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
@@ -116,7 +116,7 @@ export async function storeFields(
   const large = Object.keys(fields).filter((name) => isStoredAsBlob(fields[name]!));
   const stored = { ...fields };
   if (large.length > 0)
-    await Promise.all(large.map(async (name) => setOwn(stored, name, await storeValue(store, fields[name]!))));
+    await Promise.all(large.map(async (name) => setOwnField(stored, name, await storeValue(store, fields[name]!))));
   return stored;
 }
 

@@ -1,4 +1,4 @@
-import { fieldsOf, listOf, setOwn, textOf } from '../../base/json.ts';
+import { fieldsOf, listOf, setOwnField, textOf } from '../../base/json.ts';
 import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
@@ -246,6 +246,6 @@ export function observedFruit(
 ): { readonly [field: string]: Json } {
   const fruit: { [field: string]: Json } = {};
   for (const [field, rule] of Object.entries(spec.fruit))
-    if (rule.kind === 'observed') setOwn(fruit, field, observation(rule.from, visit, sessionRuns));
+    if (rule.kind === 'observed') setOwnField(fruit, field, observation(rule.from, visit, sessionRuns));
   return fruit;
 }

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { namesIn, realpathIfAny } from '../../base/files.ts';
+import { fileNamesIn, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import { isSecretName } from '../sandbox/host-secrets.ts';
@@ -34,7 +34,7 @@ export function installationOf(program: string, hidden: HiddenFolders): string |
   const real = realpathIfAny(stated);
   if (real === null || [stated, real].some((each) => isTooWide(each, hidden))) return null;
   if (!SIGNS.some((name) => existsSync(join(real, name)))) return null;
-  return namesIn(real).some((name) => existsSync(join(real, name, '.git'))) ? null : stated;
+  return fileNamesIn(real).some((name) => existsSync(join(real, name, '.git'))) ? null : stated;
 }
 
 function isTooWide(folder: string, { home, folders }: HiddenFolders): boolean {
@@ -47,7 +47,7 @@ function isTooWide(folder: string, { home, folders }: HiddenFolders): boolean {
 export function installationMounts(folder: string, masks: readonly string[]): readonly Mount[] {
   const masked = maskMatcher(masks);
   const hidden = ['', 'etc/'].flatMap((under) =>
-    namesIn(join(folder, under))
+    fileNamesIn(join(folder, under))
       .filter((name) => isSecretName(name) || masked(`${under}${name}`))
       .map((name) => `${under}${name}`),
   );
@@ -59,7 +59,7 @@ export function installationMounts(folder: string, masks: readonly string[]): re
 }
 
 const emptyMount = (target: string): Mount =>
-  namesIn(target).length > 0 ? { kind: 'empty-folder', target } : { kind: 'empty-file', target };
+  fileNamesIn(target).length > 0 ? { kind: 'empty-folder', target } : { kind: 'empty-file', target };
 
 /** True if the user that runs commands (if hopgate runs as root, the repository's owner) may read a file. */
 export function isReadable(path: string, root: string): boolean {

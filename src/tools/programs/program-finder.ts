@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
-import { linkIfAny, namesIn, realpathIfAny } from '../../base/files.ts';
+import { fileNamesIn, linkTargetIfAny, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram, isProgram } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
@@ -106,7 +106,7 @@ export class ProgramFinder {
   #mountUserPackages(): void {
     const { home } = this.#hiddenFolders;
     for (const { folder, version, under = '' } of USER_PACKAGES)
-      for (const name of version ? namesIn(join(home, folder)).filter((each) => version.test(each)) : ['']) {
+      for (const name of version ? fileNamesIn(join(home, folder)).filter((each) => version.test(each)) : ['']) {
         const path = join(folder, name, under);
         const source = realpathIfAny(join(home, path));
         const target = join(SANDBOX_HOME, path);
@@ -175,7 +175,7 @@ export class ProgramFinder {
       if (target) return this.#showShimTarget(file, target);
       const why = this.#hiddenReason(file);
       if (why !== null) return this.#hide(stated, why);
-      const link = linkIfAny(file);
+      const link = linkTargetIfAny(file);
       if (!this.#isShown(file)) this.#mount(file, link);
       if (link === null) break;
       file = resolve(dirname(file), link);
@@ -242,7 +242,7 @@ export class ProgramFinder {
   #showShadowing(folder: string): void {
     const at = this.#path.indexOf(folder);
     let lookups = 0;
-    for (const name of this.#isShown(folder) ? [] : namesIn(folder).slice(0, MAX_NAMES)) {
+    for (const name of this.#isShown(folder) ? [] : fileNamesIn(folder).slice(0, MAX_NAMES)) {
       const file = join(folder, name);
       const isLater = this.#path.slice(at + 1).some((later) => this.#isShown(later) && existsSync(join(later, name)));
       if (!isLater || this.#isShown(file) || this.#mounts.has(file) || !isProgram(file)) continue;
@@ -265,14 +265,14 @@ export class ProgramFinder {
     if (real === null || this.#isShown(real) || !/^(?:python|pypy)[\d.]*$/.test(basename(real))) return;
     const installation = installationOf(real, this.#hiddenFolders);
     if (installation === null) return;
-    const isPython = namesIn(join(installation, 'lib')).some(
+    const isPython = fileNamesIn(join(installation, 'lib')).some(
       (name) => /^(?:python|pypy)\d/.test(name) && existsSync(join(installation, 'lib', name, 'encodings')),
     );
     if (!isPython || !isReadable(real, this.#request.root) || !readFirstBytes(real).startsWith('\x7fELF')) return;
     for (let at = file, count = 0; count < MAX_LINKS; count += 1) {
       if (!isWithin(this.#request.root, at) && realpathIfAny(at) === real && !this.#isShown(at))
-        this.#mount(at, linkIfAny(at));
-      const link = linkIfAny(at);
+        this.#mount(at, linkTargetIfAny(at));
+      const link = linkTargetIfAny(at);
       if (link === null) return;
       at = resolve(dirname(at), link);
     }

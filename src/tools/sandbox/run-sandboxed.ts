@@ -2,7 +2,7 @@ import type { Server, Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startTimeOf } from '../../base/process-holder.ts';
+import { processStartTime } from '../../base/process-holder.ts';
 import { BoundedRun } from './bounded-run.ts';
 import { commandMessage, type HostIdentity, type SandboxHost } from './command-message.ts';
 import type { CommandShell } from './command-shell.ts';
@@ -145,7 +145,7 @@ function readStatus(stream: Readable, isOwnNetwork: boolean): Status {
  * processes of the namespace.
  */
 async function waitUntilGone(pid: number): Promise<void> {
-  for (let attempt = 0; startTimeOf(pid) !== null; attempt += 1) {
+  for (let attempt = 0; processStartTime(pid) !== null; attempt += 1) {
     if (attempt > 2000) throw new SandboxError(`process ${pid} of the sandbox does not exit`);
     await sleep(attempt < 20 ? 1 : 5);
   }

@@ -4,7 +4,7 @@ import { withOpenFile } from '../../base/files.ts';
 import { asJson, isObject, type Json } from '../../base/json.ts';
 import { scanTests, type TestScan } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
-import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
+import type { NativeCallWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import { contentEffect } from '../content-effect.ts';
 import { fileStateOf, withFindings } from '../file-findings.ts';
 import { invalidCall } from '../tool-outcomes.ts';
@@ -27,7 +27,7 @@ interface FileBefore {
  * Watches file tools that an agent's program runs itself. Before the call: the walk and refusals of hopgate's own
  * tools. After it: the hash of the named file. Other effects of the program are not observed.
  */
-export function nativeWatch(anchors: Anchors): NativeWatch {
+export function nativeWatch(anchors: Anchors): NativeCallWatch {
   return {
     async before(call) {
       const { id } = call.tool;

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { NativeWatch } from '../../../src/ports/tool-backend.ts';
+import type { NativeCallWatch } from '../../../src/ports/tool-backend.ts';
 import { sha256Hex } from '../../../src/tools/content-effect.ts';
 import { workspaceBackend } from '../../../src/tools/workspace/workspace-backend.ts';
 import { freshWorld } from './world.ts';
 
 const world = freshWorld();
-const watch = workspaceBackend().native as NativeWatch;
+const watch = workspaceBackend().native as NativeCallWatch;
 const everywhere = {
   scope: {
     read: 'root' as const,

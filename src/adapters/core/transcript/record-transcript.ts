@@ -7,9 +7,9 @@ import {
   sessionOpened,
   sessionReleased,
   situationOfStatus,
-  toolAnswer,
+  toolAnswerResult,
   toolCall,
-  toolFault,
+  toolErrorResult,
   toolsOffered,
   userMessage,
 } from './transcript-items.ts';
@@ -58,11 +58,11 @@ export function recordTranscript(
     const newEvidence = (): readonly string[] | null => evidence?.() ?? null;
     try {
       const answer = await session.call(call);
-      sink.add(toolAnswer(id, answer, reportsSituation(tool, answer) ? await situation() : null, newEvidence()));
+      sink.add(toolAnswerResult(id, answer, reportsSituation(tool, answer) ? await situation() : null, newEvidence()));
       for (const { author, text, kind } of answer.messages ?? []) sink.add(userMessage(author, text, kind));
       return answer;
     } catch (error) {
-      sink.add(toolFault(id, error, newEvidence()));
+      sink.add(toolErrorResult(id, error, newEvidence()));
       throw error;
     }
   };

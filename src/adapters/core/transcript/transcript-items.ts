@@ -109,15 +109,18 @@ export const toolResult = (
 export const reportsSituation = (tool: string, { status, data }: Pick<AgentAnswer, 'status' | 'data'>): boolean =>
   status === 'ok' && data !== null && (tool === 'hop' || tool === 'mode' || tool === 'status');
 
-export const toolAnswer = (
+export const toolAnswerResult = (
   callId: string,
   { status, denial, text }: AgentAnswer,
   situation: Situation | null,
   evidence: readonly string[] | null = null,
 ): RecordedItem => toolResult(callId, { status, code: denial?.code ?? null, text, situation, evidence });
 
-export const toolFault = (callId: string, error: unknown, evidence: readonly string[] | null = null): RecordedItem =>
-  toolResult(callId, { status: 'error', text: errorText(error), evidence });
+export const toolErrorResult = (
+  callId: string,
+  error: unknown,
+  evidence: readonly string[] | null = null,
+): RecordedItem => toolResult(callId, { status: 'error', text: errorText(error), evidence });
 
 /** The ids of a call's evidence entries; null if none is recorded yet. */
 export const knownEntryIds = (evidence: readonly { readonly id: string }[]): readonly string[] | null =>

@@ -86,7 +86,7 @@ export class ServerWithTasks extends Server {
 const Params = z.looseObject({ taskId: z.string() });
 
 /** Serves `tasks/…` in both forms. Returns the function that notifies a client of 2025-11-25 of a change. */
-export function answerTasks(server: Server, tasks: McpTasks): (task: McpTask) => void {
+export function serveTasks(server: Server, tasks: McpTasks): (task: McpTask) => void {
   const on = (
     method: string,
     forms: readonly TaskForm[],

@@ -9,13 +9,13 @@ export const MODE_OPTION = 'hopgate-mode';
  * The place of a session (its peripheral and mode) in ACP's terms: the peripheral is both an ACP v1 mode and an option,
  * and the session's mode is a second option.
  */
-export interface Place {
+export interface AcpPlace {
   readonly modes: SessionModeState | null;
   readonly configOptions: SessionConfigOption[];
 }
 
 /** The current place, and the places that can be entered from it. */
-export async function acpPlace(session: AgentSession): Promise<Place> {
+export async function acpPlace(session: AgentSession): Promise<AcpPlace> {
   const { peripheral, mode, available } = await session.status();
   const describeNeeds = ({ needs }: { readonly needs: readonly string[] }): { description?: string } =>
     needs.length === 0 ? {} : { description: `needs ${needs.join(' and ')}` };

@@ -32,7 +32,7 @@ const PROMPTS: readonly Prompt[] = [
 ];
 
 /** Serves the prompts: texts for the agent that a person picks from a menu. They give no permission. */
-export function answerPrompts(server: Server, host: McpHost): void {
+export function servePrompts(server: Server, host: McpHost): void {
   const { session } = host.options;
   server.setRequestHandler('prompts/list', async () => ({ prompts: [...PROMPTS] }));
   server.setRequestHandler('prompts/get', async ({ params }) => {

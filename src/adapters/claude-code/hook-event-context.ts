@@ -6,7 +6,7 @@ import type { ClaudeHookEvent } from './claude-event.ts';
 import { readClaudeTranscript } from './claude-transcript.ts';
 
 /** The arguments of a hook handler: the event, the record of its conversation, and the services. */
-export interface HookCall<E extends ClaudeHookEvent = ClaudeHookEvent> {
+export interface HookEventContext<E extends ClaudeHookEvent = ClaudeHookEvent> {
   readonly event: E;
   readonly record: ConversationRecord;
   readonly host: HookContext;
@@ -29,7 +29,7 @@ export const HOOK_EVENT = {
 } as const;
 
 export const recordHookEvent = async (
-  { host, record, event }: HookCall,
+  { host, record, event }: HookEventContext,
   name: string,
   notes?: ConversationRecord['notes'],
 ): Promise<ConversationRecord> =>
@@ -41,7 +41,7 @@ export const recordHookEvent = async (
  *
  * @returns the notes to store
  */
-export function recordAgentMessages({ host, record, event }: HookCall): ConversationRecord['notes'] {
+export function recordAgentMessages({ host, record, event }: HookEventContext): ConversationRecord['notes'] {
   const last = textOf(event.fields['last_assistant_message']);
   const file = textOf(event.fields[event.name === 'SubagentStop' ? 'agent_transcript_path' : 'transcript_path']);
   const { heard: readUntil } = record.notes;

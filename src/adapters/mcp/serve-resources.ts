@@ -13,7 +13,7 @@ export const INBOX_URI = 'hopgate://inbox';
 export const CHANGING_RESOURCES = [SESSION_URI, THREAD_URI, CONSTRAINTS_URI] as const;
 
 /** Serves the session's resources. Returns a function that notifies the client that a resource has changed. */
-export function answerResources(server: Server, { session, reading }: McpOptions): (uri: string) => void {
+export function serveResources(server: Server, { session, reading }: McpOptions): (uri: string) => void {
   const status: Resource & { text: () => Promise<string> } = {
     uri: SESSION_URI,
     name: 'session',

@@ -3,7 +3,7 @@ import { asJson } from '../../base/json.ts';
 import type { NativeTicket } from '../../session/native/native-ticket.ts';
 import type { Json } from '../../spec/types.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
-import type { HookCall } from './hook-call.ts';
+import type { HookEventContext } from './hook-event-context.ts';
 
 /** An allowed call, stored until it has ended. */
 export interface StoredCall {
@@ -13,10 +13,16 @@ export interface StoredCall {
   readonly input: { readonly [name: string]: Json };
 }
 
-export const storeCall = ({ host, record, event }: HookCall<ClaudeToolEvent>, call: StoredCall): Promise<void> =>
-  host.storeForCall(record, event.toolUseId, asJson(call));
+export const storeCall = (
+  { host, record, event }: HookEventContext<ClaudeToolEvent>,
+  call: StoredCall,
+): Promise<void> => host.storeForCall(record, event.toolUseId, asJson(call));
 
-export const takeCall = async ({ host, record, event }: HookCall<ClaudeToolEvent>): Promise<StoredCall | null> =>
+export const takeStoredCall = async ({
+  host,
+  record,
+  event,
+}: HookEventContext<ClaudeToolEvent>): Promise<StoredCall | null> =>
   (await host.takeForCall(record, event.toolUseId)) as StoredCall | null;
 
 /**

@@ -25,7 +25,7 @@ export function pendingRequests(stateDir: string, now = Date.now()): readonly Op
 }
 
 /** A person's answer. `minutes`: its validity, at most a day. `reason`: the words for the agent, with a no. */
-export interface PersonAnswer extends Pick<AnswerTerms, 'verdict' | 'by' | 'reason' | 'grant'> {
+interface PersonAnswer extends Pick<AnswerTerms, 'verdict' | 'by' | 'reason' | 'grant'> {
   readonly minutes: number;
 }
 

@@ -10,7 +10,7 @@ import { problemOfAnswer, type SignedAnswer } from './signed-answer.ts';
 /** Maximum number of pending requests per session; the oldest is removed first. */
 const PER_SESSION = 20;
 
-export interface PendingOptions {
+interface PendingOptions {
   /** The repository's state folder, outside the root, with requests, answers and the token. */
   readonly stateDir: string;
   /** Absolute real path of the repository, whose diff the operator sees. */

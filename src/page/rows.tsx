@@ -35,7 +35,7 @@ export const searchText = signal('');
 export const rowFilter = signal<keyof typeof FILTERS>('all');
 
 /** The rows of a kind that have every word of the search in their tool, paths, denial code or text. */
-export function matchingRows(rows: readonly ViewRow[], text: string, kind: keyof typeof FILTERS): readonly ViewRow[] {
+function matchingRows(rows: readonly ViewRow[], text: string, kind: keyof typeof FILTERS): readonly ViewRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && kind === 'all') return rows;
   return rows.filter((row) => {

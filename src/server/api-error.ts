@@ -39,7 +39,7 @@ export const HTTP_STATUS = {
   'no-answer': 504,
   failed: 500,
 } as const;
-export type ErrorCode = keyof typeof HTTP_STATUS;
+type ErrorCode = keyof typeof HTTP_STATUS;
 
 /** A refused request. `path` names the wrong part of the request: `body.tool`, `query.limit`. */
 export class ApiError extends Error {

@@ -4,7 +4,7 @@ import type { ApiError } from './api-error.ts';
 import type { Services } from './services.ts';
 
 /** Describes an answer that is not one JSON document. */
-export interface StreamedAnswer {
+interface StreamedAnswer {
   readonly type:
     | `text/${'event-stream' | 'plain' | 'html' | 'javascript' | 'css'}`
     | 'websocket'

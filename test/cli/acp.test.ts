@@ -104,7 +104,7 @@ it('hopgate acp offers the peripherals as modes and options, and follows each ho
   await expect(here.agent.request('session/set_mode', { sessionId, modeId: 'deploy' })).rejects.toThrow(/deploy/);
 });
 
-it('hopgate acp decides the files and terminals of the inner agent, and keeps the agent’s own tools out of the repository', async () => {
+it('hopgate acp decides about the file and terminal requests of the ACP agent, and keeps its own tools out of the repository', async () => {
   const machine = await repository();
   const here = await editor(machine, { options: ['--peripheral', 'explore'] });
   const { sessionId } = await opened(here);

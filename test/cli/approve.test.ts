@@ -43,7 +43,7 @@ async function waitingId({ root, env }: Machine): Promise<string> {
   }
 }
 
-it('an approval request shows the diff with the border of the scope, the effect of a yes, and the age of the tests', async () => {
+it('an approval request shows the diff with a line before the files outside of the scope, the effect of a yes, and the age of the tests', async () => {
   const on = machine({ 'src/cart.js': 'export const sum = 1;\n', Makefile: 'all:\n' });
   commitAll(on.root);
   put(on.root, { 'src/cart.js': 'export const sum = 2;\n', Makefile: 'all:\n\techo no\n' });
@@ -255,7 +255,7 @@ describe('an answer of the operator', () => {
     expect(pendingRequests(stateDir(on.root, on.env))[0]?.answer?.verdict).toBe(verdict);
   });
 
-  it('reaches the waiting program with the name and the time limit', async () => {
+  it('reaches the waiting program with the approver’s name and the time limit', async () => {
     const on = machine();
     const id = String(await ask(on));
     const { out } = await on.run('approve', id.toUpperCase(), '--yes', '--by', 'mary', '--minutes', '5', '--json');
@@ -466,7 +466,7 @@ describe('a grant on the command line', () => {
     expect((await on.run('grants', '--all')).out).toContain('ann');
   });
 
-  it('is refused with limits that the request is outside of', async () => {
+  it('is refused if the request itself is outside of its limits', async () => {
     const on = machine();
     const id = await ask(on);
     expect(await on.run('approve', String(id), '--yes', '--changed-files')).toMatchObject({

@@ -103,7 +103,7 @@ describe('log', () => {
     expect(lines).toHaveLength(5);
   });
 
-  it('leaves the summary room on a narrow terminal', async () => {
+  it('omits columns on a narrow terminal, so that the summary has room', async () => {
     const here = machine();
     await withSessions(here, 's-one');
     const out: string[] = [];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { makeFixture } from '../../src/cli/run/fixture.ts';
 
-it('removes the fixtures of earlier runs after a day, and nothing else', () => {
+it('a run removes the fixtures of earlier runs after a day, and nothing else', () => {
   const temp = mkdtempSync(join(tmpdir(), 'temp-'));
   vi.stubEnv('TMPDIR', temp);
   onTestFinished(() => {

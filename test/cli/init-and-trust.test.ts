@@ -175,7 +175,7 @@ describe('trust', () => {
     expect((await run('trust', '--revoke')).out).toContain('was not trusted');
   });
 
-  it('applies to the same content in all work trees of the repository, but not in a false one', async () => {
+  it('applies to the same content in all work trees of the repository, but not in a folder that only claims to be one', async () => {
     const { root, run, env } = machine({ 'hopgate.yaml': WIDE, 'sub/hopgate.yaml': 'mask: [b]\n' });
     commitAll(root);
     await run('trust', '--yes');

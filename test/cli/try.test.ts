@@ -10,7 +10,7 @@ import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { pageScript } from '../../src/view/page-script.ts';
 import { machine, sink } from './run.ts';
 
-it('the demo plays without a sandbox: one remark, no step that fails, a recording, the next command', async () => {
+it('the demo plays its steps without a sandbox, says so once, writes a recording, and names the next command', async () => {
   const [out, err]: [string[], string[]] = [[], []];
   const { env, root: cwd } = machine();
   const streams = { stdout: sink(out), stderr: sink(err), stdin: Readable.from([]) };
@@ -29,7 +29,7 @@ it('the demo plays without a sandbox: one remark, no step that fails, a recordin
   if (pageScript() !== null) expect(statSync(join(dirname(root), 'demo.html')).size).toBeGreaterThan(10_000);
 });
 
-it('a scenario without shell steps is played whole', async () => {
+it('a machine without a sandbox plays all steps of a scenario that needs no shell', async () => {
   const specs = await loadSpecs('default');
   const scenario = await loadScenario('specs/scenarios/fix-a-bug.yaml');
   const part = withoutShellSteps(scenario, specs);

@@ -109,7 +109,7 @@ const times = fc.constantFrom(1, 2);
 /** An installation of Claude Code writes a dozen files, each to the disk. */
 const [CLAUDE_RUNS, CODEX_RUNS] = [depth(8, 200), depth(60, 1000)];
 
-test('after an uninstall, all files of Claude Code have their bytes again', async () => {
+test('after an uninstall, all files of Claude Code have the bytes that they had before the installation', async () => {
   await fc.assert(
     fc.asyncProperty(existing, scopes, skills, times, async (text, scope, skill, count) => {
       const file = scope === 'user' ? 'home/.claude/settings.json' : 'repo/.claude/settings.local.json';
@@ -151,7 +151,7 @@ const hooksFile = fc.constantFrom(
   ...['{"hooks":{"PreToolUse":[{"matcher":"x","hooks":[{"type":"command","command":"a"}]}]},"other":[1,{}]}', '\n'],
 );
 
-test('after an uninstall, all files of Codex have their bytes again', async () => {
+test('after an uninstall, all files of Codex have the bytes that they had before the installation', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.option(config, { nil: null }),

@@ -87,7 +87,7 @@ describe.skipIf(CHROMIUM === undefined)(
       return { page, context, picture };
     }
 
-    it('shows what a yes opens, the message, the tests, and the diff with the border of the scope', async () => {
+    it('shows what a yes allows, the commit message, the tests, and the diff with a line before the files outside of the scope', async () => {
       const { served } = await waiting();
       const { page } = await open(served);
       const card = page.getByRole('article', { name: 'the hop test → deploy (exit pass)' });

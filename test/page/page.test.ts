@@ -240,7 +240,7 @@ describe.skipIf(CHROMIUM === undefined)(
 
     // The test writes two thousand entries to a real disk.
     it.runIf(isDeep)(
-      'opens a long session of a server from its end, and goes back when its history is here',
+      'shows a long session of a server from its end, and its earlier rows when they are loaded',
       async () => {
         const served = await serveWorld();
         const store = sqliteStore(join(ensureStateDir(served.root, served.env), 'evidence.db'));

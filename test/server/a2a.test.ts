@@ -133,7 +133,7 @@ describe('the agency for A2A clients', () => {
     expect([nobody.status, nobody.json.error.code]).toEqual([401, 'not-authenticated']);
   });
 
-  it('refuses a message that an agent says, and starts nothing', async () => {
+  it('refuses a message with the role of an agent, and starts no run', async () => {
     const agent = await countingAgent();
     const agents = `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;
     const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });

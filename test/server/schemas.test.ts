@@ -97,7 +97,7 @@ const operations = Object.entries(page.paths).flatMap(([at, methods]) =>
 );
 
 describe('the OpenAPI page', () => {
-  it('names every address once, with everything that it needs', () => {
+  it('names every address once, with the parameters in its path', () => {
     expect(operations.length + STREAMS.length).toBe(ROUTES.length);
     expect(new Set(ROUTES.map(({ id }) => id)).size).toBe(ROUTES.length);
     for (const { at, path } of ROUTES)

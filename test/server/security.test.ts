@@ -294,7 +294,7 @@ describe('the limits', () => {
   });
 });
 
-it('a name of a session is data: it leads to no file', async () => {
+it('a session’s name never becomes the path of a file', async () => {
   const served = await serveWorld();
   for (const name of ['..%2f..%2foperator.token', '%00', '__proto__', 'constructor', '%2e%2e', 'a'.repeat(301)]) {
     const answer = await send(served.port, `GET /v1/sessions/${name}`, { token: served.operator });

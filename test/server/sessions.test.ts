@@ -90,7 +90,7 @@ describe('evidence over HTTP', () => {
 });
 
 describe('the frames of a session', () => {
-  it('come in pages from any place, with the state before, and agree with the snapshot', async () => {
+  it('come in pages from any seq, with the state before them, and agree with the snapshot', async () => {
     const served = await serveWorld();
     const { id } = await served.session();
     await served.ask(`POST /v1/sessions/${id}/mode`, { body: { to: 'diagnose', by: 'agent' } });

@@ -101,7 +101,7 @@ const seqs = (got: readonly Got[]): readonly number[] => got.map(({ event }) => 
 const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
 describe('the event stream of a session', () => {
-  it('sends CloudEvents from the first entry, then live', async () => {
+  it('sends CloudEvents from the first entry on, then new entries as they arrive', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();
     const path = `/v1/sessions/${id}/events`;

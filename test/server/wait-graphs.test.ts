@@ -182,7 +182,7 @@ const RUNS = { numRuns: depth(30, 600) };
 const ringOf = ({ parties }: Machines, count: number): readonly Party[] => parties.slice(0, count);
 
 describe('waits over any number of machines', () => {
-  it('are refused exactly if they close a circle', async () => {
+  it('are refused if they close a circle, and only then', async () => {
     await fc.assert(
       fc.asyncProperty(
         WORLD,

@@ -10,7 +10,7 @@ import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import { CliError, type Io } from '../io.ts';
 
 /** The ACP agent that `hopgate acp` starts for an editor, and how to start it. */
-export interface InnerAgent {
+interface InnerAgent {
   readonly root: string;
   /** The agent's program and its arguments. */
   readonly command: readonly string[];

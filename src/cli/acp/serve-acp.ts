@@ -19,7 +19,7 @@ import { rootOf } from '../shared-options.ts';
 import { acpConversations } from './acp-conversations.ts';
 import { startInnerAgent } from './inner-agent.ts';
 
-export type AcpCommand = Pick<McpCommand, 'root' | 'agent' | 'peripheral' | 'specs' | 'approve' | 'unsafeNoSandbox'>;
+type AcpCommand = Pick<McpCommand, 'root' | 'agent' | 'peripheral' | 'specs' | 'approve' | 'unsafeNoSandbox'>;
 
 /** `hopgate acp`: serves an editor on stdin and stdout until the editor or the ACP agent ends. */
 export async function serveAcp(io: Io, options: AcpCommand, command: readonly string[]): Promise<void> {

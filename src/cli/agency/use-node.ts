@@ -11,7 +11,7 @@ import { nodeId } from '../../server/access/tokens.ts';
 import type { Io } from '../io.ts';
 import { onSignal } from '../on-signal.ts';
 
-export interface AgencyOptions {
+interface AgencyOptions {
   readonly agency?: string;
 }
 

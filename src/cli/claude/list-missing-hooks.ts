@@ -2,7 +2,7 @@ import { ConversationFiles, type StoredConversation } from '../../daemon/convers
 import type { Io } from '../io.ts';
 
 /** An event of a client program that no hook reported. A later hook noticed the gap. */
-export interface MissingHook {
+interface MissingHook {
   readonly sessionId: string;
   readonly at: string;
   readonly text: string;

@@ -10,7 +10,7 @@ import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { hopgateCommandLine } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
 
-export type PluginFiles = { readonly [path: string]: string };
+type PluginFiles = { readonly [path: string]: string };
 
 /** The plugin's files for this installation of hopgate. */
 export function ownPluginFiles(env: Io['env']): PluginFiles {
@@ -46,7 +46,7 @@ export const hasFiles = (folder: string, files: PluginFiles): boolean =>
   });
 
 /** Writes a folder of files, and moves it into place by a rename. */
-export function writeFolder(folder: string, files: PluginFiles): void {
+function writeFolder(folder: string, files: PluginFiles): void {
   const temporary = `${folder}.${process.pid}`;
   rmSync(temporary, { recursive: true, force: true });
   for (const [path, text] of Object.entries(files)) {

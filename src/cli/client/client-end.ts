@@ -9,7 +9,7 @@ import { callsWithoutHook, recordedTranscript } from './calls-without-hook.ts';
 import { describeProgress } from './print-place.ts';
 
 /** A client program's run in a session, as its hooks and its own transcript report it. */
-export interface ClientRun {
+interface ClientRun {
   readonly root: string;
   readonly sessionId: string;
   /** The start of the run, ISO 8601. */

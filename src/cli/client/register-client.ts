@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import { helpExamples } from '../shared-options.ts';
 
-export interface ClientCommandTexts {
+interface ClientCommandTexts {
   readonly name: 'claude' | 'codex';
   /** The program's display name. */
   readonly title: string;

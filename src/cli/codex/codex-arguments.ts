@@ -24,7 +24,7 @@ interface HookedCodex {
   readonly hooks: CodexHooks;
 }
 
-export interface CodexLaunch extends Pick<HookedCodex, 'root' | 'hooks'> {
+interface CodexLaunch extends Pick<HookedCodex, 'root' | 'hooks'> {
   readonly options: CodexThreadOptions;
   readonly mcp: McpEntry;
   /** The name of hopgate's MCP server. */

@@ -20,7 +20,7 @@ function fitsOnLine(list: YAMLSeq, path: readonly unknown[]): boolean {
 }
 
 /** The repository's quote style, from `singleQuote` of its prettier configuration. */
-export interface QuoteStyle {
+interface QuoteStyle {
   readonly singleQuote?: boolean;
 }
 

@@ -6,7 +6,7 @@ export interface Completion {
   readonly about: string;
 }
 
-export type ListSessions = (root: string) => Promise<readonly Completion[]>;
+type ListSessions = (root: string) => Promise<readonly Completion[]>;
 
 /**
  * Completes the last of the words that follow the program's name. An empty list means that the shell should complete

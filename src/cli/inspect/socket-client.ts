@@ -4,7 +4,7 @@ import { CliError, usageError } from '../io.ts';
 import type { Send } from './stately-inspector.ts';
 
 /** A WebSocket server that receives the messages of an inspector. */
-export interface InspectorReceiver {
+interface InspectorReceiver {
   readonly send: Send;
   /** Waits until all messages are sent, then closes. */
   close(): Promise<void>;

@@ -20,7 +20,7 @@ export interface MachineWatch {
 /** The port that the clients in `@statelyai/inspect` use by default. */
 const PORT = 8080;
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly port?: number;
   readonly url?: string;
 }

@@ -5,7 +5,7 @@ import { CliError } from '../io.ts';
 type Fields = { readonly [key: string]: unknown };
 
 /** The hooks.json with hopgate's hooks last, because Codex identifies each hook by its position in a list. */
-export interface InstalledHooks {
+interface InstalledHooks {
   readonly text: string;
   /** The position of hopgate's group in each event's list. */
   readonly positions: { readonly [event: string]: number };

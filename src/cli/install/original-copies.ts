@@ -12,7 +12,7 @@ interface StoredOriginal {
 }
 
 /** Copies of the files that an installation changed, by path. */
-export interface OriginalCopies {
+interface OriginalCopies {
   readonly path: string;
   readonly files: { readonly [path: string]: StoredOriginal };
 }

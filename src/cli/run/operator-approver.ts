@@ -8,7 +8,7 @@ import { showRequest } from '../approve/show-request.ts';
 import { type Io, print, printRemark } from '../io.ts';
 
 /** The sources of answers to approval requests, other than a person at the terminal. */
-export interface OperatorOptions {
+interface OperatorOptions {
   /** `--yes`: all requests are approved. */
   readonly yes: boolean;
   /** `--approve`: the destinations, modes and tools that are approved. */

@@ -9,7 +9,7 @@ import { rootOf } from '../shared-options.ts';
 import { type ErasedSession, eraseSession } from './erase-session.ts';
 import { formatSessions } from './session-table.ts';
 
-export interface PruneOptions {
+interface PruneOptions {
   readonly root: string;
   readonly olderThan?: string;
   readonly yes?: boolean;

@@ -37,7 +37,7 @@ export function renderThread(io: Io, items: readonly (ThreadRow | ThreadVisit)[]
     .join('\n');
 }
 
-export const isVisit = (item: ThreadRow | ThreadVisit): item is ThreadVisit => 'start' in item;
+const isVisit = (item: ThreadRow | ThreadVisit): item is ThreadVisit => 'start' in item;
 
 interface Frame {
   readonly wide: number;

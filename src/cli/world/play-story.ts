@@ -11,7 +11,7 @@ import { heading, type Io, print, printJson } from '../io.ts';
 import { printInhabitation } from '../print-inhabitation.ts';
 import { runStory } from './run-story.ts';
 
-export interface StoryOptions {
+interface StoryOptions {
   readonly seed: number;
   readonly root?: string;
 }

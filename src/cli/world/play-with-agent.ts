@@ -1,7 +1,7 @@
 import type { RecordedSession } from '../../adapters/core/transcript/record-transcript.ts';
 import { quote, textTurns } from '../../adapters/text-turns.ts';
 
-export interface StoryHooks {
+interface StoryHooks {
   /** Prints a line about the story. */
   readonly printLine: (line: string) => void;
   /** Called when the agent has asked the person and left the world; resolves when the answer is in its inbox. */

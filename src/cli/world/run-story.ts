@@ -40,7 +40,7 @@ export interface PlayedStory {
   readonly transcript: Transcript;
 }
 
-export interface StorySetting extends StoryConnections {
+interface StorySetting extends StoryConnections {
   readonly root: string;
   readonly seed: number;
   /** The state folder of this environment gets the evidence and the transcript. */

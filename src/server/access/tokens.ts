@@ -6,7 +6,7 @@ import { ensureTokenIn } from '../../operator/operator-token.ts';
 
 /** The roles that have a token in a file. A session's agent has a token of its own, which the server issues. */
 export const FILE_ROLES = ['operator', 'auditor', 'agent'] as const;
-export type FileRole = (typeof FILE_ROLES)[number];
+type FileRole = (typeof FILE_ROLES)[number];
 
 /** The roles that may read a session; its agent may read no other one. */
 export const READER_ROLES = ['operator', 'auditor', 'session'] as const;

@@ -12,7 +12,7 @@ export const MAIL_WAIT_MS = 15_000;
 const REQUEST_MS = 30_000;
 const MAX_PAUSE_MS = 10_000;
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** The name of the other node in addresses. */
   readonly node: string;
   /** The address that `hopgate serve --agency-listen` printed on the other node. */

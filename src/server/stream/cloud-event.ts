@@ -17,7 +17,7 @@ export const CloudEvent = z.object({
 export type CloudEvent = z.output<typeof CloudEvent>;
 
 /** The type of an entry's event: `dev.hopgate.evidence.denial.v1`. */
-export const eventTypeOf = ({ entry, body }: StoredEntry): string =>
+const eventTypeOf = ({ entry, body }: StoredEntry): string =>
   `dev.hopgate.evidence.${body === null ? 'erased' : /^[a-z-]+$/.exec(bodyOf(entry.body)?.event ?? '') ? bodyOf(entry.body)!.event : 'entry'}.v1`;
 
 /** An entry as an event. `data`: the form that the subscriber asked for. */

@@ -18,7 +18,7 @@ export interface SentEvent {
   readonly cursor: string;
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly store: EvidenceStore;
   readonly feed: EntryFeed;
   readonly sessionId: string;

@@ -191,7 +191,7 @@ describe('a thread in a terminal', () => {
     ['a command that ended with 1', { exit: 1 }, '!'],
     ['tests that failed', { verdict: 'fail', exit: 1 }, '!'],
     ['tests that passed', { verdict: 'pass', exit: 0 }, '✓'],
-  ])('marks %s correctly', (_, result, sign) => {
+  ])('marks %s with its own sign', (_, result, sign) => {
     const step = { event: 'step', tool: 'bash', args: {}, outcome: { status: 'ok', result }, effects: [] };
     expect(text([entryDraft('a', 0, 'step', step)])).toContain(` ${sign} bash`);
   });
@@ -281,7 +281,7 @@ describe('a thread in a terminal', () => {
     expect(shown).toContain('verdict fail, timed out after 4 s, ');
   });
 
-  it('shows long sessions', () => {
+  it('shows each of 5,000 entries that reply to one another', () => {
     const chain = Array.from({ length: 5_000 }, (_, n) =>
       entryDraft(`${n}`, n, 'step', n, n === 0 ? undefined : `${n - 1}`),
     );

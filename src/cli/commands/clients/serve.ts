@@ -148,8 +148,7 @@ function cannotListen(error: unknown, { port, socket }: Options): never {
 }
 
 /** The address of the running HTTP server of this user; null if there is none. */
-export const findHttpAddress = async (io: Io): Promise<string | null> =>
-  (await askDaemonStatus(io))?.httpAddress ?? null;
+const findHttpAddress = async (io: Io): Promise<string | null> => (await askDaemonStatus(io))?.httpAddress ?? null;
 
 /** Asks a running server for a one-use login code, with the operator's token. */
 async function askCode(io: Io, address: string): Promise<string> {

@@ -192,10 +192,7 @@ export class AgencyNode {
     return elsewhere === null ? reply : this.#pass(elsewhere, request, passage, cancel);
   }
 
-  /**
-   * Sends a run to the agent's node. If the reply says only that the wait ended, it asks again, and then waits without
-   * a limit.
-   */
+  /** Sends a run to the agent's node. If that node only stopped waiting, it is asked again for the late reply. */
   async #pass(
     agent: AgentElsewhere,
     { route: _, ...request }: RunRequest,

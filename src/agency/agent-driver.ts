@@ -38,8 +38,6 @@ export class AgentFailed extends Error {
   }
 }
 
-/**
- * The switches that are off although the open `shell` makes them useless: a command can read files and use the network.
- */
+/** The switches that are off but ineffective, because `shell` is on: a command can read files and use the network. */
 export const switchesOpenedByShell = ({ fs, shell, http }: AgencyEnvelope): readonly EnvelopeSwitch[] =>
   shell ? [...(fs ? [] : (['fs'] as const)), ...(http ? [] : (['http'] as const))] : [];

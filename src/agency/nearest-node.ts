@@ -14,10 +14,7 @@ import { cancelledFailure, RUN_CANCELLED, type SendRun, sendRunsOverHttp } from 
 const folderOf = (env: Env): string => join(stateHome(env), 'server');
 const addressFile = (env: Env): string => join(folderOf(env), 'agency.json');
 
-/**
- * Writes the address of this user's server to a file that {@link NearestNode} reads. The returned function removes the
- * file.
- */
+/** Writes the address of this user's server to a file for {@link NearestNode}. The returned function removes it. */
 export function announceNode(env: Env, url: string): () => void {
   const file = addressFile(env);
   mkdirSync(folderOf(env), { recursive: true, mode: 0o700 });
@@ -44,10 +41,7 @@ interface NearestOptions {
   readonly folder?: string;
 }
 
-/**
- * Runs agents through this user's server, which holds the connections to other nodes. If no server runs, this process
- * runs them.
- */
+/** Runs agents through this user's server, which is connected to other nodes; without a server, in this process. */
 export class NearestNode {
   readonly #options: NearestOptions;
   #own: AgencyNode | null = null;

@@ -70,10 +70,7 @@ export async function runReplyOf(agent: string, work: () => Promise<Json>): Prom
   }
 }
 
-/**
- * The failure for a registry with errors. It omits the errors, because their paths and values are not for callers of a
- * node.
- */
+/** The failure for a registry with errors. It omits their paths and values, which callers of a node must not see. */
 const invalidRegistry = ({ issues }: SpecError): RunFailure =>
   new RunFailure(
     'invalid-registry',

@@ -8,9 +8,7 @@ import { compileLifecycle } from './lifecycle.ts';
 import { type MachineJson, machineProblems } from './machine-json.ts';
 import { compileModeGate } from './mode-gate.ts';
 
-/**
- * A spec set and its machines as transition tables, by which a session moves. Each table is computed at first access.
- */
+/** A spec set and the transition tables of its machines, which are computed at first access. */
 export interface SpecTables<M = MachineJson> {
   readonly specs: SpecSet;
   /** null if the spec set has no mode gate. */
@@ -22,10 +20,7 @@ export interface SpecTables<M = MachineJson> {
 
 const tablesBySpecs = new WeakMap<SpecSet, SpecTables>();
 
-/**
- * Returns the tables of a trusted spec set: the same ones for the same set. Reading one throws if a guard or target is
- * missing, which is a bug.
- */
+/** Returns the tables of a trusted spec set, the same ones each time. Reading one throws if a guard is missing. */
 export const compileTables = (specs: SpecSet): SpecTables => getOrInsert(tablesBySpecs, specs, () => tablesOf(specs));
 
 function tablesOf(specs: SpecSet): SpecTables {

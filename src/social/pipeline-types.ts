@@ -6,10 +6,7 @@ import type { Json, Mode, Principal, ToolEffect } from '../spec/types.ts';
 import type { ClassifiedMessage, TalkKind } from './classify-message.ts';
 import type { SocialFailureCode, SocialStageId } from './social-stages.ts';
 
-/**
- * The connection over which a message arrived. Only the connection identifies the sender; the text of the message
- * cannot.
- */
+/** The connection over which a message arrived. It alone identifies the sender; the message's text cannot. */
 export interface SenderConnection {
   readonly transport: 'cli' | 'http' | 'timer';
   readonly principal: Principal;

@@ -49,10 +49,7 @@ const NO_VERB = list(`
   bravo cheers congrats correct done false good great hello hey hi nice ok okay right roger sorry sure thanks true welcome wow wrong
 `);
 
-/**
- * The base form of a verb: `fixing` becomes `fix`, `cleaning` `clean`, `renaming` `rename`; `stopped` is not in the
- * list.
- */
+/** The base form of a verb: `fixing` becomes `fix`, `cleaning` `clean`, `renaming` `rename`. */
 export function baseVerbOf(word: string): string {
   if (effectOfVerb(word) !== null || !word.endsWith('ing') || word.length < 6) return word;
   const stem = word.slice(0, -3);

@@ -10,10 +10,7 @@ export type UpstreamServer = { readonly contained: boolean } & (
   | {
       readonly command: readonly string[];
       readonly env: { readonly [name: string]: string };
-      /**
-       * The folder in which the server starts: relative to the root, absolute, or `~/` for the home folder. null means
-       * the root.
-       */
+      /** The server's working folder: relative to the root, absolute, or `~/…`; null means the root. */
       readonly cwd: string | null;
     }
   | { readonly url: string; readonly headers: { readonly [name: string]: string } }
@@ -90,10 +87,7 @@ export interface ProjectConfig {
   /** By peripheral: write paths that replace those of the spec. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };
   readonly test: readonly TestCommand[];
-  /**
-   * Deploy commands by name. With `network: true` a command uses the machine's network unobserved; otherwise it reaches
-   * only its `hosts`.
-   */
+  /** Deploy commands by name. `network: true`: unobserved use of the machine's network; otherwise only `hosts`. */
   readonly deploy: {
     readonly [name: string]: CommandReach & { readonly run: readonly string[]; readonly network: boolean };
   };
@@ -111,10 +105,7 @@ export interface ProjectConfig {
   readonly programs?: readonly string[];
   /** Size limit of the home folder of each command and of its `/tmp`, in GiB, instead of the sandbox's default. */
   readonly home?: number;
-  /**
-   * Folders that commands keep between runs. `read: true`: the operator's own folder, read-only. Otherwise a folder of
-   * the session's test runs.
-   */
+  /** Folders of commands. `read: true`: the operator's own, read-only; otherwise shared by the session's test runs. */
   readonly cache?: readonly { readonly folder: string; readonly read: boolean }[];
   /** The MCP servers by name; absent if none is configured. */
   readonly upstream?: { readonly [server: string]: UpstreamServer };

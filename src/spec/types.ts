@@ -48,10 +48,7 @@ export interface UpstreamTool {
   readonly tool: string;
   /** sha256 (hex) of the pinned description and schema; a tool with another hash is refused. null if not pinned. */
   readonly schemaHash: string | null;
-  /**
-   * The part of a folder that the tool reads. `contents`: all its files, so none may be masked. `names`: only their
-   * names.
-   */
+  /** The part of a folder that the tool reads: `contents` (all files, so none may be masked) or `names`. */
   readonly folders: 'contents' | 'names';
 }
 

@@ -8,10 +8,7 @@ export const shortValue = (value: Json | undefined, length = 60): string =>
 
 const LAST_LINES = 10;
 
-/**
- * The last lines that a failed command or test run printed; empty if it did not fail, or if its output is stored as a
- * blob.
- */
+/** The last output of a failed command or test run; empty if it did not fail, or if the output is a blob. */
 export function lastFailureLines(value: Json): readonly string[] {
   const { exit, verdict, stdout, stderr } = fieldsOf(value);
   const hasRun = typeof exit === 'number' || exit === null;
@@ -22,10 +19,7 @@ export function lastFailureLines(value: Json): readonly string[] {
   return all.slice(-LAST_LINES);
 }
 
-/**
- * Describes the result of a tool in one line. A result names no kind, so the first describer that knows its fields
- * describes it.
- */
+/** Describes the result of a tool in one line, by the first describer that knows its fields. */
 export function describeValue(value: Json): string {
   if (!isObject(value)) return shortValue(value, 160);
   for (const describe of DESCRIBERS) {

@@ -9,10 +9,7 @@ import { type OptionalFields, summariseValue } from './summarise-value.ts';
 /** The outcome of a call; `unknown` if none was recorded. */
 export type OutcomeMark = 'ok' | 'failed' | 'refused' | 'unknown';
 
-/**
- * The content of an entry for a person. It may contain unescaped text of agents and tools: print it with
- * `escapeInvisible`.
- */
+/** The content of an entry for a person. Print it with `escapeInvisible`: it may contain texts of agents and tools. */
 export interface EntrySummary {
   /** `step`, `denial`, …; the entry's type if the body is not a hopgate event. */
   readonly event: string;

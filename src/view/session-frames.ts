@@ -50,10 +50,7 @@ export class SessionFrames {
   #passedBefore = false;
   #broken = false;
 
-  /**
-   * `begin`: the state of the session to continue from, and the position of its first row. null: the frames begin
-   * before the first entry.
-   */
+  /** `begin`: the state to continue from, and the position of its first row; null for the first entry. */
   constructor(
     pin: Pin,
     sessionId: string,

@@ -4,10 +4,7 @@ import { type EntrySummary, summariseEntry } from './entry-summary.ts';
 import type { ParameterOrder } from './spell-call.ts';
 import type { OptionalFields } from './summarise-value.ts';
 
-/**
- * A row in the list of a thread: one entry, or several that belong together (an intent and its outcome, a hop and its
- * start).
- */
+/** A row of a thread: one entry, or several that belong together (an intent and its outcome, a hop and its start). */
 export interface ThreadRow extends EntrySummary {
   /** The position of the row's first entry among all entries that were added. */
   readonly key: number;
@@ -50,10 +47,7 @@ export class ThreadRows {
   #first: number | null = null;
   #count = 0;
 
-  /**
-   * `joinApprovals`: an approval is part of the row of the request that it allowed. `from`: the position of the first
-   * entry.
-   */
+  /** `joinApprovals`: an approval joins the row of the request that it allowed. `from`: the first entry's position. */
   constructor(order: ParameterOrder = () => null, { joinApprovals = false, from = 0 } = {}) {
     this.#count = from;
     this.#order = order;

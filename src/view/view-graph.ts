@@ -6,10 +6,7 @@ import type { SpecSet } from '../spec/types.ts';
 import type { ViewGraph } from './view-state.ts';
 
 const NODE = { width: 124, height: 44, side: 34, font: 15 };
-/**
- * Maximum numbers of peripherals and arrows that are laid out. With more, the peripherals are placed in rows, without
- * arrows.
- */
+/** Maximum numbers that are laid out. With more, the peripherals are placed in rows, without arrows. */
 const MAX_DRAWN = { nodes: 60, edges: 240 };
 const GAP = 24;
 const COLUMNS = 8;

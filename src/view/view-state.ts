@@ -1,9 +1,7 @@
 // A session as a page shows it: plain data. The page imports this file, so it must not import code.
 import type { Mode, ToolEffect } from '../spec/types.ts';
 
-/**
- * The status of a hop. `asks`: only an approval is missing. `yours`: possible for the operator, but not for the agent.
- */
+/** The status of a hop. `asks`: only an approval is missing. `yours`: possible for the operator alone. */
 export type WayStatus = 'open' | 'asks' | 'yours' | 'closed';
 
 /** A requirement of a hop that is not met. `stale`: the tests passed once, but not since the last change. */
@@ -65,9 +63,7 @@ export interface ViewState {
   readonly files: { readonly [path: string]: string };
 }
 
-/**
- * The fields of a {@link ViewState} that an entry changed. Of a map, only the changed members; null removes a member.
- */
+/** The fields of a {@link ViewState} that an entry changed. In a map, null removes a member. */
 export type ViewDelta = Partial<Omit<ViewState, 'backpack' | 'files'>> & {
   readonly backpack?: { readonly [field: string]: string | null };
   readonly files?: { readonly [path: string]: string | null };

@@ -1,6 +1,4 @@
-/**
- * The task that a request in words names: its type, and the classes of its things. null: the request does not say it.
- */
+/** The task that a request in words names: its type, and the classes of its things. null: not named. */
 export interface RequestedTask {
   readonly type: string | null;
   readonly object: string | null;

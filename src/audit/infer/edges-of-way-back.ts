@@ -67,9 +67,7 @@ function cheapestPath(
 /** The cost of a hop without requirements is at most this. */
 const MAX_PLAIN = 2;
 
-/**
- * The cost of a hop: one, and more for each requirement. Of two equal hops the one with the exit `hop-…` is cheaper.
- */
+/** The cost of a hop: one, and more for each requirement. Of two equal hops the exit `hop-…` is cheaper. */
 const costOf = ({ exit, to, when, conditions, gates, implies, sources }: Edge): number =>
   1 +
   10 * ((when === null ? 0 : 1) + (implies === null ? 0 : 1) + conditions.length + gates.length) +

@@ -19,9 +19,7 @@ export interface UnusedPermission {
   readonly granted: string;
 }
 
-/**
- * The recorded use of a peripheral, for a person: its number of visits, and globs and names that a spec cannot express.
- */
+/** The recorded use of a peripheral: its number of visits, and globs and names that a spec cannot express. */
 export interface RecordedUse {
   readonly visits: number;
   readonly reads: readonly string[];
@@ -147,9 +145,7 @@ const RUNNERS = ['bash-test'];
 
 type ReportUnused = (what: UnusedPermission['what'], granted: string) => void;
 
-/**
- * The entry sources of a peripheral that sessions used, or that the edges `into` need.
- */
+/** The entry sources of a peripheral that sessions used, or that the edges `into` need. */
 function sourcesUsed(
   { id, entry }: PeripheralSpec,
   used: PeripheralUsage,

@@ -21,10 +21,7 @@ export interface RefusedGroup {
   readonly remedy: string;
 }
 
-/**
- * Settings of hopgate.yaml with which the spec set would allow the observed calls, if the agent hopped to the right
- * peripheral first.
- */
+/** Settings of hopgate.yaml that allow the observed calls, if the agent hops to the right peripheral first. */
 export interface FittingSettings {
   /** By peripheral: its present write paths, and the paths written outside of them. Other peripherals are left out. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };

@@ -16,9 +16,7 @@ export interface Alignment {
   readonly pairs: readonly { readonly call: AlignedCall; readonly act: Act }[];
   /** Calls without an act, although each must be recorded. */
   readonly unrecorded: readonly AlignedCall[];
-  /**
-   * Recorded acts of the agent without a call. Starts that were allowed do not count, because a program may make them.
-   */
+  /** Recorded acts of the agent without a call. Allowed starts do not count, because a program may make them. */
   readonly uncalled: readonly Act[];
 }
 

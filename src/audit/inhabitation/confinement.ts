@@ -6,10 +6,7 @@ import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 /** The calls that are always available. `stop` is for sub-agents. */
 const ALWAYS_OPEN = [...CONTROLS, 'stop'];
 
-/**
- * Judges P-3: each call of the agent has its entry of evidence, each entry has its call, and each successful call names
- * a tool that the agent was offered.
- */
+/** Judges P-3: the calls and the entries match, and each successful call names a tool that was offered. */
 export function judgeConfinement({ transcript, calls, acts, alignment }: SessionTimeline): DemandResult {
   if (calls.length === 0 && acts.length === 0) return inapplicableDemand('P-3', 'nothing was done');
   const failures: DemandFailure[] = [

@@ -15,10 +15,7 @@ export interface AbstractState {
   readonly mode: Mode | null;
   /** True after the first visit of the session. */
   readonly begun: boolean;
-  /**
-   * By peripheral: the last test result for the current code. Absent for a peripheral without a result, or whose
-   * results are not kept.
-   */
+  /** By peripheral: the last test result for the current code, if there is one and it is kept. */
   readonly results: { readonly [peripheral: string]: string };
   /** True if all tests of the current code passed. */
   readonly passed: boolean;

@@ -39,10 +39,7 @@ export const moveNamesTo = (node: SpaceNode, last?: AbstractMove): readonly stri
 /** Returns the state space that remembers the last test results of these peripherals. */
 export type StateSpaceFor = (peripherals: readonly string[]) => StateSpace;
 
-/**
- * Estimated number of states up to which all test results are remembered; each testing peripheral multiplies it by
- * four.
- */
+/** Estimated number of states up to which all test results are kept; each testing peripheral multiplies it by four. */
 const MAX_STATES = 20_000;
 
 /** Returns a function that gives the state spaces of a spec set, and explores each space once. */

@@ -1,10 +1,7 @@
 import type { Json, Principal } from '../../spec/types.ts';
 import type { Fields } from './compare-json.ts';
 
-/**
- * A request to a session. `approves`: true if an approval for it exists. `apart`: the names of the arguments that its
- * evidence stores as blobs.
- */
+/** A request to a session. `approves`: it has an approval. `apart`: the arguments that are stored as blobs. */
 export type AuditRequest =
   | { readonly kind: 'start'; readonly peripheral: string; readonly by: Principal; readonly context?: Fields }
   | {

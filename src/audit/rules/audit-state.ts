@@ -37,10 +37,7 @@ export interface LeftVisit {
   readonly successes: number;
 }
 
-/**
- * A session as its evidence describes it. Its size depends on what the session touches, not on the number of its
- * entries.
- */
+/** A session as its evidence describes it. Its size does not depend on the number of entries. */
 export interface AuditState {
   readonly pinned: AuditedPin;
   sessionId: string;

@@ -4,10 +4,7 @@ import { isExclusion, relativePathProblem } from '../../spec/path-patterns.ts';
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 import { isMaskedPath } from './protected-paths.ts';
 
-/**
- * The path that a text names: inside, with the path relative to the root, or outside. `isPath`: false if no file
- * system accepts the text.
- */
+/** A path as a text names it: inside or outside of the root. `isPath`: false if no file system accepts it. */
 export type AuditedPath =
   | { readonly inside: true; readonly path: string }
   | { readonly inside: false; readonly isPath: boolean; readonly why: string };

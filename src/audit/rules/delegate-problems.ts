@@ -45,10 +45,7 @@ export function delegateProblems(state: AuditState, request: RequestOf<'delegate
   return found;
 }
 
-/**
- * The problems of a run of the agency. A run that may use tools (`acts`) also needs `within: own` and a mode that
- * allows `act`.
- */
+/** The problems of an agency run. A run with tools (`acts`) also needs `within: own` and a mode that allows `act`. */
 function agencyProblems(
   { mode, pinned }: AuditState,
   { id, agencies = [] }: PeripheralSpec,

@@ -75,9 +75,7 @@ function requestIn(recorded: Fields): AuditRequest | null {
   }
 }
 
-/**
- * True for an invalid fruit of a reviewing peripheral, because it was judged with a review that is not recorded yet.
- */
+/** True for an invalid fruit of a reviewing peripheral: it was judged with a review that is not recorded yet. */
 const restsOnReview = ({ visit }: AuditState, { kind }: AuditRequest, code: string): boolean =>
   (kind === 'hop' || kind === 'stop') &&
   code === 'invalid-fruit' &&

@@ -15,9 +15,7 @@ interface AuditedGrant extends Pick<GrantBody, 'action' | 'bound' | 'limits'> {
   ended: string | null;
 }
 
-/**
- * Judges the grants of a session: an approval under a grant must be of its action, within its limits, before its end.
- */
+/** Judges the grants of a session: an approval under a grant must be of its action and within its limits. */
 export class GrantAudit {
   readonly #report: AuditReport;
   readonly #grants = new Map<string, AuditedGrant>();

@@ -21,10 +21,7 @@ export const REFUSED_AND_RUN = ruleProblem(
 export const wrongAnswerProblem = (recorded = 'no refusal', due = 'no refusal'): RuleProblem =>
   ruleProblem('tool-not-allowed', 'facts', `by the spec the answer is ${due}`, `the entry records ${recorded}`);
 
-/**
- * The state for judging a call that ran although it was refused. Only masks, protected names and the form of the
- * arguments still limit it.
- */
+/** The state for judging a refused call that ran: only masks, protected names and the arguments' form limit it. */
 export function unrestrictedState(state: AuditState, tool: string, args: Json = {}): AuditState {
   const { pinned, visit } = state;
   if (!visit?.spec) return state;

@@ -158,10 +158,7 @@ export class SessionAudit {
     this.#checkClaims(body, at);
   }
 
-  /**
-   * The broken rules of a request. For a call in a session that only observes, rules that only enforcement applies are
-   * left out.
-   */
+  /** The broken rules of a request. A session that only observes need not follow rules of enforcement. */
   #problemsOf(body: Body, request: AuditRequest): readonly RuleProblem[] {
     const found = ruleProblems(this.#state, request);
     if (body.event !== 'step' && body.event !== 'intent') return found;
@@ -175,10 +172,7 @@ export class SessionAudit {
     return [...recorded, ...ruleProblems(unrestrictedState(this.#state, body.tool, body.args), request)];
   }
 
-  /**
-   * Checks the order of entries: an outcome must directly follow its intent, a hop its stop, a start its hop, a use its
-   * approval.
-   */
+  /** Checks that an outcome directly follows its intent, a hop its stop, a start its hop, a use its approval. */
   #checkOrder({ event }: Body): void {
     const { opened, history, pending, leaving, arriving } = this.#state;
     const report = this.#report;

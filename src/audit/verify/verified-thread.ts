@@ -10,10 +10,7 @@ const ADVANCING_EVENTS: readonly string[] = ['step', 'intent', 'outcome', 'inter
 export class VerifiedThread {
   #openedId = '';
   #lastId: string | null = null;
-  /**
-   * The id of the entry that the next step must reply to: the last one of the visit. Replies to a pattern's selection
-   * and conclusions do not count.
-   */
+  /** The id of the entry that the next step must reply to. Conclusions and replies to a selection do not count. */
   #headId: string | null = null;
   #pendingId: string | null = null;
   /** The entry that last selected each pattern. */

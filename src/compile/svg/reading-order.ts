@@ -13,10 +13,7 @@ export function readingOrder({ nodes, edges }: GraphPicture): readonly string[] 
   return settleOrder([...reached, ...others], edges, head.length);
 }
 
-/**
- * Moves single nodes to the position with the fewest backward arrows, until no move helps. Nodes before index `from`
- * stay.
- */
+/** Moves nodes to positions with fewer backward arrows, until no move helps. Nodes before index `from` stay. */
 function settleOrder(initial: readonly string[], edges: readonly PictureEdge[], from = 0): readonly string[] {
   let order = initial;
   let cost = backWeight(order, edges);

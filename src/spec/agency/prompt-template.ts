@@ -10,10 +10,7 @@ export const placeholdersIn = (template: string): readonly string[] =>
 /** True if a line of the text imitates the heading of a block that hopgate writes. */
 export const isReservedHeading = (text: string): boolean => text.search(HEADING) >= 0;
 
-/**
- * Replaces each placeholder once; a value is never read as a template. A line that then imitates the heading of a block
- * of hopgate is quoted with "> ".
- */
+/** Replaces each placeholder once. A line that imitates hopgate's headings is quoted with "> ". */
 export function fillTemplate(template: string, valueFor: (name: string) => string): string {
   return quotedHeadings(template.replaceAll(PLACEHOLDER, (_whole, name: string) => valueFor(name)));
 }

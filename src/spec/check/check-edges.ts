@@ -121,9 +121,7 @@ function peripheralsWithExitTo(peripherals: Peripherals, to: string): Peripheral
   );
 }
 
-/**
- * The fruit fields of several peripherals as one set. A field with several types, or a faulty one, may have any value.
- */
+/** The fruit fields of several peripherals as one set. A field with several types, or a faulty one, has any type. */
 const fruitTypesOf = (defined: DefinedNames) => (peripherals: readonly PeripheralSpec[]) => {
   const types: { [field: string]: FruitType } = {};
   for (const { id, fruit } of peripherals) {

@@ -4,9 +4,7 @@ import type { ReportSpecProblem } from './spec-problem.ts';
 
 type Servers = PartialParse<NonNullable<ProjectFile['upstream']>>;
 
-/**
- * Matches names of secrets. hopgate.yaml is committed and pinned with each session, so it must not contain a secret.
- */
+/** Matches names of secrets. hopgate.yaml is committed and pinned, so it must not contain a secret. */
 const SECRET_NAME =
   /(?:^|[_-])(?:token|secret|password|passwd|authorization|cookie|credentials?|(?:api|access|private)[_-]?key)$/i;
 

@@ -1,9 +1,6 @@
 import type { FruitType, ScopeRule, ToolSpec } from '../types.ts';
 
-/**
- * The names that authored files may refer to. A name with a faulty definition is included, so that it causes no further
- * problems.
- */
+/** The names that authored files may refer to. Names with faulty definitions are included. */
 export interface DefinedNames {
   readonly peripherals: ReadonlySet<string>;
   /** The modes of the mode gate; null without one. */

@@ -8,10 +8,7 @@ export interface PlainEdn {
   readonly lines: ReadonlyMap<string, number>;
 }
 
-/**
- * Converts an EDN form: keywords become names, sets, lists and vectors arrays, maps objects. `strip` shortens the outer
- * keys.
- */
+/** Converts a form: keywords become names; sets, lists and vectors arrays. `strip` shortens the outer keys. */
 export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key) => key): PlainEdn {
   const problems: EdnProblem[] = [];
   const lines = new Map<string, number>();

@@ -103,10 +103,7 @@ async function readSet(path: string): Promise<SetOnDisk> {
 const SPEC_FILE = /\.(?:ya?ml|edn)$/;
 const FOLDERS = ['peripherals', 'scenarios', 'schemas', 'patterns'];
 
-/**
- * Reports a folder whose name is probably a typo of `peripherals` or another folder of spec sets, because its files are
- * not read.
- */
+/** Reports a folder whose name is probably a typo of `peripherals` or another folder of spec sets. */
 function strayFolder(file: string, name: string): SpecProblem[] {
   const meant = FOLDERS.includes(name) ? null : nearestName(name, FOLDERS);
   if (meant === null) return [];

@@ -24,9 +24,7 @@ const NOTHING: RoleFacts = {
   isUnjudged: false,
 };
 
-/**
- * The yes-or-no facts of each role. The rules for values are in `gate/scope/scope-problem.ts` and in the audit's rules.
- */
+/** The yes-or-no facts of each role. The gate's `scope-problem.ts` and the audit's rules judge the values. */
 export const ROLE_FACTS: { readonly [role in ArgumentRole]: RoleFacts } = {
   'path:read': { ...NOTHING, absentMeansRoot: true },
   'path:write': NOTHING,

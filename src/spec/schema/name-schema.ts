@@ -1,9 +1,6 @@
 import { z } from 'zod';
 
-/**
- * The form of every name in a spec. Excludes `.` and `#`, which xstate uses in paths, and integers, which JavaScript
- * reorders as keys.
- */
+/** The form of every name, without `.` and `#` (xstate's path syntax) and integers (JavaScript reorders them). */
 const NAME = /^[a-z][a-z0-9-]*$/;
 
 export const SpecName = z

@@ -16,10 +16,7 @@ interface CannedCall {
   readonly complain: (problem: string) => void;
 }
 
-/**
- * A backend that runs nothing. It returns prepared reports, and complains about calls that the gate should not have
- * passed on.
- */
+/** A backend that runs nothing: it returns prepared reports, and complains about calls that are wrong. */
 export function cannedBackend(tools: readonly string[], session: CannedCall): ToolBackend {
   return {
     name: 'canned',

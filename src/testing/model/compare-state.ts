@@ -10,10 +10,7 @@ export interface StateDifference {
   readonly actual: string;
 }
 
-/**
- * Cache of equal objects: from an object of the state that follows from the evidence to an object of the status. Most
- * requests change neither.
- */
+/** Cache: from an object of the state by the evidence to an equal one of the status. Most requests change neither. */
 const equalObjects = new WeakMap<object, object>();
 
 function isEqual(expected: Json | undefined, actual: Json | undefined): boolean {

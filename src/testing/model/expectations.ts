@@ -47,10 +47,7 @@ export class Expectations {
     return asked.kind === 'step' && this.#isServedByBackend(asked.tool) && REFUSED_BY_TOOLS.includes(code);
   }
 
-  /**
-   * The difference between a dry run of a move and the demanded answer; null if they agree. A move that waits is not
-   * tried.
-   */
+  /** The difference between a dry run of a move and the demanded answer; null if they agree. */
   async dryRunProblem(session: Session, { asked, wait }: Move, state: AuditState): Promise<StateDifference | null> {
     if (asked.kind === 'step') {
       const expected =

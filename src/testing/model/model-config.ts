@@ -11,10 +11,7 @@ export const MODEL_CONFIG: ProjectConfig = {
   web: { allow: ['docs.example.com'] },
 };
 
-/**
- * Paths that the made-up repository makes writable in addition to the spec: a folder that contains the spec set, and a
- * protected file, which no scope can grant.
- */
+/** More writable paths: a folder that contains the spec set, and a protected file, which no scope can grant. */
 const OWN_PATHS = ['extra/', 'hopgate.yaml'];
 
 /** The config of a spec set's made-up repository. It names write paths for each peripheral, even one without writes. */

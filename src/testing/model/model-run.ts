@@ -30,9 +30,7 @@ export interface MoveResult {
   readonly denial: Denial | null;
 }
 
-/**
- * Thrown if the session differs from the spec. The message has the moves so far, and the expected and actual answer.
- */
+/** Thrown if the session differs from the spec. The message has the moves, and the expected and actual answer. */
 export class ModelRunFailure extends Error {
   override readonly name = 'ModelRunFailure';
 }
@@ -213,10 +211,7 @@ export class ModelRun {
     this.#options.clock.pass(wait * 60_000);
   }
 
-  /**
-   * Lets the session record what happened without the agent, such as a passed deadline, before the next request is
-   * judged.
-   */
+  /** Lets the session record what happened without the agent, such as a passed deadline, before the next request. */
   async #settle(): Promise<void> {
     if (!this.#state.closed) await this.session.settle();
     await this.#read();

@@ -10,9 +10,7 @@ interface ExpectedActions {
   readonly peripheral: string | null;
   readonly mode: string | null;
   readonly tools: readonly string[];
-  /**
-   * The possible hops as `from exit to`; while the session is in no peripheral, the names of those that can be started.
-   */
+  /** The possible hops as `from exit to`; outside of any peripheral, the names of those that can be started. */
   readonly hops: readonly string[];
   readonly modes: readonly string[];
 }
@@ -55,10 +53,7 @@ const expectedForm = ({ peripheral, mode, tools, hops, modes }: Available): Expe
 const sortedText = (offer: ExpectedActions): string =>
   JSON.stringify(Object.values(offer).map((value) => (Array.isArray(value) ? value.toSorted() : value)));
 
-/**
- * Checks the available actions and the path in a refusal. Returns an action that is wrong or missing, or a leg that
- * does not exist; null if all are right.
- */
+/** The first wrong or missing action, or impossible leg of a path, that a refusal suggests; null if all are right. */
 export function availableActionsProblem(
   pinned: AuditedPin,
   state: AuditState,

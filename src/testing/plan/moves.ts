@@ -69,9 +69,7 @@ function starts({ specs }: AuditedPin): Move[] {
   });
 }
 
-/**
- * A hop for each exit, target and fruit that rules can distinguish; also by the operator if that makes a difference.
- */
+/** A hop for each exit, target and fruit that rules can distinguish; also by the operator if that matters. */
 function hops({ specs }: AuditedPin, from: PeripheralSpec): Move[] {
   return statedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
 }
@@ -192,10 +190,7 @@ function reportsOf(
 
 const MAX_REPORTS = 6;
 
-/**
- * The steps of canned tools to try in a peripheral: observe, run tests that pass or fail, change a file, ship, use a
- * pattern.
- */
+/** The steps of canned tools to try: observe, run tests that pass or fail, change a file, ship, use a pattern. */
 function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec): Move[] {
   const scope = visitScope(state);
   const tools = from.tools.flatMap((id) => getOwn(pinned.specs.tools, id) ?? []);

@@ -13,10 +13,7 @@ const SAMPLE = 1;
 /** Number of starts to try outside of any peripheral in a large spec set. */
 const OUTSIDE_SAMPLE = 20;
 
-/**
- * How many cases to try in a place. `whole`: all; `sample`: some cases of rules that hold everywhere; `edges`: only the
- * edges out of the place.
- */
+/** The cases to try in a place: all, some cases of rules that hold everywhere, or only the edges out of it. */
 type Thoroughness = 'whole' | 'sample' | 'edges';
 
 /**
@@ -51,9 +48,7 @@ export function negativeCases(pinned: AuditedPin, state: AuditState, how: Thorou
 
 const anyoneOf = ({ peripherals }: SpecSet): string => Object.keys(peripherals)[0] ?? 'nowhere';
 
-/**
- * Starts of sub-agents in a peripheral that does not exist, in one that `delegates` lacks, and in each that it names.
- */
+/** Starts of sub-agents in an unknown peripheral, in one that `delegates` lacks, and in each that it names. */
 function delegations({ peripherals }: SpecSet, { delegates = [] }: PeripheralSpec): readonly Move[] {
   const unnamed = Object.keys(peripherals).find((id) => !delegates.some(({ to }) => to === id));
   const tried = ['no-such-peripheral', ...(unnamed === undefined ? [] : [unnamed]), ...delegates.map(({ to }) => to)];
@@ -144,9 +139,7 @@ function misusedEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] 
   ]);
 }
 
-/**
- * The hops of a peripheral, also without approval; a hop to a target without an edge; a tool outside of the envelope.
- */
+/** A peripheral's hops, also without approval; a hop without an edge; a tool outside of the envelope. */
 function edgeCases(pinned: AuditedPin, state: AuditState, spec: PeripheralSpec): readonly Move[] {
   const { specs } = pinned;
   const hops = movesFrom(pinned, state).filter(({ asked }) => asked.kind === 'hop');

@@ -108,10 +108,7 @@ function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen:
   return moves;
 }
 
-/**
- * Maximum number of odd paths to try for a parameter after another parameter of the same role was tried with all of
- * them.
- */
+/** Maximum number of odd paths for a parameter after another one of the same role was tried with all of them. */
 const MAX_REPEATED_PATHS = 6;
 
 const inOrder = ({ parameters }: ToolSpec, args: { readonly [name: string]: Json }): Json =>

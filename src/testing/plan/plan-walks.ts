@@ -11,10 +11,7 @@ import { searchRoute } from './search-route.ts';
 const MIN_WALK_MOVES = 60;
 /** Maximum number of moves on routes back, in all walks together: enough for about 300 edges. */
 const MAX_RETURN_MOVES = 1500;
-/**
- * A search that finds no route back counts as this many moves on routes back. On a long chain it visits all later
- * states.
- */
+/** The cost of a search that finds no route back, in moves on routes back. */
 const FAILED_RETURN_COST = 5;
 /** Maximum number of states that a search for a route back visits. */
 const MAX_RETURN_STATES = 2000;

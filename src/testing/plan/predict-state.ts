@@ -31,10 +31,7 @@ export function predictState(pinned: AuditedPin, state: AuditState, { asked, rep
 
 const known = new WeakMap<SpecSet, { readonly visits: boolean; readonly fruits: ReadonlySet<string> }>();
 
-/**
- * The parts of a session's past that rules of the spec set read: which visits are counted, and the fruits of which
- * peripherals.
- */
+/** The parts of a session's past that rules read: the counted visits, and the fruits by their peripherals. */
 function readBy(specs: SpecSet) {
   return getOrInsert(known, specs, () => ({
     visits: /\bvisits\b/.test(celRulesText(specs)),

@@ -55,10 +55,7 @@ function sampleValue(
 export const writableFile = ({ write }: ScopeRule): string | null =>
   write.map(sampleFileIn).find((path) => isWritablePath(path, write)) ?? null;
 
-/**
- * A file in a folder; a path that names a file is returned itself. A glob counts as a file name, because it matches
- * itself.
- */
+/** A file in a folder, or the path itself if it names a file. A glob counts as a file, because it matches itself. */
 export const sampleFileIn = (path: string): string =>
   /\.[a-z0-9]+$/i.test(path) ? path : `${path.replace(/^\.(?:\/|$)|\/+$/g, '')}/a.txt`.replace(/^\//, '');
 

@@ -22,10 +22,7 @@ const TYPES: { readonly [variable: string]: string } = {
   '?ot': 'otype',
 };
 
-/**
- * The actions of the household as a PDDL domain that Fast Downward reads. The problem defines the constants that it
- * uses, such as `knifetype`.
- */
+/** The actions of the household as a PDDL domain for Fast Downward. The problem must define its constants. */
 export function writeDomain(wording: Wording): string {
   const predicates = PREDICATES.split(';').map((row) => {
     const [name, ...types] = row.trim().split(/\s+/);

@@ -112,9 +112,7 @@ async function bodyOf(c: Context): Promise<{ readonly [key: string]: unknown } |
   return isObject(value) ? { ...value } : null;
 }
 
-/**
- * Adds the routes of OpenEnv under `at`. At the root, `/reset`, `/step` and `/state` belong to the ALFWorld contract.
- */
+/** Adds OpenEnv's routes under `at`. At the root, `/reset`, `/step` and `/state` belong to the ALFWorld contract. */
 function mountOpenEnv(
   app: Hono,
   at: string,

@@ -80,10 +80,7 @@ export function commandRefusal(call: AuditedCommand): RefusalReason | null {
   }
 }
 
-/**
- * Judges the command of a tool that the user defined. One argument is the command line; several are the words after the
- * program at the end of the tool's name.
- */
+/** Judges a user's own tool. Several arguments are the words after the program that ends the tool's name. */
 function ownReason(call: AuditedCommand, names: readonly string[], hasProgram: boolean): RefusalReason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;

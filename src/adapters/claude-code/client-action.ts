@@ -1,7 +1,8 @@
+import { realpathIfAny } from '../../base/files.ts';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { hopgateToolOf, type OwnServer } from '../core/calls/mcp-name.ts';
+import { hopgateToolOf, isMcpName, type OwnServer } from '../core/calls/mcp-name.ts';
 import { shellRouteOf } from '../core/calls/shell-route.ts';
 import { type ClientAction, toolCallToAction } from '../core/calls/tool-call-to-action.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
@@ -28,7 +29,7 @@ export function toClientAction(
       root,
       ...shellRouteOf(session),
       own: ourServer,
-      ...(cwd === null ? {} : { cwd }),
+      ...(cwd === null ? {} : { cwd: realpathIfAny(cwd) ?? cwd }),
     },
   );
 }
@@ -55,8 +56,18 @@ function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | nul
     return 'would start an agent in another working tree, outside of this session; leave out the argument isolation';
   if (tool === 'SendMessage' && input['to'] !== 'main')
     return 'reaches agents that are not in this session; start a sub-agent with Agent instead';
-  return null;
+  const path = isMcpName(tool) ? undefined : PATHS.map((name) => input[name]).find(isOtherPath);
+  return path === undefined
+    ? null
+    : `was given the path ${JSON.stringify(path)}, which Claude Code reads as another one; write it from the root, without "~" and without blanks around it`;
 }
+
+/** The arguments of Claude Code's tools that are paths. */
+const PATHS = ['file_path', 'notebook_path', 'path'];
+
+/** True for a path that Claude Code changes before it uses it: `~`, blanks around it, Unicode that is not composed. */
+const isOtherPath = (path: Json | undefined): boolean =>
+  typeof path === 'string' && (/^~(?:\/|$)/.test(path) || path !== path.trim().normalize('NFC'));
 
 /** Removes an offset of 0: Claude Code reads line 0 as the first line. */
 function fromFirstLine(input: ClaudeToolEvent['input']): { readonly [name: string]: Json } {

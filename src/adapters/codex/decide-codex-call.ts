@@ -1,3 +1,4 @@
+import { realpathIfAny } from '../../base/files.ts';
 import { asJson } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
 import type { RefusedCall } from '../../session/call-results.ts';
@@ -86,7 +87,7 @@ function actionOf(
   if (inner) return { kind: 'inner' };
   return toolCallToAction(
     { provider: 'codex', name, input },
-    { specs, config, root, cwd, ...shellRouteOf(session), own },
+    { specs, config, root, cwd: realpathIfAny(cwd) ?? cwd, ...shellRouteOf(session), own },
   );
 }
 

@@ -98,6 +98,30 @@ describe('a call of one of the client’s own tools', () => {
   });
 
   it.each([
+    ['Read', { file_path: '~/a.js' }],
+    ['Read', { file_path: ' /etc/passwd' }],
+    ['Read', { file_path: 'src/e\u0301.js' }],
+    ['Grep', { pattern: 'a', path: '~' }],
+    ['Glob', { pattern: '*', path: '~/' }],
+    ['NotebookEdit', { notebook_path: '~/a.ipynb', new_source: '' }],
+  ])('is refused if Claude Code reads its path as another one: %s %j', async (tool, input) => {
+    await world.lead('edit', 'execute');
+    const { verdict, reason } = await world.call(tool, input);
+    expect(verdict).toBe('blocked');
+    expect(reason).toContain('which Claude Code reads as another one');
+  });
+
+  it('is judged by the folder that its event names, also through a link', async () => {
+    await world.lead('explore', 'diagnose');
+    mkdirSync(join(world.folder, 'beside', 'src'), { recursive: true });
+    writeFileSync(join(world.folder, 'beside', 'src', 'a.js'), 'other\n');
+    symlinkSync(world.root, join(world.folder, 'link'));
+    const read = (cwd: string) => world.call('Read', { file_path: 'src/a.js' }, { cwd: join(world.folder, cwd) });
+    expect((await read('beside')).verdict).toBe('blocked');
+    expect((await read('link')).verdict).toBe('allowed');
+  });
+
+  it.each([
     '.claude/settings.local.json',
     '.claude/skills/x/SKILL.md',
     '.mcp.json',

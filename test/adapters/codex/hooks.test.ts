@@ -264,11 +264,14 @@ describe('a sub-agent', () => {
     await must(session.start('explore'));
     await send({ hook_event_name: 'SubagentStart', ...sub });
     const record = await host.conversation({ client: 'codex', id: 'thread-1', agentId: 'sub-1', root: '/' });
-    await host.withSession(record, async (own) => void (await must(own.setMode({ to: 'diagnose' }))));
-    const { exit, stderr } = await call('view_image', { path: 'src/a.png' }, sub);
+    const cwd = await host.withSession(record, async (own) => {
+      await must(own.setMode({ to: 'diagnose' }));
+      return own.root;
+    });
+    const { exit, stderr } = await call('view_image', { path: 'src/a.png' }, { ...sub, cwd });
     expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('mode-forbids') });
     await must(session.setMode({ to: 'diagnose' }));
-    expect((await call('view_image', { path: 'src/a.png' }, sub)).exit).toBe(0);
+    expect((await call('view_image', { path: 'src/a.png' }, { ...sub, cwd })).exit).toBe(0);
   });
 });
 

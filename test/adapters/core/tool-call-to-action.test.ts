@@ -92,7 +92,11 @@ describe('Claude Code’s tools', () => {
     expect(claude('Read', { file_path: '/repository/a' })).toMatchObject({
       steps: [{ args: { path: '/repository/a' } }],
     });
-    expect(claude('Read', { file_path: '../a' })).toMatchObject({ steps: [{ args: { path: '../a' } }] });
+    expect(claude('Read', { file_path: '../a' })).toMatchObject({ steps: [{ args: { path: '/a' } }] });
+    const beside = at('edit', { cwd: '/etc' });
+    expect(claude('Read', { file_path: 'passwd' }, beside)).toMatchObject({
+      steps: [{ args: { path: '/etc/passwd' } }],
+    });
     const below = at('edit', { cwd: '/repo/src' });
     expect(claude('Read', { file_path: 'a.ts' }, below)).toMatchObject({ steps: [{ args: { path: 'src/a.ts' } }] });
   });

@@ -144,11 +144,12 @@ function renameArguments(fields: ModelArguments, as: { readonly [argument: strin
   return { args: Object.fromEntries(args), extra: Object.fromEntries(extra) };
 }
 
-/** The path relative to the root. A path outside, or another value, stays unchanged; the gate refuses it. */
+/** The path relative to the root, or absolute if it is outside. Another value stays unchanged. The gate refuses both. */
 function rootRelative(path: Json, { root, cwd = root }: ActionContext): Json {
-  if (typeof path !== 'string' || path === '') return path;
-  const located = locatePath(root, path.includes('\0') ? path : resolve(cwd, path));
-  return located.ok ? located.path : path;
+  if (typeof path !== 'string' || path === '' || path.includes('\0')) return path;
+  const absolute = resolve(cwd, path);
+  const located = locatePath(root, absolute);
+  return located.ok ? located.path : absolute;
 }
 
 function multiEdit(fields: ModelArguments, context: ActionContext): ClientAction {

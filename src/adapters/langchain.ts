@@ -83,16 +83,13 @@ export async function langChain(
       if (request.tool && !sessionTools.has(name)) return handler(request);
       const call: AgentCall = { name, input: args, ...(runtime.signal ? { signal: runtime.signal } : {}) };
       const approval = state.hopgateWanted[id];
-      if (!approval)
-        return toolMessage(
-          toolCall,
-          interrupt ? adviseRepeatInOwnTurn(await session.call(call)) : await session.call(call),
-        );
+      if (!approval) {
+        const answer = await session.call(call);
+        return toolMessage(toolCall, interrupt ? adviseRepeatInOwnTurn(answer) : answer);
+      }
       const decision = runtime.interrupt?.(approvalInterrupt(toolCall, approval));
-      return toolMessage(
-        toolCall,
-        await session.call({ ...call, approved: approves(decision) ? { hash: approval.hash, by } : null }),
-      );
+      const approved = approves(decision) ? { hash: approval.hash, by } : null;
+      return toolMessage(toolCall, await session.call({ ...call, approved }));
     },
   });
 }
@@ -107,10 +104,10 @@ interface ToolCall {
 function withUnreadCalls(answer: AIMessage): AIMessage {
   const unread = answer.invalid_tool_calls ?? [];
   const calls = unread.map(({ id, name = '', args }) => ({
-    type: 'tool_call' as const,
     id,
     name,
     args: args as never,
+    type: 'tool_call' as const,
   }));
   answer.tool_calls = [...(answer.tool_calls ?? []), ...calls];
   answer.invalid_tool_calls = [];

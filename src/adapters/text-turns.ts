@@ -90,7 +90,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     const source = sourceOf(command, answer);
     const answered = fieldsOf(fieldsOf(answer.data)['answer'])['text'];
     const text = typeof answered === 'string' ? quoteText(answered) : withoutMessages(answer);
-    // A turn of the world already names its sources.
+    // The text of a world's turn already names its sources.
     waiting.push(source === '' ? text : attributeText(source, text));
     for (const message of answer.messages ?? []) addMessage(message);
     return { kind: 'done', line, answer };

@@ -161,7 +161,7 @@ export class OpenSessions {
     return held;
   }
 
-  /** Takes the lease, with retries until the deadline. After it, the session itself refuses the work as busy. */
+  /** Takes the lease, with retries until the deadline. After the deadline, the session refuses the work as busy. */
   async #attach(session: Session, deadline: number): Promise<void> {
     for (;;) {
       const attached = await session.attach();

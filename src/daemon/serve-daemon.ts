@@ -19,7 +19,7 @@ import { SessionHost } from './session-host.ts';
 
 export interface ServeOptions extends Partial<Pick<SessionHostOptions, 'keepOpenMs' | 'backends' | 'telemetry'>> {
   readonly env: Env;
-  /** Minutes without a request after which it exits. Default 15, or `HOPGATE_DAEMON_IDLE_MINUTES`. */
+  /** Minutes without a request after which the daemon exits. Default 15, or `HOPGATE_DAEMON_IDLE_MINUTES`. */
   readonly idleMinutes?: number;
   /** How long to wait for the exit of an older daemon, in milliseconds. */
   readonly waitMs?: number;

@@ -7,12 +7,10 @@ import { fieldsOf } from '../../base/json.ts';
 import { errorText, excerpt } from '../../base/text.ts';
 import { codexFolder, type Env } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
+import type { UserRuling } from '../mcp/mcp-options.ts';
 
 /** A user rule against a command: it must not run, or a person must approve it first. */
-export interface CommandRuling {
-  readonly decision: 'forbidden' | 'prompt';
-  readonly why: string;
-}
+type CommandRuling = Omit<UserRuling, 'command'>;
 
 /** Timeout for Codex to judge one command, in milliseconds. */
 const WAIT_MS = 10_000;
@@ -33,8 +31,8 @@ export async function judgeByUserRules(
     // `codex execpolicy check` cannot read the rules of the machine's administrator from any file.
     if (tableIn('/etc/codex/requirements.toml')['rules'] !== undefined)
       return { decision: 'prompt', why: 'hopgate cannot read the rules of the administrator of this machine' };
-    const { files, isOpen } = rulesIn(folders);
-    if (isOpen) return null;
+    const { files, allowsAll } = rulesIn(folders);
+    if (allowsAll) return null;
     const words = plainWords(command);
     const ruled =
       words === null
@@ -45,8 +43,7 @@ export async function judgeByUserRules(
         : await checkByCodex(codex(), files, words);
     return ruled?.decision === 'prompt' && folders.some(neverAsks) ? { ...ruled, decision: 'forbidden' } : ruled;
   } catch (error) {
-    const why = `Codex cannot apply your rules: ${excerpt(errorText(error), 300)}`;
-    return { decision: 'prompt', why };
+    return { decision: 'prompt', why: `Codex cannot apply your rules: ${excerpt(errorText(error), 300)}` };
   }
 }
 
@@ -70,14 +67,14 @@ async function checkByCodex(
 }
 
 /** The rule files. `allowsAll` is true if each line is an allow rule in the form that Codex itself writes. */
-function rulesIn(folders: readonly string[]): { readonly files: readonly string[]; readonly isOpen: boolean } {
+function rulesIn(folders: readonly string[]): { readonly files: readonly string[]; readonly allowsAll: boolean } {
   const files = folders.flatMap((folder) =>
     (unlessMissing(() => readdirSync(join(folder, 'rules'))) ?? [])
       .filter((name) => name.endsWith('.rules'))
       .map((name) => join(folder, 'rules', name)),
   );
   const allowsAll = files.every((file) => readFileSync(file, 'utf8').split('\n').every(isAllowRule));
-  return { files, isOpen: allowsAll };
+  return { files, allowsAll };
 }
 
 const isAllowRule = (line: string): boolean =>

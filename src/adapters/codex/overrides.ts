@@ -129,7 +129,7 @@ export function mcpOverrides(server: McpServer, name = 'hopgate'): readonly Over
 /** Removes Codex's shell, so that commands run only through hopgate. Needed where no hooks are installed. */
 export const withoutShell = (): readonly Override[] => [override('features.shell_tool', false)];
 
-/** Adds hopgate's hooks as a layer of their own; the user's hooks run as well. */
+/** Adds hopgate's hooks as a configuration layer of their own; the user's hooks run as well. */
 export function hookOverrides(hooks: CodexHooks): readonly Override[] {
   return [override('features.hooks', true), ...CODEX_EVENTS.map((event) => override(`hooks.${event}`, hooks[event]))];
 }

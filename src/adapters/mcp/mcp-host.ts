@@ -21,7 +21,7 @@ export interface ListObserver {
   taskChanged?(task: McpTask): void;
 }
 
-/** The client of a server: one connection, or all clients with stateless requests (modern HTTP). */
+/** A client as one MCP server sees it: one connection, or all clients together if their requests are stateless. */
 export class ServedClient {
   readonly relisting = new ToolListTracker();
   readonly connected: boolean;

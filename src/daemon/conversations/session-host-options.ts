@@ -8,7 +8,7 @@ export interface SessionHostOptions {
   readonly keepOpenMs: number;
   /** How long a call waits for a busy session, in milliseconds. Default 6000. */
   readonly waitMs?: number;
-  /** Called before a call waits for a session that another process writes. The call waits for its result first. */
+  /** Called before a call waits for a session that another process writes. The call first waits until this is done. */
   readonly onHeldElsewhere?: () => Promise<void>;
   /** Command that runs a stored call. The call's ticket is its last argument. */
   readonly runCommand?: string;

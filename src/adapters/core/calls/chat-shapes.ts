@@ -32,63 +32,48 @@ interface Shape {
 }
 
 const schemaOf = ({ inputSchema }: AgentTool): Json => asJson(structuredClone(inputSchema));
+const labelOf = ({ name, description }: AgentTool) => ({ name, description });
+
+/** One user message with all results of a turn under `key`; no message without results. */
+const userMessages = (key: string, parts: Json[]): readonly ChatMessage[] =>
+  parts.length === 0 ? [] : [{ role: 'user', [key]: parts }];
 
 export const CHAT_SHAPES: { readonly [shape in ChatShape]: Shape } = {
   openai: {
-    tool: (tool) => ({
-      type: 'function',
-      function: { name: tool.name, description: tool.description, parameters: schemaOf(tool) },
-    }),
+    tool: (tool) => ({ type: 'function', function: { ...labelOf(tool), parameters: schemaOf(tool) } }),
     results: (answers) => answers.map(({ id, answer }) => ({ role: 'tool', tool_call_id: id, content: answer.text })),
   },
   'openai-responses': {
-    tool: (tool) => ({
-      type: 'function',
-      name: tool.name,
-      description: tool.description,
-      parameters: schemaOf(tool),
-      strict: false,
-    }),
+    tool: (tool) => ({ type: 'function', ...labelOf(tool), parameters: schemaOf(tool), strict: false }),
     results: (answers) =>
       answers.map(({ id, answer }) => ({ type: 'function_call_output', call_id: id, output: answer.text })),
   },
   anthropic: {
-    tool: (tool) => ({ name: tool.name, description: tool.description, input_schema: schemaOf(tool) }),
+    tool: (tool) => ({ ...labelOf(tool), input_schema: schemaOf(tool) }),
     results: (answers) =>
-      answers.length === 0
-        ? []
-        : [
-            {
-              role: 'user',
-              content: answers.map(({ id, answer }) => ({
-                type: 'tool_result',
-                tool_use_id: id,
-                content: answer.text,
-                is_error: answer.status !== 'ok',
-              })),
-            },
-          ],
+      userMessages(
+        'content',
+        answers.map(({ id, answer: { status, text } }) => ({
+          type: 'tool_result',
+          tool_use_id: id,
+          content: text,
+          is_error: status !== 'ok',
+        })),
+      ),
   },
   gemini: {
-    tool: (tool) => ({ name: tool.name, description: tool.description, parametersJsonSchema: schemaOf(tool) }),
+    tool: (tool) => ({ ...labelOf(tool), parametersJsonSchema: schemaOf(tool) }),
     results: (answers) =>
-      answers.length === 0
-        ? []
-        : [
-            {
-              role: 'user',
-              parts: answers.map(({ id, name, answer: { status, text } }) => ({
-                functionResponse: {
-                  ...(id === '' ? {} : { id }),
-                  name,
-                  response: { [status === 'ok' ? 'output' : 'error']: text },
-                },
-              })),
-            },
-          ],
+      userMessages(
+        'parts',
+        answers.map(({ id, name, answer: { status, text } }) => {
+          const response = { [status === 'ok' ? 'output' : 'error']: text };
+          return { functionResponse: { ...(id === '' ? {} : { id }), name, response } };
+        }),
+      ),
   },
   plain: {
-    tool: (tool) => ({ name: tool.name, description: tool.description, inputSchema: schemaOf(tool) }),
+    tool: (tool) => ({ ...labelOf(tool), inputSchema: schemaOf(tool) }),
     results: (answers) =>
       answers.map(({ id, name, answer: { status, text, data } }) => ({ id, name, status, text, data })),
   },

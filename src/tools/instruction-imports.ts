@@ -54,8 +54,7 @@ const resolveTarget = (root: string, folder: string, target: string): string =>
 
 function targetProblem(envelope: ImportContext, path: string, target: string, instructs: boolean): string | null {
   const { named: file, real } = targetOf(envelope.root, path, target);
-  // Instructions are read again later, when the target may exist; in other files, most words that begin with @ name no
-  // file.
+  // A missing target of instructions may exist later. In other files, most words that begin with @ name no file.
   return !instructs && real === null ? null : readProblem(envelope, [file, real ?? file]);
 }
 

@@ -84,7 +84,7 @@ export function sandboxedGit(
   const git = hardenedArgv(repository, []);
   return (
     script: string,
-    more: { stdin?: string; mounts?: readonly Mount[]; env?: { readonly [name: string]: string } } = {},
+    more: { stdin?: string; mounts?: readonly Mount[]; env?: { readonly [name: string]: string } },
   ): Promise<CommandResult> => {
     const layout: SandboxLayout = withMounts(gitLayout(repository, { kind: 'read' }, toolchains), more.mounts ?? []);
     return sandbox.run(layout, ['sh', '-c', script, 'sh', ...git], {

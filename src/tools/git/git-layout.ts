@@ -34,8 +34,7 @@ export function gitLayout(repository: Repository, access: GitAccess, toolchains:
   const { root, gitDir, commonDir } = repository;
   const folders = [...new Set([commonDir, gitDir])];
   const base = baseLayout(`git-${access.kind}`, { root, toolchains });
-  // Git runs in the root, because the relative address of a remote is resolved there. For a push, the root is mounted
-  // empty.
+  // A remote's relative address is resolved in the root, so git runs there; a push mounts an empty root.
   const tree: Mount = access.kind === 'push' ? { kind: 'scratch', target: root, bytes: EMPTY_BYTES } : readOnly(root);
   const git = folders.flatMap((folder) =>
     access.kind === 'read' ? [readOnly(folder)] : writableGit(folder, access.kind === 'configure'),

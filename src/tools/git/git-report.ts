@@ -12,7 +12,7 @@ export const APPROVE_AGAIN = 'Leave this peripheral, run the tests again, and as
 export function gitReport(
   sub: GitSubCommandName,
   result: CommandResult,
-  more: { readonly [field: string]: Json } = {},
+  more: { readonly [field: string]: Json },
   effects: readonly ObservedEffect[] = [],
 ): ToolReport {
   if (result.aborted) return { outcome: ABORTED, effects };

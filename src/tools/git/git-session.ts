@@ -38,7 +38,7 @@ interface GitAnswer {
 }
 
 interface GitRunOptions {
-  /** Default: read. */
+  /** The write access of the call; default: none (`read`). */
   readonly access?: GitAccess;
   readonly stdin?: string;
   /** Runs this script, in which `"$@"` is git with `args`. */
@@ -57,21 +57,13 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
   if (!availability.ok && !envelope.unsafeNoSandbox) return unavailableRefusal(availability);
 
   const deadline = performance.now() + tool.limits.seconds * 1000;
-  const execute = (
-    submodules: readonly string[],
-    args: readonly string[],
-    outputBytes: number,
-    options: GitRunOptions = {},
-  ) => {
-    const access = options.access ?? { kind: 'read' };
+  let config: readonly ConfigValue[] = [];
+  const execute = (args: readonly string[], outputBytes: number, options: GitRunOptions = {}) => {
+    const { access = { kind: 'read' }, settings = [], script } = options;
     const login = access.kind === 'push' ? (access.login ?? null) : null;
-    const settings = [
-      ...(access.kind === 'push' ? pushSettings(access.target, login) : []),
-      ...(options.settings ?? []),
-    ];
-    const git = [...hardenedArgv(repository, submodules, settings), ...args];
-    const argv0 = options.script === undefined ? git : ['sh', '-c', options.script, 'sh', ...git];
-    const plain = { argv: argv0, stdin: options.stdin };
+    const forPush = access.kind === 'push' ? pushSettings(access.target, login) : [];
+    const git = [...hardenedArgv(repository, submoduleNames(config), [...forPush, ...settings]), ...args];
+    const plain = { argv: script === undefined ? git : ['sh', '-c', script, 'sh', ...git], stdin: options.stdin };
     const { argv, stdin } = login?.password ? withPassword(plain.argv, login.password) : plain;
     const runOptions = {
       seconds: Math.max(0.001, (deadline - performance.now()) / 1000),
@@ -91,14 +83,13 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
   };
 
   const [masked, git] = [maskMatcher(envelope.config.mask), detectGitPaths(envelope.root)];
-  let config: readonly ConfigValue[] = [];
   const session: Omit<GitSession, 'config'> = {
     repository,
     contained: availability.ok,
     rules: { root: envelope.root, masked: (path) => masked(path) || git.holdsCredential(path) },
-    run: (args, options) => execute(submoduleNames(config), args, tool.limits.outputBytes, options),
+    run: (args, options) => execute(args, tool.limits.outputBytes, options),
     ask: async (args, options) => {
-      const answer = await execute(submoduleNames(config), args, ANSWER_BYTES, options);
+      const answer = await execute(args, ANSWER_BYTES, options);
       const ended = refuseStopped(answer);
       if (ended !== null) return ended;
       if (answer.truncated || answer.flooded)

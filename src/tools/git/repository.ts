@@ -61,8 +61,7 @@ function commonDirOf(root: string, gitDir: string): string | null {
   if (lstatIfAny(join(gitDir, 'commondir'))) {
     const commonDir = realFolder(resolve(gitDir, readTextIfAny(join(gitDir, 'commondir')).trim()));
     const back = resolve(gitDir, readTextIfAny(join(gitDir, 'gitdir')).trim());
-    // The entry of a linked work tree lies in its repository, so only a writer of the repository can have created the
-    // reference back.
+    // A linked work tree's entry lies in its repository, so only a writer of the repository can have made it.
     const isEntry = commonDir !== null && dirname(gitDir) === join(commonDir, 'worktrees');
     return isEntry && realpathIfAny(back) === join(root, '.git') ? commonDir : null;
   }

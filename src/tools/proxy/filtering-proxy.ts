@@ -195,12 +195,8 @@ function requestTo(
   const headers = { ...requestHeaders(request), host: url.host };
   const method = request.method!;
   const path = `${url.pathname}${url.search}`;
-  if (checked.via)
-    return proxyModule(checked.via).request({
-      ...proxyOptions(checked.via, headers),
-      method,
-      path: `${url.origin}${path}`,
-    });
+  const { via } = checked;
+  if (via) return proxyModule(via).request({ ...proxyOptions(via, headers), method, path: `${url.origin}${path}` });
   const options: http.RequestOptions & { autoSelectFamily: boolean } = {
     host: checked.host,
     port,

@@ -26,7 +26,7 @@ export class PinnedNames {
   }
 
   /** @param elsewhere true if another proxy resolves the name, so that it need not have an address here */
-  async reach(target: HostAndPort, elsewhere = false): Promise<ReachableHost> {
+  async reach(target: HostAndPort, elsewhere: boolean): Promise<ReachableHost> {
     const { host } = target;
     const refusal = connectionProblem(this.#list, target, [], isPublicAddress);
     if (refusal !== null) return { problem: refusal };

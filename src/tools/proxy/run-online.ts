@@ -89,8 +89,7 @@ function reportConnections(
         ? {}
         : {
             refusedHosts: refused.map(({ target, tries, why }) => ({ place: target, tries, why })),
-            // A command can succeed although hosts were refused: package managers also look for their own newest
-            // version.
+            // A command can succeed without a refused host: package managers look for their own newest version.
             remedy:
               exit === 0
                 ? `The command succeeded without ${names}, which ${key}.hosts in hopgate.yaml does not list.`

@@ -70,18 +70,13 @@ function nameIn(hello: Buffer): string | null {
   if (hello[0] !== CLIENT_HELLO || 4 + hello.readUIntBE(1, 3) !== hello.length) return UNREADABLE;
   // The session id follows the type and length (4 bytes), the version (2) and the random (32).
   let at = 38;
-  const skip = (width: 1 | 2) => {
-    at += width + hello.readUIntBE(at, width);
-  };
-  skip(1); // session id
-  skip(2); // cipher suites
-  skip(1); // compression methods
+  // The widths of the lengths of the session id, the cipher suites and the compression methods, which are skipped.
+  for (const width of [1, 2, 1]) at += width + hello.readUIntBE(at, width);
   let name: string | null = null;
   for (at += 2; at + 4 <= hello.length; ) {
     const [type, size] = [hello.readUInt16BE(at), hello.readUInt16BE(at + 2)];
     if (type === SERVER_NAME) {
-      // Length of the list (2 bytes), type of the name (1), length of the name (2). A list of several names counts as
-      // unreadable, because a server may use any of them.
+      // The list's length (2 bytes), the name's type (1) and length (2). A list of several names counts as unreadable.
       const length = hello.readUInt16BE(at + 7);
       if (name !== null || hello[at + 6] !== 0 || size !== length + 5) return UNREADABLE;
       name = hello.toString('latin1', at + 9, at + 9 + length);

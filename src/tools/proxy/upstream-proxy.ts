@@ -58,10 +58,7 @@ function isInSubnet(subnet: string, bits: number, host: string): boolean {
   return list.check(host, kind);
 }
 
-export const proxyOptions = (
-  { url, login }: UpstreamProxy,
-  headers: OutgoingHttpHeaders = {},
-): https.RequestOptions => ({
+export const proxyOptions = ({ url, login }: UpstreamProxy, headers: OutgoingHttpHeaders): https.RequestOptions => ({
   host: url.hostname.replace(/^\[|\]$/g, ''),
   port: url.port || (url.protocol === 'https:' ? 443 : 80),
   headers: { ...headers, ...login },

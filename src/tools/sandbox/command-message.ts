@@ -63,9 +63,11 @@ while next /; do
 done
 `;
 
-// The script for layouts with an overlay. Each command has a fresh upper folder, which is kept until the line of the
-// next command is read, so that its files can be read through /proc/<pid>/root. The script does not access the
-// repository before the first command.
+/**
+ * The script for layouts with an overlay. Each command has a fresh upper folder. It is kept until the script reads the
+ * line of the next command, so that hopgate can read its files through /proc/<pid>/root. The script does not access the
+ * repository before the first command.
+ */
 const WITH_OVERLAY = `${START}
 root=$1 base=$2 bytes=$3 mode=$4 owner=$5 options=$6 other=$7 other_mode=$8 other_owner=$9
 shift 9
@@ -197,8 +199,8 @@ function limitScript({ openFiles, fileBytes, processes }: LayoutLimits, cpuSecon
     'at_most() { ulimit "$1" "$2" 2>/dev/null || ulimit "$1" "$(ulimit -H "$1")"; }',
     ...['ulimit -c 0', `at_most -n ${openFiles}`, `at_most -f ${Math.ceil(fileBytes / 512)}`],
     `at_most -t ${cpuSeconds}`,
-    // The limit counts the processes of this sandbox alone, because the shell runs in its user namespace; it does not
-    // apply to uid 0 of the host. The option is -u in some shells, -p in others.
+    // Counts this sandbox's processes only; no limit for uid 0 of the host. The option is -u in some shells, -p in
+    // others.
     `{ at_most -u ${processes} 2>/dev/null || at_most -p ${processes}; }`,
   ].join(' && ');
 }

@@ -106,8 +106,8 @@ export class CommandShell {
     });
     const closeInput = () => input?.destroy();
     ended.then(closeInput, closeInput);
-    // The first status report means that the sandbox's first process has started: the input is open for reading, so
-    // hopgate may close its end without losing data.
+    // bubblewrap's first report: the sandbox runs and has opened its input, so hopgate's end can be closed without
+    // loss.
     status!.once('data', () => {
       this.#send('go');
       input?.end(stdin ?? '');

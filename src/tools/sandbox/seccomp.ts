@@ -14,7 +14,7 @@ export interface FilterOptions {
 
 /** Syscall numbers [x86-64, arm64]; null if there is none. The tests compare them with libseccomp. */
 export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: number | null] } = {
-  // mounts and namespaces
+  // Calls that change mounts and namespaces.
   mount: [165, 40],
   umount2: [166, 39],
   pivot_root: [155, 41],
@@ -34,12 +34,12 @@ export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: 
   quotactl_fd: [443, 443],
   open_by_handle_at: [304, 265],
   lookup_dcookie: [212, 18],
-  // access to other processes
+  // Calls that access other processes.
   process_vm_readv: [310, 270],
   process_vm_writev: [311, 271],
   pidfd_getfd: [438, 438],
   kcmp: [312, 272],
-  // kernel interfaces with the largest attack surface
+  // Kernel interfaces with the largest attack surface.
   bpf: [321, 280],
   perf_event_open: [298, 241],
   userfaultfd: [323, 282],
@@ -50,7 +50,7 @@ export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: 
   add_key: [248, 217],
   request_key: [249, 218],
   fanotify_init: [300, 262],
-  // settings of the whole machine
+  // Calls that change the whole machine.
   kexec_load: [246, 104],
   kexec_file_load: [320, 294],
   init_module: [175, 105],
@@ -69,7 +69,7 @@ export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: 
   ioperm: [173, null],
   uselib: [134, null],
   modify_ldt: [154, null],
-  // allowed or refused by their arguments, see below
+  // Calls that the filter allows or refuses by their arguments.
   ptrace: [101, 117],
   personality: [135, 92],
   clone: [56, 220],
@@ -108,9 +108,9 @@ const MODE_ARGUMENT: { readonly [name: string]: number } = {
  * of its own addresses.
  */
 const ALLOWED_REQUESTS: { readonly [name: string]: readonly number[] } = {
-  // CONT, KILL, GETREGS, GETFPREGS, ATTACH, DETACH, GETREGSET
+  // The requests CONT, KILL, GETREGS, GETFPREGS, ATTACH, DETACH and GETREGSET.
   ptrace: [7, 8, 12, 14, 16, 17, 0x4204],
-  // the default, ADDR_NO_RANDOMIZE, and 0xffffffff, which queries the present value
+  // The default personality, ADDR_NO_RANDOMIZE, and 0xffffffff, which queries the present one.
   personality: [0, 0x0040000, 0xffffffff],
 };
 
@@ -119,7 +119,8 @@ const NOT_IMPLEMENTED = ['clone3', 'openat2'];
 
 const AUDIT_ARCH = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
 const X32_BIT = 0x40000000;
-const CLONE_NEW_ANY = 0x7e020000; // NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+/** The flags of clone that make a namespace: NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
+const CLONE_NEW_ANY = 0x7e020000;
 const SETUID_OR_SETGID = 0o6000;
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
@@ -132,20 +133,19 @@ const EPERM = 1;
 const EACCES = 13;
 const ENOSYS = 38;
 
-// linux/filter.h
-const LOAD = 0x20; // BPF_LD | BPF_W | BPF_ABS
-const JUMP_EQUAL = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
-const JUMP_AT_LEAST = 0x35; // BPF_JMP | BPF_JGE | BPF_K
-const JUMP_ANY_BIT = 0x45; // BPF_JMP | BPF_JSET | BPF_K
-const RETURN = 0x06; // BPF_RET | BPF_K
+// Instruction codes of linux/filter.h: BPF_LD | BPF_W | BPF_ABS; BPF_JMP | BPF_JEQ, BPF_JGE or BPF_JSET; BPF_RET.
+const LOAD = 0x20;
+const JUMP_EQUAL = 0x15;
+const JUMP_AT_LEAST = 0x35;
+const JUMP_ANY_BIT = 0x45;
+const RETURN = 0x06;
 
-// linux/seccomp.h
+// Results of a filter, as in linux/seccomp.h.
 const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
 const fail = (errno: number) => 0x00050000 | errno;
 
-// Offsets in struct seccomp_data. `argument` is the offset of the low half, because both architectures are
-// little-endian.
+// Offsets in the little-endian struct seccomp_data; `argument` gives that of an argument's low half.
 const NUMBER = 0;
 const ARCHITECTURE = 4;
 const argument = (index: number) => 16 + 8 * index;

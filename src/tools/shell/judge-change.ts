@@ -57,7 +57,7 @@ export function judgeChanges(
   envelope: CallEnvelope,
   changes: readonly Change[],
   startedAt: number,
-  protectedPaths: readonly string[] = [],
+  protectedPaths: readonly string[],
   contentProblem: (path: string) => string | null = () => null,
 ): JudgedChanges {
   const isSealed = isWithinOneOf(new Set(protectedPaths));

@@ -70,8 +70,7 @@ async function attempt(
   try {
     return await work();
   } catch (error) {
-    // Each of these errors means that the command did not run, or (LateMaskedFileError) that its changes were
-    // discarded.
+    // After each of these errors, the command did not run or its changes were discarded (LateMaskedFileError).
     if (signal.aborted && error === signal.reason) return { stop: ABORTED };
     if (error instanceof LayoutError) return failedStop('layout-impossible', error.message);
     if (error instanceof LateMaskedFileError) return failedStop('masked-file-uncovered', error.message);

@@ -49,11 +49,7 @@ export interface ShellContext {
 }
 
 /** The context of a call; a refusal if this host cannot contain commands and the operator did not allow it. */
-export function shellContext(
-  sandbox: Sandbox,
-  call: ToolCall,
-  env: NodeJS.ProcessEnv = process.env,
-): ShellContext | ToolStop {
+export function shellContext(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv): ShellContext | ToolStop {
   const { availability } = sandbox;
   if (!availability.ok && !call.envelope.unsafeNoSandbox) return unavailableRefusal(availability);
   const run = availability.ok ? sandbox.run.bind(sandbox) : runUnsandboxed;
@@ -84,8 +80,7 @@ export function shellContext(
       check();
       const { exit, stdout, stderr } = result;
       const read = [...isRead].flatMap(([path, was]) => (was ? [path] : []));
-      // A file name in the output is a hint to the cause of a failure, unless the access times show that the file was
-      // not read.
+      // A file name in a failed command's output counts, unless the access times show that the file was not read.
       const [texts, paths] =
         exit === 0
           ? [argv, tree.scan.maskedFiles.filter((path) => !isRead.has(path))]

@@ -45,19 +45,11 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Tool
   if (chosen.length === 1 && first)
     return commandReport(context, first.result, [], { ...first.fields, ...tree.remarks });
   const verdicts = runs.map(({ fields: { verdict } }) => verdict);
-  return commandReport(
-    context,
-    combineResults(
-      runs.map(({ result }) => result),
-      chosen,
-    ),
-    [],
-    {
-      verdict: verdicts.includes('fail') ? 'fail' : verdicts.includes('error') ? 'error' : 'pass',
-      runs: runs.map(({ result: { exit, seconds }, fields: run }) => ({ ...run, exit, seconds })),
-      ...tree.remarks,
-    },
-  );
+  return commandReport(context, combineResults(runs, chosen), [], {
+    verdict: verdicts.includes('fail') ? 'fail' : verdicts.includes('error') ? 'error' : 'pass',
+    runs: runs.map(({ result: { exit, seconds }, fields: run }) => ({ ...run, exit, seconds })),
+    ...tree.remarks,
+  });
 }
 
 function fieldsOfRun(
@@ -85,7 +77,11 @@ function fieldsOfRun(
 }
 
 /** Combines several runs: the first non-zero status, and the outputs one after the other, each below its command. */
-function combineResults(results: readonly CommandResult[], chosen: readonly ChosenTest[]): CommandResult {
+function combineResults(
+  runs: readonly { readonly result: CommandResult }[],
+  chosen: readonly ChosenTest[],
+): CommandResult {
+  const results = runs.map(({ result }) => result);
   const bad = results.find(({ exit }) => exit !== 0);
   const text = (of: (result: CommandResult) => string) =>
     results.map((result, at) => (of(result) === '' ? '' : `$ ${chosen[at]!.argv.join(' ')}\n${of(result)}\n`)).join('');

@@ -173,7 +173,7 @@ export async function contentToShip(
   repository: Repository,
   tree: GitTree,
   isOwnChange: IsOwnChange,
-  apart: readonly string[] = [],
+  apart: readonly string[],
 ): Promise<ShippedContent | TreeProblem> {
   const mine = tree.changes.filter((change) => !change.filtered && isOwnChange(change.path));
   const shipping = config.git;

@@ -77,7 +77,9 @@ export async function fetchOnce(target: JudgedUrl, network: FetchNetwork, limits
 
 const isSecure = ({ url }: JudgedUrl): boolean => url.protocol === 'https:';
 
-const requestOptions = (target: JudgedUrl, network: FetchNetwork, { signal }: Limits): https.RequestOptions => ({
+type GetOptions = https.RequestOptions & { readonly headers: OutgoingHttpHeaders };
+
+const requestOptions = (target: JudgedUrl, network: FetchNetwork, { signal }: Limits): GetOptions => ({
   ...(isSecure(target) ? network.tls : {}),
   method: 'GET',
   host: target.host,
@@ -117,11 +119,7 @@ async function connectVia(
 ): Promise<FetchAnswer> {
   const options = requestOptions(target, network, limits);
   if (!isSecure(target)) {
-    const plain = {
-      ...options,
-      ...proxyOptions(via, options.headers as OutgoingHttpHeaders),
-      path: target.url.href,
-    };
+    const plain = { ...options, ...proxyOptions(via, options.headers), path: target.url.href };
     return receiveAnswer(proxyModule(via).request(plain), target, limits);
   }
   const opening = openTunnel(via, target);
@@ -133,7 +131,7 @@ async function connectVia(
       (socket) => socket.destroy(),
       () => {},
     );
-    return limits.signal.aborted ? abortedAnswer() : failure('fetch-failed', (error as Error).message);
+    return fetchFailure(limits, (error as Error).message);
   }
 }
 
@@ -150,77 +148,44 @@ function receiveAnswer(
 ): Promise<FetchAnswer> {
   return new Promise((settle) => {
     request.on('error', (error: NodeJS.ErrnoException) =>
-      settle(
-        limits.signal.aborted
-          ? abortedAnswer()
-          : failure('fetch-failed', `the fetch from ${host} failed: ${error.message}`),
-      ),
+      settle(fetchFailure(limits, `the fetch from ${host} failed: ${error.message}`)),
     );
     request.on('response', (response) => {
-      const address = check(response.socket.remoteAddress);
-      if (address !== null) {
+      const end = (answer: FetchAnswer) => {
         request.destroy();
-        return settle({ kind: 'blocked', address });
-      }
-      readResponse(response, limits, settle, () => request.destroy());
+        settle(answer);
+      };
+      const address = check(response.socket.remoteAddress);
+      if (address !== null) end({ kind: 'blocked', address });
+      else readResponse(response, limits, end);
     });
     request.end();
   });
 }
 
-function readResponse(
-  response: http.IncomingMessage,
-  limits: Limits,
-  settle: (answer: FetchAnswer) => void,
-  hangUp: () => void,
-): void {
+/** @param end hangs up and takes the answer; later answers have no effect */
+function readResponse(response: http.IncomingMessage, limits: Limits, end: (answer: FetchAnswer) => void): void {
   const status = response.statusCode ?? 0;
   const { location } = response.headers;
-  if (REDIRECTS.has(status) && location !== undefined) {
-    hangUp();
-    settle({ kind: 'redirect', location, status });
-    return;
-  }
+  if (REDIRECTS.has(status) && location !== undefined) return end({ kind: 'redirect', location, status });
   const declared = response.headers['content-type']?.trim().toLowerCase() || null;
-  const notText = (type: string) => {
-    hangUp();
-    settle(failure('not-text', `the answer is ${type}, which is not text`));
-  };
-  if (declared !== null && !limits.accepts(declared)) {
-    notText(declared);
-    return;
-  }
+  const notText = (type: string) => end(failure('not-text', `the answer is ${type}, which is not text`));
+  if (declared !== null && !limits.accepts(declared)) return notText(declared);
   const body = decompress(response);
-  if (body === null) {
-    hangUp();
-    settle(
-      failure(
-        'fetch-failed',
-        `the answer is encoded as ${response.headers['content-encoding']}, which hopgate cannot decode`,
-      ),
-    );
-    return;
-  }
+  const encoding = response.headers['content-encoding'];
+  if (body === null)
+    return end(failure('fetch-failed', `the answer is encoded as ${encoding}, which hopgate cannot decode`));
   const chunks: Buffer[] = [];
   let size = 0;
   const finish = (truncated: boolean) => {
     const bytes = Buffer.concat(chunks);
     if (declared === null && !looksLikeText(bytes)) notText('of no declared type and binary');
-    else
-      settle({
-        kind: 'body',
-        status,
-        type: declared ?? (looksLikeHtml(bytes) ? 'text/html' : 'text/plain'),
-        bytes,
-        truncated,
-      });
+    else {
+      const type = declared ?? (looksLikeHtml(bytes) ? 'text/html' : 'text/plain');
+      end({ kind: 'body', status, type, bytes, truncated });
+    }
   };
-  const fail = (error: Error) => {
-    hangUp();
-    settle(
-      limits.signal.aborted ? abortedAnswer() : failure('fetch-failed', `the answer was cut off: ${error.message}`),
-    );
-  };
+  const fail = (error: Error) => end(fetchFailure(limits, `the answer was cut off: ${error.message}`));
   response.on('error', fail);
   body.on('error', fail);
   body.on('end', () => finish(false));
@@ -232,7 +197,6 @@ function readResponse(
       body.removeAllListeners('data');
       finish(true);
       body.destroy();
-      hangUp();
     }
   });
 }
@@ -249,4 +213,6 @@ function sameAddress(expected: string, actual: string): boolean {
 const canonical = (address: string): string => (isIPv4(address) ? address : new URL(`http://[${address}]/`).hostname);
 
 const failure = (code: string, message: string): FetchAnswer => ({ kind: 'failed', code, message });
+const fetchFailure = ({ signal }: Limits, message: string): FetchAnswer =>
+  signal.aborted ? abortedAnswer() : failure('fetch-failed', message);
 const abortedAnswer = (): FetchAnswer => failure('aborted', 'the call ended before the answer came');

@@ -15,7 +15,7 @@ const UNATTENDED = { GIT_TERMINAL_PROMPT: '0', GCM_INTERACTIVE: 'never', GIT_ASK
  * Runs a program of the operator, with git's protocol for credential helpers, to get the user name and the password. It
  * runs as hopgate's user, outside the sandbox and outside the repository.
  */
-export async function askHelper(
+export async function askCredentialHelper(
   command: readonly string[],
   { url }: NetworkTarget,
   call: Pick<ToolCall, 'signal' | 'tool'>,

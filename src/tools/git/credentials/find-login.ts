@@ -7,7 +7,7 @@ import { expandHome } from '../../sandbox/mounts/layout.ts';
 import { failedStop, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import type { Repository } from '../repository.ts';
 import { type CredentialContext, checkCredentialFile } from './credential-file.ts';
-import { askHelper } from './credential-helper.ts';
+import { askCredentialHelper } from './credential-helper.ts';
 import { describeCredential, type GitLogin, NO_LOGIN, readOnlyMount } from './login.ts';
 import type { NetworkTarget } from './push-target.ts';
 import { makeSshLogin } from './ssh-login.ts';
@@ -91,7 +91,7 @@ async function passwordFor(
       const [program = '', ...words] = credential.command;
       const file = checkCredentialFile(context, 'git.credential.helper', program);
       if (isStop(file)) return file;
-      const answer = await askHelper([file.path, ...words], target, call);
+      const answer = await askCredentialHelper([file.path, ...words], target, call);
       return isStop(answer) ? answer : checkSecret(answer, program);
     }
     default:

@@ -35,7 +35,7 @@ export function explainRemoteFailure(
   stderr: string,
   { url, scheme, host }: NetworkTarget,
   shown: string | null,
-  via: string | null = null,
+  via: string | null,
 ): RemoteFailure | null {
   if (via !== null && UNREACHED.test(stderr))
     return {

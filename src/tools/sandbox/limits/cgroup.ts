@@ -50,8 +50,7 @@ export function probeCgroups(): Cgroups | null {
       const name = newName();
       const groups = hierarchies.map((hierarchy) => makeGroup(hierarchy, name, limits));
       return {
-        // Sequentially: the first write waits some 10 ms for all processors to synchronise; the following writes are
-        // then fast.
+        // One write after the other: the first takes some 10 ms, in which all processors synchronise.
         join: async (pid) => {
           for (const group of groups) await moveTo(group, pid);
         },
@@ -135,6 +134,6 @@ function removeStale(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /^hopgate-(\d+)-/.exec(name)?.[1];
     if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
-    valueOr(() => rmdirSync(`${folder}/${name}`), null); // it may be in use
+    valueOr(() => rmdirSync(`${folder}/${name}`), null); // a group in use stays
   }
 }

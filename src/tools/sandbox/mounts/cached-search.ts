@@ -38,11 +38,18 @@ interface Listing {
 /** The result of a search, with paths relative to its base. */
 export interface MaskedSearchResult {
   readonly hits: readonly Hit[];
+  /** Folders that look like git repositories. */
   readonly repositories: readonly string[];
+  /** Folders that look like git object stores and belong to none of these repositories. */
   readonly stores: readonly string[];
+  /** `.git` files, which name the repository of their folder. */
   readonly gitFiles: readonly string[];
+  /** All folders that were read. */
   readonly folders: readonly FolderState[];
 }
+
+/** The lists of a result while a search fills them. */
+export type OpenLists<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer U)[] ? U[] : never };
 
 /** The kind of names in some folders of a git folder. */
 const NAMES_IN_GIT: { readonly [name: string]: Names } = { objects: 'objects', refs: 'branches', logs: 'branches' };
@@ -74,13 +81,7 @@ export function searchCached(
   isMasked: IsMasked,
 ): MaskedSearchResult {
   const listings = getOrInsert(listingsByMasks, masks, () => new Map<string, Listing>());
-  const found = {
-    hits: [] as Hit[],
-    repositories: [] as string[],
-    stores: [] as string[],
-    gitFiles: [] as string[],
-    folders: [] as FolderState[],
-  };
+  const found: OpenLists<MaskedSearchResult> = { hits: [], repositories: [], stores: [], gitFiles: [], folders: [] };
   const open = [start];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     const { path } = folder;

@@ -12,7 +12,7 @@ export interface LayoutLimits {
   readonly processes: number;
   readonly openFiles: number;
   readonly fileBytes: number;
-  /** Infinity for no limit. */
+  /** Maximum memory of a command in bytes; Infinity for no limit. */
   readonly memoryBytes: number;
   /** Size of `/tmp`, which is memory. */
   readonly tmpBytes: number;

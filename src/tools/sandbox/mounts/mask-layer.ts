@@ -80,8 +80,7 @@ function build(folder: string, root: string, folders: ReadonlyMap<string, Stats>
   }
   for (const [path, stats] of [...folders].reverse()) {
     setOwner(join(folder, path), stats);
-    // hopgate needs these rights to remove the folder. In an overlay, the owner of the folder could change its mode
-    // anyway.
+    // hopgate needs these rights to remove the folder. In an overlay, its owner could change the mode anyway.
     chmodSync(join(folder, path), (stats.mode & 0o7777) | (process.getuid!() === 0 ? 0 : 0o700));
   }
 }

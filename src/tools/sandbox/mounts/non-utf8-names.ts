@@ -27,7 +27,7 @@ export function refuseMaskedNonUtf8(
   const walk = (bytes: Buffer, path: string): void => {
     for (const entry of list(bytes)) {
       const text = entry.name.toString('utf8');
-      // In the start folder, visit only the entry with this name.
+      // In the start folder, only the entry with this name is searched.
       if (bytes === start && text !== name) continue;
       const inner = path === '' ? text : `${path}/${text}`;
       if (masked(inner))

@@ -7,28 +7,20 @@ import { findRepository } from '../../git/repository.ts';
 import { isConfiguredGitFolder, isGitFolder, isGitsOwnName, isObjectStore } from '../../git-paths.ts';
 import { isStop } from '../../workspace/tool-stop.ts';
 import { LayoutError } from '../layout-error.ts';
-import { cachedSearchStart, type MaskedSearchResult, searchCached } from './cached-search.ts';
+import { cachedSearchStart, type MaskedSearchResult, type OpenLists, searchCached } from './cached-search.ts';
 import { fileStamp, makeCertificateTest } from './certificates.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
-import { type FolderState, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
+import { folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 import type { RepositoryFolders } from './writable-git.ts';
 
 /** The paths of a repository that the sandbox treats specially, all root-relative. */
-export interface TreeScan {
+export interface TreeScan extends Omit<MaskedSearchResult, 'hits'> {
   readonly maskedFiles: readonly string[];
   readonly maskedFolders: readonly string[];
   /** Files that commands see although a mask matches them, because they hold only certificates; with their state. */
   readonly certificates: readonly { readonly path: string; readonly stamp: string }[];
   /** Only the topmost paths: the contents of a protected folder are not listed. */
   readonly protectedPaths: readonly string[];
-  /** Folders that look like git repositories. */
-  readonly repositories: readonly string[];
-  /** Folders that look like git object stores and belong to none of these repositories. */
-  readonly stores: readonly string[];
-  /** `.git` files, which name the repository of their folder. */
-  readonly gitFiles: readonly string[];
-  /** All folders of the root that were read. */
-  readonly folders: readonly FolderState[];
   /** Git folders of the root that lie outside of it. */
   readonly outer: readonly OuterGit[];
 }
@@ -52,15 +44,9 @@ const MAX_ENTRIES = 400_000;
 export function scanTree(root: string, masks: readonly string[], maxEntries = MAX_ENTRIES): TreeScan {
   const masked = maskMatcher(masks);
   const isCertificate = makeCertificateTest(root, masks);
-  const found = {
-    certificates: [] as { path: string; stamp: string }[],
-    maskedFiles: [] as string[],
-    maskedFolders: [] as string[],
-    protectedPaths: [] as string[],
-    repositories: [] as string[],
-    stores: [] as string[],
-    gitFiles: [] as string[],
-    folders: [] as FolderState[],
+  const found: OpenLists<Omit<TreeScan, 'outer'>> = {
+    ...{ certificates: [], maskedFiles: [], maskedFolders: [], protectedPaths: [] },
+    ...{ repositories: [], stores: [], gitFiles: [], folders: [] },
   };
   let entriesLeft = maxEntries;
 
@@ -111,8 +97,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   };
   const cover = (path: string, entry: Pick<Dirent, 'isDirectory' | 'isSymbolicLink'>) => {
     if (entry.isDirectory()) found.maskedFolders.push(path);
-    // A link needs no cover: a target inside the tree is matched at its own path. If only the link's name is masked,
-    // the target is covered.
+    // A link's target inside the tree is matched by its own path. If only the link is masked, the target is covered.
     else if (entry.isSymbolicLink()) coverTarget(path);
     else coverFile(path);
   };

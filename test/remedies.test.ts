@@ -7,12 +7,14 @@ const REMEDY_ARGUMENT: { readonly [maker: string]: number } = {
   usageError: 1,
   ApiError: 2,
   StageFailure: 2,
-  outOfScope: 2,
-  invalid: 2,
-  beyondScope: 2,
+  scopeStop: 2,
+  invalidStop: 2,
+  sandboxRefusal: 1,
+  refuseByScope: 2,
   invalidArgument: 2,
   invalidCall: 2,
-  malformed: 1,
+  malformedUrl: 1,
+  urlOutOfScope: 1,
 };
 /** The folders of these makers; other folders have functions of the same names. */
 const MAKERS = /^(?:cli\/(?!install|fail)|server|social|messages|gate|tools)\b/;

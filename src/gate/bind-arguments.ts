@@ -74,9 +74,10 @@ function argumentsByName(tool: ToolSpec, args: unknown): BoundArguments {
 function withDefaults({ parameters }: ToolSpec, args: Arguments): Arguments {
   const filled: { [name: string]: Json } = { ...args };
   for (const { name, role, schema } of parameters) {
-    if (ROLE_FACTS[role].absentMeansRoot && Array.isArray(args[name]) && args[name].length === 0) delete filled[name];
+    const isEmpty = (value?: Json) => ROLE_FACTS[role].absentMeansRoot && Array.isArray(value) && value.length === 0;
+    if (isEmpty(filled[name])) delete filled[name];
     const byDefault = schema['default'] ?? null;
-    if (filled[name] === undefined && byDefault !== null) filled[name] = byDefault;
+    if (filled[name] === undefined && byDefault !== null && !isEmpty(byDefault)) filled[name] = byDefault;
   }
   return filled;
 }

@@ -49,6 +49,7 @@ const schema = pick<{ readonly [keyword: string]: Json }>(
   { default: 'https://evil.com' },
   { default: null },
   { default: 900 },
+  { default: [], type: 'array', items: { type: 'string' } },
 );
 
 /** Requirements of calls: rules over arguments, which may be absent or of another type, and approvals. */

@@ -43,6 +43,7 @@ describe('the arguments of a call', () => {
     ['url', 'https://a.org', 'file:///etc/passwd', 'https://a.org'],
     ['path:read', [], '/etc', '/etc'],
     ['path:read', [], undefined, undefined],
+    ['path:read', undefined, [], undefined],
     ['path:write', [], undefined, []],
     ['text', undefined, 10, 10],
     ['text', undefined, null, undefined],

@@ -136,8 +136,9 @@ function argumentsByName({ parameters }: ToolSpec, args: Json): Fields | null {
 /** An omitted argument has its default, unless that is null. An empty list of paths to read counts as omitted. */
 function withDefaults({ parameters }: ToolSpec, args: Fields): Fields {
   const pairs = parameters.flatMap(({ name, role, schema }) => {
-    const empty = ROLE_FACTS[role].absentMeansRoot && JSON.stringify(args[name]) === '[]';
-    const value = args[name] === undefined || empty ? (schema['default'] ?? undefined) : args[name];
+    const isEmpty = (value?: Json) => ROLE_FACTS[role].absentMeansRoot && JSON.stringify(value) === '[]';
+    const values = [args[name], schema['default'] ?? undefined];
+    const value = values.find((each) => each !== undefined && !isEmpty(each));
     return value === undefined ? [] : [[name, value] as const];
   });
   const unknown = Object.entries(args).filter(([name]) => !parameters.some((one) => one.name === name));

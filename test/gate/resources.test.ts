@@ -41,6 +41,11 @@ it.each([
   expect(answer(name as Json)).toBe(expected);
 });
 
+it('a name that is none is quoted', () => {
+  const why = '"db/../x" is not the name of a resource: it contains an empty name, "." or ".."';
+  expect(resourceProblem(['queue:mail', 'db/../x'], PATTERNS)?.why).toBe(why);
+});
+
 it('the gate and the audit agree on names and patterns of resources', () => {
   const part = fc.constantFrom('a', 'ab', 'b', 'db:x', '*', 'a*', '*b', 'a*b', '**', '..', '', ' ');
   const text = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'));

@@ -1,4 +1,5 @@
 import { compileGlob } from '../../base/glob.ts';
+import { shorten } from '../../base/text.ts';
 import { resourceNameProblem } from '../../spec/policy/resource-names.ts';
 import type { Json } from '../../spec/types.ts';
 
@@ -20,7 +21,10 @@ export function resourceProblem(value: Json, patterns: readonly string[]): Resou
   for (const element of Array.isArray(value) ? value : [value]) {
     if (typeof element !== 'string') return { why: 'the name of a resource must be a string', invalid: true, element };
     const problem = resourceNameProblem(element);
-    if (problem !== null) return { why: `it is not the name of a resource: ${problem}`, invalid: true, element };
+    if (problem !== null) {
+      const shown = JSON.stringify(shorten(element, 200));
+      return { why: `${shown} is not the name of a resource: ${problem}`, invalid: true, element };
+    }
     if (patterns.length === 0) return { why: 'this scope reaches no resources', invalid: false, element };
     const names = element.split('/');
     const fits = (pattern: string) => compileGlob(pattern)(names);

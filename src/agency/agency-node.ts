@@ -81,12 +81,12 @@ export class AgencyNode {
    *
    * @param addContext called once before the agent starts, if the request names a session
    */
-  async run(request: RunRequest, passage: RunRoute, addContext: AddContext = withoutSession): Promise<RunReply> {
+  async run(request: RunRequest, route: RunRoute, addContext: AddContext = withoutSession): Promise<RunReply> {
     const agent = request['agent-id'];
-    const refused = routeRefusal(this.#options.id, passage);
+    const refused = routeRefusal(this.#options.id, route);
     if (refused) return runReplyOf(agent, () => Promise.reject(refused));
     const digest = hash('sha256', JSON.stringify(sortKeys(request)));
-    const running = this.#running.get(passage.key);
+    const running = this.#running.get(route.key);
     if (running && running.digest !== digest)
       return runReplyOf(agent, async () => {
         throw new RunFailure(
@@ -95,7 +95,7 @@ export class AgencyNode {
           'Use a new key for each run.',
         );
       });
-    return replyWithin(agent, (running ?? this.#begin(request, digest, passage, addContext)).reply, passage.budgetMs);
+    return replyWithin(agent, (running ?? this.#begin(request, digest, route, addContext)).reply, route.budgetMs);
   }
 
   /** Ends the run with this key. Returns false if this process does not work on it. */
@@ -112,9 +112,9 @@ export class AgencyNode {
     this.#options.journal.close();
   }
 
-  #begin(request: RunRequest, digest: string, passage: RunRoute, addContext: AddContext): RunningRun {
+  #begin(request: RunRequest, digest: string, route: RunRoute, addContext: AddContext): RunningRun {
     const { journal } = this.#options;
-    const { key } = passage;
+    const { key } = route;
     const cancel = new AbortController();
     let isMine = false;
     const work = async (): Promise<RunReply> => {
@@ -128,7 +128,7 @@ export class AgencyNode {
       }
       isMine = true;
       try {
-        const reply = await this.#carryOut(request, passage, cancel.signal, addContext);
+        const reply = await this.#carryOut(request, route, cancel.signal, addContext);
         // The other node may have run the request, so the next request with this key asks that node again.
         if (!reply.ok && reply.error.code === 'agent-unreachable') journal.forget(key);
         else journal.finish(key, reply);
@@ -153,7 +153,7 @@ export class AgencyNode {
 
   async #carryOut(
     original: RunRequest,
-    passage: RunRoute,
+    route: RunRoute,
     cancel: AbortSignal,
     addContext: AddContext,
   ): Promise<RunReply> {
@@ -189,7 +189,7 @@ export class AgencyNode {
       const prompt = renderPrompt(peripheral, request);
       return runAgent(await this.#options.driverOf(agent), peripheral, prompt, cancel);
     });
-    return elsewhere === null ? reply : this.#pass(elsewhere, request, passage, cancel);
+    return elsewhere === null ? reply : this.#pass(elsewhere, request, route, cancel);
   }
 
   /** Sends a run to the agent's node. If that node only stopped waiting, it is asked again for the late reply. */
@@ -199,12 +199,12 @@ export class AgencyNode {
     { key, budgetMs, via }: RunRoute,
     cancel: AbortSignal,
   ): Promise<RunReply> {
-    const passage = { key, via: [...via, this.#options.id] };
+    const route = { key, via: [...via, this.#options.id] };
     let reply: RunReply | null = null;
     const failed = await runReplyOf(agent.id, async () => {
       const send = this.#options.nodeOf(agent);
-      reply = await send(request, { ...passage, budgetMs }, cancel);
-      if (isWaitEnded(reply)) reply = await send(request, { ...passage, budgetMs: null }, cancel);
+      reply = await send(request, { ...route, budgetMs }, cancel);
+      if (isWaitEnded(reply)) reply = await send(request, { ...route, budgetMs: null }, cancel);
       return null;
     });
     return reply !== null && !isWaitEnded(reply) ? reply : failed;

@@ -72,9 +72,9 @@ export class DialIns {
   }
 
   nodeOf(node: string): SendRun {
-    return (request, passage, signal) =>
+    return (request, route, signal) =>
       new Promise((resolve, reject) => {
-        const { key } = passage;
+        const { key } = route;
         const all = getOrInsert(this.#waiting, node, () => new Map<string, WaitingRun>());
         const finish = (): void => {
           clearInterval(watch);
@@ -103,7 +103,7 @@ export class DialIns {
         };
         if (signal.aborted) return stop();
         signal.addEventListener('abort', stop, { once: true });
-        const waiting = { frame: { type: 'run' as const, request, passage }, sentAt: performance.now(), settle };
+        const waiting = { frame: { type: 'run' as const, request, passage: route }, sentAt: performance.now(), settle };
         all.set(key, waiting);
         const line = this.#connections.get(node);
         if (line) send(line, waiting);
@@ -125,7 +125,7 @@ interface DialOptions {
   /** The address of the server: `http://example.org:4781`. */
   readonly url: string;
   readonly token: string;
-  readonly run: (request: RunRequest, passage: RunRoute) => Promise<RunReply>;
+  readonly run: (request: RunRequest, route: RunRoute) => Promise<RunReply>;
   readonly cancel: (key: string) => void;
   readonly signal: AbortSignal;
   /** Called whenever the connection opens or is lost. */
@@ -169,11 +169,11 @@ function connectOnce(
     socket.on('pong', () => (isAlive = true));
     socket.on('message', (data) => {
       isAlive = true;
-      const { type, key, request, passage } = messageIn(String(data));
+      const { type, key, request, passage: route } = messageIn(String(data));
       if (type === 'cancel') return cancel(String(key));
       const parsed = RunRequest.safeParse(request);
       if (type !== 'run' || !parsed.success) return;
-      const passed = passage as RunRoute;
+      const passed = route as RunRoute;
       void run(parsed.data, passed).then((reply) => {
         // A closed socket loses the reply; the server asks again with the same key when this node has connected.
         if (socket.readyState === WebSocket.OPEN)

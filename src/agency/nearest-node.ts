@@ -56,13 +56,13 @@ export class NearestNode {
   }
 
   /** Sends a run. Never throws for a failed run or a server that cannot be reached. */
-  readonly send: SendRun = async (request, passage, signal) => {
+  readonly send: SendRun = async (request, route, signal) => {
     const { env, role } = this.#options;
     const url = this.server;
-    if (url === null) return this.#runHere(request, passage, signal);
+    if (url === null) return this.#runHere(request, route, signal);
     let reply: RunReply | null = null;
     const failed = await runReplyOf(request['agent-id'], async () => {
-      reply = await sendRunsOverHttp(url, readSecret(join(folderOf(env), `${role}.token`)))(request, passage, signal);
+      reply = await sendRunsOverHttp(url, readSecret(join(folderOf(env), `${role}.token`)))(request, route, signal);
       return null;
     });
     return reply ?? failed;
@@ -74,15 +74,15 @@ export class NearestNode {
     this.#own = null;
   }
 
-  readonly #runHere: SendRun = async (request, passage, signal) => {
+  readonly #runHere: SendRun = async (request, route, signal) => {
     const agent = request['agent-id'];
     if (signal.aborted) return runReplyOf(agent, () => Promise.reject(cancelledFailure()));
     const { env, folder } = this.#options;
     const id = `process-${randomUUID()}`;
     this.#own ??= openAgencyNode({ env, id, dialIns: new DialIns(), ...(folder === undefined ? {} : { folder }) });
     const own = this.#own;
-    const stop = (): void => void (signal.reason === RUN_CANCELLED && own.cancel(passage.key));
+    const stop = (): void => void (signal.reason === RUN_CANCELLED && own.cancel(route.key));
     signal.addEventListener('abort', stop, { once: true });
-    return own.run(request, passage).finally(() => signal.removeEventListener('abort', stop));
+    return own.run(request, route).finally(() => signal.removeEventListener('abort', stop));
   };
 }

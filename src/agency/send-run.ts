@@ -18,7 +18,7 @@ export interface RunRoute {
 export const RUN_HEADERS = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms', via: 'Hopgate-Via' } as const;
 
 /** Sends a run to another node, and returns its reply. */
-export type SendRun = (request: RunRequest, passage: RunRoute, signal: AbortSignal) => Promise<RunReply>;
+export type SendRun = (request: RunRequest, route: RunRoute, signal: AbortSignal) => Promise<RunReply>;
 
 /** The abort reason of a cancelled run, which also ends its agent. */
 export const RUN_CANCELLED = Symbol('cancelled');
@@ -34,16 +34,16 @@ const MAX_FAILURES = 8;
  * same key, so that the other node continues the run instead of starting another.
  */
 export function sendRunsOverHttp(url: string, token: string | null): SendRun {
-  return async (request, passage, signal) => {
+  return async (request, route, signal) => {
     const startedAt = performance.now();
     for (let failures = 0; ; failures++) {
-      const budgetMs = passage.budgetMs === null ? null : passage.budgetMs - (performance.now() - startedAt);
+      const budgetMs = route.budgetMs === null ? null : route.budgetMs - (performance.now() - startedAt);
       try {
-        return await post(url, token, request, { ...passage, budgetMs }, signal);
+        return await post(url, token, request, { ...route, budgetMs }, signal);
       } catch (error) {
         if (error instanceof RunFailure) throw error;
         if (signal.reason === RUN_CANCELLED) {
-          await cancelAt(url, token, passage.key);
+          await cancelAt(url, token, route.key);
           throw cancelledFailure();
         }
         if (signal.aborted) throw unreachableFailure('the wait ended');

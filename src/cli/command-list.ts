@@ -56,7 +56,7 @@ export const COMMANDS = [
   ),
   command('upstream', 'use the tools of other MCP servers', () => import('./commands/clients/upstream.ts')),
   command('init', 'write hopgate.yaml from the files of the repository', () => import('./commands/init.ts')),
-  command('trust', 'accept the current hopgate.yaml', () => import('./commands/trust.ts')),
+  command('trust', 'trust the current hopgate.yaml', () => import('./commands/trust.ts')),
   command('check', 'check a spec set and hopgate.yaml', () => import('./commands/specs/check.ts')),
   command('test', 'run the tests that a spec set generates', () => import('./commands/specs/test.ts')),
   command('explain', 'ask whether the gate would allow a call', () => import('./commands/specs/explain.ts')),

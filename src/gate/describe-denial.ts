@@ -99,7 +99,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
         return {
           message: `no backend serves the tool "${tool}"`,
           remedy: about.upstream
-            ? `continue without it; to add it, the operator must name the MCP server ${about.upstream} under upstream in hopgate.yaml, accept the file with "hopgate trust", and open a new session`
+            ? `continue without it; to add it, the operator must name the MCP server ${about.upstream} under upstream in hopgate.yaml, trust the file with "hopgate trust", and open a new session`
             : 'continue without it; only the operator can open a session with a backend that serves this tool',
         };
       return {

@@ -3,7 +3,7 @@ import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
 import { isExclusion } from '../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
-/** The effective part of a hopgate.yaml that was not accepted, and the ignored keys. */
+/** The effective part of a hopgate.yaml that is not trusted, and the ignored keys. */
 export interface NarrowedConfig {
   readonly config: ProjectConfig;
   /** Keys that were ignored or narrowed (`scopes.edit`). */
@@ -11,7 +11,7 @@ export interface NarrowedConfig {
 }
 
 /**
- * Reduces a hopgate.yaml that the operator has not accepted: it can only restrict the spec and the defaults. Its masks
+ * Reduces a hopgate.yaml that the operator does not trust: it can only restrict the spec and the defaults. Its masks
  * are added without their exceptions, its scopes are reduced to the spec's own paths; its commands, hosts, folders, MCP
  * servers, spec set and `enforce: false` are ignored.
  */

@@ -15,7 +15,7 @@ export interface Project {
   readonly root: string;
   /** The effective configuration: all of hopgate.yaml if it is trusted, else only its restrictions. */
   readonly config: ProjectConfig;
-  /** True if the operator has accepted the current hopgate.yaml, or if there is none. */
+  /** True if the operator trusts the current hopgate.yaml, or if there is none. */
   readonly trusted: boolean;
   /** True if parts of hopgate.yaml were ignored because it is not trusted. */
   readonly narrowed: boolean;
@@ -33,7 +33,7 @@ export const specsFolder = (root: string, config: ProjectConfig): string =>
   config.specs === 'default' ? defaultSpecsFolder() : join(root, config.specs);
 
 /**
- * Opens a repository: the part of its hopgate.yaml that the operator has accepted, and its spec set.
+ * Opens a repository: the part of its hopgate.yaml that the operator trusts, and its spec set.
  *
  * @throws SpecError: hopgate.yaml or the specs have problems. ProjectError `specs-changed`: the repository's own spec
  *   folder differs from the trusted one.

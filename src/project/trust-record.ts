@@ -8,7 +8,7 @@ import { CONFIG_FILE } from './repository-root.ts';
 import { ensureStateDir, stateDir } from './state-dir.ts';
 import { otherWorkTrees } from './work-trees.ts';
 
-/** The files that the operator has accepted for a root. */
+/** The files that the operator trusts for a root. */
 export interface TrustRecord {
   readonly version: 1;
   readonly root: string;
@@ -39,7 +39,7 @@ function readTrust(root: string, env: Env): TrustRecord | null {
 
 /**
  * Reads the trust record that applies to a hopgate.yaml: that of its root, or that of another work tree of the same git
- * repository, if the operator accepted the same content there.
+ * repository, if the operator trusts the same content there.
  *
  * @param config sha256 (hex) of hopgate.yaml
  */

@@ -7,7 +7,7 @@ import { ProjectError } from './project-error.ts';
 import { CONFIG_FILE } from './repository-root.ts';
 import { type TrustRecord, writeTrust } from './trust-record.ts';
 
-/** The record that an acceptance would store now: the hash of hopgate.yaml and of a spec set in the repository. */
+/** The record that `hopgate trust` would store now: the hash of hopgate.yaml and of a spec set in the repository. */
 export async function currentTrustRecord(root: string): Promise<TrustRecord> {
   const { config, hash } = await loadProjectConfig(root);
   if (hash === null) throw new ProjectError('no-config', `there is no ${join(root, CONFIG_FILE)}`);
@@ -21,8 +21,8 @@ export async function currentTrustRecord(root: string): Promise<TrustRecord> {
   };
 }
 
-/** Accepts the current hopgate.yaml. Throws SpecError if it (or its spec folder) has problems. */
-export async function acceptConfig(root: string, env: Env): Promise<TrustRecord> {
+/** Records trust in the current hopgate.yaml. Throws SpecError if it (or its spec folder) has problems. */
+export async function trustCurrentConfig(root: string, env: Env): Promise<TrustRecord> {
   const record = await currentTrustRecord(root);
   writeTrust(record, env);
   return record;

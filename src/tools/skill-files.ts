@@ -33,7 +33,7 @@ export function skillProblem(
 ): string | null {
   const name = skill.replace(/^\//, '');
   if (/`|!(?=\s|$)/.test(args)) return 'is called with a ` or with a ! at the end of a word; leave these out';
-  const ours = findInstructionFiles(envelope.root, true)
+  const ofRepository = findInstructionFiles(envelope.root, true)
     .filter((path) => SKILL_PATH.test(path))
     .map((path) => ({ path, place: join(envelope.root, path), shown: path }));
   const users = ['skills', 'commands'].flatMap((kind) =>
@@ -43,7 +43,7 @@ export function skillProblem(
     }),
   );
   let isFound = false;
-  for (const { path, place, shown } of [...ours, ...users]) {
+  for (const { path, place, shown } of [...ofRepository, ...users]) {
     const text = textOf(place);
     if (text === null || ![nameOf(path), frontMatterOf(text)['name']].includes(name)) continue;
     isFound = true;

@@ -131,12 +131,12 @@ describe('the context of a run', () => {
 
   it('is unavailable without a session, and the remedy names how to send one', async () => {
     const node = nodeWith('x: { location: local, driver: scripted, replies: [a] }', { peripherals: PERIPHERALS });
-    const passage = { key: 'k', budgetMs: null, via: [] };
-    expect(await node.run({ 'agent-id': 'x', peripheral: 'review', inputs: {} }, passage)).toMatchObject({
+    const route = { key: 'k', budgetMs: null, via: [] };
+    expect(await node.run({ 'agent-id': 'x', peripheral: 'review', inputs: {} }, route)).toMatchObject({
       error: { code: 'context-unavailable', message: 'review asks for the context files, last-turns, evidence' },
     });
     const asked = { 'agent-id': 'x', peripheral: 'brief', inputs: {}, 'context-from': { session: 's' } };
-    expect(await node.run(asked, { ...passage, key: 'k2' })).toMatchObject({
+    expect(await node.run(asked, { ...route, key: 'k2' })).toMatchObject({
       error: { code: 'context-unavailable', remedy: expect.stringContaining('hopgate serve') },
     });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptConfig } from '../../src/project/trust.ts';
+import { trustCurrentConfig } from '../../src/project/trust.ts';
 import { serveWorld } from '../server/serve-world.ts';
 import { agencyWith, countingAgent } from './agency-nodes.ts';
 
@@ -42,7 +42,7 @@ async function world() {
     agencyPeripheral('other'),
   ].join('');
   const served = await serveWorld({ 'src/a.ts': 'one\n', ...SPECS }, { agencyFolder: agencyWith(agents, peripherals) });
-  await acceptConfig(served.root, served.env);
+  await trustCurrentConfig(served.root, served.env);
   const { json } = await served.ask('POST /v1/sessions', {
     token: served.agent,
     body: { root: served.root, agent: 'builder', peripheral: 'control' },

@@ -244,7 +244,7 @@ describe('an agent on another node', () => {
     void dialIn({
       url: `http://127.0.0.1:${wire.port}`,
       token: there.tokens.ofNode('laptop'),
-      run: (request, passage) => laptop.run(request, passage),
+      run: (request, route) => laptop.run(request, route),
       cancel: () => {},
       signal: ended.signal,
       onChange: (isConnected) => changes.push(isConnected),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { acceptConfig } from '../../src/project/trust.ts';
+import { trustCurrentConfig } from '../../src/project/trust.ts';
 import { INPUTS } from './agency-nodes.ts';
 import { ADDRESS, canMakeMachines, counting, joinMachines, machine } from './machines.ts';
 
@@ -40,7 +40,7 @@ async function machines(work: number | 'held' = 0) {
   const wire = await b.call('wire', 4781, ADDRESS.a);
   b.agents(`x: { location: remote, url: "http://127.0.0.1:${wire}", token-file: ${tokenFile} }\n`);
   b.files(SPECS);
-  await acceptConfig(b.root, b.env);
+  await trustCurrentConfig(b.root, b.env);
   await b.serve('');
   const session = await b.open('ann', 'lead');
   const ask = (prompt: string) =>

@@ -11,7 +11,7 @@ import { nodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { until } from '../server/serve-world.ts';
 import { agencyWith, breakingWire, countingAgent, folder, nodeWith, run, served } from './agency-nodes.ts';
 
-const passage = (key: string, budgetMs: number | null = null) => ({ key, budgetMs, via: [] });
+const routeOf = (key: string, budgetMs: number | null = null) => ({ key, budgetMs, via: [] });
 const httpAgent = (url: string) => `x: { location: local, driver: http, url: "${url}", honours: [fs, shell, http] }`;
 
 /** A server whose agent x works for a given time, and the registry of a node that runs x there. */
@@ -29,19 +29,19 @@ describe('a run on another node', () => {
     const { agent, agents } = await farAgent(300);
     const node = nodeWith(agents);
     const [short, long] = await Promise.all([
-      node.run(run('x'), passage('k', 100)),
-      sleep(10).then(() => node.run(run('x'), passage('k'))),
+      node.run(run('x'), routeOf('k', 100)),
+      sleep(10).then(() => node.run(run('x'), routeOf('k'))),
     ]);
     expect(short).toMatchObject({ ok: false, error: { code: 'wait-ended' }, meta: { 'duration-ms': 100 } });
     expect(long).toMatchObject({ ok: true, response: 'a view' });
-    expect(await node.run(run('x'), passage('k'))).toEqual(long);
+    expect(await node.run(run('x'), routeOf('k'))).toEqual(long);
     expect(agent.prompts).toHaveLength(1);
   });
 
   it('ends on the other node when it is cancelled on this one', async () => {
     const { agent, there, agents } = await farAgent(60_000);
     const node = nodeWith(agents);
-    const reply = node.run(run('x'), passage('k'));
+    const reply = node.run(run('x'), routeOf('k'));
     await until(() => agent.prompts.length === 1);
     expect(node.cancel('k')).toBe(true);
     expect(await reply).toMatchObject({ error: { code: 'cancelled' } });
@@ -61,13 +61,13 @@ describe('a run on another node', () => {
         dialIns: new DialIns(),
       });
     const first = open();
-    const reply = first.run(run('x'), passage('k'));
+    const reply = first.run(run('x'), routeOf('k'));
     await until(() => agent.prompts.length === 1);
     await first.close();
     expect(await reply).toMatchObject({ ok: false, error: { code: 'agent-unreachable' } });
     const second = open();
     onTestFinished(() => second.close());
-    expect(await second.run(run('x'), passage('k'))).toMatchObject({ ok: true, response: 'a view' });
+    expect(await second.run(run('x'), routeOf('k'))).toMatchObject({ ok: true, response: 'a view' });
     expect([agent.prompts.length, agent.left()]).toEqual([1, 0]);
   });
 
@@ -126,7 +126,7 @@ describe('a run on another node', () => {
       nodeOf: () => never,
       journal,
     });
-    const reply = node.run(run('x'), passage('k'));
+    const reply = node.run(run('x'), routeOf('k'));
     expect(node.cancel('k')).toBe(false);
     await node.close();
     expect(await reply).toMatchObject({ error: { code: 'wait-ended' } });

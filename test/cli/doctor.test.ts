@@ -6,7 +6,7 @@ import { type DoctorContext, examineMachine } from '../../src/cli/doctor/examine
 import { type Io, processIo } from '../../src/cli/io.ts';
 import { runProgram } from '../../src/cli/run-program.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
-import { acceptConfig } from '../../src/project/trust.ts';
+import { trustCurrentConfig } from '../../src/project/trust.ts';
 import { isDeep } from '../depth.ts';
 import { commitAll, folder, machine } from './run.ts';
 
@@ -102,7 +102,7 @@ describe('doctor', () => {
     ])
       chmodSync(file, 0o755);
     const world = { ...env, PATH: [join(tools, 'sdk/bin'), shims, env['PATH']].join(':') };
-    await acceptConfig(root, world);
+    await trustCurrentConfig(root, world);
     const findings = await examineMachine(root, io(world), works);
     const by = Object.fromEntries(findings.map((it) => [it.name, it]));
     expect(by['tool']).toMatchObject({
@@ -132,7 +132,7 @@ describe('doctor', () => {
     });
     const pnpm = join(tools, 'bin/pnpm');
     const world = { ...env, PATH: [join(tools, 'bin'), env['PATH']].join(':') };
-    await acceptConfig(root, world);
+    await trustCurrentConfig(root, world);
     const found = async () => (await examineMachine(root, io(world), works)).find(({ name }) => name === 'pnpm');
     chmodSync(pnpm, 0o755);
     expect(await found()).toMatchObject({
@@ -156,7 +156,7 @@ describe('doctor', () => {
       },
       { PLACE: 'here' },
     );
-    await acceptConfig(root, env);
+    await trustCurrentConfig(root, env);
     expect((await run('doctor', '--json')).out).not.toContain('outside-');
     const { code, out } = await run('doctor', '--tests', '--json');
     const { findings } = JSON.parse(out) as { findings: { name: string; status: string; found: string }[] };
@@ -181,7 +181,7 @@ describe('doctor', () => {
       'pom.xml': '<project>\n',
     });
     const world = { ...env, HOME: home };
-    await acceptConfig(root, world);
+    await trustCurrentConfig(root, world);
     const findings = await examineMachine(root, io(world), works);
     expect(findings.filter(({ name }) => name === 'cache').map(({ found }) => found)).toEqual([
       'the sandbox does not show ~/go/pkg/mod',

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
 import { hopgateCommandLine } from '../../src/cli/client/client-program.ts';
 import { storySpecs } from '../../src/cli/world/story-specs.ts';
-import { acceptConfig } from '../../src/project/trust.ts';
+import { trustCurrentConfig } from '../../src/project/trust.ts';
 import { serveWorld as serveHouse } from '../../src/world/serve/world-server.ts';
 import { serveWorld } from './serve-world.ts';
 
@@ -21,7 +21,7 @@ export async function midGame() {
   // session meanwhile.
   const run = promisify(execFile);
   const hopgate = (...words: string[]) => run(node, [...args, ...words, '--root', served.root], { env });
-  await acceptConfig(served.root, served.env);
+  await trustCurrentConfig(served.root, served.env);
   const body = { root: served.root, agent: 'builder', peripheral: 'alfworld' };
   const { json } = await served.ask('POST /v1/sessions', { token: served.agent, body });
   const { session: id, token } = json;

@@ -21,10 +21,10 @@ export function describeClaudeRefusal(
 /** The refusal of one of Claude Code's own tools; it names the call of a hopgate tool to make instead. */
 export const refuseClientTool = (
   tool: string,
-  ours: { readonly tool: string; readonly args: unknown },
+  hopgateCall: { readonly tool: string; readonly args: unknown },
   ourName: ClaudeToolName,
 ): string =>
-  `hopgate: ${tool} does not run directly here.\nWhat to do: call ${ourName(ours.tool)} with ${JSON.stringify(ours.args)}.`;
+  `hopgate: ${tool} does not run directly here.\nWhat to do: call ${ourName(hopgateCall.tool)} with ${JSON.stringify(hopgateCall.args)}.`;
 
 /** The refusal of a hopgate tool for which Claude Code has an equivalent tool of its own. */
 export const refuseForNativeTool = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>

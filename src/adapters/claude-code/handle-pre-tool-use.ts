@@ -145,7 +145,7 @@ function decideStep(at: HookEventContext<ClaudeToolEvent>, step: ActionStep): Pr
       return decideNative(at, step);
     case 'contained':
       return at.event.tool === 'Bash' ? decideShell(at, step) : refuseForOurTool(at, step);
-    case 'ours':
+    case 'hopgate':
       return decideOurTool(at, step);
     default:
       return step.how satisfies never;

@@ -149,31 +149,33 @@ async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): 
   const [first, ...more] = steps;
   if (!first) return null;
   // The MCP server decides and records the main agent's calls.
-  if (first.how === 'ours' && !isSubAgent(at)) return null;
+  if (first.how === 'hopgate' && !isSubAgent(at)) return null;
   // The gate decides first: advice on how to make a forbidden call would be useless.
   for (const step of steps) {
     const refused = await dryRunCall(at, step);
     if (refused) return refuseByGate(at, step, refused);
   }
-  if (first.how === 'ours') {
+  if (first.how === 'hopgate') {
     at.host.expectSubAgentCall(at.record, { tool: first.tool, args: first.args });
     return null;
   }
   if (first.how === 'native' && more.length === 0) return letRun(at, first);
-  const ours = steps.every(({ byOurs }) => byOurs !== null) ? steps.flatMap(({ byOurs }) => byOurs ?? []) : [];
+  const calls = steps.every(({ byHopgate }) => byHopgate !== null)
+    ? steps.flatMap(({ byHopgate }) => byHopgate ?? [])
+    : [];
   return refuse(
     at,
     first.how === 'contained' && more.length === 0
-      ? refuseForHopgateTools(ours, codexToolName(at.host))
-      : refuseMultiFilePatch(ours, codexToolName(at.host)),
+      ? refuseForHopgateTools(calls, codexToolName(at.host))
+      : refuseMultiFilePatch(calls, codexToolName(at.host)),
   );
 }
 
 /** Handles a call that Codex itself runs: decides it, records its intent, and stores the ticket for its result. */
-async function letRun(at: ToolEventContext, { tool, args, byOurs }: ActionStep): Promise<RefusalText> {
+async function letRun(at: ToolEventContext, { tool, args, byHopgate }: ActionStep): Promise<RefusalText> {
   const { event, host, record, env } = at;
   if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only')
-    return refuse(at, refusePatchInReadOnlyRun(byOurs ?? [{ tool, args }], codexToolName(host)));
+    return refuse(at, refusePatchInReadOnlyRun(byHopgate ?? [{ tool, args }], codexToolName(host)));
   const admitted = await host.withSession(record, (session) => session.admit({ tool, args }));
   if (!admitted.ok) return refuseByGate(at, { tool, args }, admitted);
   await host.storeForCall(record, ticketKey(event.tool_use_id), asJson(admitted.ticket));

@@ -22,8 +22,8 @@ export interface CodexTool {
  * @param tools the tool ids of the spec set
  */
 export function readCodexTool(toolName: string, tools: readonly string[], ourName: CodexToolName): CodexTool {
-  const ours = tools.find((id) => toolName === ourName(id));
-  if (ours !== undefined) return { name: `${ourName('')}${ours}`, inner: false };
+  const tool = tools.find((id) => toolName === ourName(id));
+  if (tool !== undefined) return { name: `${ourName('')}${tool}`, inner: false };
   if (toolName.startsWith('mcp__')) return { name: toolName, inner: false };
   const bare = toolName.replace(NAMESPACES, '');
   const name = INNER.has(bare) || clientTool('codex', bare) ? bare : toolName;

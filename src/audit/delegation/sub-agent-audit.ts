@@ -86,9 +86,9 @@ export class SubAgentAudit {
     }
     for await (const { entry: first } of child.entries) {
       const opened = readBody(first.body);
-      const isOurs =
+      const isSubAgent =
         opened?.event === 'session-open' && opened.parent === entry.sessionId && opened.delegation === entry.id;
-      if (!isOurs) {
+      if (!isSubAgent) {
         const message = `session ${body.session} does not name this delegation`;
         found.violations.push(violation(entry, 'the sub-agent’s session must name its delegation', message));
         return;

@@ -94,10 +94,10 @@ async function listHooks(codex: string, cwd: string, env: Env, overrides: readon
 /** The hash of each of hopgate's hooks, by the key under which Codex stores its trust. */
 export function hookHashes(
   { hooks: listed, problems }: CodexAnswer,
-  ours: CodexHooks,
+  hopgateHooks: CodexHooks,
 ): { readonly [key: string]: string } {
   const commands = new Set(
-    CODEX_EVENTS.flatMap((event) => ours[event].flatMap(({ hooks }) => hooks.map(({ command }) => command))),
+    CODEX_EVENTS.flatMap((event) => hopgateHooks[event].flatMap(({ hooks }) => hooks.map(({ command }) => command))),
   );
   const found = listed.filter(
     ({ source, command }) => source === 'sessionFlags' && command !== null && commands.has(command),

@@ -6,7 +6,7 @@ import { escapeInvisible, excerpt, shorten } from '../../base/text.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE, configuredFolder, gitRootOf, realRoot } from '../../project/repository-root.ts';
-import { acceptConfig } from '../../project/trust.ts';
+import { trustCurrentConfig } from '../../project/trust.ts';
 import { isExclusion } from '../../spec/path-patterns.ts';
 import { isBareRepository } from '../../tools/git/repository.ts';
 import { commandPrograms } from '../../tools/shell/shell-context.ts';
@@ -93,7 +93,7 @@ async function init(io: Io, options: Options): Promise<void> {
     );
   // "wx": never writes to a file or link that appeared in the meantime.
   if (changed) writeFileSync(file, text, { flag: before === null ? 'wx' : 'w' });
-  await acceptConfig(root, io.env);
+  await trustCurrentConfig(root, io.env);
   const { config } = await openProject(root, io.env);
   const diagnoses = await watchWork(io, 'asking the programs for their versions', () =>
     diagnosePrograms(root, config, io, runProgram),

@@ -21,10 +21,10 @@ interface Options {
 export function register(command: Command, io: Io): void {
   command
     .description(
-      `Shows ${CONFIG_FILE}, and records its hash when you accept it. Its commands, hosts and paths then take effect. A file that is not accepted can only restrict what the specs allow. Accept it again after each change.`,
+      `Shows ${CONFIG_FILE}, and records its hash when you trust it. Its commands, hosts and paths then take effect. A file that is not trusted can only restrict what the specs allow. Trust it again after each change.`,
     )
     .addOption(rootOption())
-    .option('-y, --yes', 'accept without asking')
+    .option('-y, --yes', 'trust without asking')
     .option('--revoke', 'withdraw the trust')
     .addHelpText(...helpExamples('hopgate trust', 'hopgate trust --yes --root ../shop', 'hopgate trust --revoke'))
     .action((options: Options) => trust(io, options));

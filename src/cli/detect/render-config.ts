@@ -69,7 +69,7 @@ export function renderConfig(
   return [
     '---',
     section(
-      'How hopgate works in this repository. No agent can write this file; after a\nchange, accept it with "hopgate trust".\n\n' +
+      'How hopgate works in this repository. No agent can write this file; after a\nchange, trust it with "hopgate trust".\n\n' +
         'The spec set: "default" (the one that comes with hopgate), or a folder of this\nrepository.',
       inStyle('specs', 'default'),
     ),

@@ -18,10 +18,10 @@ export async function diagnoseCodex(root: string, io: Io): Promise<readonly Diag
   if (!codex) return [];
   try {
     const { version, hooks } = await askCodex({ codex, cwd: root, env: io.env, waitMs: 10_000 });
-    const ours = hooks.filter(({ command }) => command !== null && isHopgateCodexHook(command));
+    const hopgateHooks = hooks.filter(({ command }) => command !== null && isHopgateCodexHook(command));
     return [
       { name: 'Codex', status: 'ok', found: `${version} (${codex})`, details: KNOWN_GAPS },
-      diagnoseHooks(ours, root, io),
+      diagnoseHooks(hopgateHooks, root, io),
     ];
   } catch (error) {
     return [
@@ -36,28 +36,28 @@ export async function diagnoseCodex(root: string, io: Io): Promise<readonly Diag
   }
 }
 
-function diagnoseHooks(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root: string, io: Io): Diagnosis {
+function diagnoseHooks(hopgateHooks: Awaited<ReturnType<typeof askCodex>>['hooks'], root: string, io: Io): Diagnosis {
   const name = 'Codex hooks';
   const details = [lastHookCall(root, io)];
-  if (ours.length === 0)
+  if (hopgateHooks.length === 0)
     return { name, status: 'ok', found: 'not installed; "hopgate codex" works without it', details };
-  const ignored = ours.filter(
+  const ignored = hopgateHooks.filter(
     ({ enabled, trustStatus }) => !enabled || (trustStatus !== 'trusted' && trustStatus !== 'managed'),
   );
   if (ignored.length > 0)
     return {
       name,
       status: 'missing',
-      found: `${ignored.length} of ${ours.length} are ignored by Codex: ${[...new Set(ignored.map(({ enabled, trustStatus }) => (enabled ? trustStatus : 'switched off')))].join(', ')}`,
+      found: `${ignored.length} of ${hopgateHooks.length} are ignored by Codex: ${[...new Set(ignored.map(({ enabled, trustStatus }) => (enabled ? trustStatus : 'switched off')))].join(', ')}`,
       without: 'Codex’s own tools are not observed; hopgate’s tools are still checked.',
       fix: 'Run "hopgate install codex" again, or start codex, type /hooks and trust them.',
       details,
     };
-  if (ours.length < CODEX_EVENTS.length)
+  if (hopgateHooks.length < CODEX_EVENTS.length)
     return {
       name,
       status: 'missing',
-      found: `${ours.length} of ${CODEX_EVENTS.length}`,
+      found: `${hopgateHooks.length} of ${CODEX_EVENTS.length}`,
       fix: 'Run "hopgate install codex" again.',
       details,
     };

@@ -74,7 +74,7 @@ const projectNotes = ({ root }: InstallTarget): readonly string[] => [
 const ourFiles = (target: InstallTarget): readonly string[] =>
   isOurPlugin(readText(join(pluginFolder(target), PLUGIN_FILE))) ? filesIn(pluginFolder(target)) : [];
 
-const ownChange = (path: string, after: string | null): FileChange => ({ ...changeTo(path, after), isOurs: true });
+const ownChange = (path: string, after: string | null): FileChange => ({ ...changeTo(path, after), isOwnFile: true });
 
 const PLUGIN_FILE = join('.claude-plugin', 'plugin.json');
 
@@ -143,8 +143,8 @@ function withoutOurs(
   originalText: string | null,
 ): string | null {
   const original = settingIn(originalText, path, 'disableAllHooks') as boolean | undefined;
-  const isOurs = settingIn(text, path, 'disableAllHooks') === false;
-  const switched = isOurs ? withKey(text, path, 'disableAllHooks', original) : text;
+  const isSetByHopgate = settingIn(text, path, 'disableAllHooks') === false;
+  const switched = isSetByHopgate ? withKey(text, path, 'disableAllHooks', original) : text;
   const shown = isOurStatusLine(settingIn(text, path, 'statusLine'), io.env)
     ? withKey(switched, path, 'statusLine', settingIn(originalText, path, 'statusLine') as never)
     : switched;

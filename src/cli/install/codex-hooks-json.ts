@@ -17,7 +17,7 @@ interface InstalledHooks {
  * @param text the current text of the file; null if it does not exist
  * @throws CliError `malformed` if Codex would not accept the file
  */
-export function withOurHooks(path: string, text: string | null, ours: CodexHooks): InstalledHooks {
+export function withHopgateHooks(path: string, text: string | null, hopgateHooks: CodexHooks): InstalledHooks {
   const file = parseHooks(path, text);
   const others = withoutOurs(file.hooks);
   const hooks: { [event: string]: readonly unknown[] } = { ...others };
@@ -25,7 +25,7 @@ export function withOurHooks(path: string, text: string | null, ours: CodexHooks
   for (const event of CODEX_EVENTS) {
     const before = others[event] ?? [];
     indexes[event] = before.length;
-    hooks[event] = [...before, ...ours[event]];
+    hooks[event] = [...before, ...hopgateHooks[event]];
   }
   return { text: print({ ...file.rest, hooks }, text), positions: indexes };
 }

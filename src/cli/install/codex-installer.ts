@@ -11,7 +11,7 @@ import { findClientProgram, hopgateCommandLine } from '../client/client-program.
 import { hookHashes } from '../codex/codex-arguments.ts';
 import { changeTo, readText } from './apply-install.ts';
 import { type ConfigAdditions, withConfigAdditions, withoutConfigAdditions } from './codex-config-toml.ts';
-import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
+import { withHopgateHooks, withoutOurHooks } from './codex-hooks-json.ts';
 import type { FileChange, Installer, InstallPlan, InstallTarget } from './installer.ts';
 import { originalCopies, restoredCopies, withCopies } from './original-copies.ts';
 
@@ -37,8 +37,8 @@ async function planInstall(target: InstallTarget): Promise<InstallPlan> {
   const { io } = target;
   const { folder, home } = foldersOf(target);
   const hooksFile = join(folder, 'hooks.json');
-  const ours = codexHooks(hookCommand('codex', io.env));
-  const hooks = withOurHooks(hooksFile, readText(hooksFile), ours);
+  const hopgateHooks = codexHooks(hookCommand('codex', io.env));
+  const hooks = withHopgateHooks(hooksFile, readText(hooksFile), hopgateHooks);
   const notes = ['Codex reads its hooks when it starts: restart it. "hopgate doctor" shows if they run.'];
   const trust = await trustOf(target, hooksFile, hooks.positions, notes);
   const configs = new Map<string, ConfigAdditions[]>([[join(folder, 'config.toml'), [serverAdditions(target)]]]);
@@ -128,7 +128,7 @@ async function trustOf(
   indexes: { readonly [event: string]: number },
   notes: string[],
 ): Promise<ConfigAdditions | null> {
-  const ours = codexHooks(hookCommand('codex', io.env));
+  const hopgateHooks = codexHooks(hookCommand('codex', io.env));
   let answer: CodexAnswer;
   let hashes: { readonly [key: string]: string };
   try {
@@ -136,9 +136,9 @@ async function trustOf(
       codex: findClientProgram(io, 'codex', null),
       cwd: root,
       env: io.env,
-      overrides: hookOverrides(ours),
+      overrides: hookOverrides(hopgateHooks),
     });
-    hashes = hookHashes(answer, ours);
+    hashes = hookHashes(answer, hopgateHooks);
   } catch (error) {
     notes.push(
       `The hooks are not trusted yet (${(error as Error).message}), so Codex ignores them: start codex, type /hooks, and trust those of hopgate.`,

@@ -16,7 +16,7 @@ export interface FileChange {
   readonly before: string | null;
   readonly after: string | null;
   /** True if the file contains only hopgate's text; then only its name is printed. */
-  readonly isOurs?: boolean;
+  readonly isOwnFile?: boolean;
 }
 
 /** The planned changes, and notes for the person. The plan is printed before anything is written. */

@@ -27,12 +27,12 @@ const listOf = (groups: unknown): readonly unknown[] => (Array.isArray(groups) ?
 /** Removes hopgate's hooks, and each event that has no other hooks. */
 function withoutOurs(hooks: { readonly [event: string]: unknown }): { readonly [event: string]: unknown } {
   const others = Object.entries(hooks).flatMap(([event, groups]) => {
-    if (!Array.isArray(groups) || !groups.some(isOurs)) return [[event, groups] as const];
-    const others = groups.filter((group) => !isOurs(group));
+    if (!Array.isArray(groups) || !groups.some(isHopgateGroup)) return [[event, groups] as const];
+    const others = groups.filter((group) => !isHopgateGroup(group));
     return others.length > 0 ? [[event, others] as const] : [];
   });
   return Object.fromEntries(others);
 }
 
-const isOurs = (group: unknown): boolean =>
+const isHopgateGroup = (group: unknown): boolean =>
   isObject(group) && listOf(group['hooks']).some((hook) => isObject(hook) && isGuardCommand(hook['command']));

@@ -42,11 +42,11 @@ export function withCopies(
 ): FileChange {
   const copies = changes.flatMap(({ path: file, before, after }): readonly (readonly [string, StoredOriginal])[] => {
     const stored = files[file];
-    const isOurs = stored !== undefined && before !== null && hashOf(before) === stored.installed;
-    if (after === null || !(isOurs || isPlain(file))) return [];
-    return [[file, { before: isOurs ? stored.before : before, installed: hashOf(after) }]];
+    const isInstalled = stored !== undefined && before !== null && hashOf(before) === stored.installed;
+    if (after === null || !(isInstalled || isPlain(file))) return [];
+    return [[file, { before: isInstalled ? stored.before : before, installed: hashOf(after) }]];
   });
-  return { path, before: readText(path), after: `${JSON.stringify(Object.fromEntries(copies))}\n`, isOurs: true };
+  return { path, before: readText(path), after: `${JSON.stringify(Object.fromEntries(copies))}\n`, isOwnFile: true };
 }
 
 /** The changes of an uninstallation: a file that nobody changed since the installation gets its earlier bytes back. */
@@ -56,5 +56,5 @@ export function restoredCopies({ path, files }: OriginalCopies, changes: readonl
     const isUnchanged = stored !== undefined && change.before !== null && hashOf(change.before) === stored.installed;
     return isUnchanged ? { ...change, after: stored.before } : change;
   });
-  return [...restored, { path, before: readText(path), after: null, isOurs: true }];
+  return [...restored, { path, before: readText(path), after: null, isOwnFile: true }];
 }

@@ -131,9 +131,9 @@ export class Conversations {
   async #sessionOfClient(
     files: ConversationFiles,
     root: string,
-    isOurs: (client: ProcessIdentity | null) => boolean,
+    isClient: (client: ProcessIdentity | null) => boolean,
   ): Promise<string | null> {
-    const isOfClient = ({ parent, client }: StoredConversation | SessionOwner) => parent === null && isOurs(client);
+    const isOfClient = ({ parent, client }: StoredConversation | SessionOwner) => parent === null && isClient(client);
     const known = new Set(
       [...files.all().filter(isOfClient), ...files.owners().filter(isOfClient)].map(({ sessionId }) => sessionId),
     );

@@ -46,7 +46,7 @@ export function chooseTestCommand(
     return invalidArgument(
       'command',
       'No test command is configured for this repository.',
-      'Ask the operator to set test: in hopgate.yaml (`hopgate init` proposes one), or, if it is set there, to accept the file (`hopgate trust`).',
+      'Ask the operator to set test: in hopgate.yaml (`hopgate init` proposes one), or, if it is set there, to trust the file (`hopgate trust`).',
     );
   const inFull = (config: TestCommand) => ({ argv: fixedWords(config.run), config, narrowed: false });
   const othersThan = (chosen: TestCommand | null) =>
@@ -102,7 +102,7 @@ export function chooseDeployCommand(
     return refuseByScope(
       argument,
       'No deploy command is configured for this repository.',
-      'Ask the operator to set deploy: in hopgate.yaml, or, if it is set there, to accept the file (`hopgate trust`).',
+      'Ask the operator to set deploy: in hopgate.yaml, or, if it is set there, to trust the file (`hopgate trust`).',
     );
   const list = `Configured are: ${names.map((name) => `${name} (${configured[name]!.run.join(' ')})`).join(' | ')}.`;
   const [word, ...more] = [command].flat();
@@ -128,7 +128,7 @@ export function chooseInstallCommand(
     return refuseByScope(
       'command',
       'No install command is configured for this repository, and commands have no network.',
-      'Ask the operator to install the dependencies or to set install: in hopgate.yaml. If it is set there, ask them to accept the file (`hopgate trust`).',
+      'Ask the operator to install the dependencies or to set install: in hopgate.yaml. If it is set there, ask them to trust the file (`hopgate trust`).',
     );
   const list = `Run one of: ${configured.map(({ run }) => run.join(' ')).join(' | ')}.`;
   if (command === undefined || command === null) {

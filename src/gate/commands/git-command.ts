@@ -23,7 +23,7 @@ const SHIPS: readonly string[] = ['add', 'restore', 'switch', 'checkout', 'commi
 export const isShippingCommand = (sub: string): boolean => SHIPS.includes(sub) || sub === 'branch';
 
 const SET_GIT =
-  'Ask the operator to set git: { remote: origin, branch: main } in hopgate.yaml, or, if it is set there, to accept the file (`hopgate trust`).';
+  'Ask the operator to set git: { remote: origin, branch: main } in hopgate.yaml, or, if it is set there, to trust the file (`hopgate trust`).';
 
 const FORM = 'Write {sub: "commit", args: ["-m", "fix: x"]} or {sub: "commit -m \'fix: x\'"}.';
 

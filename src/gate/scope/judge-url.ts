@@ -45,7 +45,7 @@ export function judgeUrl(text: string, allow: readonly string[]): UrlDecision {
   if (allow.length === 0)
     return urlOutOfScope(
       'no hosts are allowed',
-      'Ask the operator to list hosts under web.allow in hopgate.yaml, or, if they are listed there, to accept the file (`hopgate trust`).',
+      'Ask the operator to list hosts under web.allow in hopgate.yaml, or, if they are listed there, to trust the file (`hopgate trust`).',
     );
   if (!isHostListed(allow, { host, port }, url.port === ''))
     return urlOutOfScope(

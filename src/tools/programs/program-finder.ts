@@ -145,10 +145,10 @@ export class ProgramFinder {
     const words = /^#! *(\S+)(?: +(.*))?/.exec(readFirstBytes(script).split('\n')[0] ?? '');
     if (!words) return;
     const [, program = '', rest = ''] = words;
-    const isOurs = isWithin(this.#request.root, script);
+    const isInRepository = isWithin(this.#request.root, script);
     const name = rest.split(/\s+/).find((word) => /^[\w.+-]+$/.test(word) && !word.startsWith('-'));
-    if (basename(program) === 'env' && name !== undefined) this.#requireByName(name, isOurs);
-    else if (!isOurs && isAbsolute(program)) this.#show(program);
+    if (basename(program) === 'env' && name !== undefined) this.#requireByName(name, isInRepository);
+    else if (!isInRepository && isAbsolute(program)) this.#show(program);
   }
 
   #isShown(path: string): boolean {

@@ -219,8 +219,8 @@ function listsIn(text: string): string[][] {
 
 /** The blobs of staged versions that differ from the versions to be shipped, by path; null for a staged deletion. */
 function replacedBy(mine: readonly TreeChange[], staged: readonly TreeChange[]): ShippedContent['replaces'] {
-  const ours = new Map(mine.map(({ path, now }) => [path, now?.blob]));
-  const others = staged.filter(({ path, now }) => ours.has(path) && ours.get(path) !== now?.blob);
+  const chosen = new Map(mine.map(({ path, now }) => [path, now?.blob]));
+  const others = staged.filter(({ path, now }) => chosen.has(path) && chosen.get(path) !== now?.blob);
   return Object.fromEntries(others.map(({ path, now }) => [path, now?.blob ?? null]));
 }
 

@@ -53,16 +53,16 @@ function argumentProblems({ parameters }: ToolSpec, { inputSchema }: ListedTool)
     readonly required?: readonly string[];
     readonly additionalProperties?: unknown;
   };
-  const ours = new Map(parameters.map((parameter) => [parameter.as ?? parameter.name, parameter]));
+  const declared = new Map(parameters.map((parameter) => [parameter.as ?? parameter.name, parameter]));
   const unknownNames =
-    additionalProperties === true ? [] : [...ours.keys()].filter((name) => !Object.hasOwn(properties, name));
+    additionalProperties === true ? [] : [...declared.keys()].filter((name) => !Object.hasOwn(properties, name));
   return [
     ...unknownNames.map((name) => `the server knows no argument "${name}"`),
     ...required
-      .filter((name) => !ours.get(name)?.required)
+      .filter((name) => !declared.get(name)?.required)
       .map(
         (name) =>
-          `the server demands "${name}", and the spec ${ours.has(name) ? 'makes it optional' : 'has no such argument'}`,
+          `the server demands "${name}", and the spec ${declared.has(name) ? 'makes it optional' : 'has no such argument'}`,
       ),
   ];
 }

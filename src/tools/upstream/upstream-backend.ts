@@ -64,7 +64,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     if (!server)
       return failedStop(
         'upstream-unknown',
-        `No upstream "${name}" is configured; ask the operator to name it under upstream in hopgate.yaml and to accept the file ("hopgate trust").`,
+        `No upstream "${name}" is configured; ask the operator to name it under upstream in hopgate.yaml and to trust the file ("hopgate trust").`,
       );
     const writable = writableProgram(server, call.envelope.root, call.envelope.config.scopes);
     if (writable)

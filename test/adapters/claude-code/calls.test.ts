@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { acceptConfig } from '../../../src/project/trust.ts';
+import { trustCurrentConfig } from '../../../src/project/trust.ts';
 import { SERVER } from '../../server-name.ts';
 import { World } from './world.ts';
 
@@ -267,7 +267,7 @@ describe('an install that needs an approval', () => {
     onTestFinished(() => here.close());
     vi.stubEnv('XDG_STATE_HOME', here.env['XDG_STATE_HOME']);
     onTestFinished(() => void vi.unstubAllEnvs());
-    await acceptConfig(here.root, here.env);
+    await trustCurrentConfig(here.root, here.env);
     await here.sendEvent('SessionStart', { source: 'startup' });
     const { sessionId } = await here.record();
     await here.host.sessions.claim(here.root, sessionId, { approve });

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { handleClaudeEvent } from '../../../src/adapters/claude-code/handle-claude-event.ts';
-import { acceptConfig } from '../../../src/project/trust.ts';
+import { trustCurrentConfig } from '../../../src/project/trust.ts';
 import { SERVER } from '../../server-name.ts';
 import { World } from './world.ts';
 
@@ -69,14 +69,14 @@ describe('Claude Code’s message to the person', () => {
 
   it('says that hopgate.yaml differs from the trusted one', async () => {
     world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
-    await acceptConfig(world.root, world.env);
+    await trustCurrentConfig(world.root, world.env);
     world.write('hopgate.yaml', 'scopes: { edit: [docs/, src/] }\n');
     expect(await begin()).toContain('differs from the file that you trusted');
   });
 
   it('is empty if hopgate.yaml is trusted unchanged, or missing', async () => {
     world.write('hopgate.yaml', 'scopes: { edit: [docs/] }\n');
-    await acceptConfig(world.root, world.env);
+    await trustCurrentConfig(world.root, world.env);
     expect(await begin()).toBeNull();
   });
 

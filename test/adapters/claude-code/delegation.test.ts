@@ -7,7 +7,7 @@ import { carryOutAgentOp } from '../../../src/daemon/agent-ops.ts';
 import { bodyOf } from '../../../src/evidence/bodies.ts';
 import type { StoredEntry } from '../../../src/evidence/entry.ts';
 import { stateDir } from '../../../src/project/state-dir.ts';
-import { acceptConfig } from '../../../src/project/trust.ts';
+import { trustCurrentConfig } from '../../../src/project/trust.ts';
 import type { Pin } from '../../../src/session/pin.ts';
 import { sqliteStore } from '../../../src/stores/sqlite.ts';
 import { World } from './world.ts';
@@ -49,7 +49,7 @@ let before: string | undefined;
 async function begin(delegates: string, more = ''): Promise<void> {
   world = new World({ ...specs(delegates, more), 'src/a.js': 'one\n', 'docs/a.md': 'one\n', 'lib/a.js': 'one\n' });
   process.env['XDG_STATE_HOME'] = world.env['XDG_STATE_HOME'];
-  await acceptConfig(world.root, world.env);
+  await trustCurrentConfig(world.root, world.env);
 }
 
 beforeEach(() => {

@@ -111,7 +111,7 @@ describe('Claude Code’s tools', () => {
     expect(action).toMatchObject({
       steps: [
         {
-          byOurs: [
+          byHopgate: [
             { tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } },
             { tool: 'edit', args: { path: 'src/a.ts', old: 'c', new: 'd', all: true } },
           ],
@@ -129,7 +129,7 @@ describe('Claude Code’s tools', () => {
           args: { path: 'src/n.ipynb', new: 'x = 1' },
           extra: { cell_id: 'c1', edit_mode: 'replace' },
           how: 'native',
-          byOurs: null,
+          byHopgate: null,
         },
       ],
     });
@@ -261,7 +261,7 @@ describe('apply_patch', () => {
         {},
         {
           extra: { at: ['function f', null] },
-          byOurs: [{ args: { old: 'a\nb\n', new: 'a\nc\n' } }, { args: { old: 'd\n', new: '' } }],
+          byHopgate: [{ args: { old: 'a\nb\n', new: 'a\nc\n' } }, { args: { old: 'd\n', new: '' } }],
         },
         {},
         {},
@@ -284,7 +284,7 @@ describe('hopgate’s own MCP tools', () => {
   it('are recognised by the exact name of the server', () => {
     const prefix = 'mcp__hopgate__';
     for (const provider of PROVIDERS) {
-      expect(calls(act(provider, `${prefix}read`, { path: 'a' }))).toEqual([['ours', 'read', { path: 'a' }]]);
+      expect(calls(act(provider, `${prefix}read`, { path: 'a' }))).toEqual([['hopgate', 'read', { path: 'a' }]]);
       expect(act(provider, `${prefix}status`, {})).toMatchObject({ kind: 'ask', control: 'status' });
       const hop = { to: 'edit', exit: 'found-target', reason: 'there', by: 'operator' };
       expect(act(provider, `${prefix}hop`, hop)).toEqual({
@@ -313,7 +313,7 @@ describe('hopgate’s own MCP tools', () => {
       'Plugin_hopgate_hopgate_k3',
     ])
       expect(claude(`mcp__${server}__read`, {}, context), server).toMatchObject({ kind: 'unmapped' });
-    expect(calls(claude('mcp__plugin_hopgate_hopgate_k3__read', {}, context))).toEqual([['ours', 'read', {}]]);
+    expect(calls(claude('mcp__plugin_hopgate_hopgate_k3__read', {}, context))).toEqual([['hopgate', 'read', {}]]);
   });
 
   it('do not include unknown tools, whose names belong to a longer server name', () => {

@@ -29,13 +29,13 @@ export interface HopgateToolCall {
 export interface ActionStep extends HopgateToolCall {
   /**
    * `native`: the client may run the step, between `admit` and `conclude`. `contained`: only hopgate's run command may
-   * run it, as a `step`. `ours`: the client calls hopgate's own MCP tool, which decides and runs it.
+   * run it, as a `step`. `hopgate`: the client calls hopgate's own MCP tool, which decides and runs it.
    */
-  readonly how: 'native' | 'contained' | 'ours';
+  readonly how: 'native' | 'contained' | 'hopgate';
   /** Arguments for which hopgate's tool has no parameter, such as display options and timeouts. */
   readonly extra: { readonly [name: string]: Json };
   /** The equivalent calls of hopgate's tools; null if only the client can carry out the step. */
-  readonly byOurs: readonly HopgateToolCall[] | null;
+  readonly byHopgate: readonly HopgateToolCall[] | null;
 }
 
 /** The meaning of a client's tool call. The union is closed: any other call is `unmapped` and must be denied. */
@@ -79,7 +79,7 @@ function ownAction(tool: string, input: unknown, { specs }: ActionContext): Clie
   if (tool === 'mode') return { kind: 'mode', mode: requestedMode(fields) };
   if (tool === 'status' || tool === 'why') return { kind: 'ask', control: tool, input: fields };
   if (!getOwn(specs.tools, tool)) return { kind: 'unmapped', why: null };
-  return stepsAction(stepOf({ tool, args: fields }, 'ours'));
+  return stepsAction(stepOf({ tool, args: fields }, 'hopgate'));
 }
 
 /** A tool of another MCP server: hopgate runs it if a spec names it. */
@@ -108,7 +108,7 @@ function builtInAction(builtIn: ClientTool, input: unknown, context: ActionConte
       return multiEdit(fields, context);
     case 'notebook': {
       const { args, extra } = renameArguments(fields, { notebook_path: 'path', new_source: 'new' }, context);
-      return stepsAction({ tool: 'edit', args: { old: '', new: '', ...args }, how: 'native', extra, byOurs: null });
+      return stepsAction({ tool: 'edit', args: { old: '', new: '', ...args }, how: 'native', extra, byHopgate: null });
     }
     case 'shell':
       return shellAction(builtIn, fields, context);
@@ -128,7 +128,7 @@ const stepOf = (call: HopgateToolCall, how: ActionStep['how'], extra: ActionStep
   ...call,
   how,
   extra,
-  byOurs: [call],
+  byHopgate: [call],
 });
 
 /** Renames the arguments to those of hopgate's tool; the others go to `extra`. */
@@ -173,7 +173,7 @@ function editOfFile(
   const args = edits.length === 1 && first ? first.args : { ...path, old: joined('old'), new: joined('new') };
   // The tool `edit` of hopgate needs the old text.
   const hasOldTexts = edits.length > 0 && edits.every(({ args }) => args['old'] !== '');
-  return { tool: 'edit', args, how: 'native', extra, byOurs: hasOldTexts ? edits : null };
+  return { tool: 'edit', args, how: 'native', extra, byHopgate: hasOldTexts ? edits : null };
 }
 
 function shellAction(
@@ -247,8 +247,8 @@ function patchSteps(file: PatchFile, context: ActionContext): readonly ActionSte
   if (file.kind === 'add') return [stepOf({ tool: 'write', args: { path, content: file.content } }, 'native')];
   if (file.kind === 'delete') {
     // Decided as a write, because a shell command may be allowed where no file may be written.
-    const { byOurs } = byShell(`rm -- ${shellWord(path)}`, context);
-    return [{ tool: 'write', args: { path, content: '' }, how: 'contained', extra: {}, byOurs }];
+    const { byHopgate } = byShell(`rm -- ${shellWord(path)}`, context);
+    return [{ tool: 'write', args: { path, content: '' }, how: 'contained', extra: {}, byHopgate }];
   }
   const edits = file.hunks.map((hunk) => ({ tool: 'edit', args: { path, old: hunk.old, new: hunk.new } }));
   const edit = edits.length === 0 ? [] : [editOfFile({ path }, edits, hunkPositions(file.hunks))];

@@ -126,9 +126,9 @@ const requestOf = (
 });
 
 async function runOne(io: Io, agent: string, peripheral: string, options: RunOptions): Promise<void> {
-  const passage = { key: options.key ?? randomUUID(), budgetMs: budgetOf(options), via: [] };
+  const route = { key: options.key ?? randomUUID(), budgetMs: budgetOf(options), via: [] };
   const reply = await withNode(io, options, (send, signal) =>
-    send(requestOf(agent, peripheral, options), passage, signal),
+    send(requestOf(agent, peripheral, options), route, signal),
   );
   if (io.json) {
     printJson(io, reply);
@@ -205,7 +205,7 @@ async function connect(io: Io, url: string, options: ConnectOptions): Promise<vo
   await dialIn({
     url,
     token,
-    run: (request, passage) => node.run(request, passage),
+    run: (request, route) => node.run(request, route),
     cancel: (key) => void node.cancel(key),
     signal: ended.signal,
     onChange: (isConnected, problem) =>

@@ -89,8 +89,8 @@ function showPlan(io: Io, { changes }: Pick<InstallPlan, 'changes'>): void {
 const titleOf = ({ path, before, after }: FileChange): string =>
   after === null ? `- ${path}` : before === null ? `+ ${path}` : `~ ${path}`;
 
-function shownDiff({ before, after, isOurs = false }: FileChange): readonly string[] {
-  if (isOurs) return [];
+function shownDiff({ before, after, isOwnFile = false }: FileChange): readonly string[] {
+  if (isOwnFile) return [];
   const lines = lineDiff(before ?? '', after ?? '').filter((line) => !line.startsWith(' '));
   return lines.length <= MAX_LINES ? lines : [...lines.slice(0, MAX_LINES), `  … ${lines.length - MAX_LINES} more`];
 }

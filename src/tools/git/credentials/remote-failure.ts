@@ -61,7 +61,7 @@ export function explainRemoteFailure(
   if (shown === null)
     return {
       code: 'no-credential',
-      message: `${host} asks for a credential, and none is configured; ask the operator to set git.url and git.credential: { env: NAME } in hopgate.yaml, and to accept the file ("hopgate trust").`,
+      message: `${host} asks for a credential, and none is configured; ask the operator to set git.url and git.credential: { env: NAME } in hopgate.yaml, and to trust the file ("hopgate trust").`,
     };
   return {
     code: 'authentication-failed',

@@ -19,7 +19,7 @@ export function makeSshLogin(
   if (credential?.kind !== 'key' && credential?.kind !== 'agent')
     return failedStop(
       'no-credential',
-      `The remote "${remote}" (${target.url}) is reached by ssh, and no key is configured for it; ask the operator to set git.url and git.credential: { key: ~/.ssh/id_ed25519 } in hopgate.yaml, and to accept the file ("hopgate trust").`,
+      `The remote "${remote}" (${target.url}) is reached by ssh, and no key is configured for it; ask the operator to set git.url and git.credential: { key: ~/.ssh/id_ed25519 } in hopgate.yaml, and to trust the file ("hopgate trust").`,
     );
   const hosts = checkCredentialFile(context, 'git.credential.known-hosts', credential.knownHosts);
   if (isStop(hosts)) return hosts;

@@ -44,8 +44,8 @@ export function findReadCovers(
   return new Map(
     covers.flatMap((path): [string, boolean][] => {
       const now = isFolder(dirname(path)) ? lstatIfAny(join(upper, path)) : undefined;
-      const isOurs = now?.size === 0 && now.mtimeMs === lstatIfAny(join(layer!, path))?.mtimeMs;
-      return isOurs ? [[path, now.atimeMs > UNREAD_SECONDS * 1000]] : [];
+      const isUnchanged = now?.size === 0 && now.mtimeMs === lstatIfAny(join(layer!, path))?.mtimeMs;
+      return isUnchanged ? [[path, now.atimeMs > UNREAD_SECONDS * 1000]] : [];
     }),
   );
 }

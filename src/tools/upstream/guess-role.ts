@@ -41,8 +41,14 @@ export function guessRole(name: string, property: SchemaProperty, readsOnly: boo
   return { role: 'text', question: plain ? null : 'CHECK: no rule limits its content' };
 }
 
-/** True for a string or a list of strings, which may hold a path, a command or an address. */
-function holdsText({ type, items }: SchemaProperty): boolean {
-  if (type === 'string') return true;
-  return type === 'array' && (items as SchemaProperty | undefined)?.['type'] === 'string';
+/**
+ * True if the value may be a string or a list of strings, which may hold a path, a command or an address. So may a
+ * value whose schema is a reference, or says nothing about the type.
+ */
+function holdsText({ type, items, anyOf, oneOf }: SchemaProperty): boolean {
+  const each = anyOf ?? oneOf;
+  if (Array.isArray(each)) return each.some((one: SchemaProperty) => holdsText(one));
+  const types = [type].flat();
+  if (type === undefined || types.includes('string')) return true;
+  return types.includes('array') && holdsText((items ?? {}) as SchemaProperty);
 }

@@ -182,6 +182,11 @@ async function outcomeWithoutAnswer(
       `"${name}" of the upstream "${server}" did not answer within ${tool.limits.seconds} s and was cancelled; its effects until then are unknown.`,
     );
   }
+  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
+    return failedStop(
+      'upstream-protocol',
+      `The upstream "${server}" answered the call of "${name}" with something that is not a result of MCP; the answer is lost, and the effects of the call are unknown.`,
+    );
   const message = connection.clean(removeControlCharacters(errorText(error))).slice(0, SHOWN);
   return failedStop('upstream-protocol', `The upstream "${server}" did not run the call: ${message}`);
 }

@@ -146,7 +146,11 @@ describe('a running upstream server', () => {
   it.each([
     ['tool-error', 'too late', { code: 'upstream-error', message: 'too late', result: { isError: true } }],
     ['protocol-error', '', { code: 'upstream-protocol', message: expect.stringContaining('no such thing') }],
-    ['malformed', '', { code: 'upstream-protocol' }],
+    [
+      'malformed',
+      '',
+      { code: 'upstream-protocol', message: expect.stringContaining('effects of the call are unknown') },
+    ],
     ['nowhere', '', { code: 'upstream-tool-missing', message: expect.stringContaining('hopgate upstream list') }],
   ])('reports %s as a failure, and the connection continues', async (tool, text, expected) => {
     const pid = await pidOf();

@@ -134,8 +134,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
     async repairToolCall({ toolCall: { toolName, input }, error }) {
       // The SDK answers calls of a session tool that the program hides (`activeTools`), and of the program's own tools.
       if (NoSuchToolError.isInstance(error) === sessionTools.has(toolName)) return null;
-      // The SDK answers the call with this error: its name is not a tool, or its arguments are not JSON, so no other
-      // call can replace it.
+      // The SDK answers the call with this error, because a call without a tool or JSON arguments cannot be replaced.
       throw new Error((await callSession({ name: toolName, input: parseJson(input, input) })).text);
     },
   };

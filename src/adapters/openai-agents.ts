@@ -31,10 +31,7 @@ export interface OpenAiAgents {
     readonly toolErrorFormatter: ToolErrorFormatter;
     readonly toolExecution: { readonly maxFunctionToolConcurrency: 1 };
   };
-  /**
-   * The request that an interruption asks about; an approval is valid for this request only. null if the gate would
-   * refuse it anyway.
-   */
+  /** The only request that an approval of the interruption covers; null if the gate would refuse it anyway. */
   wanted(interruption: RunToolApprovalItem): Promise<ApprovalRequest | null>;
 }
 

@@ -95,10 +95,7 @@ function setTest(set: string, negated: boolean): CharacterTest {
   };
 }
 
-/**
- * True if the items match the parts of a pattern; a part `many` matches any number of items. On a mismatch, the last
- * `many` takes one more item.
- */
+/** True if items match the parts of a pattern. A part `many` matches any number of items, as few as possible. */
 function matches<Part, Item>(
   parts: readonly Part[],
   items: ArrayLike<Item>,
@@ -160,10 +157,7 @@ function firstBraces(text: string): { readonly start: number; readonly end: numb
   return first;
 }
 
-/**
- * Expands `1..3` to `1`, `2`, `3`, and `c..a` to `c`, `b`, `a`, up to one more than the limit. null if it is not a
- * range.
- */
+/** Expands `1..3` to `1`, `2`, `3`, and `c..a` to `c`, `b`, `a`, up to one more than the limit; null if no range. */
 function rangeOf(text: string): string[] | null {
   const [, from, to] = /^(\d{1,9}|[a-z])\.\.(\d{1,9}|[a-z])$/i.exec(text) ?? [];
   if (from === undefined || to === undefined || /\d/.test(from) !== /\d/.test(to)) return null;

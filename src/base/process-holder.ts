@@ -52,9 +52,7 @@ export function isHolderGone(holder: string): boolean {
   return processStartTime(pid) !== start;
 }
 
-/**
- * True if the holder's process runs in this boot and pid namespace. Outside of Linux the holder is only a process id.
- */
+/** True if the holder's process runs in this boot and pid namespace. Outside of Linux the holder is only a pid. */
 export function isHolderRunning(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
   if (boot === undefined || !host) return isAlive(Number(holder));

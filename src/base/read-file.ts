@@ -1,10 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { isWithin } from './paths.ts';
 
-/**
- * Thrown for a file that exists and must not be read, such as a device. `message` names its path, `remedy` says what to
- * do about it.
- */
+/** Thrown for a file that must not be read, such as a device. `message` names its path, `remedy` what to do. */
 export class UnreadableFile extends Error {
   readonly path: string;
   readonly problem: string;

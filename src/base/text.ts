@@ -21,9 +21,7 @@ const HARMLESS = /^\u001b\[(?:;|(?:[0-479]|2[2-479]|3[1-79]|9[1-7])(?=[;m]))*m$/
 /** A program's output as plain text: without colours, and with spaces instead of tabs. */
 export const plainOutput = (output: string): string => output.replaceAll(COLOURS, '').replaceAll('\t', '    ');
 
-/**
- * {@link escapeInvisible} for a line of a program. Tabs are kept; with `inColour`, colours too, up to the line's end.
- */
+/** {@link escapeInvisible} for a line of a program. Keeps tabs and, with `inColour`, colours up to the line's end. */
 export function visibleOutput(line: string, inColour: boolean): string {
   const parts = line.split(/(\u001b\[[\d;:]*m|\t)/).map((part, at) => {
     if (at % 2 === 0) return escapeInvisible(part);

@@ -37,9 +37,7 @@ export interface OperatorHop {
   readonly token: string;
 }
 
-/**
- * The answer to a request. `ok: false` is an internal error; `cause` has the error's fields that a remedy depends on.
- */
+/** The answer to a request. `ok: false` is an internal error; `cause` has its fields that a remedy depends on. */
 export type AgentOpAnswer =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly why: string; readonly cause: { readonly code?: unknown; readonly path?: unknown } };

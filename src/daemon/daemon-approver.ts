@@ -3,9 +3,7 @@ import type { Approver } from '../ports/approver.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 import type { ConversationFiles } from './conversation-files.ts';
 
-/**
- * The approver of a session without a terminal: approvals given in advance, otherwise an answer by `hopgate approve`.
- */
+/** The approver of a session without a terminal: approvals given in advance, else an answer by `hopgate approve`. */
 export function daemonApprover(files: ConversationFiles, root: string, env: Env): Approver {
   let approver: Approver | null = null;
   const load = async (): Promise<Approver> => {

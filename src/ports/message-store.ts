@@ -101,9 +101,7 @@ export interface MessageStore {
   endWait(id: string): Promise<void>;
   /** The waits that end after `now` (epoch milliseconds), except those of processes that have ended. */
   waits(now: number): Promise<readonly BlockedSender[]>;
-  /**
-   * Replaces the waits of another machine's senders. The ids of these waits end with `@` and the name of the machine.
-   */
+  /** Replaces the waits of another machine's senders. The ids of these waits end with `@` and the machine's name. */
   putWaits(node: string, waits: readonly BlockedSender[]): Promise<void>;
   /** The names of the machines that exchange messages with this one. */
   nodes(): Promise<readonly string[]>;

@@ -41,10 +41,7 @@ interface Parts {
   readonly root: string;
 }
 
-/**
- * One conversation: its session, the inner agent's id for it, and the place (peripheral and mode) that was last sent to
- * the editor.
- */
+/** One conversation: its session, the inner agent's id for it, and the place that was last sent to the editor. */
 export class AcpSession {
   readonly id: string;
   readonly innerId: string;
@@ -112,10 +109,7 @@ export class AcpSession {
     return { configOptions: (await this.#place()).configOptions };
   }
 
-  /**
-   * Passes an update of the inner agent to the editor, except for the inner agent's modes and options, which hopgate's
-   * replace.
-   */
+  /** Passes an update of the inner agent to the editor. hopgate's modes and options replace the inner agent's. */
   async forward(update: SessionUpdate): Promise<void> {
     if (update.sessionUpdate === 'current_mode_update') return;
     if (update.sessionUpdate === 'user_message_chunk') return this.#forwardPrompt(update);

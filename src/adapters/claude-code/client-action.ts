@@ -47,10 +47,7 @@ function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields
 
 const LOOKS_ALIKE = "belongs to another MCP server that has the name of hopgate's server";
 
-/**
- * The reason to refuse a call of a tool that is harmless with other arguments; completes "the tool …". null if there
- * is none.
- */
+/** Why to refuse a tool that is harmless with other arguments; completes "the tool …". null if no reason. */
 function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | null {
   if ((tool === 'Agent' || tool === 'Task') && input['isolation'] !== undefined)
     return 'would start an agent in another working tree, outside of this session; leave out the argument isolation';

@@ -25,9 +25,6 @@ export const takeStoredCall = async ({
 }: HookEventContext<ClaudeToolEvent>): Promise<StoredCall | null> =>
   (await host.takeForCall(record, event.toolUseId)) as StoredCall | null;
 
-/**
- * True if the client ran the call with other input than hopgate allowed. Another hook may have changed the input after
- * hopgate's decision.
- */
+/** True if the client ran the call with other input than hopgate allowed, because another hook changed it. */
 export const wasInputChanged = ({ input }: StoredCall, ran: ClaudeToolEvent['input']): boolean =>
   Object.keys(ran).length > 0 && Object.keys(input).some((key) => !isDeepStrictEqual(input[key], ran[key]));

@@ -19,10 +19,7 @@ const AGAIN = {
 
 const notGranted = (problem: string): string => `Nothing is approved yet: ${escapeInvisible(problem)}.`;
 
-/**
- * Number of lines of a message that Claude Code shows. For a longer message it shows one line less, and the number of
- * hidden lines.
- */
+/** Lines of a message that Claude Code shows. Of a longer one, it shows one less and the number of hidden lines. */
 const SHOWN_LINES = 4;
 
 /** The question to the operator: everything that the approval would bind, and the command that shows it in full. */

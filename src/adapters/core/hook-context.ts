@@ -44,10 +44,7 @@ export interface HookContext {
   ): Promise<ConversationRecord>;
   /** Runs `work` with the session while its lease is held; one at a time per session. */
   withSession<T>(record: ConversationRecord, work: (session: Session) => Promise<T>): Promise<T>;
-  /**
-   * The refusal of a sub-agent's call by the present state of its parent's session; null if it allows the call, or
-   * there is no parent.
-   */
+  /** The refusal of a sub-agent's call by its parent's session now; null if allowed, or if there is no parent. */
   denialByParent(
     record: ConversationRecord,
     call: { readonly tool: string; readonly args: Json },

@@ -27,10 +27,7 @@ export interface ShippingStep {
   readonly branches: readonly string[];
 }
 
-/**
- * The situation of a session as data: the place, context, tools, exits and limits that an agent must get on entry.
- * `promptSection` puts it into words.
- */
+/** The situation of a session as data: all that an agent must get on entry. `promptSection` puts it into words. */
 export interface SessionSituation {
   readonly location: {
     readonly sessionId: string;
@@ -172,9 +169,7 @@ const neededBy = ({ specs, state }: Session, field: string): readonly string[] =
 const isOnlyHere = ({ specs, state }: Session, field: string): boolean =>
   Object.values(specs.peripherals).every(({ id, fruit }) => id === state.peripheral || !getOwn(fruit, field));
 
-/**
- * The nearest mode in which all tools of a peripheral can be called; null if the session is in it, or there is none.
- */
+/** The nearest mode in which all tools of a peripheral can be called; null if none, or if it is the present one. */
 function modeAt({ specs, state }: Session, peripheral: string): Mode | null {
   const tools = getOwn(specs.peripherals, peripheral)?.tools ?? [];
   const effects = tools.flatMap((id) => getOwn(specs.tools, id)?.effect ?? []);

@@ -6,9 +6,7 @@ import { messagesText } from '../core/turn-messages.ts';
 /** Maximum number of long answers whose parts are stored. */
 const MAX_STORED = 8;
 
-/**
- * Splits answers that are too long for a client's model, and stores the remaining parts until the model requests them.
- */
+/** Splits answers that are too long for a client's model, and stores the parts that the model has not requested yet. */
 export class LongAnswers {
   readonly #bytes: number;
   readonly #parts = new Map<string, readonly string[]>();

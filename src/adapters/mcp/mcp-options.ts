@@ -36,9 +36,7 @@ export interface McpOptions {
   readonly grantIn?: (text: string, request: ApprovalRequest) => GrantLimits | { readonly problem: string };
   /** Called when the person at the client has answered the request with this hash. */
   readonly answered?: (hash: string) => void | Promise<void>;
-  /**
-   * Maximum size of an answer in bytes (default 32,000); a longer one is read in parts. Infinity if clients divide it.
-   */
+  /** Maximum size of an answer in bytes (default 32,000); longer ones are read in parts. Infinity if clients divide. */
   readonly answerBytes?: number;
   /** Maximum time that an answer waits for the client to list the tools again, in milliseconds. Default: 500. */
   readonly relistMs?: number;

@@ -22,10 +22,7 @@ class EndingTransport extends StdioServerTransport {
   }
 }
 
-/**
- * Serves one client over two streams until it disconnects or `close` is called. A request that is too large is answered
- * with an error.
- */
+/** Serves one client over two streams until it disconnects or `close` is called. Too large a request gets an error. */
 export function serveOverStdio(
   host: McpHost,
   input: Readable,

@@ -14,9 +14,7 @@ import type { CallingProcess, SessionHostOptions } from './session-host-options.
 
 /** How long a hook waits for a session, in milliseconds; shorter than the hook's deadline. */
 const WAIT_MS = 6_000;
-/**
- * How long the conversation files of a root are cached, so that one event checks their folder once, in milliseconds.
- */
+/** Milliseconds for which a root's conversation files are cached, so that one event checks their folder once. */
 const FILES_CACHE_MS = 1_000;
 
 /** Opens sessions for client programs, and records the program that owns each of them. */
@@ -43,9 +41,7 @@ export class OwnedSessions {
     return this.#sessions.join(await this.#opening(root, sessionId), this.deadline(waitMs), work);
   }
 
-  /**
-   * Calls `work` with a session whose lease is held; one caller at a time. `what` names the work to callers that wait.
-   */
+  /** Calls `work` with a session whose lease is held, one caller at a time; `what` names the work in others' errors. */
   async use<T>(
     root: string,
     sessionId: string,

@@ -33,10 +33,7 @@ export function hookCommand(client: string, env: Env): string {
   return `${quoteShell(file)} ${quoteShell(client)}; s=$?; [ $s -eq 0 ] && exit 0; [ $s -eq 2 ] || ${otherwise}; exit 2`;
 }
 
-/**
- * Writes the script that client programs run, and compiles the client that it uses if there is a C compiler.
- * Idempotent.
- */
+/** Writes the script that client programs run. Compiles its client if there is a C compiler. Idempotent. */
 export function installLauncher(env: Env, log: (line: string) => void = () => {}): Launcher {
   const folder = ensurePrivateDir(join(stateHome(env), 'bin'));
   const compiled = compiledClient(folder, env, log);

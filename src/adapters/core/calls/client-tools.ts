@@ -20,10 +20,7 @@ export type ClientTool =
   | { readonly kind: 'patch' }
   /** A search of the web; only a tool that is bound to an MCP server can do it here. */
   | { readonly kind: 'search' }
-  /**
-   * The client's own bookkeeping, which has no effect itself. Calls that it leads to, such as those of a sub-agent, are
-   * decided one by one.
-   */
+  /** The client's own bookkeeping without effect. The calls of a sub-agent that it starts are decided one by one. */
   | { readonly kind: 'inner' }
   /** A tool that is always refused, because no scope can limit it. `why` completes "the tool …". */
   | { readonly kind: 'outside'; readonly why: string };

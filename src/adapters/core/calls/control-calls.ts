@@ -27,10 +27,7 @@ export function requestedHop({ to, hop, exit, reason, summary, fruit }: ModelArg
   ) as HopOptions | ShortHop;
 }
 
-/**
- * The mode changes on the path to the mode that a hop's field `mode` requests. Without a path, the direct change, which
- * the gate refuses.
- */
+/** The mode changes to the mode that a hop's field `mode` requests; if no path leads there, the refused change. */
 export function requestedModesOfHop(
   fields: ModelArguments,
   { specs, state }: Session,

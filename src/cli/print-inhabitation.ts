@@ -19,7 +19,7 @@ import { printTable } from './table.ts';
  * @throws CliError `unreadable` if the named transcript cannot be read; `no-pin` if the pinned specs of the session are
  *   missing or changed.
  */
-export async function judgeStoredSession(
+export async function judgeSession(
   io: Io,
   store: EvidenceStore,
   session: SessionSummary,

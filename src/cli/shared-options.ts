@@ -46,7 +46,7 @@ export const numberUpTo =
   };
 
 /** Parses `host:port` or `[IPv6]:port`. @throws InvalidArgumentError */
-export function parseHostAndPortOption(text: string): { readonly host: string; readonly port: number } {
+export function hostAndPortOf(text: string): { readonly host: string; readonly port: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   if (host !== undefined && Number(port) < 65_536) return { host, port: Number(port) };

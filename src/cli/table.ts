@@ -48,21 +48,13 @@ function columnWidths(rows: readonly (readonly string[])[], columns: number, ava
     Math.max(0, ...rows.map((row) => of(row[column] ?? '')));
   const each = Array.from({ length: columns }, (_, column) => column);
   const widths = each.map((column) => longest(column, textWidth));
-  const least = each.map((column) =>
-    Math.max(
-      MIN_COLUMN,
-      longest(column, (cell) => (isStyled(cell) ? textWidth(cell) : 0)),
-    ),
-  );
+  const styledWidth = (cell: string): number => (isStyled(cell) ? textWidth(cell) : 0);
+  const least = each.map((column) => Math.max(MIN_COLUMN, longest(column, styledWidth)));
   let excess = widths.reduce((sum, width) => sum + width, GAP * (columns - 1)) - available;
   while (excess > 0) {
-    const widest = each
-      .filter((column) => widths[column]! > least[column]!)
-      .reduce<number | null>(
-        (best, column) => (best === null || widths[column]! > widths[best]! ? column : best),
-        null,
-      );
-    if (widest === null) break;
+    const shrinkable = each.filter((column) => widths[column]! > least[column]!);
+    const [widest] = shrinkable.toSorted((a, b) => widths[b]! - widths[a]!);
+    if (widest === undefined) break;
     widths[widest]! -= 1;
     excess -= 1;
   }

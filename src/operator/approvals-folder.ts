@@ -1,17 +1,6 @@
-import {
-  constants,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { constants, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { withOpenFile, writeAtomically, writeOnce } from '../base/files.ts';
+import { pathExists, withOpenFile, writeAtomically, writeOnce } from '../base/files.ts';
 import { isHolderGone } from '../base/process-holder.ts';
 import { type PendingRequest, parsePending, REQUEST_LIFETIME_MS } from './pending-request.ts';
 import { isHash, parseAnswer, type SignedAnswer } from './signed-answer.ts';
@@ -94,27 +83,17 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
     keepFirstAnswer: (signed) => writeOnce(answerFile(signed.requestHash), toJsonText(signed)),
     dropAnswer: (hash) => remove(answerFile(hash)),
     claim(signed) {
-      try {
-        writeFileSync(join(usedFolder, signed.nonce), '', { flag: 'wx', mode: 0o600 });
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-        throw error;
-      }
+      if (!writeOnce(join(usedFolder, signed.nonce), '')) return false;
       remove(answerFile(signed.requestHash));
       return true;
     },
-    isUsed: ({ nonce }) => statSync(join(usedFolder, nonce), { throwIfNoEntry: false }) !== undefined,
+    isUsed: ({ nonce }) => pathExists(join(usedFolder, nonce)),
     sweep(now) {
-      for (const hash of hashes(pendingFolder)) {
-        const found = pendingOf(hash);
-        if (found === null || now >= found.expiresAt) remove(pendingFile(hash));
-      }
-      for (const hash of hashes(answersFolder)) {
-        const found = answer(hash);
-        if (found === null || now >= found.expiresAt) remove(answerFile(hash));
-      }
-      for (const path of [pendingFolder, answersFolder])
+      const folders = [[pendingFolder, pendingOf] as const, [answersFolder, answer] as const];
+      for (const [path, read] of folders) {
+        for (const hash of hashes(path)) if (now >= (read(hash)?.expiresAt ?? 0)) remove(join(path, `${hash}.json`));
         for (const name of readdirSync(path)) if (!isHashFile(name)) removeOld(join(path, name), REQUEST_LIFETIME_MS);
+      }
       // An answer is valid for at most a day, so its use need not be stored for more than two.
       for (const name of readdirSync(usedFolder)) removeOld(join(usedFolder, name), 2 * REQUEST_LIFETIME_MS);
     },

@@ -1,8 +1,8 @@
 import type { Approver } from '../ports/approver.ts';
 
 /**
- * Asks the second approver if the first has no answer; a no is an answer. `via` is that of the approver that was asked
- * last, so the approver must serve only one session.
+ * Asks the second approver if the first has no answer; a no is an answer. `via` names the approver that was asked last,
+ * so an approver serves only one session.
  */
 export function fallbackApprover(first: Approver, second: Approver): Approver {
   let answered = first;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathExists, readTextIfAny } from '../base/files.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
 
-/** The file that revokes a grant. Its presence revokes, whatever it contains: no process can undo it by damaging it. */
+/** The file that revokes a grant by its existence, whatever it contains: damage to it cannot restore the grant. */
 const fileOf = (stateDir: string, grant: string): string =>
   join(stateDir, 'approvals', 'revoked', `${hash('sha256', grant)}.json`);
 

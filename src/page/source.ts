@@ -101,7 +101,7 @@ export interface PageSource {
   readonly grants: Signal<readonly ValidGrant[]>;
   /** The unread messages for the operator. */
   readonly messages: Signal<readonly InboxMessage[]>;
-  /** null if there is no problem. */
+  /** The problem that the page shows; null if there is none. */
   readonly trouble: Signal<string | null>;
   /** null if the page is read-only, as for a recording. */
   readonly acts: OperatorActions | null;

@@ -79,7 +79,7 @@ export class AllEvidence {
         },
       });
     } catch {
-      // A file that another version wrote, or that is damaged, must not hide the other repositories.
+      // A damaged file, or one of another version of hopgate, must not hide the other repositories.
     }
   }
 

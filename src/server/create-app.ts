@@ -18,7 +18,8 @@ export const MAX_REQUEST_BODY = 4 << 20;
 
 /**
  * Headers of every response. The Content-Security-Policy allows no script, style, image or connection from elsewhere,
- * no frame around a page, and no text as code. Evidence has it too, so that a browser shows an opened entry as text.
+ * no frame around a page, and no text as code. Responses with evidence have it too, so that a browser shows an opened
+ * entry as text.
  */
 const SECURITY_HEADERS: { readonly [name: string]: string } = {
   'Content-Security-Policy':
@@ -72,9 +73,7 @@ export function createApp(options: AppOptions): Hono {
   };
   app.use(bodyLimit({ maxSize: MAX_REQUEST_BODY, onError: tooLarge }));
   for (const route of routes) mountRoute(app, route, options);
-  app.notFound(() =>
-    answerWith(new ApiError('not-found', 'the server has no such path', 'Read GET /v1/openapi.json.')),
-  );
+  app.notFound(() => answerWith(new ApiError('not-found', 'the server lacks this path', 'Read GET /v1/openapi.json.')));
   app.onError((error, c) => {
     const known = apiErrorOf(error);
     if (known) return answerWith(known);

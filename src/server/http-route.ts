@@ -41,7 +41,7 @@ export interface HttpRoute {
   readonly body: z.ZodType | undefined;
   /** Optional headers that the route reads, with their meaning. */
   readonly headers?: { readonly [name: string]: string };
-  /** The answer to a body that does not fit, in the words of the route's protocol. */
+  /** Makes the answer to a body that does not fit the schema, in the format of the route's protocol. */
   readonly badBody?: (error: ApiError, text: string) => Response;
   readonly answer: z.ZodType | StreamedAnswer;
   readonly status: 200 | 201;

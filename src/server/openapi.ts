@@ -7,7 +7,9 @@ type Document = { readonly [field: string]: unknown };
 
 type Schemas = { [name: string]: unknown };
 
-/** Replaces the schema of any JSON value, because generators of clients cannot name a type that refers to itself. */
+/**
+ * True for the schema of any JSON value. It is replaced, because generators of clients cannot name a recursive type.
+ */
 const isAnyJson = ({ anyOf }: Document): boolean =>
   // text, number, boolean, null, list, object
   Array.isArray(anyOf) && anyOf.length === 6;

@@ -58,9 +58,7 @@ export function makeServices(
     /** The agency folder. Default: this user's. */
     readonly agencyFolder?: string;
   },
-): Services & {
-  readonly close: () => Promise<void>;
-} {
+): Services & { readonly close: () => Promise<void> } {
   const allEvidence = new AllEvidence(parts.env);
   const feed = new EntryFeed(allEvidence);
   const dialIns = new DialIns();

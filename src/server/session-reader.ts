@@ -40,7 +40,7 @@ export class SessionReader {
     );
   }
 
-  /** Folds the entries that became durable since the last call. */
+  /** Updates the state with the entries that were stored since the last call. */
   async catchUp(entries: (from: number) => AsyncIterable<Parameters<typeof applyEntry>[2]>): Promise<void> {
     for await (const stored of entries(this.#state.head.seq + 1)) {
       if (stored.entry.seq === this.#state.head.seq + 1) this.#state = applyEntry(this.#tables, this.#state, stored);

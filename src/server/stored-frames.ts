@@ -61,7 +61,7 @@ export class StoredFrames {
     return (this.#tail?.view ?? this.#whole).state;
   }
 
-  /** Adds the entries that became durable since the last call. */
+  /** Adds the frames of the entries that were stored since the last call. */
   async catchUp(): Promise<void> {
     const tail = this.#tail;
     if (tail === null) return this.#inTurn(() => this.#makeUntil(Number.POSITIVE_INFINITY));

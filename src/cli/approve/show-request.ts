@@ -45,7 +45,7 @@ export async function diffOfRequest(request: ApprovalRequest, root: string): Pro
   return diff.lines.length > 0 || Object.keys(request.view[APPROVAL_VIEW.changes] ?? {}).length > 0 ? diff : null;
 }
 
-/** A line about the last run of the tests and its age. */
+/** A line about the verdict and the age of the last test run. */
 function testsLine(io: Io, { tests }: ApprovalCard): string {
   if (tests === null) return paint(io, 'yellow', '  tests: no run is recorded');
   const age = formatDuration(Date.now() - tests.at);

@@ -29,10 +29,7 @@ function continuedConversation(args: readonly string[]): ContinuedConversation |
 }
 
 /** Removes the user's `--settings`: hopgate passes this option itself, one time, and merges the user's into it. */
-function withoutSettings(words: readonly string[]): {
-  readonly args: readonly string[];
-  readonly settings: string | null;
-} {
+function withoutSettings(words: readonly string[]): Pick<ClaudeCommand, 'args' | 'settings'> {
   const args: string[] = [];
   let settings: string | null = null;
   for (let at = 0; at < words.length; at++) {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import manifest from '../../../package.json' with { type: 'json' };
@@ -29,14 +29,11 @@ export function ownPluginFiles(env: Io['env']): PluginFiles {
  */
 export function ensurePlugin(env: Io['env']): string {
   const files = ownPluginFiles(env);
-  const name = `${manifest.version}-${contentHash(files)}`;
+  const name = `${manifest.version}-${hash('sha256', JSON.stringify(files)).slice(0, 12)}`;
   const folder = join(ensurePrivateDir(join(stateHome(env), 'claude-code')), name, 'hopgate');
   if (!hasFiles(folder, files)) writeFolder(folder, files);
   return folder;
 }
-
-const contentHash = (files: PluginFiles): string =>
-  createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 12);
 
 /** True if every file exists with this content. */
 export const hasFiles = (folder: string, files: PluginFiles): boolean =>

@@ -12,9 +12,7 @@ export interface ClientCommand {
   readonly observe: boolean;
   /** The word that follows the last `--approve`, if it is the client program's; null otherwise. */
   readonly afterApprove: string | null;
-  /**
-   * The conversation that the client program continues; null if it begins a new one, or if its arguments name none.
-   */
+  /** The conversation that the client program continues; null if its arguments name none. */
   readonly continued: ContinuedConversation | null;
   /** The program to start; null if it is the one on the PATH. */
   readonly program: string | null;

@@ -9,7 +9,7 @@ export const printSessionStart = (io: Io, sessionId: string, root: string, { mod
     `session ${sessionId} in ${root}: ${mode ?? 'no mode gate'}, ${peripheral ?? 'outside of any peripheral'}`,
   );
 
-/** Summarises the steps and denials between two states of a session, and its current place. */
+/** Summarises the steps and denials between two states of a session, and says where the session is now. */
 export const describeProgress = (before: SessionStatus, after: SessionStatus): string =>
   `${plural(after.steps - before.steps, 'step')}, ${plural(after.denials - before.denials, 'refusal')}; the session is ${whereIs(after)}`;
 

@@ -5,8 +5,8 @@ import { CliError, type Io } from '../io.ts';
 const LATE_INTERRUPT = 2_000;
 
 /**
- * Runs a client program until it ends, and returns its exit code. The program owns the terminal meanwhile, so it must
- * handle an interrupt itself.
+ * Runs a client program until it ends, and returns its exit code. The program owns the terminal meanwhile, so an
+ * interrupt is left to the program.
  *
  * @param name `claude` or `codex`: the option that names another program
  */

@@ -29,8 +29,7 @@ function continuedConversation(args: readonly string[]): ContinuedConversation |
 /** Codex's options that would move its work out of the session, or open its sandbox. */
 const SET_BY_HOPGATE: ReadonlySet<string> = new Set([
   ...['-s', '--sandbox', '-a', '--ask-for-approval', '-C', '--cd', '--add-dir', '--full-auto', '--yolo'],
-  ...['--approve-for-me', '--dangerously-bypass-approvals-and-sandbox', '--remote', '--search'],
-  ...['--worktree'],
+  ...['--approve-for-me', '--dangerously-bypass-approvals-and-sandbox', '--remote', '--search', '--worktree'],
 ]);
 
 /** Keys of Codex's config that hopgate sets, with all keys under them. */

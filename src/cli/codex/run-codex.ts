@@ -32,11 +32,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   trust.catch(() => {}); // a failure is thrown below, where `trust` is awaited
   const { sessionId, specs, config } = await openCodexSession(io, root, command);
   // Starts the daemon, which holds the session for the hooks and the tools, before they need it.
-  const remote = await remoteAgentSession({
-    root,
-    agent: 'codex',
-    env: { ...io.env, HOPGATE_SESSION: sessionId },
-  });
+  const remote = await remoteAgentSession({ root, agent: 'codex', env: { ...io.env, HOPGATE_SESSION: sessionId } });
   const optionsFor = ({ peripheral, mode }: SessionStatus) => threadOptions(specs, config, peripheral, root, mode);
   const begun = new Date().toISOString();
   const before = await remote.status();

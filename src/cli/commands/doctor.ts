@@ -54,12 +54,8 @@ async function doctor(io: Io, options: Options): Promise<void> {
 }
 
 /** The diagnoses of the test commands; empty if no session can start, which an earlier diagnosis then explains. */
-async function compareTestRuns(
-  io: Io,
-  options: Options,
-  examined: readonly Diagnosis[],
-): Promise<readonly Diagnosis[]> {
-  if (examined.some(({ status }) => status === 'broken')) return [];
+async function compareTestRuns(io: Io, options: Options, found: readonly Diagnosis[]): Promise<readonly Diagnosis[]> {
+  if (found.some(({ status }) => status === 'broken')) return [];
   const { root, config } = await openProject(rootOf(io, options), io.env);
   return watchWork(io, 'comparing the test commands', () => diagnoseTests(root, config, io));
 }

@@ -56,7 +56,7 @@ export function register(command: Command, io: Io): void {
     .action((file: string, options: Options) => run(io, file, options));
 }
 
-interface ScenarioRepository {
+interface RunRepository {
   readonly root: string;
   readonly config: ProjectConfig;
   readonly specs: SpecSet;
@@ -75,7 +75,7 @@ const AGAIN_MS = 1000;
 export async function playScenario(
   io: Io,
   scenario: Scenario,
-  repository: ScenarioRepository,
+  repository: RunRepository,
   options: Options,
 ): Promise<string> {
   let scripted: 'given' | 'refused' | null = null;
@@ -143,11 +143,7 @@ export async function playScenario(
 }
 
 /** The repository of a run: the named one, or the scenario's fixture. */
-export async function scenarioRepository(
-  io: Io,
-  { fixture }: Scenario,
-  { root }: Options,
-): Promise<ScenarioRepository> {
+export async function scenarioRepository(io: Io, { fixture }: Scenario, { root }: Options): Promise<RunRepository> {
   if (root === undefined && fixture !== null) return { ...makeFixture(fixture), specs: await loadSpecs('default') };
   const project = await openProject(rootOf(io, { root: root ?? '.' }), io.env);
   if (project.narrowed)
@@ -158,7 +154,7 @@ export async function scenarioRepository(
   return { root: project.root, config: project.config, specs: project.specs, remote: null };
 }
 
-function printOpening(io: Io, scenario: Scenario, session: Session, { root }: ScenarioRepository): void {
+function printOpening(io: Io, scenario: Scenario, session: Session, { root }: RunRepository): void {
   if (io.json)
     return printJsonLine(io, {
       type: 'open',
@@ -216,7 +212,7 @@ function printOutcome(io: Io, { number, step, result, surprises }: ScenarioOutco
 async function printEnd(
   io: Io,
   session: Session,
-  repository: ScenarioRepository,
+  repository: RunRepository,
   outcomes: readonly ScenarioOutcome[],
 ): Promise<void> {
   const evidence = await session.evidence();

@@ -25,7 +25,7 @@ export function register(command: Command, io: Io): void {
     .action((options: { readonly open?: boolean }) => tryDemo(io, options));
 }
 
-/** Plays the shipped demo. Tests replace the sandbox of this machine. */
+/** Plays the shipped demo. @param sandbox finds the sandbox of this machine; tests pass another function */
 export async function tryDemo(
   io: Io,
   { open = false }: { readonly open?: boolean },

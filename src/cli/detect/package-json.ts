@@ -34,7 +34,7 @@ function manifestOf(tree: DiskTree): Manifest | null {
   };
 }
 
-/** The package manager that package.json names, or whose lock file exists here. */
+/** The package manager that package.json names, or whose lock file is at the root. */
 export function packageManagerNameOf(tree: DiskTree): keyof typeof MANAGERS {
   const files = new Set(tree.list(''));
   const names = Object.keys(MANAGERS) as (keyof typeof MANAGERS)[];

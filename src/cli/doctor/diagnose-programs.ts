@@ -175,11 +175,7 @@ async function findInside(name: string, { root, config, sandbox, programs, empty
   const { stdout } = await sandbox.run(
     { ...layout, ...offlineSettings(layout), chdir: '/tmp' },
     ['sh', '-c', script, 'sh', target, readFileSync(join(empty, 'package.json'), 'utf8')],
-    {
-      seconds: 30,
-      outputBytes: 1 << 16,
-      signal: new AbortController().signal,
-    },
+    { seconds: 30, outputBytes: 1 << 16, signal: new AbortController().signal },
   );
   const [path = '', ...output] = stdout.split('\n');
   return { path: path === '' ? null : path, version: firstLine(output.join('\n')) };

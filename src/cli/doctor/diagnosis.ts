@@ -8,6 +8,6 @@ export interface Diagnosis {
   readonly without?: string;
   /** The steps that make the status `ok`, as sentences. */
   readonly fix?: string;
-  /** Further facts to know. */
+  /** Further facts, one sentence each. */
   readonly details?: readonly string[];
 }

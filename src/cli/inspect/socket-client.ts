@@ -21,11 +21,7 @@ export async function connectToReceiver(url: string, onLost: (why: string) => vo
     throw usageError(`"${url}" is not a WebSocket address`, 'Write it like ws://127.0.0.1:8080.', 'bad-address');
   const socket = new WebSocket(url);
   await once(socket, 'open').catch(({ message }: Error) => {
-    throw new CliError(
-      'inspector-unreachable',
-      `no server answers at ${url}: ${message}`,
-      'Start the inspector first.',
-    );
+    throw new CliError('inspector-unreachable', `no server answers at ${url}: ${message}`, 'Start the inspector.');
   });
   let closing = false;
   let lost = false;

@@ -10,18 +10,10 @@ import type { FileChange } from './installer.ts';
 export function readText(path: string): string | null {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return null;
-  if (!stat.isFile())
-    throw new CliError(
-      'not-a-file',
-      `${path} is not a file`,
-      'Move it away, then run this again. Nothing was changed.',
-    );
+  const remedy = 'Move it away, then run this again. Nothing was changed.';
+  if (!stat.isFile()) throw new CliError('not-a-file', `${path} is not a file`, remedy);
   if (stat.size > MAX_SETTINGS_BYTES)
-    throw new CliError(
-      'too-large',
-      `${path} is larger than ${MAX_SETTINGS_BYTES} bytes`,
-      'Move it away, then run this again. Nothing was changed.',
-    );
+    throw new CliError('too-large', `${path} is larger than ${MAX_SETTINGS_BYTES} bytes`, remedy);
   return readRegularFile(path, MAX_SETTINGS_BYTES).toString('utf8');
 }
 

@@ -66,11 +66,8 @@ export async function checkMessageDraft(
   options: PersonOptions,
   post: Omit<UncheckedMessage, 'id' | 'from'>,
 ): Promise<MessageDraft> {
-  const checked = await checkMessage(store, messages, {
-    ...post,
-    id: `m-${randomUUID()}`,
-    from: `person:${options.as}`,
-  });
+  const message = { ...post, id: `m-${randomUUID()}`, from: `person:${options.as}` };
+  const checked = await checkMessage(store, messages, message);
   if (!checked.ok) throw invalidMessage(checked);
   return checked.draft;
 }

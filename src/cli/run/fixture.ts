@@ -1,16 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pathExists } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
@@ -90,7 +82,7 @@ const KEPT_MS = 86_400_000;
 function removeOldFixtures(): void {
   for (const name of readdirSync(tmpdir())) {
     const folder = join(tmpdir(), name);
-    if (!/^hopgate-\w{6}$/.test(name) || !['repository', 'remote.git'].every((part) => existsSync(join(folder, part))))
+    if (!/^hopgate-\w{6}$/.test(name) || !['repository', 'remote.git'].every((part) => pathExists(join(folder, part))))
       continue;
     const stat = lstatSync(folder, { throwIfNoEntry: false });
     if (stat && stat.uid === process.getuid?.() && Date.now() - stat.mtimeMs > KEPT_MS)

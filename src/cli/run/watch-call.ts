@@ -17,7 +17,9 @@ const NO_TERMINAL = { firstMs: 30_000, everyMs: 30_000 };
 const MAX_WAITING = 500;
 const ERASE = '\r\u001b[2K';
 
-/** Runs work of hopgate itself, with the progress line of {@link watchCall}. Ctrl-C ends the whole command. */
+/**
+ * Runs a task of hopgate itself with the progress line of {@link watchCall}. Ctrl-C ends the whole command.
+ */
 export async function watchWork<T>(io: Io, what: string, work: () => Promise<T>): Promise<T> {
   const watched = watchCall(io, what);
   return work().finally(() => watched.end());

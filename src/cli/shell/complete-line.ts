@@ -47,7 +47,5 @@ export function completeLine(session: Session, line: string, root: string): [str
 /** Completes paths within the root, also those that the gate would refuse. */
 function paths(text: string, root: string): string[] {
   const folder = text.endsWith('/') ? text : dirname(text) === '.' ? '' : `${dirname(text)}/`;
-  return entriesIn(join(root, folder)).map((entry) =>
-    join(folder, entry.isDirectory() ? `${entry.name}/` : entry.name),
-  );
+  return entriesIn(join(root, folder)).map((each) => join(folder, each.isDirectory() ? `${each.name}/` : each.name));
 }

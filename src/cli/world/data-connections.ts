@@ -20,7 +20,7 @@ export async function connectOverHttp({ session, env }: Omit<ConnectionSetting, 
     import('../../server/http-server.ts'),
     import('../../server/access/tokens.ts'),
   ]);
-  // Checked before the server is opened, because it throws if the token's file is not safe.
+  // The token is read before the server is opened, because reading throws if the token's file is not safe.
   const token = new Tokens(env).ofSession(session);
   const host = new SessionHost({ env, keepOpenMs: 0 });
   const http = await openHttpServer(host, { env, listen: { port: 0 } });

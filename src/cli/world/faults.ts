@@ -22,18 +22,9 @@ export const FAULTS: readonly Fault[] = [
     what: 'the agent acted by a tool of its own program',
     change: ({ transcript: { items }, entries }) => {
       const at = items.findIndex(({ kind }) => kind === 'call');
-      const outside = {
-        ...items[at]!,
-        kind: 'call',
-        callId: 'outside',
-        tool: 'Bash',
-        input: {},
-        outside: true,
-      } as const;
-      return {
-        transcript: renumberItems([...items.slice(0, at), outside as TranscriptItem, ...items.slice(at)]),
-        entries,
-      };
+      const more = { kind: 'call', callId: 'outside', tool: 'Bash', input: {}, outside: true } as const;
+      const call: TranscriptItem = { ...items[at]!, ...more };
+      return { transcript: renumberItems([...items.slice(0, at), call, ...items.slice(at)]), entries };
     },
   },
   {

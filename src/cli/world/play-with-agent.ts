@@ -32,7 +32,7 @@ export async function playWithAgent(session: RecordedSession, { printLine, asked
     answers.push(last.answer.text);
     if (last.answer.text.includes('[ALFWorld] Inventory: ')) commands += 1;
     const lines = turns.next().split('\n').slice(1, -2);
-    // After a hop the answer describes the new place in full.
+    // After a hop only the first line is printed: the answer describes the new peripheral in full.
     for (const line of last.line.includes('hop-out') ? lines.slice(0, 1) : lines) printLine(line);
     return last.answer.text;
   };

@@ -35,11 +35,8 @@ export async function* followInbox(
     const sent: SentEvent[] = [];
     for (const repository of repositories()) {
       const { key } = repository;
-      const messages = await requireInboxes(repository).inbox(address, {
-        after: positions.get(key) ?? 0,
-        unread,
-        limit: PAGE,
-      });
+      const after = positions.get(key) ?? 0;
+      const messages = await requireInboxes(repository).inbox(address, { after, unread, limit: PAGE });
       for (const message of messages) {
         positions.set(key, message.seq);
         sent.push({ event: messageEvent(message), cursor: cursor(positions) });

@@ -9,14 +9,16 @@ import { MAX_WAIT_MS, MAX_WAITS, type NodeMailBody } from './mail-schema.ts';
  * how that wait continues, and finds the circle in its own rows.
  */
 
-/** A name in the form for the mail to `node`. Inverse: {@link nameFromNode}. */
+/** A name as the mail to `node` spells it. Inverse: {@link nameFromNode}. */
 export function nameForNode(name: string, node: string): string {
   const end = `@${node}`;
   if (name.endsWith(end)) return name.slice(0, -end.length);
   return name.includes('@') ? name : `${name}@`;
 }
 
-/** The stored form of a name in the mail of `node`. A name that ends with `@` belongs to that node. */
+/**
+ * The name that this machine stores for a name in the mail from `node`. A name that ends with `@` belongs to that node.
+ */
 export const nameFromNode = (name: string, node: string): string => (name.endsWith('@') ? `${name}${node}` : name);
 
 const isOwn = ({ id }: Pick<BlockedSender, 'id'>): boolean => !id.includes('@');

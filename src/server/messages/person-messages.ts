@@ -73,7 +73,7 @@ export async function checkDraft(
 export const senderOf = async (messages: MessageStore, ref: unknown): Promise<string | undefined> =>
   typeof ref === 'string' ? (await messages.find(ref))?.from : undefined;
 
-/** The response to a whistle whose deadline has passed. The recipient continues its work, which `job` names. */
+/** The response to a whistle whose deadline has passed. `job` is the whistle's id: the late answer is found by it. */
 export const noAnswerYet = (job: string, seconds: number, under = '/v1', more: object = {}): Response =>
   Response.json(
     {

@@ -57,14 +57,9 @@ const append = defineRoute('POST /v1/sessions/{session}/activity', {
     const draft: EntryDraft = { ...read, author };
     if (draft.sessionId !== session)
       throw new ApiError('invalid-request', `the entry is of session ${draft.sessionId}`, 'Send it there.', 'body');
-    const problem = draftProblems(draft)[0];
-    if (problem)
-      throw new ApiError(
-        'invalid-request',
-        `${problem.path}: ${problem.message}`,
-        'Correct it.',
-        `body.${problem.path}`,
-      );
+    const wrong = draftProblems(draft)[0];
+    if (wrong)
+      throw new ApiError('invalid-request', `${wrong.path}: ${wrong.message}`, 'Correct it.', `body.${wrong.path}`);
     if (own) await store.appendEphemeral(session, [draft]);
     else {
       const lease = await store.acquire(session, `http-${process.pid}-${draft.id}`, 10_000);

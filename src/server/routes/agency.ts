@@ -33,12 +33,7 @@ function headerAs<T>(name: string, value: string | undefined, schema: z.ZodType<
   if (value === undefined) return undefined;
   const read = schema.safeParse(value);
   if (read.success) return read.data;
-  throw new ApiError(
-    'invalid-request',
-    `${name}: ${read.error.issues[0]!.message}`,
-    `Correct the header ${name}.`,
-    name,
-  );
+  throw new ApiError('invalid-request', `${name}: ${read.error.issues[0]!.message}`, 'Correct this header.', name);
 }
 
 const Budget = z

@@ -125,12 +125,7 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
     reason: z.string().max(2_000).optional().describe('With a no: words for the agent.'),
     grant: z
       .strictObject({
-        times: z
-          .int()
-          .min(1)
-          .max(1000)
-          .optional()
-          .describe('The number of requests that it covers, including this one.'),
+        times: z.int().min(1).max(1000).optional().describe('The number of requests that it covers, with this one.'),
         minutes: z.number().min(1).max(MAX_GRANT_MINUTES).optional().describe('Default: 60.'),
         files: z
           .union([z.literal(true), z.array(z.string().min(1).max(1000)).min(1).max(1000)])

@@ -67,12 +67,7 @@ const query = defineRoute('GET /v1/evidence', {
   run: async ({ query: asked, services: { allEvidence } }) => {
     const { session, root, tag, subjectType, subjectId, ephemeral, after, ...filters } = asked;
     if ((subjectType === undefined) !== (subjectId === undefined))
-      throw new ApiError(
-        'invalid-request',
-        'subjectType and subjectId belong together',
-        'Give both.',
-        'query.subjectId',
-      );
+      throw new ApiError('invalid-request', 'subjectType and subjectId go together', 'Give both.', 'query.subjectId');
     const present = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
     const search = {
       ...present,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { sendBell, sendWhistle } from '../../messages/send-message.ts';
 import type { Message } from '../../ports/message-store.ts';
 import { AUDITOR_ROLES } from '../access/tokens.ts';
-import type { RepositoryEvidence } from '../all-evidence.ts';
+import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { followInbox } from '../messages/follow-inbox.ts';
@@ -88,10 +88,7 @@ const inbox = defineRoute('GET /v1/inbox', {
 });
 
 /** The root of a repository, from its newest session that hopgate recorded; null without one. */
-async function rootOf(
-  { store }: RepositoryEvidence,
-  allEvidence: Parameters<typeof findMessage>[0],
-): Promise<string | null> {
+async function rootOf({ store }: RepositoryEvidence, allEvidence: AllEvidence): Promise<string | null> {
   for (const { sessionId } of await store.sessions()) {
     const root = await allEvidence.rootOf(sessionId);
     if (root !== null) return root;
@@ -138,12 +135,8 @@ const bell = defineRoute('POST /v1/bell', {
   answer: MessageSchema,
   run: async ({ body, services: { allEvidence }, header }) => {
     const { as, root, ...post } = body;
-    const sender = senderOf(as, header);
-    const { messages, draft } = await checkDraft(allEvidence.repositoriesOf(root), {
-      ...post,
-      kind: 'bell',
-      ...sender,
-    });
+    const message = { ...post, kind: 'bell', ...senderOf(as, header) } as const;
+    const { messages, draft } = await checkDraft(allEvidence.repositoriesOf(root), message);
     await messages.addPerson(as);
     return sendBell(messages, draft);
   },
@@ -159,17 +152,14 @@ const whistled = defineRoute('POST /v1/whistle', {
   answer: WhistleAnswered,
   run: async ({ body, services: { allEvidence }, header, signal }) => {
     const { as, root, seconds, ...post } = body;
-    const sender = senderOf(as, header);
-    const { messages, draft } = await checkDraft(allEvidence.repositoriesOf(root), {
-      ...post,
-      kind: 'whistle',
-      ...sender,
-    });
+    const message = { ...post, kind: 'whistle', ...senderOf(as, header) } as const;
+    const { messages, draft } = await checkDraft(allEvidence.repositoriesOf(root), message);
     await messages.addPerson(as);
     const result = await sendWhistle(messages, draft, { seconds, signal });
     if (!result.ok) throw apiErrorOfSend(result);
-    const { message, answer, waitedMs } = result;
-    return answer ? { ok: true, job: message.id, answer, waitedMs } : noAnswerYet(message.id, seconds);
+    const { answer, waitedMs } = result;
+    const job = result.message.id;
+    return answer ? { ok: true, job, answer, waitedMs } : noAnswerYet(job, seconds);
   },
 });
 

@@ -21,7 +21,7 @@ import { NameSchema, SeqSchema, SessionPath } from '../schemas.ts';
 import { SSE_ANSWER, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
 import { useSession } from './use-session.ts';
 
-/** Only the agent of a session sends and reads as the session. */
+/** The role that may send and read as the session: its agent. */
 const AGENT = ['session'] as const;
 
 const addressOf = (session: string): string => `session:${session}`;

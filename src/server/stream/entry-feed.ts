@@ -22,8 +22,8 @@ export class EntryFeed {
   }
 
   /**
-   * Resolves when an entry arrives after this call, after `ms`, or when the signal is aborted. Call it before reading,
-   * so that no entry is missed in between.
+   * Resolves when an entry arrives after this call, after `ms`, or when the signal is aborted. Call it before you read
+   * the store, so that no entry is missed.
    *
    * @param session null for all sessions
    */

@@ -77,7 +77,7 @@ async function stop(io: Io): Promise<void> {
   print(io, (await stopDaemon(io)) ? 'It finishes its running calls, then ends.' : 'No daemon is running.');
 }
 
-/** A sentence if a daemon with this entry file was started from another installation; null if from this one. */
+/** A warning if the daemon, by its entry file, belongs to another installation; null if it belongs to this one. */
 function otherInstallation(entry: string): string | null {
   if (entry === entryFile()) return null;
   return `The running daemon belongs to another installation of hopgate: ${escapeInvisible(entry)}. End it with "hopgate daemon stop"; the next call then starts the daemon of its own installation.`;

@@ -6,33 +6,36 @@ import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { lineDiff } from '../../line-diff.ts';
 import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
-export interface InstallOptions {
+interface InstallOptions {
   readonly root: string;
   readonly scope: InstallScope;
   readonly dryRun?: boolean;
 }
 
-export const clientNames = (): string => Object.keys(INSTALLERS).sort().join(', ');
-
-export const scopeOption = (): Option =>
-  new Option('--scope <scope>', 'user: every repository of this account; project: this one')
-    .choices(['project', 'user'])
-    .default('user');
+const clientNames = (): string => Object.keys(INSTALLERS).sort().join(', ');
 
 export function register(command: Command, io: Io): void {
-  command
-    .description(
-      `Makes a client program (${clientNames()}) start every conversation in a session, and shows what it writes. Your other settings stay unchanged. A second run changes nothing, unless a newer hopgate writes something else.`,
-    )
-    .argument('<client>', clientNames())
-    .addOption(scopeOption())
-    .addOption(rootOption())
-    .option('--dry-run', 'show the changes and write nothing')
-    .addHelpText(...helpExamples('hopgate install claude --dry-run', 'hopgate install claude --scope project'))
-    .action((client: string, options: InstallOptions) => installOrUninstall(io, client, options, 'install'));
+  const described = command.description(
+    `Makes a client program (${clientNames()}) start every conversation in a session, and shows what it writes. Your other settings stay unchanged. A second run changes nothing, unless a newer hopgate writes something else.`,
+  );
+  addInstallAction(described, io, 'install');
 }
 
-export async function installOrUninstall(
+/** Adds the argument, the options and the action that `hopgate install` and `hopgate uninstall` have in common. */
+export const addInstallAction = (command: Command, io: Io, what: 'install' | 'uninstall'): Command =>
+  command
+    .argument('<client>', clientNames())
+    .addOption(
+      new Option('--scope <scope>', 'user: every repository of this account; project: this one')
+        .choices(['project', 'user'])
+        .default('user'),
+    )
+    .addOption(rootOption())
+    .option('--dry-run', 'show the changes and write nothing')
+    .addHelpText(...helpExamples(`hopgate ${what} claude --dry-run`, `hopgate ${what} claude --scope project`))
+    .action((client: string, options: InstallOptions) => installOrUninstall(io, client, options, what));
+
+async function installOrUninstall(
   io: Io,
   client: string,
   options: InstallOptions,

@@ -15,7 +15,7 @@ import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
 import { agencyOption, formatRunReply, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
 import { withNewStore, withStore } from '../../open-store.ts';
-import { helpExamples, parseHostAndPortOption, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, hostAndPortOf, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -40,7 +40,7 @@ export function register(command: Command, io: Io): void {
       new Option(
         '--listen <host:port>',
         'the address of the shared document (default: a free port of 127.0.0.1)',
-      ).argParser(parseHostAndPortOption),
+      ).argParser(hostAndPortOf),
     )
     .addOption(agencyOption())
     .addOption(rootOption())

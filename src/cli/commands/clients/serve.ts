@@ -12,7 +12,7 @@ import { onSignal } from '../../on-signal.ts';
 import {
   checkedTelemetry,
   helpExamples,
-  parseHostAndPortOption,
+  hostAndPortOf,
   telemetryOption,
   wholeNumberUpTo,
 } from '../../shared-options.ts';
@@ -51,7 +51,7 @@ export function register(command: Command, io: Io): void {
       new Option(
         '--agency-listen <host:port>',
         'serve the agency, and nothing else, to other machines; they need a token of "hopgate agency token"',
-      ).argParser(parseHostAndPortOption),
+      ).argParser(hostAndPortOf),
     )
     .option('--open', 'open the live view in the browser, logged in as the operator')
     .addHelpText(

@@ -80,13 +80,7 @@ const overview = (io: Io, entries: readonly FoundEntry[]): string =>
     ['at', 'event', 'agent', 'what'],
     entries.map(({ entry }) => {
       const event = toActivity(entry) as { readonly [key: string]: Json };
-      const {
-        'event/type': type = 'agent/interaction',
-        agent = entry.author,
-        source: _source,
-        at: _at,
-        ...rest
-      } = event;
+      const { 'event/type': type = 'agent/interaction', agent = entry.author, source: _src, at: _at, ...rest } = event;
       const { metadata = rest } = event;
       return [
         entry.at,

@@ -92,12 +92,7 @@ function show(io: Io, { id, acts, calls, moves, refused, submitted, resolved }: 
     `${escapeInvisible(id)}  ${plural(acts, 'act')}${end}: ${plural(calls, 'call')}, ${plural(moves.hops, 'hop')}, ${refused.length} refused`,
   );
   if (refused.length === 0) return;
-  const rows = refused.map(({ act, request, code, why }) => [
-    String(act),
-    excerpt(request, 60),
-    code,
-    excerpt(why, 100),
-  ]);
+  const rows = refused.map(({ act, request, code, why }) => [`${act}`, excerpt(request, 60), code, excerpt(why, 100)]);
   printTable(io, ['act', 'request', 'refused as', 'why'], rows);
 }
 

@@ -63,11 +63,9 @@ async function sealSession(store: EvidenceStore, sessionId: string, privateKey: 
     );
   try {
     return signChainHead({ sessionId, head: check.head, root: tree.root() }, privateKey, Date.now());
-  } catch (error) {
-    if (!(error instanceof SealError)) throw error;
-    throw new CliError('invalid-key', error.message, 'Name an Ed25519 private key in PEM with --key.', {
-      cause: error,
-    });
+  } catch (cause) {
+    if (!(cause instanceof SealError)) throw cause;
+    throw new CliError('invalid-key', cause.message, 'Name an Ed25519 private key in PEM with --key.', { cause });
   }
 }
 

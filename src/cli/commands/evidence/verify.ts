@@ -14,7 +14,7 @@ import type { EvidenceStore, SessionSummary, StoreProblem } from '../../../ports
 import { chooseSessions, readPin } from '../../choose-sessions.ts';
 import { CliError, type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
-import { judgeStoredSession, printInhabitation } from '../../print-inhabitation.ts';
+import { judgeSession, printInhabitation } from '../../print-inhabitation.ts';
 import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 import { findingLine } from '../../thread/print-findings.ts';
@@ -66,9 +66,7 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
       const verification = await verifyOne(io, store, session, seal);
       const isClean = verification.audit.counts.gaps === 0 && !verification.audit.observed;
       if (!verification.ok || (options.strict && !isClean)) io.exitCode = 1;
-      const inhabited = options.inhabited
-        ? await judgeStoredSession(io, store, session, root, options.transcript)
-        : null;
+      const inhabited = options.inhabited ? await judgeSession(io, store, session, root, options.transcript) : null;
       if (inhabited?.some(({ verdict, score }) => verdict === 'fails' && score === undefined)) io.exitCode = 1;
       if (io.json) printJsonLine(io, inhabited ? { ...verification, inhabited } : verification);
       else {
@@ -158,7 +156,7 @@ async function verifyOne(
   return verification;
 }
 
-/** Another session that the verified session refers to; null if the store lacks it or its pin. */
+/** Reads another session that the verified one refers to; null if the store lacks it or its pin. */
 async function otherSession(store: EvidenceStore, sessionId: string): Promise<OtherSession | null> {
   const summary = (await store.sessions()).find((each) => each.sessionId === sessionId);
   const pinned = summary && (await readPin(store, summary));

@@ -59,7 +59,7 @@ async function check(io: Io, path: string | undefined, options: RootOption): Pro
   ];
   const files = await filesOf(root, io);
   const tracked = files.tracked.filter(maskMatcher(config.mask));
-  // Specs outside of this repository are meant for others.
+  // Specs outside of this repository are meant for other repositories.
   if (path === undefined || isWithin(root, folder)) warnings.push(...unmatchedGlobs(specs, config, files.all));
   if (path === undefined) warnings.push(...openMasks(config));
   const machine = path === undefined ? await missingOnMachine(root, config, io) : [];

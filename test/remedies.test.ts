@@ -10,11 +10,11 @@ const REMEDY_ARGUMENT: { readonly [maker: string]: number } = {
   scopeStop: 2,
   invalidStop: 2,
   sandboxRefusal: 1,
+  urlOutOfScope: 1,
   refuseByScope: 2,
   invalidArgument: 2,
   invalidCall: 2,
   malformedUrl: 1,
-  urlOutOfScope: 1,
 };
 /** The folders of these makers; other folders have functions of the same names. */
 const MAKERS = /^(?:cli\/(?!install|fail)|server|social|messages|gate|tools)\b/;

@@ -42,16 +42,16 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
     const how = request.by === 'clock' ? 'timeout' : 'reset';
     if (to !== modeGate.reset) return refuse(`a ${how} leads to ${modeGate.reset}`);
     if (how === 'reset' && request.by !== 'operator') return refuse('only the operator can reset');
-    if (from === to) return refuse('it is already there');
+    if (from === to) return refuse('the session is in this mode already');
     const facts = requirementFacts(specs, view, [], { by: request.by });
     return { ok: true, plan: { from, to, how, event: { type: how, facts }, approval: null } };
   }
 
-  if (from === to) return refuse('it is already there');
+  if (from === to) return refuse('the session is in this mode already');
   const transition = modeGate.transitions.find((candidate) => candidate.from === from && candidate.to === to);
   if (!transition)
     return refuse(
-      'the gate has no such transition',
+      'the mode gate has no such transition',
       modeStepsTo(context, (mode) => mode === to),
     );
   if (transition.summary && !(typeof request.summary === 'string' && request.summary.trim() !== ''))

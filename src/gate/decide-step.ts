@@ -205,7 +205,7 @@ function limitReached(
 /** The usage of a tool, from its catalogue entry: `read { path, offset?, limit? }`. */
 function usage(tool: ToolSpec): string {
   const parameters = tool.parameters.map(({ name, required }) => (required ? name : `${name}?`)).join(', ');
-  return `call it as ${tool.id} { ${parameters} }`;
+  return `usage: ${tool.id} { ${parameters} }`;
 }
 
 /**

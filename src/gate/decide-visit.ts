@@ -132,7 +132,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const edge = findEdge(context, request, from, fruit);
   if ('denial' in edge) return edge;
   if (edge.implies === null && !isNonBlankText(request.reason))
-    return refuseExit(context, edge, 'an exit that the agent states needs a reason', 'state the reason in "reason"');
+    return refuseExit(context, edge, 'a hop by this exit needs a reason', 'state the reason in "reason"');
   const { exit, entry, gates } = edgeRequirements(specs, edge);
   const requirements = requirementsOf(specs, edge);
   const options = { by: request.by, fruit };

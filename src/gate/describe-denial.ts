@@ -40,8 +40,8 @@ const peripheralInWords = ({ peripheral }: Available): string =>
   peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`;
 
 const describeHops = (available: Available): string => {
-  if (available.hops.length === 0) return 'no peripheral can be entered from here';
-  return `from here: ${available.hops.map(describeLeg).join(' | ')}`;
+  if (available.hops.length === 0) return 'no hop or start is possible now';
+  return `possible now: ${available.hops.map(describeLeg).join(' | ')}`;
 };
 
 const pathOr = (way: readonly WayLeg[] | null, otherwise: string): string =>
@@ -64,7 +64,7 @@ function modeCalls(steps: readonly ModeStep[]): string | null {
   if (steps.length === 0) return null;
   const at = steps.findIndex(({ needs }) => needs.includes(OPERATOR_RESET_NEED));
   if (at >= 0) {
-    const reset = `let the operator reset the mode to ${steps[at]!.to}`;
+    const reset = `ask the operator to reset the mode to ${steps[at]!.to}`;
     const parts = [modeCalls(steps.slice(0, at)), reset, modeCalls(steps.slice(at + 1))];
     return parts.filter((part) => part !== null).join(', then ');
   }
@@ -109,7 +109,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'tool-not-allowed':
       return {
         message: `${peripheral} has no ${tool}`,
-        remedy: `available here: ${toolsHere(available)}; ${pathOr(way, `no path from here leads to ${tool}`)}`,
+        remedy: `available here: ${toolsHere(available)}; ${pathOr(way, `no path leads to ${tool}`)}`,
       };
     case 'invalid-action':
       return {
@@ -150,7 +150,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
         remedy: 'request the mode change again with a non-blank summary',
       };
     case 'no-peripheral':
-      return { message: 'the session is outside of any peripheral', remedy: pathOr(way, describeHops(available)) };
+      return { message: 'the session is in no peripheral', remedy: pathOr(way, describeHops(available)) };
     case 'already-active':
       return {
         message: `a visit to ${peripheral} is under way`,
@@ -173,7 +173,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
             ? `no agent may run in ${to} from ${from}: it has tools, and ${from} may not give it any`
             : `no agent may run in ${to} from ${from}`,
           remedy: about.tools
-            ? `let the operator run it, or the author of the spec write { agency: ${to}, within: own }`
+            ? `ask the operator to run it, or the author of the spec to write { agency: ${to}, within: own }`
             : `agency peripherals that ${from} delegates to: ${listOrNothing(about.delegates)}`,
         };
       if (Array.isArray(about.delegates))

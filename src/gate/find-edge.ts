@@ -20,7 +20,7 @@ export function findEdge(context: GateContext, request: HopRequest, from: string
   if (edges.length === 0) return notAllowed();
   if (exit === undefined) {
     const inferred = inferEdge(context, request, edges, fruit);
-    const why = 'several exits lead there; name one';
+    const why = 'several exits lead to this peripheral; name one in "exit"';
     return inferred ?? makeDenial(context, 'exit-not-met', { exit: null, from, to, why, candidates });
   }
   const edge = edges.find((candidate) => candidate.exit === exit);

@@ -35,9 +35,9 @@ function fieldProblem(spec: PeripheralSpec, field: string, value: Json, observed
   if (rule.kind === 'observed') {
     return JSON.stringify(observed[field] ?? null) === JSON.stringify(value)
       ? null
-      : 'it is observed from what happened and cannot be stated; leave it out';
+      : 'hopgate computes this field from what happened, so leave it out';
   }
-  return isOfFruitType(value, rule.type) ? null : `it has to be ${describeFruitType(rule.type)}`;
+  return isOfFruitType(value, rule.type) ? null : `the value must be ${describeFruitType(rule.type)}`;
 }
 
 /**
@@ -56,7 +56,7 @@ export function prospectiveFruit(
     if (rule.kind === 'observed') fruit[field] = observed[field] ?? null;
     else if (Object.hasOwn(stated, field)) fruit[field] = stated[field] ?? null;
     else if (!rule.optional)
-      problems.push({ field, problem: `it is missing; state it (${describeFruitType(rule.type)})` });
+      problems.push({ field, problem: `the field is missing; state it (${describeFruitType(rule.type)})` });
   }
   for (const [field, value] of Object.entries(stated)) {
     const problem = fieldProblem(spec, field, value, observed);

@@ -42,9 +42,9 @@ export function refuseExit(context: GateContext, edge: Edge, why: string, remedy
 export function exitProblem(requirement: Requirement, fruit: Fruit): string {
   if (requirement.kind === 'fruit') {
     const value = fruit[requirement.field] ?? null;
-    return `it implies that ${describeRequirement(requirement)}, but it is ${value === null ? 'unknown: nothing was observed that counts' : JSON.stringify(value)}`;
+    return `the exit implies that ${describeRequirement(requirement)}, but it is ${value === null ? 'unknown: nothing was observed that counts' : JSON.stringify(value)}`;
   }
-  if (requirement.kind === 'principal') return `only the ${requirement.is} can make a user-request`;
+  if (requirement.kind === 'principal') return `only the ${requirement.is} can use this exit`;
   return `${describeSubject(requirement)} does not hold`;
 }
 
@@ -105,8 +105,8 @@ export function refuseEntry(
         why: `an agent may enter it only at a natural close, and ${view.pending ? `${view.pending} is pending` : 'no step has succeeded since the last PAR'}`,
         missing: view.pending ? 'nothing-pending' : 'work',
         remedy: view.pending
-          ? `wait until ${view.pending} has ended, or let the operator ask`
-          : 'do some work first, or let the operator ask',
+          ? `wait until ${view.pending} has ended, or ask the operator to request the hop`
+          : 'do some work first, or ask the operator to request the hop',
       });
     default:
       return refuseCondition(context, target, requirement);

@@ -12,10 +12,10 @@ describe('approvalProblem', () => {
     expect(approvalProblem(grantFor('h'), wanted, 1999, ['other'])).toBeNull();
   });
   it.each<[string, Parameters<typeof grantFor>[1], number, string[]]>([
-    ['it was given for another session', { sessionId: 't' }, 0, []],
-    ['it was given for another request (the hash differs)', { requestHash: 'H' }, 0, []],
-    ['it has expired', {}, 2000, []],
-    ['it was used before; an approval is valid once', {}, 0, ['n-1']],
+    ['the approval was given for another session', { sessionId: 't' }, 0, []],
+    ['the approval was given for another request (the hash differs)', { requestHash: 'H' }, 0, []],
+    ['the approval has expired', {}, 2000, []],
+    ['the approval was used before; an approval is valid once', {}, 0, ['n-1']],
   ])('refuses: %s', (problem, grant, now, used) => {
     expect(approvalProblem(grantFor('h', grant), wanted, now, used)).toBe(problem);
   });

@@ -29,7 +29,7 @@ describe('prospectiveFruit', () => {
     const spec = withFruit({ it: { kind: 'stated', type, optional: false } });
     expect(prospectiveFruit(spec, {}, { it: good })).toEqual({ fruit: { it: good }, problems: [] });
     expect(prospectiveFruit(spec, {}, { it: bad }).problems).toMatchObject([
-      { field: 'it', problem: expect.stringContaining('it has to be') },
+      { field: 'it', problem: expect.stringContaining('the value must be') },
     ]);
   });
   it('requires every stated field that is not optional', () => {
@@ -39,7 +39,7 @@ describe('prospectiveFruit', () => {
     });
     expect(prospectiveFruit(spec, {}, {})).toEqual({
       fruit: {},
-      problems: [{ field: 'it', problem: 'it is missing; state it (string)' }],
+      problems: [{ field: 'it', problem: 'the field is missing; state it (string)' }],
     });
   });
   it('reports every problem together', () => {

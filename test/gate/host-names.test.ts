@@ -72,12 +72,12 @@ describe('a connection to a listed host', () => {
 
   test.each([
     ['a.example:443', ['1.1.1.1'], null],
-    ['a.example:443', ['1.1.1.1', '127.0.0.1'], 'it leads to 127.0.0.1, which is not public'],
-    ['a.example:443', ['::ffff:1.1.1.1'], 'it leads to ::ffff:1.1.1.1, which is not public'],
-    ['a.example:443', ['169.254.169.254'], 'it leads to 169.254.169.254, which is not public'],
+    ['a.example:443', ['1.1.1.1', '127.0.0.1'], 'the name leads to 127.0.0.1, which is not a public address'],
+    ['a.example:443', ['::ffff:1.1.1.1'], 'the name leads to ::ffff:1.1.1.1, which is not a public address'],
+    ['a.example:443', ['169.254.169.254'], 'the name leads to 169.254.169.254, which is not a public address'],
     ['a.example:443', ['10.0.0.7'], null],
     ['10.0.0.5:22', ['10.0.0.5'], null],
-    ['evil.example:443', [], 'it is not a listed host'],
+    ['evil.example:443', [], 'the host is not in the list of allowed hosts'],
   ])('to %s at %j has the problem: %j', (text, addresses, expected) => {
     expect(problem(text, ...addresses)).toBe(expected);
   });

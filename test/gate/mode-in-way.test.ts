@@ -129,7 +129,7 @@ describe('the way to a tool', () => {
       modeGate: { ...onlyForward, peripherals } as never,
     });
     expect(refusalText(stuck({}), 'diagnose', 'write')).toMatch(
-      /path: let the operator reset the mode to discuss, then call mode\(\{"to":"execute","reason":"…"\}\), then hop to edit/,
+      /path: ask the operator to reset the mode to discuss, then call mode\(\{"to":"execute","reason":"…"\}\), then hop to edit/,
     );
     expect(refusalText(stuck({}), 'execute', 'write')).not.toContain('reset');
     const inEdit = (request: Parameters<typeof decide>[1]) => {
@@ -137,11 +137,11 @@ describe('the way to a tool', () => {
       const decision = decide(contextOf(view, stuck({})), request);
       return decision.ok ? 'allowed' : decision.denial.remedy;
     };
-    const way = /[Ll]et the operator reset the mode to discuss, then call mode\(\{"to":"execute","reason":"…"\}\)/;
+    const way = /[Aa]sk the operator to reset the mode to discuss, then call mode\(\{"to":"execute","reason":"…"\}\)/;
     expect(inEdit({ kind: 'step', tool: 'write', args: {} })).toMatch(way);
     expect(inEdit({ kind: 'mode', to: 'execute', by: 'agent' })).toMatch(way);
     expect(inEdit({ kind: 'mode', to: 'discuss', by: 'agent' })).toMatch(
-      /Let the operator reset the mode to discuss\.$/,
+      /Ask the operator to reset the mode to discuss\.$/,
     );
   });
 });

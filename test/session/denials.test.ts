@@ -74,7 +74,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.step({ tool: 'read', args: { file: 'src/a.ts' } }),
     asked: step('read', { file: 'src/a.ts' }),
     message: 'read: read has no parameter "file" (it has: path, offset, limit)',
-    remedy: 'Call it as read { path, offset?, limit? }',
+    remedy: 'Usage: read { path, offset?, limit? }',
     follow: (session) => [() => session.step(read)],
   },
   'out-of-scope': {
@@ -96,7 +96,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
   'mode-not-allowed': {
     provoke: (session) => session.setMode({ to: 'execute', reason: 'now' }),
     asked: { kind: 'mode', by: 'agent', to: 'execute', reason: 'now' },
-    message: 'the mode cannot go from discuss to execute: the gate has no such transition',
+    message: 'the mode cannot go from discuss to execute: the mode gate has no such transition',
     remedy:
       'Call mode({"to":"diagnose","reason":"…"}), then mode({"to":"execute","reason":"…"}) (needs: approval by operator)',
     follow: (session) => [() => session.setMode({ to: 'diagnose' }), () => session.setMode({ to: 'execute' })],
@@ -112,7 +112,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
   'no-peripheral': {
     provoke: (session) => session.step(read),
     asked: step('read', { path: 'src/a.ts' }),
-    message: 'the session is outside of any peripheral',
+    message: 'the session is in no peripheral',
     remedy: 'then start explore',
     follow: (session) => [() => session.start('explore')],
   },
@@ -121,7 +121,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.start('chat', { context: { topic: 'weather' } }),
     asked: { kind: 'start', peripheral: 'chat', by: 'agent', context: { topic: 'weather' } },
     message: 'a visit to explore is under way',
-    remedy: 'Hop, or stop the visit first; from here: hop to edit with exit found-target',
+    remedy: 'Hop, or stop the visit first; possible now: hop to edit with exit found-target',
     follow: (session) => [() => session.hop({ to: 'edit', exit: 'found-target', reason: 'there' })],
   },
   'hop-not-allowed': {
@@ -143,7 +143,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     },
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'almost all pass' }),
     asked: hopTo('deploy', 'pass', 'almost all pass'),
-    message: 'exit pass of test does not hold: it implies that result is pass, but it is "fail"',
+    message: 'exit pass of test does not hold: the exit implies that result is pass, but it is "fail"',
     remedy:
       'Continue until result is pass, or leave by an exit that holds (fail → edit or reflect; hop-discipline → discipline; hop-edit → edit; hop-reflect → reflect)',
     follow: (session) => [() => session.hop({ to: 'edit', exit: 'fail', reason: 'a test fails' })],
@@ -181,7 +181,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     },
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
     asked: hopTo('deploy', 'pass', 'all pass'),
-    message: 'the hop from test to deploy needs an approval by the operator, and it was not given',
+    message: 'the hop from test to deploy needs an approval by the operator, and the approver gave no answer',
     remedy: 'Ask the operator; only an answer through the approver',
     follow: (session) => [() => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' })],
   },
@@ -193,7 +193,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     },
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
     asked: hopTo('deploy', 'pass', 'all pass'),
-    message: 'the approval for the hop from test to deploy is not valid: it has expired',
+    message: 'the approval for the hop from test to deploy is not valid: the approval has expired',
     remedy: 'Request a new approval of exactly this call',
     follow: (session) => [() => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' })],
   },
@@ -219,7 +219,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.stop('enough', { fruit: { 'commit-message': 7, colour: 'red' } }),
     asked: { kind: 'stop', reason: 'enough', by: 'agent', fruit: { 'commit-message': 7, colour: 'red' } },
     message:
-      'the fruit of edit is not valid: commit-message: it has to be string, colour: edit yields no field of this name (it yields: changes, changed-files, commit-message)',
+      'the fruit of edit is not valid: commit-message: the value must be string, colour: edit yields no field of this name (it yields: changes, changed-files, commit-message)',
     remedy: 'Correct the stated fields and call again',
     follow: (session) => [() => session.stop('enough', { fruit: { 'commit-message': 'Seven' } })],
   },
@@ -231,7 +231,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.step({ tool: 'bash-test' }),
     asked: step('bash-test', {}),
     message: 'the minutes limit of test is reached (30 minutes)',
-    remedy: 'Stop or hop; no tool can be called in this visit any more; from here: hop to edit with exit fail',
+    remedy: 'Stop or hop; no tool can be called in this visit any more; possible now: hop to edit with exit fail',
     follow: (session) => [() => session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'out of time' })],
   },
   'sandbox-unavailable': {
@@ -261,7 +261,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.hop({ to: 'vault', exit: 'hop-vault', reason: 'in' }),
     asked: hopTo('vault', 'hop-vault', 'in'),
     message: 'agent tester may not enter vault',
-    remedy: 'Agents that vault admits: keeper; from here: hop to hall with exit hop-hall',
+    remedy: 'Agents that vault admits: keeper; possible now: hop to hall with exit hop-hall',
     follow: (session) => [() => session.hop({ to: 'hall', exit: 'hop-hall', reason: 'on' })],
   },
 };

@@ -36,7 +36,7 @@ describe('the findings of a session', () => {
       effects: [{ path, op, ...(finding === undefined ? {} : { finding }) }],
     });
     const edits = [
-      editWith('src/a.test.ts', 'modify', 'it holds 1 test fewer than before'),
+      editWith('src/a.test.ts', 'modify', 'the file contains 1 test fewer than before'),
       editWith('src/run.sh', 'modify', 'it is executable'),
       editWith('src/run.sh', 'delete'),
     ];
@@ -58,7 +58,7 @@ describe('the findings of a session', () => {
     await must(toTest(session));
     await must(session.step({ tool: 'bash-test', args: {} }));
     await ship(session);
-    const weakened = { 'src/a.test.ts': 'it holds 1 test fewer than before' };
+    const weakened = { 'src/a.test.ts': 'the file contains 1 test fewer than before' };
     expect(asked.at(-1)).toMatchObject({
       findings: { ...weakened, 'npm test': '1 fewer test passed than before (3 of 4)' },
     });

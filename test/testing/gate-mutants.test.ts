@@ -221,7 +221,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'a reset leads away',
     'decide-mode.ts',
-    "if (from === to) return refuse('it is already there');\n    const facts",
+    "if (from === to) return refuse('the session is in this mode already');\n    const facts",
     'const facts',
   ],
   [

@@ -35,15 +35,16 @@ function testScripts(text: string): TestScan['scripts'] {
 export function describeWeakenedTests(before: TestScan | null, after: TestScan | null): string | null {
   if (before === null)
     return after !== null && after.skipped > 0
-      ? `it skips or singles out tests in ${plural(after.skipped, 'place')}`
+      ? `the file skips or singles out tests in ${plural(after.skipped, 'place')}`
       : null;
-  if (after === null) return before.tests > 0 ? `it was deleted, with ${plural(before.tests, 'test')}` : null;
+  if (after === null) return before.tests > 0 ? `the file was deleted, with ${plural(before.tests, 'test')}` : null;
   const changed = Object.entries(before.scripts).find(([name, run]) => after.scripts[name] !== run);
   if (changed)
-    return `its script "${changed[0]}" was changed from "${shorten(changed[1], 100)}" to "${shorten(after.scripts[changed[0]] ?? '', 100)}"`;
-  if (after.tests < before.tests) return `it holds ${plural(before.tests - after.tests, 'test')} fewer than before`;
+    return `the script "${changed[0]}" was changed from "${shorten(changed[1], 100)}" to "${shorten(after.scripts[changed[0]] ?? '', 100)}"`;
+  if (after.tests < before.tests)
+    return `the file contains ${plural(before.tests - after.tests, 'test')} fewer than before`;
   return after.skipped > before.skipped
-    ? `it skips or singles out tests in ${plural(after.skipped - before.skipped, 'more place')}`
+    ? `the file skips or singles out tests in ${plural(after.skipped - before.skipped, 'more place')}`
     : null;
 }
 

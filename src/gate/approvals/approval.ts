@@ -56,9 +56,10 @@ export function approvalProblem(
   now: number,
   usedNonces: readonly string[],
 ): string | null {
-  if (approval.sessionId !== request.sessionId) return 'it was given for another session';
-  if (approval.requestHash !== request.requestHash) return 'it was given for another request (the hash differs)';
-  if (now >= approval.expiresAt) return 'it has expired';
-  if (usedNonces.includes(approval.nonce)) return 'it was used before; an approval is valid once';
+  if (approval.sessionId !== request.sessionId) return 'the approval was given for another session';
+  if (approval.requestHash !== request.requestHash)
+    return 'the approval was given for another request (the hash differs)';
+  if (now >= approval.expiresAt) return 'the approval has expired';
+  if (usedNonces.includes(approval.nonce)) return 'the approval was used before; an approval is valid once';
   return null;
 }

@@ -90,8 +90,8 @@ export const firstUncoveredFile = (files: readonly string[], covered: readonly s
 /** The reason why a grant covers no request any more; null if it has not ended. */
 export function grantEndReason({ ended, limits, used }: GrantView, now: number): string | null {
   if (ended !== null) return ended;
-  if (now >= limits.until) return `it ended at ${new Date(limits.until).toISOString()}`;
-  return limits.uses !== undefined && used >= limits.uses ? `it was used ${used} of ${limits.uses} times` : null;
+  if (now >= limits.until) return `the grant ended at ${new Date(limits.until).toISOString()}`;
+  return limits.uses !== undefined && used >= limits.uses ? `the grant was used ${used} of ${limits.uses} times` : null;
 }
 
 /** The reason why a grant does not cover a request; null if it does. */
@@ -102,14 +102,14 @@ export function grantProblem(
 ): string | null {
   const over = grantEndReason(grant, session.now);
   if (over !== null) return over;
-  if (!isSame(grant.action, subject.action)) return 'it is for another action';
+  if (!isSame(grant.action, subject.action)) return 'the grant is for another action';
   const differs = differenceOf(grant.bound, partsBoundByGrant(subject));
   if (differs !== null) return differs;
   const { files } = grant.limits;
   if (files === undefined) return null;
-  if (session.blind) return 'a change was not observed, so its files are not known';
+  if (session.blind) return 'the changes of a step were not observed, so the changed files are not known';
   const outside = firstUncoveredFile(filesInRequest(subject.view, session.changes), files);
-  return outside === null ? null : `a file outside of its files has changed: ${outside}`;
+  return outside === null ? null : `a file that the grant does not cover has changed: ${outside}`;
 }
 
 /** The grant that covers a request; null if none does. */
@@ -122,8 +122,8 @@ export const findCoveringGrant = (
 type Parts = GrantView['bound'];
 
 function differenceOf(approved: Parts, now: Parts): string | null {
-  if (!isSame(approved['shown'] ?? null, now['shown'] ?? null)) return 'it is for a call with other arguments';
-  if (!isSame(approved['place'] ?? null, now['place'] ?? null)) return 'the destination or the author differs';
+  if (!isSame(approved['shown'] ?? null, now['shown'] ?? null)) return 'the grant is for a call with other arguments';
+  if (!isSame(approved['place'] ?? null, now['place'] ?? null)) return 'the push has another destination or author';
   const seen = (approved['findings'] ?? {}) as Parts;
   const found = (now['findings'] ?? {}) as Parts;
   const unseen = Object.keys(found).find((path) => found[path] !== seen[path]);

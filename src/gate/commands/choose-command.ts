@@ -133,7 +133,7 @@ export function chooseInstallCommand(
   const list = `Run one of: ${configured.map(({ run }) => run.join(' ')).join(' | ')}.`;
   if (command === undefined || command === null) {
     if (configured.length === 1) return first;
-    return refuseByScope('command', 'Several install commands are configured.', list);
+    return refuseByScope('command', 'The call names none of the configured install commands.', list);
   }
   const words = commandWords('command', command);
   if (isBadArgument(words)) return words;

@@ -61,7 +61,7 @@ function argumentWords(args: Json | undefined): { readonly words: readonly strin
 function splitArgument(argument: string, text: string): { readonly words: readonly string[] } | BadArgument {
   const split = splitCommand(text);
   if (split.ok) return split;
-  return invalidArgument(argument, `This is not one plain command: ${split.reason}.`, `No shell runs here. ${FORM}`);
+  return invalidArgument(argument, `This is not one plain command: ${split.reason}.`, `No shell runs it. ${FORM}`);
 }
 
 /**
@@ -81,7 +81,7 @@ export function judgeGitCommand(
     return refuseByScope(
       'sub',
       `git ${parsed.sub} prepares or ships a change, which this scope does not allow: it is read-only.`,
-      'Do it in a peripheral whose scope is git-push-only; status, diff, log and show work here.',
+      'Run it in a peripheral whose scope is git-push-only; status, diff, log and show work in any.',
     );
   return operandProblem(parsed, rules) ?? { parsed };
 }
@@ -99,11 +99,7 @@ function operandProblem(parsed: ParsedGit, rules: GitRules): BadArgument | null 
   switch (sub) {
     case 'commit':
       if (operands.length + paths.length === 0) return messageProblem(parsed, rules.message);
-      return invalidArgument(
-        'args',
-        'git commit takes no paths here.',
-        'Stage them first: {sub: "add", args: ["path"]}.',
-      );
+      return invalidArgument('args', 'git commit takes no paths.', 'Stage them first: {sub: "add", args: ["path"]}.');
     case 'push':
       return pushProblem([...operands, ...paths], rules.git);
     case 'branch':
@@ -193,16 +189,12 @@ function branchProblem(parsed: ParsedGit, git: GitConfig | null): BadArgument | 
   const words = branchOfCommand(parsed);
   const [name] = words;
   if (paths.length > 0)
-    return invalidArgument(
-      'args',
-      `git ${sub} takes no paths here.`,
-      'Restore files with git in a peripheral that edits.',
-    );
+    return invalidArgument('args', `git ${sub} takes no paths.`, 'Restore files with git in a peripheral that edits.');
   if (sub === 'branch' && name === undefined) return null;
   if (name === undefined || words.length > 2)
     return invalidArgument(
       'args',
-      `git ${sub} takes one branch here.`,
+      `git ${sub} takes one branch.`,
       'Write {sub: "switch", args: ["-c", "agent/topic"]}.',
     );
   const allowed = git === null ? 'none' : branchPatterns(git).join(', ');

@@ -6,11 +6,11 @@ import {
 } from '../../spec/policy/git-commands.ts';
 
 const IN_EDIT =
-  'Run it with bash in a peripheral that edits: its changes of files are kept, its changes of commits and refs are not.';
-const BY_OPERATOR = 'Ask the operator to do it: the agent only adds commits and branches.';
+  'Run it with bash in a peripheral that edits: the changed files are kept, changed commits and refs are not.';
+const BY_OPERATOR = 'Ask the operator to run this command: agents only add commits and branches.';
 const REWRITES =
-  'Commits are only added here, and the operator rebases and merges. To take over changes, use git cherry-pick --no-commit, git revert --no-commit or git merge --squash with bash in a peripheral that edits, then commit.';
-const FETCHES = 'Nothing is fetched here. Ask the operator to run git fetch or git pull.';
+  'Agents only add commits; the operator rebases and merges. To take over changes, use git cherry-pick --no-commit, git revert --no-commit or git merge --squash with bash in a peripheral that edits, then commit.';
+const FETCHES = 'Agents cannot fetch. Ask the operator to run git fetch or git pull.';
 
 /** For each sub-command of git that agents cannot run: what to do instead. */
 const INSTEAD: { readonly [name: string]: string } = {

@@ -33,7 +33,7 @@ export function commandProblem(call: CommandCall): BadArgument | null {
   const argument = builtIn?.argument ?? present[0];
   if (argument === undefined) return null;
   if (scope.command === 'none')
-    return refuseByScope(argument, 'this scope runs no commands', 'Do it in a peripheral whose scope runs commands.');
+    return refuseByScope(argument, 'this scope runs no commands', 'Run it in a peripheral whose scope runs commands.');
   return builtIn ? builtInToolProblem(call, builtIn) : userToolProblem(call, present, names.length > 1);
 }
 

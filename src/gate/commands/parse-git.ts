@@ -31,7 +31,7 @@ export function parseGit(words: readonly string[]): { readonly ok: true; readonl
   const found = findGitSubCommand(name);
   if (found === null)
     return refuse(
-      `git ${name || '(nothing)'} is not available here`,
+      `agents may not run git ${name || '(nothing)'}`,
       [gitRemedyFor(name), `Use one of: ${Object.keys(GIT_SUB_COMMANDS).join(', ')}.`].filter(Boolean).join(' '),
     );
   const control = rest.find((word) => word.includes('\0'));
@@ -99,14 +99,9 @@ function readShort(spec: GitSubCommand, word: string): ReadOptions | null {
 }
 
 function refuseOption(sub: GitSubCommandName, spec: GitSubCommand, word: string): GitRefusal {
-  const allowed =
-    spec.options.length === 0
-      ? 'It takes no options here.'
-      : `Its options here: ${spec.options.map(spellGitOption).join(', ')}.`;
-  return refuse(
-    `git ${sub} ${word}: this option is not available here`,
-    gitRemedyFor(sub, word) ?? `${allowed} Write them out in full; put -- before a path that begins with a dash.`,
-  );
+  const options = spec.options.map(spellGitOption).join(', ') || 'none';
+  const remedy = `Allowed options, written in full: ${options}. Put -- before a path that begins with a dash.`;
+  return refuse(`git ${sub} ${word}: agents may not use this option`, gitRemedyFor(sub, word) ?? remedy);
 }
 
 const refuse = (message: string, remedy: string): GitRefusal => ({ ok: false, message, remedy });

@@ -22,41 +22,41 @@ const MAX_LENGTH = 32_768;
  *
  * @example
  * splitCommand(`commit -m 'fix: a b'`); // { ok: true, words: ['commit', '-m', 'fix: a b'] }
- * splitCommand('status; rm -rf .');     // { ok: false, reason: 'it contains more than one command' }
+ * splitCommand('status; rm -rf .');     // { ok: false, reason: 'the command contains more than one command' }
  */
 export function splitCommand(text: string): CommandSplit {
-  if (text.length > MAX_LENGTH) return refuse(`it is longer than ${MAX_LENGTH} characters`);
-  if (text.includes('\0')) return refuse('it contains a NUL character');
-  if (text.trim() === '') return refuse('it is empty');
+  if (text.length > MAX_LENGTH) return refuse(`the command is longer than ${MAX_LENGTH} characters`);
+  if (text.includes('\0')) return refuse('the command contains a NUL character');
+  if (text.trim() === '') return refuse('the command is empty');
   const script = parse(text);
   const error = script.errors?.[0];
-  if (error !== undefined) return refuse(`it does not parse: ${error.message}`);
+  if (error !== undefined) return refuse(`the command does not parse: ${error.message}`);
   if (script.commands.length > 1) return refuse(SEVERAL);
   const statement = script.commands[0];
-  if (statement === undefined) return refuse('it contains no command, only a comment');
-  if (statement.background) return refuse('it contains the operator &');
+  if (statement === undefined) return refuse('the command contains no command, only a comment');
+  if (statement.background) return refuse('the command contains the operator &');
   const command = statement.command;
   if (command.type === 'AndOr') return refuse(SEVERAL);
-  if (command.type !== 'Command') return refuse('it is a pipe or another construct of a shell');
-  if (command.prefix.length > 0) return refuse('it begins with an assignment or a redirection');
+  if (command.type !== 'Command') return refuse('the command is a pipe or another construct of a shell');
+  if (command.prefix.length > 0) return refuse('the command begins with an assignment or a redirection');
   const nodes = command.name === undefined ? command.suffix : [command.name, ...command.suffix];
   const words: string[] = [];
   let end = 0;
   for (const node of nodes) {
-    if (node.type === 'Assignment') return refuse(`it assigns a variable: ${node.text}`);
-    if (node.type !== 'Word') return refuse(`it redirects (${node.operator})`);
-    if (!isBlank(text.slice(end, node.pos))) return refuse('it contains something other than words');
+    if (node.type === 'Assignment') return refuse(`the command assigns a variable: ${node.text}`);
+    if (node.type !== 'Word') return refuse(`the command redirects (${node.operator})`);
+    if (!isBlank(text.slice(end, node.pos))) return refuse('the command contains something other than words');
     const reason = judgeWord(node);
     if (reason !== null) return refuse(`${reason}: ${node.text}`);
     words.push(node.value);
     end = node.end;
   }
   // The parser drops comments and separators, so the text outside of words must be blank.
-  if (text.slice(end).trim() !== '') return refuse(`it contains a comment or an operator after its words`);
-  return words.length === 0 ? refuse('it contains no command') : { ok: true, words };
+  if (text.slice(end).trim() !== '') return refuse(`the command contains a comment or an operator after its words`);
+  return words.length === 0 ? refuse('the command contains no command') : { ok: true, words };
 }
 
-const SEVERAL = 'it joins several commands; run each in a call of its own';
+const SEVERAL = 'the command joins several commands; run each in a call of its own';
 
 const refuse = (reason: string): CommandSplit => ({ ok: false, reason });
 
@@ -64,10 +64,10 @@ const isBlank = (text: string): boolean => /^(?:[ \t\n]|\\\n)*$/.test(text);
 
 function judgeWord(word: Word): string | null {
   const bare = unquotedText(word);
-  if (bare.startsWith('~')) return 'it contains an unquoted ~';
+  if (bare.startsWith('~')) return 'the command contains an unquoted ~';
   // Bash expands ~ after = and after a colon, as in an assignment.
-  if (/=(?:.*:)?~/s.test(bare)) return 'it contains an unquoted ~ behind =';
-  if (/\{.*(?:,|\.\.).*\}/s.test(bare)) return 'it contains a brace expansion';
+  if (/=(?:.*:)?~/s.test(bare)) return 'the command contains an unquoted ~ behind =';
+  if (/\{.*(?:,|\.\.).*\}/s.test(bare)) return 'the command contains a brace expansion';
   if (word.parts === undefined) return judgePlain(word.text);
   for (const part of word.parts) {
     const reason = judgePart(part);
@@ -94,20 +94,20 @@ function judgePart(part: WordPart): string | null {
     case 'DoubleQuoted':
       return part.parts.every((child) => child.type === 'Literal') && !hasUnescaped(part.text, /[$`]/)
         ? null
-        : 'it contains an expansion in double quotes (use single quotes; they may hold line breaks, as in a commit message)';
+        : 'the command contains an expansion in double quotes (use single quotes; they may hold line breaks, as in a commit message)';
     case 'Glob':
     case 'ExtendedGlob':
-      return 'it contains a glob outside quotes';
+      return 'the command contains a glob outside quotes';
     case 'BraceExpansion':
-      return 'it contains a brace expansion';
+      return 'the command contains a brace expansion';
     default:
-      return 'it contains an expansion';
+      return 'the command contains an expansion';
   }
 }
 
 function judgePlain(text: string): string | null {
   const found = hasUnescaped(text, /[$`|&;<>()*?[\n]/);
-  return found === null ? null : `it contains an unquoted ${found === '\n' ? 'line break' : found}`;
+  return found === null ? null : `the command contains an unquoted ${found === '\n' ? 'line break' : found}`;
 }
 
 /** The first character of a text that matches and has no backslash before it; null if there is none. */

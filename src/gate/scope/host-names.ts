@@ -69,12 +69,12 @@ export function connectionProblem(
   addresses: readonly string[],
   isPublic: (address: string) => boolean,
 ): string | null {
-  if (!isHostListed(list, target)) return 'it is not a listed host';
+  if (!isHostListed(list, target)) return 'the host is not in the list of allowed hosts';
   const notPublic = addresses.find(
     (address) => !isPublic(address) && !isHostListed(list, { ...target, host: address }),
   );
   if (notPublic === undefined) return null;
   return notPublic === target.host
     ? `${notPublic} is not a public address`
-    : `it leads to ${notPublic}, which is not public`;
+    : `the name leads to ${notPublic}, which is not a public address`;
 }

@@ -18,13 +18,13 @@ export function locatePath(root: string, text: unknown): PathLocation {
   if (text === '') return malformed('the path is empty');
   if (/[\u0000-\u001f\u007f-\u009f]/.test(text))
     return { ok: false, fault: 'control-character', why: 'the path contains a control character' };
-  if (URL_START.test(text)) return malformed('it is an address, not a path');
+  if (URL_START.test(text)) return malformed('the path is a URL');
   if (!text.isWellFormed()) return malformed('the path is not well-formed Unicode');
   if (Buffer.byteLength(text) > MAX_PATH_BYTES) return malformed(`the path is longer than ${MAX_PATH_BYTES} bytes`);
   const absolute = posix.resolve(root, text);
   const path = posix.relative(root, absolute);
   if (path === '..' || path.startsWith('../') || posix.isAbsolute(path))
-    return { ok: false, fault: 'outside', why: 'it is outside the root' };
+    return { ok: false, fault: 'outside', why: 'the path is outside the root' };
   return { ok: true, path: path === '' ? '.' : path };
 }
 

@@ -15,7 +15,7 @@ interface ResourceProblem {
  * Judges the name of a resource, or a list of names, by a scope's patterns: `*` matches within a name, `**` any number
  * of names, and `!` excludes. Names are compared as they are written. null if the scope grants all of them.
  *
- * @example resourceProblem('db:live/users', ['db:staging/*']) // { why: 'the scope does not grant it', … }
+ * @example resourceProblem('db:live/users', ['db:staging/*']) // { why: 'the scope does not grant this resource', … }
  */
 export function resourceProblem(value: Json, patterns: readonly string[]): ResourceProblem | null {
   for (const element of Array.isArray(value) ? value : [value]) {
@@ -30,8 +30,9 @@ export function resourceProblem(value: Json, patterns: readonly string[]): Resou
     const fits = (pattern: string) => compileGlob(pattern)(names);
     const granted = patterns.some((pattern) => !pattern.startsWith('!') && fits(pattern));
     const excluded = patterns.find((pattern) => pattern.startsWith('!') && fits(pattern.slice(1)));
-    if (!granted) return { why: 'the scope does not grant it', invalid: false, element };
-    if (excluded !== undefined) return { why: `the scope excludes it (${excluded})`, invalid: false, element };
+    if (!granted) return { why: 'the scope does not grant this resource', invalid: false, element };
+    if (excluded !== undefined)
+      return { why: `the scope excludes this resource (${excluded})`, invalid: false, element };
   }
   return null;
 }

@@ -87,7 +87,7 @@ function toArgumentProblem(problem: BadArgument | null): ArgumentProblem | null 
 /** The problem of an absent path: it means the root, so the scope must grant reading the root. */
 function absentProblem({ scope }: Call, role: ArgumentRole): ArgumentProblem | null {
   if (ROLE_FACTS[role].absentMeansRoot && scope.read !== 'root')
-    return { why: 'this scope does not grant reading the whole tree', scope: [] };
+    return { why: 'the scope of the peripheral does not grant reading the whole root', scope: [] };
   return null;
 }
 
@@ -101,7 +101,7 @@ function roleProblem(call: Call, { name, role }: ToolParameter, value: Json): Ar
       }
       return null;
     case 'url':
-      if (call.scope.url === 'none') return { why: 'this scope fetches nothing', scope: [] };
+      if (call.scope.url === 'none') return { why: 'the scope of the peripheral allows no URLs', scope: [] };
       return toArgumentProblem(urlProblem(name, value, call.config.web.allow));
     case 'resource': {
       const patterns = call.scope.resource ?? [];
@@ -113,7 +113,7 @@ function roleProblem(call: Call, { name, role }: ToolParameter, value: Json): Ar
       if (named.includes(value as string)) return null;
       const others = 'ask the author of the spec to add { agency: <id> } under delegates of this peripheral';
       const remedy = named.length > 0 ? `name one of: ${named.join(', ')}; or ${others}` : others;
-      return { why: 'no agent may run there from here', scope: named, remedy };
+      return { why: 'the present peripheral may start no agents there', scope: named, remedy };
     }
     case 'command':
     case 'text':
@@ -145,7 +145,7 @@ function pathProblem(
   if (role === 'path:write') {
     if (isProtected(located.path) || (config.specs !== 'default' && isWithinAny([config.specs], located.path)))
       return { ...PROTECTED_PATH_REFUSAL, scope: scope.write };
-    if (scope.write.length === 0) return { why: 'this scope writes nothing', scope: [] };
+    if (scope.write.length === 0) return { why: 'the scope of the peripheral allows no writes', scope: [] };
     const why = writePathReason(located.path, scope.write);
     return why === null ? null : { why: `it ${why}`, scope: scope.write };
   }

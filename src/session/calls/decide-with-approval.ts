@@ -41,7 +41,7 @@ export async function decideWithApproval<Plan>(
   }
   const { denial } = makeDenial(context(), 'approval-required', {
     ...first.denial.about,
-    ...(answer ?? { answer: approver ? 'it was not given' : 'no approver is available' }),
+    ...(answer ?? { answer: approver ? 'the approver gave no answer' : 'no approver is available' }),
     by,
   });
   return { decision: { ok: false, denial, wanted: null }, approval: null };

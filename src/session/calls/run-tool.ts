@@ -39,7 +39,7 @@ export async function runTool(
       },
     });
     const { outcome, effects, observed, state } = toJson(report) as unknown as ToolReport;
-    if (!['ok', 'failed', 'refused'].includes(outcome.status)) throw new Error('its report has no outcome');
+    if (!['ok', 'failed', 'refused'].includes(outcome.status)) throw new Error('the report has no outcome');
     const problem =
       reportProblem('observes', plan.tool.observes, observed) ?? reportProblem('state', plan.tool.state, state);
     if (problem !== null) throw new Error(problem);
@@ -69,10 +69,10 @@ const fieldIfFilled = (
 function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = {}, fields: ToolReport['state'] = {}) {
   for (const [field, value] of Object.entries(fields)) {
     const type = getOwn(declared, field);
-    if (type === undefined) return `it reported "${field}", which the tool does not list under ${key}`;
+    if (type === undefined) return `the backend reported "${field}", which the tool does not list under ${key}`;
     if (value !== null && !isOfFruitType(value, type))
-      return `it reported "${field}" with a value that is not ${describeFruitType(type)}`;
-    if (JSON.stringify(value).length > INLINE_BYTES) return `it reported "${field}" with more than 32 KiB`;
+      return `the backend reported "${field}" with a value that is not ${describeFruitType(type)}`;
+    if (JSON.stringify(value).length > INLINE_BYTES) return `the backend reported "${field}" with more than 32 KiB`;
   }
   return null;
 }

@@ -238,7 +238,7 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
     const changed = changedPaths(body.effects);
     endGrants(draft, ({ files }) => {
       const outside = files && firstUncoveredFile(changed, files);
-      return outside && `a file outside of its files was changed: ${outside}`;
+      return outside && `a file that the grant does not cover has changed: ${outside}`;
     });
   }
   countReported(specs, draft, body);

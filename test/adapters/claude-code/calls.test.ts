@@ -87,7 +87,7 @@ describe('a call of one of the client’s own tools', () => {
     expect(write.verdict).toBe('allowed');
     writeFileSync(world.path('src/a.test.js'), content);
     const { context } = await world.done(write.id, 'Write', { type: 'create', filePath: world.path('src/a.test.js') });
-    expect(context).toMatch(/findings.*\nsrc\/a\.test\.js: it skips or singles out tests in 1 place/);
+    expect(context).toMatch(/findings.*\nsrc\/a\.test\.js: the file skips or singles out tests in 1 place/);
   });
 
   it('is refused outside the scope', async () => {

@@ -377,7 +377,7 @@ describe('the check of the changes by bash', () => {
     expect(existsSync(join(root, 'src/n/.git'))).toBe(false);
     expect(existsSync(join(root, 'src/.npmrc'))).toBe(false);
     expect(existsSync(join(root, 'hopgate.yaml'))).toBe(false);
-    expect(why(result, 'src/n/.git')).toMatch(/steers/);
+    expect(why(result, 'src/n/.git')).toMatch(/controls git/);
   });
 
   test('keeps weakened tests and names them', async () => {
@@ -386,9 +386,9 @@ describe('the check of the changes by bash', () => {
       root,
       `echo '{"scripts":{"test":"true"}}' > src/package.json; rm src/a.test.ts`,
     );
-    const script = 'its script "test" was changed from "vitest run" to "true"; a package manager runs its commands';
+    const script = 'the script "test" was changed from "vitest run" to "true"; a package manager runs its commands';
     expect(result.findings).toEqual([
-      { path: 'src/a.test.ts', why: 'it was deleted, with 1 test' },
+      { path: 'src/a.test.ts', why: 'the file was deleted, with 1 test' },
       { path: 'src/package.json', why: script },
     ]);
     expect(effects).toContainEqual(expect.objectContaining({ path: 'src/package.json', finding: script }));

@@ -68,7 +68,7 @@ test('a command that goes on to ask for a refused host is ended', async () => {
     stdout: 'started\n',
     timedOut: false,
     warning: 'hopgate ended the command: it tried to reach a refused host 1000 times.',
-    refusedHosts: [{ place: 'other.example:80', why: 'it is not a listed host' }],
+    refusedHosts: [{ place: 'other.example:80', why: 'the host is not in the list of allowed hosts' }],
     remedy: expect.stringContaining('deploy.ship.hosts'),
   });
 });
@@ -92,7 +92,9 @@ test('a request for another host is refused and listed with its remedy', async (
   const { result, effects } = await deploy(line, { hosts: [`127.0.0.1:${listed}`] });
   expect(result.stdout).toBe('403');
   expect(result.exit).not.toBe(0);
-  expect(result.refusedHosts).toEqual([{ place: `127.0.0.1:${other}`, tries: 2, why: 'it is not a listed host' }]);
+  expect(result.refusedHosts).toEqual([
+    { place: `127.0.0.1:${other}`, tries: 2, why: 'the host is not in the list of allowed hosts' },
+  ]);
   expect(result.remedy).toContain('Ask the operator to list under deploy.ship.hosts');
   expect(effects).toEqual([]);
   const { result: good } = await deploy(`${line}; true`, { hosts: [`127.0.0.1:${listed}`] });
@@ -153,7 +155,7 @@ test('a listed name that resolves to this machine is refused', async () => {
     {
       place: `localhost:${port}`,
       tries: 1,
-      why: expect.stringMatching(/^it leads to (?:127\.0\.0\.1|::1), which is not public$/),
+      why: expect.stringMatching(/^the name leads to (?:127\.0\.0\.1|::1), which is not a public address$/),
     },
   ]);
 });
@@ -256,7 +258,7 @@ describe.skipIf(noSshd !== null)('a deploy over ssh', () => {
     const reach = { hosts: ['elsewhere.example:22'], ssh: { key, knownHosts } };
     const { result } = await deploy(`ssh -p ${port} ${username}@localhost true`, reach);
     expect(result.exit).toBe(255);
-    expect(result.stderr).toContain(`hopgate refuses localhost:${port}: it is not a listed host.`);
+    expect(result.stderr).toContain(`hopgate refuses localhost:${port}: the host is not in the list of allowed hosts.`);
     expect(result.refusedHosts).toHaveLength(1);
   });
 

@@ -63,7 +63,7 @@ describe('the check before another program writes', () => {
     world().make({ 'root/src/a.test.ts': "it('a', x);\nit('b', x);\n" });
     const edit = () => world().make({ 'root/src/a.test.ts': "it('a', x);\n" });
     expect(await seen('edit', { path: 'src/a.test.ts' }, edit)).toMatchObject([
-      { path: 'src/a.test.ts', op: 'modify', finding: 'it holds 1 test fewer than before' },
+      { path: 'src/a.test.ts', op: 'modify', finding: 'the file contains 1 test fewer than before' },
     ]);
   });
 

@@ -6,7 +6,7 @@ import type { AuditState } from './audit-state.ts';
 import type { Fields } from './compare-json.ts';
 import { addContextProblems, addEntryProblems, addGateProblem, contextOnEntry, gatesOn } from './entry-problems.ts';
 import { type JudgedState, judgedWithoutVisit } from './judged-state.ts';
-import { NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
+import { collectProblems, NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
 import { noPeripheralProblem, visitFruit } from './visit-problems.ts';
 
 /** The problems of starting a sub-agent. The present peripheral must name the target, which admits it like a hop. */
@@ -21,27 +21,19 @@ export function delegateProblems(state: AuditState, request: RequestOf<'delegate
   if (request.agency) return agencyProblems(state, here, to, request.agency.acts);
   const target = getOwn(pinned.specs.peripherals, to);
   if (!target) return [noPeripheralProblem(to)];
-  const found: RuleProblem[] = [];
+  const { found, add } = collectProblems();
   const listed = here.delegates?.map((each) => each.to) ?? [];
   if (!listed.includes(to)) {
     const constraint = `delegates of ${here.id}: ${listed.join(', ') || 'none'}`;
-    found.push(ruleProblem('hop-not-allowed', 'delegation', constraint, `a sub-agent was started in ${to}`));
+    add('hop-not-allowed', 'delegation', constraint, `a sub-agent was started in ${to}`);
   }
   const judged: JudgedState = { ...judgedWithoutVisit(state, by), fruit: visitFruit(state, {}) };
-  addEntryProblems(judged, target, found);
+  addEntryProblems(judged, target, add);
   const gates = gatesOn(pinned, here.id, to);
-  for (const gate of gates) addGateProblem(judged, to, gate, found);
-  addContextProblems(target, delegatedContext(state, here, target).missing, found);
+  for (const gate of gates) addGateProblem(judged, to, gate, add);
+  addContextProblems(target, delegatedContext(state, here, target).missing, add);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
-    found.push(
-      ruleProblem(
-        'approval-required',
-        'approval',
-        'approval: operator',
-        'the delegation was not approved',
-        NEEDS_HISTORY,
-      ),
-    );
+    add('approval-required', 'approval', 'approval: operator', 'the delegation was not approved', NEEDS_HISTORY);
   return found;
 }
 
@@ -52,18 +44,16 @@ function agencyProblems(
   to: string,
   acts: boolean,
 ): readonly RuleProblem[] {
-  const found: RuleProblem[] = [];
+  const { found, add } = collectProblems();
   const named = agencies.find((each) => each.to === to);
   const constraint = `agencies of ${id}: ${agencies.map((each) => `${each.to} (${each.within})`).join(', ') || 'none'}`;
   if (!named || (acts && named.within === 'parent')) {
     const message = `an agent ran in ${to}${acts ? ', with tools' : ''}`;
-    found.push(ruleProblem('hop-not-allowed', 'delegation', constraint, message));
+    add('hop-not-allowed', 'delegation', constraint, message);
   }
   const effects = mode === null ? undefined : pinned.specs.modeGate?.effects[mode];
   if (acts && effects && !effects.includes('act'))
-    found.push(
-      ruleProblem('mode-forbids', 'mode', `${mode}: ${effects.join(', ')}`, `an agent with tools ran in ${to}`),
-    );
+    add('mode-forbids', 'mode', `${mode}: ${effects.join(', ')}`, `an agent with tools ran in ${to}`);
   return found;
 }
 

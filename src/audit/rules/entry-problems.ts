@@ -7,37 +7,35 @@ import type { EntrySource, GateRule, PeripheralSpec } from '../../spec/types.ts'
 import type { AuditedPin, AuditState } from './audit-state.ts';
 import type { Fields } from './compare-json.ts';
 import { conditionHolds, isAtNaturalClose, type JudgedState, ruleHolds, wasVisited } from './judged-state.ts';
-import { NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
+import { type AddProblem, NEEDS_HISTORY } from './rule-problem.ts';
 
 /** Adds the problems of entering a peripheral: the mode, the agent, the sources and the conditions of its entry. */
-export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, found: RuleProblem[]): void {
+export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, add: AddProblem): void {
   const { state, by, visit } = judged;
   const { id, agents, entry } = target;
   const { mode, agent, pinned } = state;
   const allowed = pinned.specs.modeGate && mode ? pinned.specs.modeGate.peripherals[mode] : null;
   if (allowed && !allowed.includes(id)) {
     const constraint = `${mode}: ${allowed.join(', ') || 'no peripheral'}`;
-    found.push(ruleProblem('mode-forbids', 'mode', constraint, `${id} was entered in this mode`));
+    add('mode-forbids', 'mode', constraint, `${id} was entered in this mode`);
   }
   if (agents !== null && !agents.includes(agent))
-    found.push(ruleProblem('agent-not-allowed', 'agent', `agents: ${agents.join(', ')}`, `${agent} entered ${id}`));
+    add('agent-not-allowed', 'agent', `agents: ${agents.join(', ')}`, `${agent} entered ${id}`);
   if (!entry.sources.some((source) => sourceApplies(source, judged))) {
     const from = visit ? `from ${visit.peripheral}` : wasVisited(state) ? 'after the visits' : 'at first';
     const constraint = `entry: ${entry.sources.map(entrySourceName).join(', ')}`;
     const message = `${id} was entered ${from}, by the ${by}`;
-    found.push(ruleProblem('entry-not-met', 'entry', constraint, message, NEEDS_HISTORY));
+    add('entry-not-met', 'entry', constraint, message, NEEDS_HISTORY);
   }
   const onRequest = entry.sources.some(({ kind }) => kind === 'agent-request');
   if (visit && onRequest && by === 'agent' && !isAtNaturalClose(judged)) {
     const message = `${id} was entered with nothing done since the last review`;
-    found.push(
-      ruleProblem('entry-not-met', 'entry', 'agent-request is allowed only at a natural close', message, NEEDS_HISTORY),
-    );
+    add('entry-not-met', 'entry', 'agent-request is allowed only at a natural close', message, NEEDS_HISTORY);
   }
   for (const name of entry.conditions) {
     if (conditionHolds(judged, name)) continue;
     const message = `${id} was entered while the condition did not hold`;
-    found.push(ruleProblem('condition-failed', 'condition', `entry: ${name}`, message, NEEDS_HISTORY));
+    add('condition-failed', 'condition', `entry: ${name}`, message, NEEDS_HISTORY);
   }
 }
 
@@ -76,11 +74,9 @@ export function gatesOn({ specs: { peripherals } }: AuditedPin, from: string, to
   return [...first, ...gates.filter((gate) => gate.in !== from)].map(({ rule }) => rule);
 }
 
-export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, found: RuleProblem[]): void {
+export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, add: AddProblem): void {
   const fail = (message: string) =>
-    found.push(
-      ruleProblem('condition-failed', 'gate', `gates: ${to}: ${JSON.stringify(gate)}`, message, NEEDS_HISTORY),
-    );
+    add('condition-failed', 'gate', `gates: ${to}: ${JSON.stringify(gate)}`, message, NEEDS_HISTORY);
   switch (gate.kind) {
     case 'approval':
       return;
@@ -141,10 +137,10 @@ export const contextRuleInWords = ({ context }: PeripheralSpec, field: string): 
   return `context: ${field}: ${source.kind === 'fruit' ? `from-${source.peripheral}` : source.kind}`;
 };
 
-export function addContextProblems(target: PeripheralSpec, missing: readonly string[], found: RuleProblem[]): void {
+export function addContextProblems(target: PeripheralSpec, missing: readonly string[], add: AddProblem): void {
   for (const argument of missing) {
     const message = `${target.id} was entered without ${argument}`;
     const about = { argument, ...NEEDS_HISTORY };
-    found.push(ruleProblem('missing-context', 'context', contextRuleInWords(target, argument), message, about));
+    add('missing-context', 'context', contextRuleInWords(target, argument), message, about);
   }
 }

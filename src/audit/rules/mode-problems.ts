@@ -1,6 +1,6 @@
 import type { RequestOf } from './audit-request.ts';
 import type { AuditState } from './audit-state.ts';
-import { NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
+import { collectProblems, NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
 
 /** The problems of a change of mode: it must follow a transition of the mode gate, or lead to the reset mode. */
 export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'mode'>): readonly RuleProblem[] {
@@ -10,7 +10,7 @@ export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'m
   if (!modeGate || mode === null) return [refused('no mode gate', `the mode was changed to ${to}`)];
   const modes = Object.keys(modeGate.effects);
   if (!modes.includes(to)) return [refused(`modes: ${modes.join(', ')}`, `${to} is not a mode`)];
-  const found: RuleProblem[] = [];
+  const { found, add } = collectProblems();
   if (reset || by === 'clock') {
     const how = reset ? 'reset' : 'timeout';
     if (to !== modeGate.reset) found.push(refused(`reset: ${modeGate.reset}`, `a ${how} changed the mode to ${to}`));
@@ -25,16 +25,8 @@ export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'m
     return [refused(`transitions: ${listed}`, `${mode} → ${to}`)];
   }
   if (transition.summary && (request.summary ?? '').trim() === '')
-    found.push(ruleProblem('summary-required', 'mode', `${mode} → ${to}: a summary`, 'the summary is missing'));
+    add('summary-required', 'mode', `${mode} → ${to}: a summary`, 'the summary is missing');
   if (transition.approval && !request.approves)
-    found.push(
-      ruleProblem(
-        'approval-required',
-        'approval',
-        'approval: operator',
-        'the change of mode was not approved',
-        NEEDS_HISTORY,
-      ),
-    );
+    add('approval-required', 'approval', 'approval: operator', 'the change of mode was not approved', NEEDS_HISTORY);
   return found;
 }

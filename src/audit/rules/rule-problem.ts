@@ -87,3 +87,11 @@ export const ruleProblem = (
 ): RuleProblem => ({ code, rule, constraint, message, ...about });
 
 export const NEEDS_HISTORY: ProblemDetails = { needsHistory: true };
+
+export type AddProblem = (...problem: Parameters<typeof ruleProblem>) => void;
+
+/** A list of problems, and the function that adds one to it. */
+export function collectProblems(): { readonly found: RuleProblem[]; readonly add: AddProblem } {
+  const found: RuleProblem[] = [];
+  return { found, add: (...problem) => void found.push(ruleProblem(...problem)) };
+}

@@ -16,7 +16,7 @@ import type { RefusalReason } from './commands/audited-git.ts';
 import { type Fields, showValue } from './compare-json.ts';
 import { judgedWithoutVisit, ruleHolds } from './judged-state.ts';
 import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
-import { NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
+import { type AddProblem, collectProblems, NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
 
 /** The problems of a tool call: its tool, limits, mode and arguments, and the scope's rule for each argument's role. */
 export function stepProblems(
@@ -37,80 +37,71 @@ export function stepProblems(
         about,
       ),
     ];
-  const found: RuleProblem[] = [];
+  const { found, add } = collectProblems();
   const tool = getOwn(tools, id);
-  if (!tool)
-    found.push(ruleProblem('unknown-tool', 'tool', 'a tool must be in the catalogue', `there is no tool ${id}`, about));
+  if (!tool) add('unknown-tool', 'tool', 'a tool must be in the catalogue', `there is no tool ${id}`, about);
   const granted = visit.spec.tools;
   if (!granted.includes(id)) {
     const constraint = `tools of ${visit.peripheral}: ${granted.join(', ') || 'none'}`;
-    found.push(ruleProblem('tool-not-allowed', 'tool', constraint, `${id} was used in ${visit.peripheral}`, about));
+    add('tool-not-allowed', 'tool', constraint, `${id} was used in ${visit.peripheral}`, about);
   }
   if (!tool) return found;
   const { steps, minutes } = visit.spec.limits;
   const late = visit.expired || (visit.deadline !== null && now >= visit.deadline);
   if (steps !== null && visit.steps >= steps)
-    found.push(
-      ruleProblem('limit-reached', 'limit', `limits: ${steps} steps`, `step ${visit.steps + 1} of the visit`, about),
-    );
+    add('limit-reached', 'limit', `limits: ${steps} steps`, `step ${visit.steps + 1} of the visit`, about);
   if (late) {
     const message = 'the step was made after the deadline';
-    found.push(ruleProblem('limit-reached', 'limit', `limits: ${minutes} minutes`, message, about));
+    add('limit-reached', 'limit', `limits: ${minutes} minutes`, message, about);
   }
   const effects = modeGate && mode ? (getOwn(modeGate.effects, mode) ?? []) : null;
   if (effects && !effects.includes(tool.effect)) {
     const constraint = `${mode}: ${effects.join(', ')}`;
-    found.push(ruleProblem('mode-forbids', 'mode-effect', constraint, `${id} has the effect ${tool.effect}`, about));
+    add('mode-forbids', 'mode-effect', constraint, `${id} has the effect ${tool.effect}`, about);
   }
   const given = argumentsByName(tool, args);
   const named = given && withDefaults(tool, given);
   if (!named) {
-    found.push(
-      ruleProblem(
-        'invalid-action',
-        'argument',
-        parametersOf(tool),
-        `the arguments ${showValue(args)} do not fit the parameters`,
-        about,
-      ),
+    add(
+      'invalid-action',
+      'argument',
+      parametersOf(tool),
+      `the arguments ${showValue(args)} do not fit the parameters`,
+      about,
     );
     return found;
   }
-  addArgumentProblems(tool, named, apart, found);
+  addArgumentProblems(tool, named, apart, add);
   // An absent argument reaches nothing, except a path to read, which then means the whole tree.
   let commands = false;
   for (const parameter of tool.parameters) {
     const facts = ROLE_FACTS[parameter.role];
     if (facts.runsCommands && !commands) {
       commands = true;
-      addCommandProblem(state, visit, tool, named, parameter.name, found);
+      addCommandProblem(state, visit, tool, named, parameter.name, add);
     }
     if (named[parameter.name] !== undefined || facts.absentMeansRoot)
-      addReachProblems(state, visit, id, parameter, named[parameter.name], found);
+      addReachProblems(state, visit, id, parameter, named[parameter.name], add);
   }
   // hopgate's own command tools run a command even if their spec declares no parameter for one.
-  if (!commands) addCommandProblem(state, visit, tool, named, null, found);
+  if (!commands) addCommandProblem(state, visit, tool, named, null, add);
   const lent = tool.parameters.filter(({ role }) => role === 'agency').map(({ name }) => named[name]);
   const lends = visit.scope.agency?.some(({ to, within }) => within === 'own' && lent.includes(to));
   if (lends && effects && !effects.includes('act')) {
     const message = `an agent with tools ran in ${lent.map((each) => showValue(each)).join(', ')}`;
-    found.push(ruleProblem('mode-forbids', 'mode-effect', `${mode}: ${effects.join(', ')}`, message, about));
+    add('mode-forbids', 'mode-effect', `${mode}: ${effects.join(', ')}`, message, about);
   }
   const gates = callGates(tool, visit.spec);
   const fruit = auditedFruit(visit.spec, visit.observations);
   for (const gate of gates) {
     if (gate.kind !== 'when' || ruleHolds({ ...judgedWithoutVisit(state, 'agent'), fruit }, gate.cel, named)) continue;
     const message = `${id} was called although its rule does not hold`;
-    found.push(ruleProblem('condition-failed', 'gate', gate.cel, message, { ...about, ...NEEDS_HISTORY }));
+    add('condition-failed', 'gate', gate.cel, message, { ...about, ...NEEDS_HISTORY });
   }
   if (gates.some(({ kind }) => kind === 'approval') && !approves)
-    found.push(
-      ruleProblem('approval-required', 'approval', `${id}: approval`, 'the call was not approved', NEEDS_HISTORY),
-    );
+    add('approval-required', 'approval', `${id}: approval`, 'the call was not approved', NEEDS_HISTORY);
   if (id === 'install' && !approves && state.pinned.config.install?.some(({ approval }) => approval))
-    found.push(
-      ruleProblem('approval-required', 'approval', 'install: approval', 'the call was not approved', NEEDS_HISTORY),
-    );
+    add('approval-required', 'approval', 'install: approval', 'the call was not approved', NEEDS_HISTORY);
   return found;
 }
 
@@ -152,29 +143,20 @@ function fitsSchema(schema: ToolParameter['schema'], value: Json): boolean {
   return getOrInsert(validators, schema, () => ajv.compile(schema))(value) as boolean;
 }
 
-function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly string[], found: RuleProblem[]): void {
+function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly string[], add: AddProblem): void {
+  const refuse = (argument: string, constraint: string, message: string) =>
+    add('invalid-action', 'argument', constraint, message, { tool: tool.id, argument });
   for (const name in args)
     if (!tool.parameters.some((parameter) => parameter.name === name))
-      found.push(argumentProblem(tool, name, parametersOf(tool), `${tool.id} has no parameter ${name}`));
+      refuse(name, parametersOf(tool), `${tool.id} has no parameter ${name}`);
   for (const { name, required, schema } of tool.parameters) {
     const value = args[name];
     // A value that is stored as a blob was judged by its schema before it was stored.
     if (value !== undefined && !apart.includes(name) && !fitsSchema(schema, value))
-      found.push(
-        argumentProblem(
-          tool,
-          name,
-          `${name}: ${showValue(schema)}`,
-          `${name} is ${showValue(value)}, which its schema refuses`,
-        ),
-      );
-    else if (value === undefined && required)
-      found.push(argumentProblem(tool, name, `${name} is required`, `${name} is missing`));
+      refuse(name, `${name}: ${showValue(schema)}`, `${name} is ${showValue(value)}, which its schema refuses`);
+    else if (value === undefined && required) refuse(name, `${name} is required`, `${name} is missing`);
   }
 }
-
-const argumentProblem = ({ id }: ToolSpec, argument: string, constraint: string, message: string): RuleProblem =>
-  ruleProblem('invalid-action', 'argument', constraint, message, { tool: id, argument });
 
 /** Judges the arguments that form a command together, and reports a problem for the first of them (`argument`). */
 function addCommandProblem(
@@ -183,18 +165,16 @@ function addCommandProblem(
   tool: ToolSpec,
   args: Fields,
   argument: string | null,
-  found: RuleProblem[],
+  add: AddProblem,
 ): void {
   const reason = commandRefusal({ tool, args, scope, config, root, unsafeNoSandbox, message: due });
   if (!reason) return;
   const constraint = `command: ${scope.command}`;
   const message = `${tool.id} was called although its command is forbidden: ${reason.why}`;
-  found.push(
-    ruleProblem(reason.code, 'scope', constraint, message, {
-      tool: tool.id,
-      ...(argument === null ? {} : { argument }),
-    }),
-  );
+  add(reason.code, 'scope', constraint, message, {
+    tool: tool.id,
+    ...(argument === null ? {} : { argument }),
+  });
 }
 
 /** Judges an argument by the scope's rule for its role. */
@@ -204,11 +184,11 @@ function addReachProblems(
   tool: string,
   { name, role }: ToolParameter,
   value: Json | undefined,
-  found: RuleProblem[],
+  add: AddProblem,
 ): void {
   const { scope } = visit;
   const outside = (constraint: string, message: string) =>
-    found.push(ruleProblem('out-of-scope', 'scope', constraint, message, { tool, argument: name }));
+    add('out-of-scope', 'scope', constraint, message, { tool, argument: name });
   switch (role) {
     case 'text':
     case 'command':
@@ -221,7 +201,7 @@ function addReachProblems(
         .map((each) => addressRefusal(each, allow))
         .find((each) => each !== null);
       if (reason && scope.url !== 'none')
-        found.push(ruleProblem(reason.code, 'scope', `url: ${allow.join(', ')}`, reason.why, { tool, argument: name }));
+        add(reason.code, 'scope', `url: ${allow.join(', ')}`, reason.why, { tool, argument: name });
       return;
     }
     case 'resource': {
@@ -229,7 +209,7 @@ function addReachProblems(
       const names = value === undefined ? [] : [value].flat();
       const reason = names.map((each) => resourceRefusal(scope, each)).find((each) => each !== null);
       const constraint = `resource: ${patterns.join(', ') || 'none'}`;
-      if (reason) found.push(ruleProblem(reason.code, 'scope', constraint, reason.why, { tool, argument: name }));
+      if (reason) add(reason.code, 'scope', constraint, reason.why, { tool, argument: name });
       return;
     }
     case 'agency': {
@@ -247,13 +227,11 @@ function addReachProblems(
       for (const path of Array.isArray(value) ? value : [value]) {
         const why = pathProblem(state, visit, role, path);
         if (why)
-          found.push(
-            ruleProblem(why.code, 'scope', scopeInWords(visit, role), `${showValue(path)}: ${why.why}`, {
-              tool,
-              argument: name,
-              ...why.about,
-            }),
-          );
+          add(why.code, 'scope', scopeInWords(visit, role), `${showValue(path)}: ${why.why}`, {
+            tool,
+            argument: name,
+            ...why.about,
+          });
       }
       return;
     default:

@@ -14,7 +14,7 @@ import {
   withoutSessionState,
 } from './entry-problems.ts';
 import { type JudgedState, judgedWithoutVisit, ruleHolds } from './judged-state.ts';
-import { NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
+import { type AddProblem, collectProblems, NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
 
 /** The problems of a start: it must not be within a visit, and the target's entry and context must allow it. */
 export function startProblems(state: AuditState, request: RequestOf<'start'>): readonly RuleProblem[] {
@@ -26,9 +26,9 @@ export function startProblems(state: AuditState, request: RequestOf<'start'>): r
   }
   const target = getOwn(pinned.specs.peripherals, peripheral);
   if (!target) return [noPeripheralProblem(peripheral)];
-  const found: RuleProblem[] = [];
-  addEntryProblems(judgedWithoutVisit(state, by), target, found);
-  addContextProblems(target, contextOnEntry(target, state, withoutSessionState(pinned, context)).missing, found);
+  const { found, add } = collectProblems();
+  addEntryProblems(judgedWithoutVisit(state, by), target, add);
+  addContextProblems(target, contextOnEntry(target, state, withoutSessionState(pinned, context)).missing, add);
   return found;
 }
 
@@ -46,8 +46,8 @@ export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOf<'s
     return [
       ruleProblem('no-peripheral', 'lifecycle', 'a stop must end a visit', 'the session was outside of any peripheral'),
     ];
-  const found: RuleProblem[] = [];
-  addFruitProblems(visit.spec, visit, fruit, found);
+  const { found, add } = collectProblems();
+  addFruitProblems(visit.spec, visit, fruit, add);
   return found;
 }
 
@@ -56,10 +56,10 @@ function addFruitProblems(
   { fruit: rules }: PeripheralSpec,
   { observations }: AuditedVisit,
   fruit: Fields,
-  found: RuleProblem[],
+  add: AddProblem,
 ): void {
   const wrong = (argument: string, constraint: string, message: string, about = {}) =>
-    found.push(ruleProblem('invalid-fruit', 'fruit', constraint, message, { argument, ...about }));
+    add('invalid-fruit', 'fruit', constraint, message, { argument, ...about });
   for (const [field, rule] of Object.entries(rules)) {
     const value = fruit[field];
     const constraint = `${field}: ${rule.kind} ${typeof rule.type === 'string' ? rule.type : rule.type.join(' | ')}`;
@@ -101,23 +101,21 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
     ];
   const target = getOwn(pinned.specs.peripherals, to);
   if (!target) return [noPeripheralProblem(to)];
-  const found: RuleProblem[] = [];
+  const { found, add } = collectProblems();
   // The fruit of an ended visit was judged at its stop.
-  if (!leaving) addFruitProblems(source, visit, fruit, found);
+  if (!leaving) addFruitProblems(source, visit, fruit, add);
   const left = leaving ?? { ...judgedWithoutVisit(state, by), fruit: visitFruit(state, fruit) };
   const judged: JudgedState = { ...left, state, by, visit };
-  const exit = addEdgeProblems(judged, source, target, request, found);
-  if (exit) addExitProblems(judged, exit, request, found);
-  addEntryProblems(judged, target, found);
+  const exit = addEdgeProblems(judged, source, target, request, add);
+  if (exit) addExitProblems(judged, exit, request, add);
+  addEntryProblems(judged, target, add);
   const gates = gatesOn(pinned, source.id, to);
-  for (const gate of gates) addGateProblem(judged, to, gate, found);
+  for (const gate of gates) addGateProblem(judged, to, gate, add);
   const backpack = { ...judged.backpack, ...fieldsWithValue(judged.fruit) };
   const carried = { sessionId: state.sessionId, fruits: state.fruits, backpack };
-  addContextProblems(target, contextOnEntry(target, carried, {}, { [source.id]: judged.fruit }).missing, found);
+  addContextProblems(target, contextOnEntry(target, carried, {}, { [source.id]: judged.fruit }).missing, add);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
-    found.push(
-      ruleProblem('approval-required', 'approval', 'approval: operator', 'the hop was not approved', NEEDS_HISTORY),
-    );
+    add('approval-required', 'approval', 'approval: operator', 'the hop was not approved', NEEDS_HISTORY);
   return found;
 }
 
@@ -131,7 +129,7 @@ function addEdgeProblems(
   source: PeripheralSpec,
   target: PeripheralSpec,
   request: RequestOf<'hop'>,
-  found: RuleProblem[],
+  add: AddProblem,
 ): Exit | undefined {
   const { exit: name } = request;
   const admits = target.entry.sources.some(
@@ -146,7 +144,7 @@ function addEdgeProblems(
     name === undefined ? impliedExit(judged, opening, request) : source.exits.find((one) => one.name === name);
   const refused = (code: RuleProblem['code'], message: string) => {
     const opened = source.exits.map((one) => `${one.name} → ${one.opens.map(({ to }) => to).join(', ')}`).join('; ');
-    found.push(ruleProblem(code, 'edge', `exits of ${source.id}: ${opened || 'none'}`, message));
+    add(code, 'edge', `exits of ${source.id}: ${opened || 'none'}`, message);
   };
   if (opening.length === 0) refused('hop-not-allowed', `a hop to ${target.id} by ${name ?? 'any exit'}`);
   else if (name === undefined && !exit)
@@ -162,9 +160,9 @@ function addEdgeProblems(
  */
 function impliedExit(judged: JudgedState, opening: readonly Exit[], request: RequestOf<'hop'>): Exit | undefined {
   const open = opening.filter((exit) => {
-    const problems: RuleProblem[] = [];
-    addExitProblems(judged, exit, { ...request, reason: 'any' }, problems);
-    return problems.length === 0;
+    const { found, add } = collectProblems();
+    addExitProblems(judged, exit, { ...request, reason: 'any' }, add);
+    return found.length === 0;
   });
   const left = open.length > 0 ? open : opening;
   const isIn = (name: string, text: string) =>
@@ -177,15 +175,10 @@ function impliedExit(judged: JudgedState, opening: readonly Exit[], request: Req
   return first ?? (left.length === 1 ? left[0] : undefined);
 }
 
-function addExitProblems(
-  judged: JudgedState,
-  exit: Exit,
-  { reason, by, to }: RequestOf<'hop'>,
-  found: RuleProblem[],
-): void {
+function addExitProblems(judged: JudgedState, exit: Exit, { reason, by, to }: RequestOf<'hop'>, add: AddProblem): void {
   const { name, implies, opens } = exit;
   const unmet = (constraint: string, message: string, about = {}) =>
-    found.push(ruleProblem('exit-not-met', 'exit', constraint, message, about));
+    add('exit-not-met', 'exit', constraint, message, about);
   if (!implies && reason.trim() === '') unmet(`${name} is stated, with a reason`, 'the hop has no reason');
   if (implies && judged.fruit[implies.field] !== implies.value)
     unmet(

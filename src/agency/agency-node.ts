@@ -89,11 +89,7 @@ export class AgencyNode {
     const running = this.#running.get(route.key);
     if (running && running.digest !== digest)
       return runReplyOf(agent, async () => {
-        throw new RunFailure(
-          'key-reused',
-          'this idempotency key belongs to another request',
-          'Use a new key for each run.',
-        );
+        throw new RunFailure('key-reused', 'another run has this idempotency key', 'Use a new key for each run.');
       });
     return replyWithin(agent, (running ?? this.#begin(request, digest, route, addContext)).reply, route.budgetMs);
   }
@@ -214,11 +210,7 @@ export class AgencyNode {
 const isWaitEnded = (reply: RunReply): boolean => !reply.ok && reply.error.code === 'wait-ended';
 
 const waitEnded = (): RunFailure =>
-  new RunFailure(
-    'wait-ended',
-    'the run lasts longer than the caller waits',
-    'Send the run again with the same key to get its reply.',
-  );
+  new RunFailure('wait-ended', 'the run lasts longer than the caller waits', 'Send it again with the same key.');
 
 const interruptedRun = (): RunFailure =>
   new RunFailure(
@@ -239,7 +231,7 @@ function routeRefusal(id: string, { via }: RunRoute): RunFailure | null {
     return new RunFailure(
       'too-many-hops',
       `the run passed ${MAX_HOPS} nodes`,
-      'Correct the url of the agent in the registry, so that fewer nodes pass the run on.',
+      'Correct the url of the agent in the registry.',
     );
   return null;
 }

@@ -55,11 +55,7 @@ export function openRunJournal(file: string): RunJournal {
       if (claim.run(key, digest, process.pid, Date.now(), OWN_HOLDER).changes === 1) return { is: 'new' };
       const row = select.get(key) as unknown as Row;
       if (row.digest !== digest)
-        throw new RunFailure(
-          'key-reused',
-          'this idempotency key belongs to another request',
-          'Use a new key for each run.',
-        );
+        throw new RunFailure('key-reused', 'another run has this idempotency key', 'Use a new key for each run.');
       return stateOf(row);
     },
     find: (key) => stateOf(select.get(key) as Row | undefined),

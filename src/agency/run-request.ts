@@ -12,17 +12,8 @@ export const MAX_CONTEXT_CHARS = 1_000_000;
 /** The field `context-from` of a run: the session whose context the prompt gets. */
 export const ContextRequest = z.strictObject({
   session: Id.describe('The session of the caller.'),
-  files: z
-    .array(z.string().min(1).max(4_096))
-    .max(20)
-    .optional()
-    .describe('Paths of the files that the session reads for the context.'),
-  entries: z
-    .int()
-    .min(1)
-    .max(200)
-    .optional()
-    .describe('The number of the session’s last entries to include (default: 20).'),
+  files: z.array(z.string().min(1).max(4_096)).max(20).optional().describe('Files that the session reads.'),
+  entries: z.int().min(1).max(200).optional().describe('Number of its last entries (default: 20).'),
 });
 export type ContextRequest = z.output<typeof ContextRequest>;
 
@@ -36,9 +27,7 @@ export const RunRequest = z.strictObject({
     .max(1_000_000)
     .optional()
     .describe("The user's own request; after the template if both are given."),
-  'context-from': ContextRequest.optional().describe(
-    'A session whose context is wanted; the node of the caller replaces this field by "context".',
-  ),
+  'context-from': ContextRequest.optional().describe('The session whose context is added to the prompt.'),
   context: z
     .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(MAX_CONTEXT_CHARS))
     .optional()

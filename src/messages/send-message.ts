@@ -97,12 +97,7 @@ export async function sendWhistle(
   const began = Date.now();
   const until = began + seconds * 1000;
   const circle = await messages.wait({ id: draft.id, waiter: draft.from, target: draft.to, until });
-  if (circle)
-    return refuseArgument(
-      'to',
-      describeWaitCircle(circle.join(' → ')),
-      'Send the message as a bell, which does not wait.',
-    );
+  if (circle) return refuseArgument('to', describeWaitCircle(circle.join(' → ')), 'Send a bell, which does not wait.');
   try {
     const message = await messages.send(draft);
     const answer = await waitForAnswer(messages, message.id, until, signal);

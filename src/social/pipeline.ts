@@ -170,6 +170,9 @@ async function mode(message: PipelineMessage): Promise<void> {
   message.classified = classifyMessage(payload, TALK_PATTERNS);
 }
 
+const reusedId = (id: string): StageFailure =>
+  new StageFailure('id-reused', `another message has the id ${id}`, 'Use a new id for each message.');
+
 /** S-dispatch: finds or opens the recipient, asks the gate, and puts the message into the inbox. */
 async function dispatch(message: PipelineMessage, services: SocialServices): Promise<void> {
   const { id, to, payload } = message.incoming;
@@ -178,8 +181,7 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
   const first = await readDispatchRecord(store, id);
   const sentBefore = await messages.find(id);
-  if (sentBefore && (sentBefore.text !== text || sentBefore.from !== message.from))
-    throw new StageFailure('id-reused', `another message has the id ${id}`, 'Use a new id for each message.');
+  if (sentBefore && (sentBefore.text !== text || sentBefore.from !== message.from)) throw reusedId(id);
   if (sentBefore) {
     message.to = sentBefore.to;
     message.sent = sentBefore;
@@ -210,12 +212,7 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
       checked.remedy,
     );
   message.to = checked.draft.to;
-  if (first && (first.to !== message.to || first.talk !== talk))
-    throw new StageFailure(
-      'id-reused',
-      `the id ${id} belongs to a message with another recipient or kind`,
-      'Use a new id for each message.',
-    );
+  if (first && (first.to !== message.to || first.talk !== talk)) throw reusedId(id);
   const isAway = message.to.includes('@') && !message.to.startsWith('person:');
   const session = message.to.startsWith('session:') && !isAway ? message.to.slice('session:'.length) : null;
   if (session !== null) {
@@ -240,12 +237,7 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
   });
   // Another process may have dispatched a message with the same id meanwhile. Then its recipient counts.
   const stored = await readDispatchRecord(store, id);
-  if (stored?.to !== message.to)
-    throw new StageFailure(
-      'id-reused',
-      `the id ${id} belongs to a message with another recipient or kind`,
-      'Use a new id for each message.',
-    );
+  if (stored?.to !== message.to) throw reusedId(id);
   message.sent = await deliver(message, services, checked.draft);
 }
 
@@ -279,11 +271,7 @@ async function deliver(
   if (connection.principal !== 'agent') return sendBell(messages, draft);
   const rung = await ringAs?.(connection.name, draft);
   if (!rung)
-    throw new StageFailure(
-      'sender-refused',
-      'this program sends no messages for the agent of a session',
-      'Send the message with the tool bell of the session.',
-    );
+    throw new StageFailure('sender-refused', 'this program sends no agent’s messages', 'Send it with the tool bell.');
   if (!rung.ok) throw new StageFailure('sender-refused', rung.denial.message, rung.denial.remedy);
   return (await messages.find(draft.id))!;
 }
@@ -311,6 +299,6 @@ async function persist(message: PipelineMessage, services: SocialServices): Prom
     throw new StageFailure(
       'not-kept',
       'the store did not keep the outcome',
-      'Check the disk, then send the message again.',
+      'Check the disk, then resend the message.',
     );
 }

@@ -159,7 +159,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the configured test commands',
     rule: 'scope',
-    says: 'not one of the configured test commands',
+    says: 'is not a configured test command',
     engineConfig: { test: [{ run: ['npm', 'run', 'release'], report: 'tap' }] },
     does: async (session) => {
       await to.test(session);
@@ -169,7 +169,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'the configured deploy commands',
     rule: 'scope',
-    says: 'not one of the configured deploy commands',
+    says: 'is not a configured deploy command',
     engineConfig: { deploy: { production: { run: ['true'], network: false } } },
     does: async (session) => {
       await to.deploy(session);

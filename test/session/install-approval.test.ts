@@ -150,5 +150,5 @@ test('the audit notices an install without its approval, with another approval, 
   const elsewhere = await judged((body) =>
     body['event'] === 'outcome' ? { ...body, effects: [{ path: 'evil.example:443', op: 'connect' }] } : body,
   );
-  expect(elsewhere).toEqual(['connect of evil.example:443 was observed: no configured command lists this host']);
+  expect(elsewhere).toEqual(['connect of evil.example:443 was observed: no command lists the host']);
 });

@@ -6,7 +6,7 @@ import type { AuditState } from './audit-state.ts';
 import type { Fields } from './compare-json.ts';
 import { addContextProblems, addEntryProblems, addGateProblem, contextOnEntry, gatesOn } from './entry-problems.ts';
 import { type JudgedState, judgedWithoutVisit } from './judged-state.ts';
-import { collectProblems, NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
+import { collectProblems, NEEDS_HISTORY, noVisitProblem, type RuleProblem } from './rule-problem.ts';
 import { noPeripheralProblem, visitFruit } from './visit-problems.ts';
 
 /** The problems of starting a sub-agent. The present peripheral must name the target, which admits it like a hop. */
@@ -14,10 +14,7 @@ export function delegateProblems(state: AuditState, request: RequestOf<'delegate
   const { pinned, visit } = state;
   const { to, by } = request;
   const here = visit?.spec;
-  if (!here)
-    return [
-      ruleProblem('no-peripheral', 'lifecycle', 'a delegation must begin in a visit', 'outside of any peripheral'),
-    ];
+  if (!here) return [noVisitProblem('a delegation must begin in a visit')];
   if (request.agency) return agencyProblems(state, here, to, request.agency.acts);
   const target = getOwn(pinned.specs.peripherals, to);
   if (!target) return [noPeripheralProblem(to)];

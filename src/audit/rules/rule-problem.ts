@@ -86,6 +86,13 @@ export const ruleProblem = (
   about: ProblemDetails = {},
 ): RuleProblem => ({ code, rule, constraint, message, ...about });
 
+/** The problem of a request that only a visit allows. */
+export const noVisitProblem = (
+  constraint: string,
+  message = 'the session was outside of any peripheral',
+  about: ProblemDetails = {},
+): RuleProblem => ruleProblem('no-peripheral', 'lifecycle', constraint, message, about);
+
 export const NEEDS_HISTORY: ProblemDetails = { needsHistory: true };
 
 export type AddProblem = (...problem: Parameters<typeof ruleProblem>) => void;

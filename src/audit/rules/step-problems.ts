@@ -16,7 +16,7 @@ import type { RefusalReason } from './commands/audited-git.ts';
 import { type Fields, showValue } from './compare-json.ts';
 import { judgedWithoutVisit, ruleHolds } from './judged-state.ts';
 import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
-import { type AddProblem, collectProblems, NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
+import { type AddProblem, collectProblems, NEEDS_HISTORY, noVisitProblem, type RuleProblem } from './rule-problem.ts';
 
 /** The problems of a tool call: its tool, limits, mode and arguments, and the scope's rule for each argument's role. */
 export function stepProblems(
@@ -28,15 +28,7 @@ export function stepProblems(
   const { modeGate, tools } = state.pinned.specs;
   const about = { tool: id };
   if (!visit?.spec)
-    return [
-      ruleProblem(
-        'no-peripheral',
-        'lifecycle',
-        'a tool may only be used in a visit',
-        `${id} was used outside of any visit`,
-        about,
-      ),
-    ];
+    return [noVisitProblem('a tool may only be used in a visit', `${id} was used outside of any visit`, about)];
   const { found, add } = collectProblems();
   const tool = getOwn(tools, id);
   if (!tool) add('unknown-tool', 'tool', 'a tool must be in the catalogue', `there is no tool ${id}`, about);
@@ -171,10 +163,7 @@ function addCommandProblem(
   if (!reason) return;
   const constraint = `command: ${scope.command}`;
   const message = `${tool.id} was called although its command is forbidden: ${reason.why}`;
-  add(reason.code, 'scope', constraint, message, {
-    tool: tool.id,
-    ...(argument === null ? {} : { argument }),
-  });
+  add(reason.code, 'scope', constraint, message, { tool: tool.id, ...(argument === null ? {} : { argument }) });
 }
 
 /** Judges an argument by the scope's rule for its role. */

@@ -14,7 +14,14 @@ import {
   withoutSessionState,
 } from './entry-problems.ts';
 import { type JudgedState, judgedWithoutVisit, ruleHolds } from './judged-state.ts';
-import { type AddProblem, collectProblems, NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
+import {
+  type AddProblem,
+  collectProblems,
+  NEEDS_HISTORY,
+  noVisitProblem,
+  type RuleProblem,
+  ruleProblem,
+} from './rule-problem.ts';
 
 /** The problems of a start: it must not be within a visit, and the target's entry and context must allow it. */
 export function startProblems(state: AuditState, request: RequestOf<'start'>): readonly RuleProblem[] {
@@ -33,19 +40,11 @@ export function startProblems(state: AuditState, request: RequestOf<'start'>): r
 }
 
 export const noPeripheralProblem = (id: string): RuleProblem =>
-  ruleProblem(
-    'hop-not-allowed',
-    'edge',
-    'the target must be a peripheral of the spec set',
-    `there is no peripheral ${id}`,
-  );
+  ruleProblem('hop-not-allowed', 'edge', 'the target must be in the spec set', `there is no peripheral ${id}`);
 
 /** The problems of a stop. Only a missing visit and an invalid fruit can forbid it. */
 export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOf<'stop'>): readonly RuleProblem[] {
-  if (!visit?.spec)
-    return [
-      ruleProblem('no-peripheral', 'lifecycle', 'a stop must end a visit', 'the session was outside of any peripheral'),
-    ];
+  if (!visit?.spec) return [noVisitProblem('a stop must end a visit')];
   const { found, add } = collectProblems();
   addFruitProblems(visit.spec, visit, fruit, add);
   return found;
@@ -90,15 +89,7 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
   const { to, by, fruit = {} } = request;
   const visit = leaving?.visit ?? state.visit;
   const source = visit?.spec;
-  if (!visit || !source)
-    return [
-      ruleProblem(
-        'no-peripheral',
-        'lifecycle',
-        'a hop must leave a visit',
-        'the session was outside of any peripheral',
-      ),
-    ];
+  if (!visit || !source) return [noVisitProblem('a hop must leave a visit')];
   const target = getOwn(pinned.specs.peripherals, to);
   if (!target) return [noPeripheralProblem(to)];
   const { found, add } = collectProblems();

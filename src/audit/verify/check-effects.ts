@@ -55,16 +55,13 @@ function otherProblem(
         const hosts = commands.flatMap((command) => command.hosts ?? []);
         return [
           `hosts: ${hosts.join(', ') || 'none'}`,
-          isEndpointAllowed(path, hosts) ? null : 'no configured command lists this host',
+          isEndpointAllowed(path, hosts) ? null : 'no command lists the host',
         ];
       }
       if (scope.command === 'deploy') return ['command: deploy', null];
       if (scope.url === 'none') return ['url: none', 'the scope grants no network'];
       const { allow } = pinned.config.web;
-      return [
-        `hosts: ${allow.join(', ') || 'none'}`,
-        isHostAllowed(path, allow) ? null : 'the host is not in web.allow',
-      ];
+      return [`hosts: ${allow.join(', ') || 'none'}`, isHostAllowed(path, allow) ? null : 'web.allow lacks the host'];
     }
     default:
       return ['effects must be of a known kind', 'this kind of effect is unknown'];

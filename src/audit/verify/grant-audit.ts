@@ -119,10 +119,7 @@ export class GrantAudit {
     const kind = action['kind'];
     const compare = (part: string, was: Json | undefined, is: Json | undefined) => {
       if (!isSameJson(was, is))
-        this.#violation(
-          `${part} granted: ${showValue(was)}`,
-          `${part} that was approved under ${id}: ${showValue(is)}`,
-        );
+        this.#violation(`${part} granted: ${showValue(was)}`, `${part} approved under ${id}: ${showValue(is)}`);
     };
     if (kind === 'step' || kind === 'delegate') compare('call', bound['shown'], view);
     if (kind !== 'hop') return;

@@ -52,10 +52,7 @@ export class MessageAudit {
   #wait(what: string, body: StepBody | OutcomeBody, at: number, { lastAt, pinned }: AuditState): void {
     const waited = waitingTimeMs(pinned.specs.tools, body);
     if (waited > at - lastAt + TOLERANCE_MS)
-      this.#wrong(
-        `the wait of ${what} must begin after the entry before it`,
-        `the entry records a wait of ${waited} ms`,
-      );
+      this.#wrong(`the wait of ${what} must begin after the entry before it`, `the entry states ${waited} ms`);
   }
 
   #receive({ id, seq, act, ref }: Extract<Body, { event: 'message' }>): void {

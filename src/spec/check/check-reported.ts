@@ -22,12 +22,7 @@ export function checkReported(
           const has = getOwn(tool[kind] ?? {}, field);
           return has !== undefined && JSON.stringify(has) !== JSON.stringify(type);
         });
-        if (elsewhere)
-          report(
-            at,
-            `"${field}" has another type in ${elsewhere.id}`,
-            'give the field one type, or rename one of the fields',
-          );
+        if (elsewhere) report(at, `"${field}" has another type in ${elsewhere.id}`, 'give the field one type');
         const taken = Object.values(tools).find((tool) => getOwn(tool[other] ?? {}, field) !== undefined);
         if (taken) report(at, `"${field}" is in ${other} of ${taken.id} too`, 'keep one of them');
       }

@@ -168,12 +168,7 @@ export function resolveScopes(
   const scopes: { [name: string]: ScopeRule } = {};
   for (const [name, scope] of Object.entries(file?.scopes ?? {})) {
     if (scope === undefined) continue;
-    if (name === INLINE_SCOPE)
-      report(
-        ['scopes', name],
-        `"${name}" is reserved for scopes that a peripheral states itself`,
-        'choose another name',
-      );
+    if (name === INLINE_SCOPE) report(['scopes', name], `"${name}" is a reserved name`, 'choose another name');
     const { read = 'none', write = [], command = 'none', url = 'none', resource } = scope;
     scopes[name] = scopeRule({ read, write, command, url, resource, agency: undefined });
   }

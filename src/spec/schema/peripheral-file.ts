@@ -118,11 +118,7 @@ export const PeripheralFile = z
     limits: z
       .strictObject({
         steps: z.int().positive('must be more than 0').optional().describe('Maximum number of steps in one visit.'),
-        minutes: z
-          .number()
-          .positive('must be more than 0')
-          .optional()
-          .describe('Maximum length of one visit in minutes.'),
+        minutes: z.number().positive('must be more than 0').optional().describe('Maximum minutes of one visit.'),
       })
       .optional()
       .describe('The limits of a visit. At a limit, only a stop and allowed hops remain possible.'),

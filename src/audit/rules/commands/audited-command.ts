@@ -112,7 +112,7 @@ function lineReason(value: Json | undefined): RefusalReason | null {
   );
   return fits && parts.some((part) => String(part).trim() !== '')
     ? null
-    : invalidRefusal('the command is not a command line');
+    : invalidRefusal('the text is not a command line');
 }
 
 function testReason(command: Json | undefined, { test }: ProjectConfig): RefusalReason | null {
@@ -120,20 +120,18 @@ function testReason(command: Json | undefined, { test }: ProjectConfig): Refusal
   if (command === undefined) return null;
   const words = commandWordsOf(command);
   if (words === null) return invalidRefusal('the command is not one plain command');
-  return configuredTestCommand(words, test)
-    ? null
-    : outOfScopeRefusal('the command is not one of the configured test commands');
+  return configuredTestCommand(words, test) ? null : outOfScopeRefusal('the command is not a configured test command');
 }
 
 function installReason(command: Json | undefined, { install = [] }: ProjectConfig): RefusalReason | null {
   if (command === undefined)
-    return install.length === 1 ? null : outOfScopeRefusal('the command is not one of the configured install commands');
+    return install.length === 1 ? null : outOfScopeRefusal('the command is not a configured install command');
   if (install.length === 0) return outOfScopeRefusal('no install command is configured');
   const words = commandWordsOf(command);
   if (words === null) return invalidRefusal('the command is not one plain command');
   return install.some(({ run }) => isCommand(words, run))
     ? null
-    : outOfScopeRefusal('the command is not one of the configured install commands');
+    : outOfScopeRefusal('the command is not a configured install command');
 }
 
 function deployReason(command: Json | undefined, { deploy }: ProjectConfig): RefusalReason | null {
@@ -141,5 +139,5 @@ function deployReason(command: Json | undefined, { deploy }: ProjectConfig): Ref
   if (more.length === 0 && typeof name === 'string' && Object.hasOwn(deploy, name)) return null;
   const words = commandWordsOf(command);
   const isConfigured = words !== null && Object.values(deploy).some(({ run }) => isCommand(words, run));
-  return isConfigured ? null : outOfScopeRefusal('the command is not one of the configured deploy commands');
+  return isConfigured ? null : outOfScopeRefusal('the command is not a configured deploy command');
 }

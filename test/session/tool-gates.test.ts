@@ -142,6 +142,8 @@ it.each<[unknown, object?]>([
   [{ by: 'ann', minutes: '5' }],
   [{ by: 'ann', minutes: 1e15 }],
   [{ by: 'ann', grant: { minutes: 5 } }],
+  [{ by: 'ann', grant: { until: 9e15 } }],
+  [{ by: 'ann', grant: { until: -9e15 } }],
   [{ declined: true }],
   [{ by: 'ann' }, { via: 'chat' }],
   [{ by: 'ann' }, { via: 'grant' }],

@@ -18,6 +18,9 @@ export interface GrantLimits {
   readonly testsPass?: true;
 }
 
+/** The last time of JavaScript's Date, in epoch milliseconds. */
+const LAST_TIME = 8.64e15;
+
 /** True for the limits of a grant: well-formed, and with no other field. */
 export function isGrantLimits(value: unknown): value is GrantLimits {
   if (!isObject(value)) return false;
@@ -25,6 +28,7 @@ export function isGrantLimits(value: unknown): value is GrantLimits {
   return (
     Object.keys(others).length === 0 &&
     Number.isSafeInteger(until) &&
+    Math.abs(until as number) <= LAST_TIME &&
     (uses === undefined || (Number.isSafeInteger(uses) && (uses as number) >= 1)) &&
     (testsPass === undefined || testsPass === true) &&
     (files === undefined ||

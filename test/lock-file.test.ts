@@ -15,7 +15,7 @@ const lockedFor = (from: string, name: string): boolean => {
 };
 
 // npm omits packages from the lock file that it could not fetch for another platform; "npm ci" then fails everywhere.
-test('the lock file holds the optional packages of every platform', () => {
+test('the lock file contains the optional packages of every platform', () => {
   const missing = Object.entries(packages).flatMap(([from, locked]) =>
     Object.keys(locked.optionalDependencies ?? {}).filter((name) => !lockedFor(from, name)),
   );

@@ -97,7 +97,7 @@ describe.runIf(isDeep)('the package', () => {
     return project;
   }
 
-  it('drives a loop with xstate alone, by its own machines and by those that it generates', () => {
+  it('runs its own and its generated machines with xstate alone', () => {
     const page = readFileSync('docs/recipes/xstate.md', 'utf8');
     const block = (kind: string) => page.match(new RegExp(`\`\`\`${kind}\\n([^]*?)\`\`\``))?.[1] ?? '';
     const loop = block('ts');

@@ -159,7 +159,7 @@ describe('verifying a chain', () => {
     expect(await rules(missing)).toEqual(['3 prev', '3 seq']);
   });
 
-  it('reports bytes that are no entry, and ends there', async () => {
+  it('reports bytes that are not an entry, and ends at them', async () => {
     const rows = sealed(3).map(bytesOf);
     for (const head of ['', '[]', 'null', '{"id":"x"}', '{"seq":1}', `${rows[1]!.head}x`]) {
       const verdict = await verifyChain(parsed(rows.with(1, { ...rows[1]!, head })));
@@ -167,7 +167,7 @@ describe('verifying a chain', () => {
     }
   });
 
-  it('is not deceived by an entry that is given with the bytes of another', async () => {
+  it('refuses an entry that is given with the bytes of another entry', async () => {
     const links = sealed(2);
     const shown = { ...links[1]!.entry, author: 'someone-else' };
     expect(await rules(links.with(1, { ...links[1]!, entry: shown }))).toEqual(['1 canonical']);
@@ -219,7 +219,7 @@ describe('a damage report', () => {
     );
   });
 
-  it('ends at bytes that are no entry, also as the cause of another error', async () => {
+  it('is the last one at bytes that are not an entry, also if another error wraps their error', async () => {
     const torn = (wrap: (error: ChainError) => Error) =>
       reportAfter(async function* ([first]) {
         yield first!;
@@ -242,7 +242,7 @@ describe('a damage report', () => {
     ['"x"', null, /^the stored head of an entry has no id or no seq: "x"$/],
     ['{"id":7,"seq":0}', null, /^the stored head of an entry has no id or no seq: \{"id":7,"seq":0\}$/],
     ['{"id":"x","seq":0.5}', null, /^the stored head of an entry has no id or no seq: \{"id":"x","seq":0\.5\}$/],
-  ])('explains the head %s with the body %s', (head, body, words) => {
+  ])('explains a damaged entry with the head %s and the body %s', (head, body, words) => {
     const parse = () => parseStored({ head, body, prev: '', hash: '' });
     expect(parse).toThrow(ChainError);
     expect(parse).toThrow(words);

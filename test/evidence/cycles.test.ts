@@ -19,7 +19,7 @@ const foreign = (type: 'pattern-selection' | 'pattern-outcome', body: Json, patt
   ...(patternId ? { patternId } : {}),
 });
 
-describe('a learning round', () => {
+describe('a learning cycle', () => {
   it('begins with a selection and ends with an outcome', () => {
     expect(rounds(select('a'), start('edit'), settle('a', 'success'))).toEqual(['a e0 success e2']);
     expect(rounds(select('a'))).toEqual(['a e0 - - open']);
@@ -27,7 +27,7 @@ describe('a learning round', () => {
     expect(rounds(select('a'), settle('a', 'deferred'), settle('a', 'failed'))).toEqual(['a e0 failed e2']);
   });
 
-  it('is ended by the outcome that names it, and otherwise the last open round of the pattern is ended', () => {
+  it('ends with the outcome that names it; an outcome without a name ends the last open cycle of the pattern', () => {
     expect(rounds(select('a'), select('a'), settle('a', 'success'))).toEqual(['a e0 - - open', 'a e1 success e2']);
     expect(rounds(select('a'), select('a'), settle('a', 'failed', { psr: 'e0' }))).toEqual([
       'a e0 failed e2',
@@ -99,7 +99,7 @@ describe('an entry of a discipline tool', () => {
     ['a name of every object', step('constructor', { pattern: 'a' })],
     ['a call that failed', failure('step', 'psr-select', 'x')],
     ['an acting call', outcome('psr-select', { pattern: 'a' })],
-  ])('is not %s', (_, body) => expect(disciplineToolOf(body)).toBeNull());
+  ])('is not made by %s', (_, body) => expect(disciplineToolOf(body)).toBeNull());
 });
 
 describe('the status of a pattern', () => {
@@ -134,7 +134,7 @@ describe('the status of a pattern', () => {
   });
 });
 
-it('an outcome is counted by its verdict, and not at all without one', () => {
+it('an outcome is read from a word or a flag, and not from a record without either', () => {
   expect([readPur({ ok: true })?.outcome, readPur({ outcome: ':failed' })?.outcome, readPur({})]).toEqual([
     'success',
     'failed',

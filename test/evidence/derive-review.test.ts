@@ -4,7 +4,7 @@ import { withoutToolOutput } from '../../src/evidence/patterns/remove-output.ts'
 import { EFFECT_OPS, FILE_CHANGE_EFFECTS } from '../../src/spec/policy/effect-ops.ts';
 import { denial, failure, hop, outcome, sealedEntries, start, step, stop } from './sealed-entries.ts';
 
-it('a review is the same from entries without the texts of their calls, which are most of a long session', () => {
+it('a review does not change if the texts of the calls are removed from the entries', () => {
   const text = 'x'.repeat(10_000);
   const entries = sealedEntries(
     start('explore'),
@@ -26,7 +26,7 @@ it('a review is the same from entries without the texts of their calls, which ar
   expect(JSON.stringify(short).length).toBeLessThan(text.length);
 });
 
-describe('a mined review', () => {
+describe('a review derived from evidence', () => {
   it('of no entries is empty', () =>
     expect(deriveReview([], {})).toEqual({
       'event/type': 'session/par',

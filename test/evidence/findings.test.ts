@@ -30,7 +30,7 @@ const FILES: { readonly [why: string]: string } = {
 const rows = Object.entries(FILES).flatMap(([why, names]) => names.split(' ').map((name) => [name, why] as const));
 
 describe('a file that runs later', () => {
-  it.each(rows)('may be %s: %s', (name, why) => {
+  it.each(rows)('has the name %s: %s', (name, why) => {
     expect(executableFileFinding(name, PLAIN)).toEqual({ path: name, why });
     expect(executableFileFinding(`a/.b/${name}`, PLAIN)?.why).toBe(why);
     expect(executableFileFinding(name.toUpperCase(), PLAIN)?.why).toBe(why);

@@ -18,7 +18,7 @@ const issues = (more: object) => {
 };
 
 describe('the original JSON form of an entry', () => {
-  it('has its own keys, without absent fields', () => {
+  it('has the keys of MUSN, and none for an absent field', () => {
     const bare = draft({ id: 'x', peripheral: null, mode: null, body: null, tags: [] });
     expect(toEntryForm(bare)).toEqual({
       'evidence/id': 'x',
@@ -42,7 +42,7 @@ describe('the original JSON form of an entry', () => {
     expect(toEntryForm({ ...bare, ephemeral: false })).not.toHaveProperty('evidence/ephemeral?');
   });
 
-  it('uses EDN keywords where that form has them', () => {
+  it('has EDN keywords for types, claims and modes', () => {
     expect(
       printEntryForm(toEntryForm(draft({ id: 'x', patternId: 'a/b', body: 'edit', tags: ['t', 'two words'] }))),
     ).toBe(
@@ -92,7 +92,7 @@ describe('the original JSON form of an entry', () => {
     [{ 'evidence/author': { 'id/type': 'continuity' } }, [/^evidence\/author: /]],
     [{ 'evidence/author': null }, [/^evidence\/author: /]],
     [{ 'evidence/body': { a: Number.NaN } }, [/^evidence\/body\.a: /]],
-  ])('with %j is refused with the path', (more, expected) => {
+  ])('is refused with the path of the fault: %j', (more, expected) => {
     const found = issues(more);
     expect(found).toHaveLength(expected.length);
     for (const [at, words] of expected.entries())
@@ -115,7 +115,7 @@ describe('the original JSON form of an entry', () => {
     ['2026-13-29T12:00:00Z', '2026-13-29T12:00:00Z'],
     [1_700_000_000_000, 1_700_000_000_000],
     [undefined, undefined],
-  ])('has an instant in %j as %j', (at, is) => expect(normaliseInstant(at)).toBe(is));
+  ])('states the time %j as %j', (at, is) => expect(normaliseInstant(at)).toBe(is));
 });
 
 describe('the activity log', () => {
@@ -160,7 +160,7 @@ describe('the activity log', () => {
     ['hop', 'session/hop'],
     ['mode', 'session/mode'],
     ['stop', 'agent/interaction'],
-  ])('reads %s as %s', (event, type) =>
+  ])('has the event %s as the entry %s', (event, type) =>
     expect(toActivity(draft({ id: 'x', body: { event } }))['event/type']).toBe(type),
   );
 

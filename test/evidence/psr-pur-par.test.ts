@@ -36,7 +36,7 @@ describe('a selection in its dialects', () => {
     ],
   ])('is read from the form: %s', (_, value, read) => expect(readPsr(value)).toMatchObject(read));
 
-  it('is absent without a pattern or a gap', () => {
+  it('is not read from a value without a pattern or a gap', () => {
     const values: Json[] = [null, 1, 'a', [], {}, { query: 'q' }, { pattern: ' ' }];
     for (const value of values) expect(readPsr(value)).toBeNull();
   });
@@ -69,7 +69,7 @@ describe('an outcome in its dialects', () => {
     ).toMatchObject({ id: 'pur-1', psr: 'psr-1', held: false, criteria: { a: true }, predictionError: 0.5 });
   });
 
-  it('is absent without a verdict', () => {
+  it('is not read from a value without a verdict', () => {
     const values: Json[] = [null, 'success', {}, { outcome: 'splendid' }, { success: {} }];
     for (const value of values) expect(readPur(value)).toBeNull();
   });
@@ -158,7 +158,7 @@ describe('a review in its dialects', () => {
 describe('the sum of several reviews', () => {
   const par = (wrong: string[], used: Json[]) => readPar({ what_could_improve: wrong, patterns_used: used })!;
 
-  it('shows what keeps failing, by reviews before times', () => {
+  it('lists recurring problems: first by the number of reviews, then by the number of occurrences', () => {
     const { wrong } = aggregatePars([par(['9 × slow'], []), par(['1 × late', 'rude'], []), par(['2 × late'], [])]);
     expect(wrong).toEqual([
       { text: 'late', times: 3, reviews: 2 },
@@ -197,7 +197,7 @@ describe('the sum of several reviews', () => {
     expect(aggregatePars([par([], []), par(['b', 'a'], [])]).wrong.map(({ text }) => text)).toEqual(['a', 'b']);
   });
 
-  it('shows for each pattern the selections, sightings, outcomes and average deviation', () => {
+  it('has for each pattern the selections, the inferred uses, the outcomes and the prediction errors', () => {
     const use = (pattern: string, count: number, inferred: boolean, outcome: string | null) => ({
       pattern,
       count,

@@ -126,7 +126,7 @@ describe('an entry', () => {
     ['tags', { tags: ['a', 'c'] }],
     ['since', { since: '2026-01-31T09:00:00.001Z' }],
     ['before', { before: '2026-01-31T09:00:00.000Z' }],
-  ])('does not match a query for another %s', (_, other) => {
+  ])('does not match a query that names another %s', (_, other) => {
     expect([matches(other), matches({ ...all, ...other })]).toEqual([false, false]);
   });
 });

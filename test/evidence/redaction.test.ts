@@ -24,7 +24,7 @@ it.each([
   [{ blob: A.toUpperCase(), bytes: 1 }],
 ])('no blob is found in %j', (body) => expect(blobIdsIn(body)).toEqual([]));
 
-it('a quick check excludes bodies without blobs', () => {
+it('the quick check for blob references is false for bodies without one', () => {
   expect(mayContainBlobReference(JSON.stringify({ x: { blob: A, bytes: 1 } }))).toBe(true);
   expect([mayContainBlobReference('{"a":"blob"}'), mayContainBlobReference('{"blob":1}')]).toEqual([false, false]);
 });

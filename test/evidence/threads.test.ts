@@ -122,7 +122,7 @@ describe('a thread', () => {
     [{ ok: true }, 'success'],
     [{ held: false }, 'failed'],
     [{ status: 'Succeeded' }, 'success'],
-  ])('counts the outcome %j of a pattern', (body, word) => {
+  ])('counts a pattern with the outcome %j', (body, word) => {
     const pattern = { patternId: 'small-steps' };
     const thread = project(
       entriesOf(

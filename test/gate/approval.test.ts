@@ -32,7 +32,7 @@ describe('the hash of an approval request', () => {
     expect(approvalHash({ ...subject, view: { b: 2, a: 1 } })).toBe(approvalHash(subject));
     expect(approvalHash(subject)).toMatch(/^[0-9a-f]{64}$/);
   });
-  it('depends on every part', () => {
+  it('changes with every part of the request', () => {
     const others = [
       { ...subject, sessionId: 't' },
       { ...subject, reason: '' },
@@ -78,7 +78,7 @@ describe('an approval of a hop', () => {
       ['install', 'npm ci from no host with scripts of packages off'],
     ]);
   });
-  it('shows findings and changed test files apart', () => {
+  it('shows findings and changed test files apart from the other changes', () => {
     const findings = { 'package.json': 'a package manager runs its commands' };
     const changes = { 'src/a.ts': 'a', 'test/a.test.ts': null };
     expect(asked(viewOf({ ...ready, findings, changes })).subject.view).toMatchObject({
@@ -95,7 +95,7 @@ describe('an approval of a hop', () => {
     ['one more file', { changes: { 'src/a.ts': 'a'.repeat(64), 'src/b.ts': null } }, {}],
     ['a finding', { findings: { 'src/a.ts': 'it is executable' } }, {}],
     ['the reason', {}, { reason: 'because' }],
-  ])('is not valid if %s is another', (_name, some, request) => {
+  ])('is not valid if %s differs from the approved one', (_name, some, request) => {
     const approval = grantFor(asked(viewOf(ready)).hash);
     expect(decide(contextOf(viewOf(ready)), { ...ship, approval }).ok).toBe(true);
     const other = decide(contextOf(viewOf({ ...ready, ...some })), { ...ship, ...request, approval });

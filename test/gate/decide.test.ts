@@ -94,7 +94,7 @@ it('every denial code has a message, even without details', () => {
 });
 
 describe('validateHop', () => {
-  it('judges like the real hop, for the agent unless another requester is named', () => {
+  it('gives the decision of the real hop, for the agent unless it names another principal', () => {
     const context = contextOf(viewOf({ visit: visitTo('chat') }));
     expect(validateHop(context, { to: 'explore', exit: 'hop-explore', reason: 'on' })).toMatchObject({
       ok: true,
@@ -118,7 +118,7 @@ describe('the mode gate', () => {
   const change = (from: Mode, to: Mode, by: Principal, more: object = {}) =>
     answer(contextOf(viewOf({ mode: from })), { kind: 'mode', to, by, summary: 'done', ...more });
 
-  it.each(pairs)('decides %s → %s only by the table', (from, to) => {
+  it.each(pairs)('allows the change from %s to %s only if the table of transitions does', (from, to) => {
     const plain = lawful[`${from} ${to}`] ?? 'mode-not-allowed';
     expect(change(from, to, 'agent')).toBe(plain);
     expect(change(from, to, 'operator')).toBe(plain);
@@ -170,7 +170,7 @@ describe('the limits', () => {
     ['just before the deadline', inTest({ deadline: 1001 }), 'ok'],
     ['at the deadline', inTest({ deadline: 1000 }), 'limit-reached'],
     ['expired', inTest({ status: 'expired' }), 'limit-reached'],
-  ] as const)('decide a step %s', (_name, context, expected) => {
+  ] as const)('allow or refuse a step %s', (_name, context, expected) => {
     expect(answer(context, read)).toBe(expected);
     expect(answer(context, { kind: 'stop', reason: 'enough', by: 'agent' })).toBe('ok');
     expect(answer(context, { kind: 'hop', to: 'reflect', exit: 'hop-reflect', reason: 'on', by: 'operator' })).toBe(
@@ -194,7 +194,7 @@ describe('unknown names', () => {
     expect(denial({ kind: 'step', tool: 'gerp', args: {} })?.remedy).toContain('Did you mean grep?');
     expect(denial({ kind: 'step', tool: 'zzzzzzzz', args: {} })?.remedy).not.toContain('Did you mean');
   });
-  it('include the names that every object inherits', () => {
+  it('include the names of members that every object inherits', () => {
     expect(denial({ kind: 'hop', to: 'constructor', reason: 'on', by: 'agent' })?.code).toBe('hop-not-allowed');
     expect(denial({ kind: 'step', tool: 'constructor', args: {} })?.code).toBe('unknown-tool');
     expect(denial({ kind: 'stop', reason: 'x', by: 'agent', fruit: { constructor: 1 } as never })?.code).toBe(

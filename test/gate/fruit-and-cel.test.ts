@@ -93,11 +93,11 @@ describe('a CEL condition', () => {
     ['1 / 0 == 1', false],
     ['((', false],
     ['', false],
-  ])('is checked: %s is %s', (rule, expected) => {
+  ])('has the result of its rule: %s is %s', (rule, expected) => {
     expect(evaluateRule(rule, facts)).toBe(expected);
     expect(evaluateRule(rule, facts)).toBe(expected);
   });
-  it('may write the keys of values with _, too', () => {
+  it('may spell a fruit field with _ instead of -', () => {
     expect(
       evaluateRule(
         "backpack.plan.first_step == 'a-b'",

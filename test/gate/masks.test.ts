@@ -129,7 +129,7 @@ describe('a mask', () => {
     ['/config/keys', 'config/keys', 'a/config/keys'],
     ['**/*.pem', 'a.pem a/b.pem a/b.PEM .x/b.pem', 'a.pem.txt pem'],
     ['*.{key,p12}', 'c/d.key .p12 a.P12', 'key a.keys'],
-  ])('of the form %s hides exactly the paths that it names', (mask, hit, missed) => {
+  ])('with a pattern of the form %s hides exactly the paths that it names', (mask, hit, missed) => {
     for (const path of hit.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, true]);
     for (const path of missed.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, false]);
   });
@@ -144,7 +144,7 @@ describe('a mask', () => {
     ['secrets/', 'SECRETS/a secrets./a secrets:x/a secrets~/a', 'secret/a'],
     ['ﬁ', 'fi FI', 'f'],
     ['a:b', 'a:b A:B', 'a a:c'],
-  ])('of the form %s hides its paths in any spelling', (mask, hit, missed) => {
+  ])('with a pattern of the form %s hides its paths in any spelling', (mask, hit, missed) => {
     for (const path of hit.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, true]);
     for (const path of missed.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, false]);
   });

@@ -97,7 +97,7 @@ describe('a requirement', () => {
 });
 
 describe('the unmet requirements', () => {
-  it('are all that fail, in order', () => {
+  it('are all requirements that the facts do not meet, in order', () => {
     const requirements = ROWS.map(([, requirement]) => requirement);
     fc.assert(
       fc.property(fc.shuffledSubarray(requirements), fc.constantFrom(...ROWS), (some, [, , met]) => {
@@ -107,7 +107,7 @@ describe('the unmet requirements', () => {
     );
   });
 
-  it('are empty for an empty list', () => expect(unmetRequirements([], nothing)).toEqual([]));
+  it('of an empty list are none', () => expect(unmetRequirements([], nothing)).toEqual([]));
 });
 
 describe('describeRequirement', () => {

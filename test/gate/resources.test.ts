@@ -153,7 +153,7 @@ it('the audit finds a call, and an observed effect, beyond the scope', async () 
   expect(violations.map(({ rule }) => rule)).toEqual(['scope', 'gate']);
 });
 
-it('mistakes in patterns of resources and in rules of calls are named', () => {
+it('the check of a spec names mistakes in patterns of resources and in rules of calls', () => {
   const problems = (from: string, to: string) => {
     const sources = Object.entries(FILES).map(([file, text]) => ({ file, text: text.replace(from, to) }));
     const parsed = parseSpecSet(sources);

@@ -77,7 +77,7 @@ describe('shortestWay', () => {
     }
   });
 
-  it('says where the operator must act', () => {
+  it('names each leg that needs the operator', () => {
     expect(shortestWay(fixtureSpecs, at('chat'), new Set(['edit']))).toMatchObject([
       { exit: 'hop-edit', needs: ['by operator'] },
     ]);

@@ -404,7 +404,7 @@ const MORE: readonly (readonly [string, Denial])[] = [
 
 // Read changes of this file as an agent reads the refusals: it records their words and fields. Other tests check the
 // codes.
-it('every decision has the recorded words', async () => {
+it('every refusal has the message and the remedy recorded in words.txt', async () => {
   const page = [
     ...ROWS.map(([title, context, request]) => {
       const decision = decide(context, request);

@@ -37,7 +37,7 @@ it.each([
   ['["/abs/*"]', 'it is absolute'],
   ['["*/../x"]', 'it contains ..'],
   [`["${'{a,b}'.repeat(9)}"]`, 'has more than 64 alternatives'],
-])('the configuration scopes: {edit: %s} is refused', (paths, problem) => {
+])('a hopgate.yaml with scopes: {edit: %s} is refused', (paths, problem) => {
   const parsed = parseProjectConfig(`scopes: {edit: ${paths}}`);
   expect(parsed.ok ? [] : parsed.problems.map(({ message }) => message).join()).toContain(problem);
 });

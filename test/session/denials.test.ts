@@ -270,7 +270,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
 const OUTSIDE_THE_CHAIN = ['session-closed', 'session-busy', 'lease-expired'] as const;
 type OutsideTheChain = (typeof OUTSIDE_THE_CHAIN)[number];
 
-it('the table has a case for every denial code', () => {
+it('every denial code has a case in this test', () => {
   expect([...Object.keys(CASES), ...OUTSIDE_THE_CHAIN].toSorted()).toEqual([...DENIAL_CODES].toSorted());
 });
 
@@ -316,7 +316,7 @@ describe.each(Object.entries(CASES))(
 describe('a refusal outside the chain', () => {
   const notes = async ({ store }: Stage) => (await store.notes()).map(({ code, sessionId }) => ({ code, sessionId }));
 
-  it('is session-closed for a closed session, and is noted', async () => {
+  it('is session-closed for a closed session, and the store notes it for the operator', async () => {
     const on = await stage();
     await must(on.session.close('enough'));
     const entries = await (await on.reopen()).evidence();
@@ -344,7 +344,7 @@ describe('a refusal outside the chain', () => {
     await must((await stage({ store: on.store, agent: 'next' })).session.start('explore'));
   });
 
-  it('is still session-closed if the mode would have timed out', async () => {
+  it('is session-closed for a closed session whose mode would have timed out', async () => {
     const on = await stage();
     await must(on.session.setMode({ to: 'diagnose' }));
     await must(on.session.close('enough'));

@@ -76,7 +76,7 @@ const changing =
   };
 
 describe('a grant', () => {
-  it('covers so many requests, each with an approval that names it', async () => {
+  it('covers as many requests as its limit allows, each with an approval that names the grant', async () => {
     const { rounds, session, judge } = await granted({ uses: 2 });
     expect(await rounds(round(), round(), round())).toEqual([true, true, false]);
     const all = await bodies(session);
@@ -116,7 +116,7 @@ describe('a grant', () => {
     expect(await judge()).toMatchObject({ ok: true, violations: [] });
   });
 
-  it('outlives the process, and is not given if its limits do not cover the request itself', async () => {
+  it('remains valid in another process, and is not given if its limits do not cover the request itself', async () => {
     const first = await granted({ uses: 3 });
     expect(await first.rounds(round(), round())).toEqual([true, true]);
     await first.session.detach();

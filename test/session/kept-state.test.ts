@@ -134,7 +134,7 @@ describe('a reopened session', () => {
     expect(await steps()).toBe(state.steps);
   });
 
-  it('cannot be resumed if the last entry of its stored state is not what was hashed', async () => {
+  it('cannot be resumed if the last entry before its stored state was changed', async () => {
     keep((fold) => lie(fold));
     db.exec(`UPDATE entries SET body = replace(body, '"ok"', '"OK"') WHERE seq = (SELECT max(seq) FROM entries)`);
     expect(await readStoredState(store, id)).toBeNull();

@@ -112,7 +112,7 @@ describe('the order of a step', () => {
 });
 
 describe('the tree of entries', () => {
-  it('has the parent that the table states for every event', async () => {
+  it('gives each event the parent that the table states', async () => {
     const { session, clock, reopen } = await stage();
     await denied(session.step(read));
     await lead(session, 'edit');
@@ -237,7 +237,7 @@ describe('the tree of entries', () => {
 });
 
 describe('a hop', () => {
-  it('is one append: stop, hop, start', async () => {
+  it('appends its three entries (stop, hop, start) at once', async () => {
     const log: string[] = [];
     const clock = new TestClock();
     const { session } = await stage({ clock, store: slowStore(clock, log) });

@@ -49,7 +49,7 @@ async function verdictOf({ store }: Stage, session: Session) {
 }
 
 describe('an acting call that another program runs', () => {
-  it('has its intent before, its outcome with the observed effects after, and verifies', async () => {
+  it('records its intent before it runs and its outcome with the observed effects after it', async () => {
     const at = await editing();
     const ticket = await admitted(at.session, editA);
     expect(await events(at.session, 1)).toEqual(['intent']);
@@ -107,7 +107,7 @@ describe('an acting call that another program runs', () => {
     expect((await verdictOf(at, at.session)).violations).toEqual([]);
   });
 
-  it('is concluded once', async () => {
+  it('is concluded only once', async () => {
     const at = await editing();
     const ticket = await admitted(at.session, editA);
     change(at);
@@ -150,7 +150,7 @@ describe('an acting call that another program runs', () => {
     expect(await events(next, 2)).toEqual(['intent', 'outcome']);
   });
 
-  it('becomes a gap if its process was killed', async () => {
+  it('has an unknown outcome if its process was killed', async () => {
     const at = await editing();
     const ticket = await admitted(at.session, editA);
     change(at);

@@ -131,7 +131,7 @@ it('the gate and the audit agree on every call of an observe-only session', asyn
   );
 });
 
-it('the report of observe-only sessions counts the refusals, and proposes settings', async () => {
+it('the report on observe-only sessions counts the refusals, and proposes settings', async () => {
   const at = await observing({ backends: [workspaceBackend(), answering()] });
   await at.session.start('explore');
   await at.session.step({ tool: 'write', args: { path: 'lib/new.ts', content: 'x' } });

@@ -78,7 +78,7 @@ it('an unknown principal counts as the agent', async () => {
   expect((await bodies(session)).at(-1)).toMatchObject({ event: 'denial', request: { by: 'agent' } });
 });
 
-it('an odd argument is recorded readably', async () => {
+it('an argument that JSON cannot express is recorded as a readable text', async () => {
   const { session } = await stage();
   await lead(session, 'explore');
   const args = { path: cycle, offset: 10n, limit: () => 1 };

@@ -92,7 +92,7 @@ describe('the modes of a gate', () => {
     });
   });
 
-  it('move the actors too, and time out into the reset mode', async () => {
+  it('are the states of the mode gate actor, and a timeout leads to the reset mode', async () => {
     const { session, mode, clock } = await database();
     const { modeGate: actor } = await session.actors;
     await mode('rehearse');
@@ -109,7 +109,7 @@ describe('the modes of a gate', () => {
     ['b: {', 'look: {', 'modes.look: "look" is a peripheral too'],
     ['modes: { a: { effects: [] }, b: { effects: [] } }', 'modes: {}', 'modes: names no modes'],
     ['b: {', 'B: {', 'modes'],
-  ])('are refused with the mistake: %s → %s', (from, to, message) => {
+  ])('with a mistake in gate.yaml are refused with its name: %s → %s', (from, to, message) => {
     const gate = `initial: a\nmodes: { a: { effects: [] }, b: { effects: [] } }\ntransitions: [{ from: a, to: b }]\nreset: a\n`;
     const look = 'id: look\npurpose: Look.\ntools: []\nscope: { resource: [x] }\nentry: [default]\nexit: []\n';
     const parsed = parseSpecSet([

@@ -77,7 +77,7 @@ describe('a hop without an exit', () => {
     });
   });
 
-  it('is the operator’s own request where the exit and the target name it', async () => {
+  it('of the operator leaves by user-request if the exit and the target allow that', async () => {
     const session = await inside('test/fixtures/specs/001', 'explore');
     await session.step({ tool: 'read', args: ['src/a.ts'] });
     const hop = { to: 'test', reason: 'run them now', by: 'operator' } as const;
@@ -118,7 +118,7 @@ test('the short form may name the exit and state the summary that the peripheral
   expect(await session.hop(hop)).toMatchObject({ ok: true, fruit: { summary: 'it is in src/a.ts' } });
 });
 
-test('the short form carries a stated fruit, and never the word of the operator', async () => {
+test('the short form can state a fruit, and is never a request of the operator', async () => {
   const { session } = await stage();
   await lead(session, 'explore');
   const summary = 'it is in src/a.ts';

@@ -144,7 +144,7 @@ const WHICH: { readonly [table: string]: string } = {
   receipts: "WHERE sender LIKE 'session:%'",
 };
 
-it('has a row in the table for each column of each table, and each change is found by what the row says', async () => {
+it('each column of the store has a row in the table of this test, and the named check finds a change of the column', async () => {
   const db = new DatabaseSync(fileOf('honest'), { readOnly: true });
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all();
   const columns = tables.flatMap(({ name: table }) =>
@@ -183,7 +183,7 @@ it.each([
   "UPDATE entries SET body = json_set(body, '$.added', 1) WHERE seq = 3",
   "UPDATE entries SET head = json_set(head, '$.mode', 'EXECUTE', '$.at', '2026-01-01T00:00:00.001Z') WHERE seq = 3",
   'UPDATE entries SET body = (SELECT body FROM entries AS other WHERE other.seq = 4) WHERE seq = 3',
-])('refuses to resume a session after %s', async (sql) => {
+])('a store refuses to resume a session after %s', async (sql) => {
   const file = forged(`resume-${sql}`, (db) => {
     db.exec(`DELETE FROM folds; ${sql}`);
     expect(db.prepare('SELECT changes() AS changed').get()).toEqual({ changed: 1 });
@@ -207,6 +207,6 @@ it.each(FORGERIES)('the forgery "$what" is found by $found', async ({ what, foun
   expect(await findersOf(file)).toEqual(found);
 });
 
-it('the page what-verify-finds.md lists every forgery with its finder', async () => {
+it('the page what-verify-finds.md lists every forgery with the check that finds it', async () => {
   await expect(writePage()).toMatchFileSnapshot('../../docs/what-verify-finds.md');
 });

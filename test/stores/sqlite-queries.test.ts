@@ -128,7 +128,7 @@ it('the pages of any query contain what a scan of all entries finds', { timeout:
   );
 });
 
-it('an erasure removes the words from all files of the store', async () => {
+it('an erasure removes the erased text from all files of the store', async () => {
   const store = sqliteStore(file);
   const lease = await store.acquire('s-1', 'w-1', 60_000);
   const secret = { event: 'step', said: 'the-secret-word '.repeat(1000) };

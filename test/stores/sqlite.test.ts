@@ -195,11 +195,14 @@ describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () =
   });
   afterEach(() => execFileSync('umount', ['--lazy', disk]));
 
-  it.each([0, 4096, 20_480, 45_056, 61_440])('is named at opening, with %i bytes left', (left) => {
-    writeFileSync(join(disk, 'fill'), Buffer.alloc((1 << 20) - left));
-    expect(() => sqliteStore(file)).toThrow(/cannot open .*no space is left on its disk; free some/);
-    rmSync(join(disk, 'fill'));
-  });
+  it.each([0, 4096, 20_480, 45_056, 61_440])(
+    'is named in the error when a store is opened with %i bytes left',
+    (left) => {
+      writeFileSync(join(disk, 'fill'), Buffer.alloc((1 << 20) - left));
+      expect(() => sqliteStore(file)).toThrow(/cannot open .*no space is left on its disk; free some/);
+      rmSync(join(disk, 'fill'));
+    },
+  );
 
   it('stops the store at the first failed write; acknowledged entries are there after reopening', async () => {
     const store = sqliteStore(file);
@@ -263,7 +266,7 @@ describe.skipIf(!hasCompiler)('a failing disk (making calls fail needs Linux and
   }
 
   it.each(['write', 'sync'])(
-    'loses nothing if %s fails, and the store accepts no more',
+    'loses no acknowledged entry if %s fails, and the store then accepts no writes',
     { timeout: 60_000 },
     (kind) => {
       const library = join(folder, 'fault.so');
@@ -321,7 +324,7 @@ describe('the store’s file', () => {
     ['a letter of a head', '"claim":"step"', '"claim":"stop"', [{ rule: 'hash' }]],
     ['the spelling of a head', '{"at":"2026-01-31T09:00:02', '["at":"2026-01-31T09:00:02', [{ rule: 'canonical' }]],
     ['a seq', '"seq":2', '"seq":0', [{ rule: 'hash' }, { rule: 'seq' }, { rule: 'seq' }]],
-  ])('does not verify after a change on disk in %s', async (_what, from, to, problems) => {
+  ])('fails the verification after a change on disk in %s', async (_what, from, to, problems) => {
     const store = sqliteStore(file);
     const lease = await store.acquire('s-1', 'w-1', TTL);
     await store.append(lease, EMPTY_CHAIN, conversation('s-1', 3));

@@ -60,7 +60,7 @@ describe('a foreign trajectory', () => {
     [],
     [{ conversations: [] }],
     { messages: [{ type: 'user', content: 'hi' }] },
-  ])('cannot be %j', (value) => {
+  ])('is not read from the value %j', (value) => {
     expect(readTrajectory('d', value)).toBeNull();
   });
 });
@@ -91,7 +91,7 @@ describe('the calls that an action of a trajectory becomes', () => {
     ['str_replace_editor view /repo/src/a.py', ['read src/a.py']],
     ['str_replace_editor str_replace "/repo/src/a.py" --old_str x', ['write src/a.py']],
     ['echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT', 'submit'],
-  ])('for %j are %j', (command, expected) => expect(at(command)).toEqual(expected));
+  ])('of the command %j are %j', (command, expected) => expect(at(command)).toEqual(expected));
 });
 
 describe('a replayed trajectory', () => {

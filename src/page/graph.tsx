@@ -42,8 +42,8 @@ const STATUS_ORDER = ['open', 'asks', 'yours', 'closed'] as const;
 function Arrow({ edge, state }: { readonly edge: ViewEdge; readonly state: ViewState }) {
   const { from, to, points, exits } = edge;
   if (points.length < 2) return null;
-  const ways = state.peripheral === from ? state.ways.filter((way) => way.to === to) : [];
-  const status = STATUS_ORDER.find((each) => ways.some((way) => way.status === each));
+  const options = state.peripheral === from ? state.ways.filter((way) => way.to === to) : [];
+  const status = STATUS_ORDER.find((each) => options.some((way) => way.status === each));
   const lit = state.lit.some((leg) => leg.from === from && leg.to === to);
   const [before, end] = points.slice(-2) as [readonly [number, number], readonly [number, number]];
   const angle = (Math.atan2(end[1] - before[1], end[0] - before[0]) * 180) / Math.PI;

@@ -43,15 +43,15 @@ export function ExitList({ state, now }: AsideProps) {
           <li key={to}>
             <strong>{to}</strong>
             <ul>
-              {several.map((way) => (
-                <li key={way.exit ?? ''} class={`way ${way.status}`}>
+              {several.map((option) => (
+                <li key={option.exit ?? ''} class={`way ${option.status}`}>
                   <span class="sign" aria-hidden="true">
-                    {STATUS_SIGNS[way.status]}
+                    {STATUS_SIGNS[option.status]}
                   </span>
                   <span>
-                    <code>{way.exit ?? 'start'}</code> <em>{STATUS_WORDS[way.status]}</em>
-                    {way.status !== 'open' && way.missing.length > 0 && (
-                      <small>{way.missing.map((need) => needInWords(need, state, now)).join(' · ')}</small>
+                    <code>{option.exit ?? 'start'}</code> <em>{STATUS_WORDS[option.status]}</em>
+                    {option.status !== 'open' && option.missing.length > 0 && (
+                      <small>{option.missing.map((need) => needInWords(need, state, now)).join(' · ')}</small>
                     )}
                   </span>
                 </li>

@@ -136,15 +136,15 @@ const OUTSIDE = 'outside';
 
 /** By place: the shortest beginning of a hop case or a walk that leads there. */
 function placesOf(cases: readonly PlannedCase[]): readonly (readonly [string, PlannedCase])[] {
-  const ways = new Map<string, PlannedCase>([[OUTSIDE, { group: 'hops', name: OUTSIDE, moves: [] }]]);
+  const shortest = new Map<string, PlannedCase>([[OUTSIDE, { group: 'hops', name: OUTSIDE, moves: [] }]]);
   for (const planned of cases.filter(({ group }) => group === 'hops' || group === 'walks'))
     for (const [index, { asked }] of planned.moves.entries()) {
       const peripheral = asked.kind === 'hop' ? asked.to : asked.kind === 'start' ? asked.peripheral : null;
-      const known = peripheral === null ? undefined : ways.get(peripheral);
+      const known = peripheral === null ? undefined : shortest.get(peripheral);
       if (peripheral !== null && (!known || known.moves.length > index + 1))
-        ways.set(peripheral, { group: 'hops', name: peripheral, moves: planned.moves.slice(0, index + 1) });
+        shortest.set(peripheral, { group: 'hops', name: peripheral, moves: planned.moves.slice(0, index + 1) });
     }
-  return [...ways];
+  return [...shortest];
 }
 
 /** An agent that every peripheral admits, if there is one. */

@@ -14,6 +14,7 @@ import { initialState, type SessionState } from '../session/state/session-state.
 import { viewOfState } from '../session/state/view-of-state.ts';
 import { effectsOfMode } from '../spec/mode-way.ts';
 import type { Mode, SpecSet, ToolEffect } from '../spec/types.ts';
+import { hopOptions, hopOptionsCacheKey } from './hop-options.ts';
 import { type OptionalFields, summariseValue } from './summarise-value.ts';
 import { type ThreadRow, ThreadRows } from './thread-rows.ts';
 import {
@@ -24,7 +25,6 @@ import {
   type ViewState,
   viewDeltaOf,
 } from './view-state.ts';
-import { possibleWays, waysCacheKey } from './view-ways.ts';
 
 /** Maximum lengths of a row's texts, in characters; the entries have the full texts. */
 const MAX_LENGTH = { what: 240, came: 400, note: 300 };
@@ -179,10 +179,10 @@ export class SessionFrames {
   #judge(context: GateContext): Options {
     // No action can be requested before the running tool ends.
     if (this.#state.facts.pending !== null) return this.#options;
-    const key = waysCacheKey(context, this.#passedBefore);
+    const key = hopOptionsCacheKey(context, this.#passedBefore);
     const known = key === null ? undefined : this.#optionsByKey.get(key);
     const { tools, modes } = known ?? availableActions(this.#pin.specs, context.view);
-    this.#options = known ?? { tools, modes, ways: possibleWays(context, this.#passedBefore) };
+    this.#options = known ?? { tools, modes, ways: hopOptions(context, this.#passedBefore) };
     if (this.#optionsByKey.size >= MAX_COUNT.options) this.#optionsByKey.clear();
     if (key !== null) this.#optionsByKey.set(key, this.#options);
     return this.#options;

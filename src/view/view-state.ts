@@ -2,7 +2,7 @@
 import type { Mode, ToolEffect } from '../spec/types.ts';
 
 /** The status of a hop. `asks`: only an approval is missing. `yours`: possible for the operator alone. */
-export type WayStatus = 'open' | 'asks' | 'yours' | 'closed';
+export type HopStatus = 'open' | 'asks' | 'yours' | 'closed';
 
 /** A requirement of a hop that is not met. `stale`: the tests passed once, but not since the last change. */
 export interface MissingNeed {
@@ -11,10 +11,10 @@ export interface MissingNeed {
 }
 
 /** A hop that the session could request: one exit to one peripheral, as the gate judges it now. */
-export interface ViewWay {
+export interface HopOption {
   readonly exit: string | null;
   readonly to: string;
-  readonly status: WayStatus;
+  readonly status: HopStatus;
   readonly missing: readonly MissingNeed[];
   /** The gate's remedy; empty if the exit is open. */
   readonly remedy: string;
@@ -47,7 +47,7 @@ export interface ViewState {
   readonly running: string | null;
   /** The tools that peripheral and mode allow now. */
   readonly tools: readonly string[];
-  readonly ways: readonly ViewWay[];
+  readonly ways: readonly HopOption[];
   readonly modes: readonly { readonly to: Mode; readonly needs: readonly string[] }[];
   /** The last peripherals, oldest first, with the time at which each was entered. */
   readonly trail: readonly { readonly peripheral: string; readonly at: number }[];

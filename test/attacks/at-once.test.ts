@@ -7,7 +7,7 @@ import { editLayout, readOnlyLayout } from '../../src/tools/sandbox/mounts/tool-
 import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 import { depth } from '../depth.ts';
 import { toolCall } from '../tools/shell/tool-call.ts';
-import { processesWith, treeHash } from './world.ts';
+import { processesWith, treeHash } from './attacked-machine.ts';
 
 vi.setConfig({ testTimeout: 600_000 });
 

@@ -1,4 +1,4 @@
-import type { World } from './world.ts';
+import type { World } from './attacked-machine.ts';
 
 /** A class of attack: requirements R1 to R18, learned from advisories about earlier systems, and the limits. */
 export type AttackClass = `R${number}` | 'limits' | 'control';

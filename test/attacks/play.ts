@@ -10,9 +10,9 @@ import type { SpecSet } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { webBackend } from '../../src/tools/web/web-backend.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
+import { formsOf, makeWorld, processesWith, treeHash, type World } from './attacked-machine.ts';
 import type { Case, Peripheral } from './case.ts';
 import { fakeWeb } from './fake-web.ts';
-import { formsOf, makeWorld, processesWith, treeHash, type World } from './world.ts';
 
 /** A case with another outcome than required. */
 export interface Flaw {

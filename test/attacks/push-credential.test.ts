@@ -8,7 +8,7 @@ import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { sample } from '../depth.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 import { serveRepositories } from '../tools/git/https-server.ts';
-import { formsOf, git, makeWorld } from './world.ts';
+import { formsOf, git, makeWorld } from './attacked-machine.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 afterEach(() => vi.unstubAllEnvs());

@@ -5,7 +5,7 @@ import type { Session } from '../../src/session/session.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import type { Edge, PeripheralSpec, ProjectConfig, SpecSet, ToolSpec } from '../../src/spec/types.ts';
-import { answering, CONFIG, SPECS, world } from './world.ts';
+import { answering, CONFIG, SPECS, world } from './audited-session.ts';
 
 /** A spec set with one peripheral changed and everything that follows from it. */
 const withPeripheral = (specs: SpecSet, id: string, fields: Partial<PeripheralSpec>): SpecSet => {

@@ -13,7 +13,7 @@ import type { Io } from '../../src/cli/io.ts';
 import { ensureStateDir, evidenceFile } from '../../src/project/state-dir.ts';
 import { createSession } from '../../src/session/create-session.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { answering, CONFIG, fivePeripherals, folder, parts, SPECS, yes } from './world.ts';
+import { answering, CONFIG, fivePeripherals, folder, parts, SPECS, yes } from './audited-session.ts';
 
 /** A repository with one session in its store, and the commands over it. */
 async function audited() {

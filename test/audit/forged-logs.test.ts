@@ -7,7 +7,7 @@ import { sealDrafts } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from '../../src/evidence/entry.ts';
 import { type ApprovalSubject, approvalHash } from '../../src/gate/approvals/approval.ts';
 import type { Json } from '../../src/spec/types.ts';
-import { answering, CONFIG, fivePeripherals, SPECS, world } from './world.ts';
+import { answering, CONFIG, fivePeripherals, SPECS, world } from './audited-session.ts';
 
 const PINNED = { specs: SPECS, config: CONFIG };
 

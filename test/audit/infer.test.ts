@@ -13,7 +13,7 @@ import type { Session } from '../../src/session/session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
 import { grid, REVIEW, RUNBOOK, specsOf } from '../testing/spec-sets.ts';
-import { CONFIG, fivePeripherals, folder, SPECS, world } from './world.ts';
+import { CONFIG, fivePeripherals, folder, SPECS, world } from './audited-session.ts';
 
 const PINNED = { specs: SPECS, config: CONFIG };
 

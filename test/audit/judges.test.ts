@@ -6,7 +6,7 @@ import { plainCommandWords } from '../../src/audit/rules/commands/audited-words.
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../src/spec/types.ts';
-import { CONFIG, SPECS } from './world.ts';
+import { CONFIG, SPECS } from './audited-session.ts';
 
 describe('a path in the audit', () => {
   it.each([

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../../src/spec/types.ts';
-import { CONFIG, fivePeripherals, SPECS, world } from './world.ts';
+import { CONFIG, fivePeripherals, SPECS, world } from './audited-session.ts';
 
 const withPeripheral = (id: string, fields: Partial<PeripheralSpec>): SpecSet => {
   const peripherals = { ...SPECS.peripherals, [id]: { ...SPECS.peripherals[id]!, ...fields } };

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { runAndVerify } from '../../src/run-and-verify.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
-import { answering, CONFIG, folder, parts, SPECS, yes } from './world.ts';
+import { answering, CONFIG, folder, parts, SPECS, yes } from './audited-session.ts';
 
 it('runAndVerify runs a visit with real tools and finds its evidence clean', async () => {
   const root = folder({ 'src/a.ts': 'export const add = (a, b) => a - b;\n' });

@@ -24,7 +24,7 @@ import {
 } from '../../src/spec/types.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { depth, isDeep } from '../depth.ts';
-import { SPECS, world } from './world.ts';
+import { SPECS, world } from './audited-session.ts';
 
 /** Calls in one session. */
 const CALLS = 40;

@@ -8,7 +8,7 @@ import { newSealKey, signChainHead } from '../../src/evidence/seal.ts';
 import { depth } from '../depth.ts';
 import { conversation } from '../evidence/drafts.ts';
 import { merkleRoot } from '../evidence/merkle-root.ts';
-import { CONFIG, SPECS } from './world.ts';
+import { CONFIG, SPECS } from './audited-session.ts';
 
 const log: readonly StoredBytes[] = sealDrafts(EMPTY_CHAIN, conversation('s-1', 199)).map(({ entry, head, body }) => ({
   head,

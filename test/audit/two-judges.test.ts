@@ -34,7 +34,7 @@ import {
 import type { Json, ProjectConfig } from '../../src/spec/types.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { depth } from '../depth.ts';
-import { answering, CONFIG, SPECS, world } from './world.ts';
+import { answering, CONFIG, SPECS, world } from './audited-session.ts';
 
 const OTHER_MASKS = [
   ...['secrets/', 'a/b', '/config/keys', '**/x/**', '*.{key,p12}', '[ab]*.txt', '?b', 'a:b', '.env.!(*example|dist)'],

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import type { PeripheralSpec, SpecSet } from '../../src/spec/types.ts';
-import { fivePeripherals, SPECS, world } from './world.ts';
+import { fivePeripherals, SPECS, world } from './audited-session.ts';
 
 it('verifyConstraints accepts a session through all five peripherals', async () => {
   const at = await world();

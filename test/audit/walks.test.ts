@@ -4,7 +4,7 @@ import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Mode, Principal } from '../../src/spec/types.ts';
-import { answering, CONFIG, SPECS, type World, world } from './world.ts';
+import { answering, CONFIG, SPECS, type World, world } from './audited-session.ts';
 
 /** One request of a walk; most kinds are refused at some point, and the evidence contains the refusals. */
 type Try =

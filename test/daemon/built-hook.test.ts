@@ -20,8 +20,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { askDaemon, NoDaemonError } from '../../src/daemon/hook/ask-daemon.ts';
 import { openSession } from '../../src/open-session.ts';
 import configs from '../../tsdown.config.ts';
+import { makeWorld, type World } from './daemon-fixture.ts';
 import { postToolUse, preToolUse, runProgram } from './processes.ts';
-import { makeWorld, type World } from './world.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 let base: string;

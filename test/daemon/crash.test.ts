@@ -12,8 +12,8 @@ import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import { depth, isDeep, sample } from '../depth.ts';
+import { makeWorld, type World } from './daemon-fixture.ts';
 import { postToolUse, preToolUse, runProgram, spawnDaemon, startDaemon } from './processes.ts';
-import { makeWorld, type World } from './world.ts';
 
 const yes: Approver = { via: 'approver', approve: async () => ({ by: 'operator' }) };
 

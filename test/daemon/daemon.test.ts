@@ -9,7 +9,7 @@ import { daemonFolder } from '../../src/daemon/daemon-folder.ts';
 import { decodeFrame } from '../../src/daemon/hook/answer-frame.ts';
 import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/hook/ask-daemon.ts';
 import { type ServeOptions, serveDaemon } from '../../src/daemon/serve-daemon.ts';
-import { makeWorld, type World } from './world.ts';
+import { makeWorld, type World } from './daemon-fixture.ts';
 
 type Handle = () => Promise<HookAnswer>;
 const allow: HookAnswer = { exit: 0, stdout: '{"ok":true}', stderr: '' };

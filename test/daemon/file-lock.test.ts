@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { withFileLock } from '../../src/daemon/file-lock.ts';
+import { makeWorld } from './daemon-fixture.ts';
 import { runProgram } from './processes.ts';
-import { makeWorld } from './world.ts';
 
 const MODULE = join(import.meta.dirname, '../../src/daemon/file-lock.ts');
 

@@ -14,8 +14,8 @@ import { hookCommand, installLauncher } from '../../src/daemon/hook/launcher.ts'
 import { serveDaemon } from '../../src/daemon/serve-daemon.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
 import { isDeep, sample } from '../depth.ts';
+import { makeWorld, type World } from './daemon-fixture.ts';
 import { ended, preToolUse, runProgram } from './processes.ts';
-import { makeWorld, type World } from './world.ts';
 
 const KINDS = ['compiled', 'node'] as const;
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { askDaemon } from '../../src/daemon/hook/ask-daemon.ts';
 import { entryFile } from '../../src/daemon/package-files.ts';
-import type { World } from './world.ts';
+import type { World } from './daemon-fixture.ts';
 
 export interface Ended {
   readonly exit: number | null;

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { askDaemon } from '../../src/daemon/hook/ask-daemon.ts';
 import { remoteAgentSession } from '../../src/daemon/remote-agent-session.ts';
+import { makeWorld, type World } from './daemon-fixture.ts';
 import { startDaemon } from './processes.ts';
-import { makeWorld, type World } from './world.ts';
 
 const open = (world: World, env: { [name: string]: string } = {}) =>
   remoteAgentSession({ root: world.root, agent: 'claude-code', env: { ...world.env, ...env } });

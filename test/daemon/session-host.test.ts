@@ -9,7 +9,7 @@ import { StoreError } from '../../src/ports/evidence-store.ts';
 import type { NativeTicket } from '../../src/session/native/native-ticket.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
-import { makeWorld, type World } from './world.ts';
+import { makeWorld, type World } from './daemon-fixture.ts';
 
 const event = (name: string, toolUseId: string | null = null) => ({ name, at: '2026-01-01T00:00:00.000Z', toolUseId });
 

@@ -3,8 +3,8 @@ import { answerStatusLine } from '../../src/daemon/answer-status-line.ts';
 import { installLauncher } from '../../src/daemon/hook/launcher.ts';
 import { serveDaemon } from '../../src/daemon/serve-daemon.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
+import { makeWorld, type World } from './daemon-fixture.ts';
 import { runProgram } from './processes.ts';
-import { makeWorld, type World } from './world.ts';
 
 const plain = { NO_COLOR: '1' };
 

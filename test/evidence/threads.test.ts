@@ -4,7 +4,7 @@ import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../src/evidence/ent
 import { checkInvariants } from '../../src/evidence/invariants.ts';
 import { projectThread } from '../../src/evidence/threads.ts';
 import type { Json } from '../../src/spec/types.ts';
-import { fivePeripherals, world } from '../audit/world.ts';
+import { fivePeripherals, world } from '../audit/audited-session.ts';
 import { draft } from './drafts.ts';
 
 const SUBJECT = { type: 'mission', id: 'm-1' } as const;

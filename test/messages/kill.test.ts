@@ -8,7 +8,7 @@ import { hopgateCommandLine } from '../../src/cli/client/client-program.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { makeWorld } from '../daemon/world.ts';
+import { makeWorld } from '../daemon/daemon-fixture.ts';
 import { isDeep } from '../depth.ts';
 
 // The test starts three programs.

@@ -9,8 +9,8 @@ import { isIntact } from '../../src/evidence/chain.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { makeWorld, type World } from '../daemon/daemon-fixture.ts';
 import { startDaemon } from '../daemon/processes.ts';
-import { makeWorld, type World } from '../daemon/world.ts';
 import { depth } from '../depth.ts';
 import { send, until } from './serve-world.ts';
 

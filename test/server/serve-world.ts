@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { roleTokenFile } from '../../src/server/access/tokens.ts';
 import { type HttpServer, type HttpServerOptions, openHttpServer } from '../../src/server/http-server.ts';
-import { makeWorld, type World } from '../daemon/world.ts';
+import { makeWorld, type World } from '../daemon/daemon-fixture.ts';
 
 export interface Answer {
   readonly status: number;

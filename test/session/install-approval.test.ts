@@ -7,7 +7,7 @@ import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { InstallCommand, Json, ProjectConfig } from '../../src/spec/types.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
-import { CONFIG, world } from '../audit/world.ts';
+import { CONFIG, world } from '../audit/audited-session.ts';
 import { inTurn, no } from './sessions.ts';
 
 const SPECS = await loadSpecs('default');

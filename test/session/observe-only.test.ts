@@ -10,7 +10,7 @@ import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
-import { answering } from '../audit/world.ts';
+import { answering } from '../audit/audited-session.ts';
 import { framesOf } from '../view/frames-of.ts';
 import { fixtureSpecs, type Stage, stage } from './sessions.ts';
 

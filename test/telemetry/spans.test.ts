@@ -9,7 +9,7 @@ import { openHttpServer } from '../../src/server/http-server.ts';
 import { inTrace } from '../../src/telemetry/index.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { connected, hostOf } from '../adapters/mcp/client.ts';
-import { makeWorld } from '../daemon/world.ts';
+import { makeWorld } from '../daemon/daemon-fixture.ts';
 import { send } from '../server/serve-world.ts';
 import { CONFIG, temporaryTree, yes } from '../session/sessions.ts';
 import { otlpReceiver } from './otlp.ts';

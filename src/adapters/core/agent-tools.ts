@@ -38,8 +38,8 @@ const EFFECT_WORDS: { readonly [effect in ToolEffect]: string } = {
 function modeInWords(modeGate: ModeGateSpec, mode: Mode): string {
   const effects = effectsOfMode(modeGate, mode);
   const strongest = (Object.keys(EFFECT_WORDS) as ToolEffect[]).find((effect) => effects.includes(effect));
-  const ways = modeGate.transitions.filter(({ to }) => to === mode);
-  const approved = ways.length > 0 && ways.every(({ approval }) => approval !== null);
+  const transitions = modeGate.transitions.filter(({ to }) => to === mode);
+  const approved = transitions.length > 0 && transitions.every(({ approval }) => approval !== null);
   return `${strongest ? EFFECT_WORDS[strongest] : 'no tools'}${approved ? '; needs an approval by the operator' : ''}`;
 }
 

@@ -78,13 +78,13 @@ async function enterText(host: McpHost, peripheral: string | undefined, reason: 
       `there is no peripheral "${peripheral ?? ''}"; there are: ${all.join(', ')}`,
     );
   const { available } = await host.options.session.status();
-  const ways = available.hops.filter(({ to }) => to === peripheral);
+  const hops = available.hops.filter(({ to }) => to === peripheral);
   const purpose = (await host.specs())?.peripherals[peripheral]?.purpose;
   return [
     `Enter the peripheral "${peripheral}"${purpose ? `: ${purpose}` : '.'}`,
     `Call the tool "hop" with to: "${peripheral}" and the reason${reason ? ` (${reason})` : ''}.`,
-    ways.length > 0
-      ? `It is open from here by: ${ways.map(legInWords).join(' | ')}.`
+    hops.length > 0
+      ? `It is open from here by: ${hops.map(legInWords).join(' | ')}.`
       : 'No exit leads there from here; the refusal names the shortest path. Take it hop by hop.',
     'If it is refused, follow the refusal; do not try to get around it.',
   ].join('\n');

@@ -215,8 +215,8 @@ function tightenGate(
     return used || isWhole;
   };
   const transitions = modeGate.transitions.filter(({ from, to }) => {
-    const way = `${from} → ${to}`;
-    return keepUsed(usage.transitions.has(way), way);
+    const change = `${from} → ${to}`;
+    return keepUsed(usage.transitions.has(change), change);
   });
   const reached = new Set([modeGate.initial, modeGate.reset]);
   for (const mode of reached) for (const { from, to } of transitions) if (from === mode) reached.add(to);

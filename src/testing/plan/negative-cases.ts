@@ -124,8 +124,8 @@ function hopsWithoutEdge(specs: SpecSet, spec: PeripheralSpec, how: Thoroughness
 }
 
 function misusedEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
-  const ways = spec.exits.flatMap(({ name, opens, implies }) => opens.map(({ to }) => ({ exit: name, to, implies })));
-  return (how === 'whole' ? ways : ways.slice(0, SAMPLE)).flatMap(({ exit, to, implies }) => [
+  const hops = spec.exits.flatMap(({ name, opens, implies }) => opens.map(({ to }) => ({ exit: name, to, implies })));
+  return (how === 'whole' ? hops : hops.slice(0, SAMPLE)).flatMap(({ exit, to, implies }) => [
     moveOfRequest(`hop ${to} by ${exit} without approval`, hopTo(spec, to, { exit, by: 'operator', approves: false })),
     ...['no-such-exit', ...INHERITED_MEMBER_NAMES].map((other) =>
       moveOfRequest(`hop ${to} by ${other}`, hopTo(spec, to, { exit: other })),

@@ -34,7 +34,7 @@ export function planVisits(
   states: readonly ModelRoute<AuditState, Move>[],
 ): PlannedCase[] {
   return Object.values(pinned.specs.peripherals).flatMap((spec) => {
-    const route = states.find(({ states: way }) => peripheralName(way.at(-1)!) === spec.id);
+    const route = states.find(({ states: path }) => peripheralName(path.at(-1)!) === spec.id);
     if (!route) return [];
     const allowed = model.moves(route.states.at(-1)!);
     const stop = allowed.find(({ asked }) => asked.kind === 'stop');

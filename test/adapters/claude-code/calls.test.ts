@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { trustCurrentConfig } from '../../../src/project/trust.ts';
 import { SERVER } from '../../server-name.ts';
-import { World } from './world.ts';
+import { World } from './claude-conversation.ts';
 
 const own = (tool: string) => `mcp__plugin_hopgate_${SERVER}__${tool}`;
 

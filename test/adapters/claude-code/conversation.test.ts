@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { handleClaudeEvent } from '../../../src/adapters/claude-code/handle-claude-event.ts';
 import { trustCurrentConfig } from '../../../src/project/trust.ts';
 import { SERVER } from '../../server-name.ts';
-import { World } from './world.ts';
+import { World } from './claude-conversation.ts';
 
 let world: World;
 beforeEach(() => {

@@ -10,7 +10,7 @@ import { stateDir } from '../../../src/project/state-dir.ts';
 import { trustCurrentConfig } from '../../../src/project/trust.ts';
 import type { Pin } from '../../../src/session/pin.ts';
 import { sqliteStore } from '../../../src/stores/sqlite.ts';
-import { World } from './world.ts';
+import { World } from './claude-conversation.ts';
 
 const specs = (delegates: string, more = '') => ({
   'hopgate.yaml': 'specs: specs\nscopes: { work: [src/, docs/] }\n',

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { World } from './world.ts';
+import { World } from './claude-conversation.ts';
 
 let world: World;
 beforeEach(async () => {

@@ -8,7 +8,7 @@ import { parseTranscript, type Transcript } from '../../../src/evidence/transcri
 import { stateDir } from '../../../src/project/state-dir.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { SERVER } from '../../server-name.ts';
-import { World } from './world.ts';
+import { World } from './claude-conversation.ts';
 
 let world: World;
 beforeEach(async () => {

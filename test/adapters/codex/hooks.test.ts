@@ -9,7 +9,7 @@ import type { Session } from '../../../src/session/session.ts';
 import { fixtureSpecs } from '../../fixture-specs.ts';
 import { SERVER } from '../../server-name.ts';
 import { bodies, must } from '../../session/sessions.ts';
-import { patchOf, toEdit, world } from './world.ts';
+import { patchOf, toEdit, world } from './codex-session.ts';
 
 const contextOf = (stdout: string): string =>
   (JSON.parse(stdout) as { hookSpecificOutput: { additionalContext: string } }).hookSpecificOutput.additionalContext;

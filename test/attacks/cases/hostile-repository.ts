@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
 import { isDeep } from '../../depth.ts';
+import { git, type World } from '../attacked-machine.ts';
 import { type Case, rows } from '../case.ts';
-import { git, type World } from '../world.ts';
 
 const look = rows('explore', 'bash-readonly');
 const work = rows('edit', 'bash');

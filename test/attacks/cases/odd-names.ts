@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
+import type { World } from '../attacked-machine.ts';
 import { type Case, rows } from '../case.ts';
-import type { World } from '../world.ts';
 
 const look = rows('explore', 'bash-readonly');
 const work = rows('edit', 'bash');

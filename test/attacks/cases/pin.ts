@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
+import type { World } from '../attacked-machine.ts';
 import { type Case, rows } from '../case.ts';
-import type { World } from '../world.ts';
 
 /** A changed hopgate.yaml after the session was opened: it grants everything that an attacker could want. */
 const WIDE = (world: World): string => `specs: evil

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
+import { git as operatorGit, type World } from '../attacked-machine.ts';
 import { type Case, rows } from '../case.ts';
-import { git as operatorGit, type World } from '../world.ts';
 
 const git = rows('deploy', 'bash-git');
 const deploy = rows('deploy', 'bash-deploy');

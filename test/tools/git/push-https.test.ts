@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
 import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
-import { formsOf } from '../../attacks/world.ts';
+import { formsOf } from '../../attacks/attacked-machine.ts';
 import { sample } from '../../depth.ts';
 import { companyProxy } from '../proxy/company-proxy.ts';
 import { serveRepositories } from './https-server.ts';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { PROTECTED_NAMES } from '../../../src/spec/policy/protected-names.ts';
 import { sha256Hex } from '../../../src/tools/content-effect.ts';
-import { freshWorld, makeWorld } from './world.ts';
+import { freshWorld, makeWorld } from './root-with-sentinels.ts';
 
 describe('edit', () => {
   const world = freshWorld();

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { NativeCallWatch } from '../../../src/ports/tool-backend.ts';
 import { sha256Hex } from '../../../src/tools/content-effect.ts';
 import { workspaceBackend } from '../../../src/tools/workspace/workspace-backend.ts';
-import { freshWorld } from './world.ts';
+import { freshWorld } from './root-with-sentinels.ts';
 
 const world = freshWorld();
 const watch = workspaceBackend().native as NativeCallWatch;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { freshWorld } from './world.ts';
+import { freshWorld } from './root-with-sentinels.ts';
 
 const WHOLE = { scope: { read: 'root', write: ['.'], command: 'none', url: 'none' } } as const;
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { descriptorAnchors, realPathAnchors } from '../../../src/tools/workspace/anchors.ts';
 import { walkBeneath } from '../../../src/tools/workspace/walk-beneath.ts';
-import { makeWorld, type World } from './world.ts';
+import { makeWorld, type World } from './root-with-sentinels.ts';
 
 const withWorld = async (use: (world: World) => Promise<void>) => {
   const world = makeWorld();

@@ -11,7 +11,7 @@ import { grepTool } from '../../../src/tools/workspace/grep-tool.ts';
 import { readTool } from '../../../src/tools/workspace/read-tool.ts';
 import type { ToolStop } from '../../../src/tools/workspace/tool-stop.ts';
 import { writeTool } from '../../../src/tools/workspace/write-tool.ts';
-import { freshWorld } from './world.ts';
+import { freshWorld } from './root-with-sentinels.ts';
 
 /** The duration of the random swaps, in milliseconds. */
 const STORM = Number(process.env['HOPGATE_RACE_MS'] ?? 1000);

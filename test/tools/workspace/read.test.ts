@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { freshWorld, makeWorld, resultOf } from './world.ts';
+import { freshWorld, makeWorld, resultOf } from './root-with-sentinels.ts';
 
 describe('read', () => {
   const world = freshWorld();

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runRipgrep } from '../../../src/tools/workspace/ripgrep.ts';
-import { freshWorld, resultOf } from './world.ts';
+import { freshWorld, resultOf } from './root-with-sentinels.ts';
 
 describe('glob', () => {
   const world = freshWorld();

@@ -6,7 +6,7 @@ import { describeRequirement, type Requirement, unmetRequirements } from '../gat
 import { requirementFacts } from '../gate/requirements/requirement-facts.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { type Edge, type Json, type Principal, TESTS_PASSED } from '../spec/types.ts';
-import type { MissingNeed, ViewWay } from './view-state.ts';
+import type { HopOption, MissingNeed } from './view-state.ts';
 
 /**
  * Every hop from the present peripheral (outside of one: every start that somebody can use), with the gate's decision.
@@ -14,27 +14,28 @@ import type { MissingNeed, ViewWay } from './view-state.ts';
  *
  * @param passedBefore true if all tests have passed once
  */
-export function possibleWays(context: GateContext, passedBefore: boolean): readonly ViewWay[] {
+export function hopOptions(context: GateContext, passedBefore: boolean): readonly HopOption[] {
   const { specs, view } = context;
   if (view.closed) return [];
-  if (view.visit) return edgesFrom(specs, view.visit.peripheral).map((edge) => wayOfEdge(context, edge, passedBefore));
+  if (view.visit)
+    return edgesFrom(specs, view.visit.peripheral).map((edge) => hopOptionOfEdge(context, edge, passedBefore));
   return Object.keys(specs.peripherals).flatMap((to) => {
-    const way = judgeWay(
+    const option = judgeHopOption(
       context,
       (by) => ({ kind: 'start', peripheral: to, by }),
       startRequirements(specs, to),
       passedBefore,
     );
     // Only the starts that somebody can use now are listed, because most peripherals cannot be started.
-    return way.status === 'closed' ? [] : [{ exit: null, to, ...way }];
+    return option.status === 'closed' ? [] : [{ exit: null, to, ...option }];
   });
 }
 
 /**
- * A cache key for {@link possibleWays} and the gate's available actions: equal keys have equal results. null if a rule
+ * A cache key for {@link hopOptions} and the gate's available actions: equal keys have equal results. null if a rule
  * may read any counter, so that every entry can change them.
  */
-export function waysCacheKey({ specs, view }: GateContext, passedBefore: boolean): string | null {
+export function hopOptionsCacheKey({ specs, view }: GateContext, passedBefore: boolean): string | null {
   const { visit } = view;
   const edges = visit ? edgesFrom(specs, visit.peripheral) : [];
   const needs = edges.flatMap((edge) => requirementsOf(specs, edge));
@@ -54,18 +55,18 @@ const isRule = (need: Requirement): boolean =>
 const presentFields = (fields: { readonly [field: string]: Json }): readonly string[] =>
   Object.keys(fields).filter((field) => fields[field] !== null);
 
-function wayOfEdge(context: GateContext, edge: Edge, passedBefore: boolean): ViewWay {
+function hopOptionOfEdge(context: GateContext, edge: Edge, passedBefore: boolean): HopOption {
   const { exit, to } = edge;
   const request = (by: Principal): HopRequest => ({ kind: 'hop', to, exit, reason: 'shown', by });
-  return { exit, to, ...judgeWay(context, request, requirementsOf(context.specs, edge), passedBefore) };
+  return { exit, to, ...judgeHopOption(context, request, requirementsOf(context.specs, edge), passedBefore) };
 }
 
-function judgeWay(
+function judgeHopOption(
   context: GateContext,
   request: (by: Principal) => HopRequest | StartRequest,
   requirements: readonly Requirement[],
   passedBefore: boolean,
-): Pick<ViewWay, 'status' | 'missing' | 'remedy'> {
+): Pick<HopOption, 'status' | 'missing' | 'remedy'> {
   const decision = decide(context, request('agent'));
   if (decision.ok) return { status: 'open', missing: [], remedy: '' };
   const { denial, wanted } = decision;

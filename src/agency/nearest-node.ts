@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fieldsOf, parseJson, textOf } from '../base/json.ts';
-import { isHolderRunning, processHolder } from '../base/process-holder.ts';
+import { holderOfThisProcess, isHolderRunning } from '../base/process-holder.ts';
 import { type Env, stateHome } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 import type { AgencyNode } from './agency-node.ts';
@@ -18,7 +18,7 @@ const addressFile = (env: Env): string => join(folderOf(env), 'agency.json');
 export function announceNode(env: Env, url: string): () => void {
   const file = addressFile(env);
   mkdirSync(folderOf(env), { recursive: true, mode: 0o700 });
-  const text = JSON.stringify({ url, holder: processHolder(String(process.pid)) });
+  const text = JSON.stringify({ url, holder: holderOfThisProcess(String(process.pid)) });
   writeFileSync(file, text, { mode: 0o600 });
   return () => {
     if (textIn(file) === text) rmSync(file, { force: true });

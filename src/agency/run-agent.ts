@@ -1,4 +1,4 @@
-import { orAborted } from '../base/or-aborted.ts';
+import { rejectOnAbort } from '../base/reject-on-abort.ts';
 import { errorText, excerpt } from '../base/text.ts';
 import type { AgencyPeripheral } from '../spec/agency/agency-types.ts';
 import { compileAnswerCheck } from '../spec/agency/answer-check.ts';
@@ -42,7 +42,7 @@ export async function runAgent(
     for (let left = spec.retries; ; left--) {
       try {
         // An agent may ignore the signal.
-        return await orAborted(driver.run({ ...task, prompt: text }), task.signal);
+        return await rejectOnAbort(driver.run({ ...task, prompt: text }), task.signal);
       } catch (error) {
         if (cancel.aborted) throw cancelledFailure();
         if (limit.aborted)

@@ -1,4 +1,4 @@
-import { isHolderRunning, processHolder } from '../base/process-holder.ts';
+import { holderOfThisProcess, isHolderRunning } from '../base/process-holder.ts';
 import { nodeSqlite, switchToWal } from '../stores/sqlite/node-sqlite.ts';
 import { RunFailure, type RunReply } from './run-reply.ts';
 
@@ -34,7 +34,7 @@ interface Row {
 
 /** How long a statement waits for another process's lock, in milliseconds. */
 const BUSY_MS = 5_000;
-const OWN_HOLDER = processHolder(String(process.pid));
+const OWN_HOLDER = holderOfThisProcess(String(process.pid));
 
 /** A journal in an SQLite file; `:memory:` for tests. */
 export function openRunJournal(file: string): RunJournal {

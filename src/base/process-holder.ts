@@ -38,7 +38,7 @@ const host = readHost();
 const own = host && processStartTime(process.pid);
 
 /** Adds the process to a lease holder's name, so that other processes can detect its end. */
-export function processHolder(id: string): string {
+export function holderOfThisProcess(id: string): string {
   return host && own ? `${id}@${host.boot}.${host.namespace}.${process.pid}.${own}` : id;
 }
 

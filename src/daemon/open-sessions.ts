@@ -25,8 +25,8 @@ interface HeldSession {
 }
 
 /** Thrown if the session was busy with other work until the deadline. */
-export class SessionBusy extends Error {
-  override readonly name = 'SessionBusy';
+export class SessionBusyError extends Error {
+  override readonly name = 'SessionBusyError';
 }
 
 /** The open sessions of all roots. Each is opened on demand and released when idle. */
@@ -68,7 +68,7 @@ export class OpenSessions {
    * Calls `work` with a session whose lease is held; one caller at a time.
    *
    * @param what describes the work in the error of callers that wait for it
-   * @param deadline epoch milliseconds. @throws SessionBusy if other work has not finished by then
+   * @param deadline epoch milliseconds. @throws SessionBusyError if other work has not finished by then
    */
   async use<T>(
     opening: NamedOpeningOptions,
@@ -239,8 +239,8 @@ async function settlesBefore(deadline: number, settled: Promise<unknown>): Promi
   }
 }
 
-function busyError({ busy }: HeldSession): SessionBusy {
+function busyError({ busy }: HeldSession): SessionBusyError {
   const since = busy ? Math.max(1, Math.round((Date.now() - busy.since) / 1000)) : 0;
   const what = busy ? `${busy.what} has been running in this session for ${since} s` : 'this session is busy';
-  return new SessionBusy(`${what}; wait until that has finished, then make the call again`);
+  return new SessionBusyError(`${what}; wait until that has finished, then make the call again`);
 }

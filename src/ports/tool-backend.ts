@@ -41,7 +41,7 @@ export interface ShippingLimits {
 }
 
 /** The caller's control over a running call. */
-export interface CallWatch {
+export interface CallControls {
   /** Aborts the call; the backend kills what it started and reports `failed` with code `aborted`. */
   readonly signal?: AbortSignal;
   /** Receives the output of a command while it runs, for a waiting person. The result may omit parts of it. */
@@ -60,7 +60,7 @@ export interface BackgroundCommand {
   follow(onText: (text: string) => void): void;
 }
 
-export interface ToolCall extends CallWatch {
+export interface ToolCall extends CallControls {
   readonly tool: ToolSpec;
   /** The arguments by parameter name, checked against the catalogue's schemas. Paths are as the agent wrote them. */
   readonly args: { readonly [name: string]: Json };

@@ -1,5 +1,5 @@
 import { explainSystemError } from '../base/system-error.ts';
-import { SessionBusy } from '../daemon/open-sessions.ts';
+import { SessionBusyError } from '../daemon/open-sessions.ts';
 import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
 import { FoldError } from '../session/state/apply-entry.ts';
@@ -85,7 +85,7 @@ const STORE_ERRORS: { readonly [code in StoreErrorCode]?: readonly [ErrorCode, s
 /** The API error for an error of another layer; null for an internal fault, whose text only the log may show. */
 export function apiErrorOf(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error;
-  if (error instanceof SessionBusy)
+  if (error instanceof SessionBusyError)
     return new ApiError('session-busy', error.message, 'Wait, then send the request again.');
   if (error instanceof StoreError) {
     const [code, remedy] =

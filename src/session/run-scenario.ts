@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../base/json.ts';
 import type { Denial } from '../gate/denial.ts';
-import type { CallWatch } from '../ports/tool-backend.ts';
+import type { CallControls } from '../ports/tool-backend.ts';
 import type { Scenario, ScenarioAction, ScenarioStep } from '../spec/schema/scenario-file.ts';
 import type { CloseResult, HopResult, ModeResult, StartResult, StepResult, StopResult } from './call-results.ts';
 import type { Session } from './session.ts';
@@ -26,7 +26,7 @@ export interface ScenarioOutcome {
 export async function* runScenario(
   session: Session,
   scenario: Scenario,
-  onStep: (step: ScenarioStep, number: number) => CallWatch | undefined = () => undefined,
+  onStep: (step: ScenarioStep, number: number) => CallControls | undefined = () => undefined,
 ): AsyncGenerator<ScenarioOutcome> {
   for (const [index, step] of scenario.steps.entries()) {
     const watch = onStep(step, index + 1);
@@ -35,7 +35,7 @@ export async function* runScenario(
   }
 }
 
-function takeAction(session: Session, action: ScenarioAction, watch?: CallWatch): Promise<AnyResult> {
+function takeAction(session: Session, action: ScenarioAction, watch?: CallControls): Promise<AnyResult> {
   switch (action.verb) {
     case 'mode': {
       const { verb: _, ...options } = action;

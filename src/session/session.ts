@@ -7,7 +7,7 @@ import { isObserveOnly } from '../gate/scope/observe-only.ts';
 import { shortestWay } from '../gate/ways/shortest-way.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Message } from '../ports/message-store.ts';
-import type { CallWatch, ToolBackend } from '../ports/tool-backend.ts';
+import type { CallControls, ToolBackend } from '../ports/tool-backend.ts';
 import type { Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
 import type { SessionActors } from './actors.ts';
 import type {
@@ -217,7 +217,7 @@ export class Session {
   }
 
   /** Calls a tool. An acting tool's intent is durable before the tool runs, an outcome before this resolves. */
-  step(call: StepCall & CallWatch, { approver }: CallApprover = {}): Promise<StepResult> {
+  step(call: StepCall & CallControls, { approver }: CallApprover = {}): Promise<StepResult> {
     return this.#calls.serially(() => takeStep(this.#calls, call, approver));
   }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { isHolderGone, processHolder } from '../../src/base/process-holder.ts';
+import { holderOfThisProcess, isHolderGone } from '../../src/base/process-holder.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 
 const linux = process.platform === 'linux';
@@ -9,7 +9,7 @@ const linux = process.platform === 'linux';
 /** The holder's name of a process that lives until it is killed. */
 async function otherProcess() {
   const url = new URL('../../src/base/process-holder.ts', import.meta.url).href;
-  const script = `import(${JSON.stringify(url)}).then(({ processHolder }) => { console.log(processHolder('other')); setInterval(() => {}, 1000); });`;
+  const script = `import(${JSON.stringify(url)}).then(({ holderOfThisProcess }) => { console.log(holderOfThisProcess('other')); setInterval(() => {}, 1000); });`;
   const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [data] = await once(child.stdout, 'data');
   return { child, holder: String(data).trim() };
@@ -25,7 +25,7 @@ test('a killed process is recognised as gone, and a running one as present', { s
 
 test('an unknown process is never considered gone', () => {
   expect(isHolderGone('writer-1')).toBe(false);
-  expect(isHolderGone(processHolder('me'))).toBe(false);
+  expect(isHolderGone(holderOfThisProcess('me'))).toBe(false);
   expect(isHolderGone('w-1@00000000-0000-0000-0000-000000000000.1.1.1')).toBe(false);
 });
 

@@ -47,13 +47,13 @@ export function readClaudeTranscript(file: string, from = 0): ClaudeTranscript {
 }
 
 /** How a call ended; `text` is Claude Code's own. `ran` is false if the user, or the user's rules, refused the call. */
-export interface CallEnd {
+export interface EndedCall {
   readonly ran: boolean;
   readonly text: string;
 }
 
 /** The calls that have ended, by call id. */
-export function endedCalls(file: string): ReadonlyMap<string, CallEnd> {
+export function endedCalls(file: string): ReadonlyMap<string, EndedCall> {
   return new Map(
     readClientLog(file)
       .entries.flatMap(blocksOf)

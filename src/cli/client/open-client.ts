@@ -1,4 +1,4 @@
-import { SessionBusy } from '../../daemon/open-sessions.ts';
+import { SessionBusyError } from '../../daemon/open-sessions.ts';
 import type { SessionHost } from '../../daemon/session-host.ts';
 import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
@@ -36,7 +36,7 @@ export async function openClientSession(
   const { specs, config } = await host.sessions.join(root, sessionId, async ({ specs, config }) => ({ specs, config }));
   checkApprovedNames(command.approve, specs);
   await host.sessions.claim(root, sessionId, { approve: command.approve }).catch((cause: unknown) => {
-    if (!(cause instanceof SessionBusy)) throw cause;
+    if (!(cause instanceof SessionBusyError)) throw cause;
     const remedy = 'Wait until it ends, or leave out --session to open another one.';
     throw new CliError('session-busy', cause.message, remedy, { cause });
   });

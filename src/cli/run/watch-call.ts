@@ -1,9 +1,9 @@
 import { excerpt, visibleOutput } from '../../base/text.ts';
-import type { CallWatch } from '../../ports/tool-backend.ts';
+import type { CallControls } from '../../ports/tool-backend.ts';
 import { type Io, paint, printRemark } from '../io.ts';
 
 /** A call that the command line waits for. */
-export interface WatchedCall extends CallWatch {
+export interface WatchedCall extends CallControls {
   readonly signal: AbortSignal;
   /** Aborts the call; false if it was aborted before. */
   cancel(): boolean;

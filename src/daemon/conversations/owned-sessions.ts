@@ -9,7 +9,7 @@ import { ConversationFiles, type SessionOwner } from '../conversation-files.ts';
 import { daemonApprover } from '../daemon-approver.ts';
 import { withFileLock } from '../file-lock.ts';
 import { environmentOf, isRunning, isSameProcess, type ProcessIdentity, thisProcess } from '../hook/client-process.ts';
-import { type OpeningOptions, type OpenSessions, SessionBusy } from '../open-sessions.ts';
+import { type OpeningOptions, type OpenSessions, SessionBusyError } from '../open-sessions.ts';
 import type { CallingProcess, SessionHostOptions } from './session-host-options.ts';
 
 /** How long a hook waits for a session, in milliseconds; shorter than the hook's deadline. */
@@ -158,7 +158,7 @@ export class OwnedSessions {
   /**
    * Records that this program works in a session, and the destinations and modes that the operator approved in advance.
    *
-   * @throws SessionBusy if another program has claimed the session and still runs
+   * @throws SessionBusyError if another program has claimed the session and still runs
    */
   async claim(root: string, sessionId: string, { approve }: Pick<SessionOwner, 'approve'>): Promise<void> {
     const files = this.files(root);
@@ -166,7 +166,7 @@ export class OwnedSessions {
       const owner = await this.owner(files, root, sessionId);
       const [other, program] = [owner.program ?? null, thisProcess()];
       if (other !== null && !isSameProcess(other, program) && isRunning(other))
-        throw new SessionBusy(`process ${other.pid} already works in session ${sessionId}`);
+        throw new SessionBusyError(`process ${other.pid} already works in session ${sessionId}`);
       files.setOwner({ ...owner, approve, program });
     });
   }

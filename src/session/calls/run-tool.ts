@@ -4,7 +4,7 @@ import type { OutcomeRecord } from '../../evidence/bodies.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { describeFruitType, isOfFruitType } from '../../gate/fruit.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
-import type { CallEnvelope, CallWatch, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { CallControls, CallEnvelope, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { getOwn } from '../../spec/names.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import { EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
@@ -23,7 +23,7 @@ export async function runTool(
   backend: ToolBackend,
   plan: StepPlan,
   envelope: CallEnvelope,
-  watch: CallWatch & Pick<ToolCall, 'sessionId' | 'state'>,
+  watch: CallControls & Pick<ToolCall, 'sessionId' | 'state'>,
 ): Promise<ToolReport> {
   let { signal } = watch;
   try {

@@ -4,7 +4,7 @@ import type { StepPlan } from '../../gate/decide-step.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
 import type { Request } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
-import type { BackgroundCommand, CallWatch, ToolRefusal } from '../../ports/tool-backend.ts';
+import type { BackgroundCommand, CallControls, ToolRefusal } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
 import type { StepResult } from '../call-results.ts';
@@ -21,7 +21,7 @@ import { shippingLimits, workingTree } from './working-tree.ts';
 /** Decides a call of a tool and runs it; see `Session.step`. */
 export async function takeStep(
   calls: SessionCalls,
-  call: StepCall & CallWatch,
+  call: StepCall & CallControls,
   approver?: Approver | null,
 ): Promise<StepResult> {
   const request = stepRequest(call);
@@ -59,7 +59,7 @@ async function runStep(
   calls: SessionCalls,
   request: Request,
   plan: StepPlan,
-  how: CallWatch & { readonly approval: GivenApproval | null },
+  how: CallControls & { readonly approval: GivenApproval | null },
 ): Promise<StepResult> {
   const { approval, ...watch } = how;
   const { store } = calls.parts;

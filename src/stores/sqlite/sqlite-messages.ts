@@ -1,4 +1,4 @@
-import { isHolderGone, processHolder } from '../../base/process-holder.ts';
+import { holderOfThisProcess, isHolderGone } from '../../base/process-holder.ts';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import type { BlockedSender, MailPosition, Message, MessageStore, Receipt } from '../../ports/message-store.ts';
 import { RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
@@ -164,7 +164,7 @@ export function sqliteMessages(
     wait: (wait) =>
       write((now) => {
         const circle = circleOfWaits(openWaits(now), wait, now);
-        if (circle === null) sql.addWait.run(wait.id, wait.waiter, wait.target, wait.until, processHolder(''));
+        if (circle === null) sql.addWait.run(wait.id, wait.waiter, wait.target, wait.until, holderOfThisProcess(''));
         return circle;
       }),
     endWait: (id) => write((now) => void sql.dropWait.run(id, now)),

@@ -1,7 +1,7 @@
 import { NearestNode } from '../../agency/nearest-node.ts';
 import type { RunReply } from '../../agency/run-reply.ts';
 import type { RunRequest } from '../../agency/run-request.ts';
-import { orAborted } from '../../base/or-aborted.ts';
+import { rejectOnAbort } from '../../base/reject-on-abort.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { AgencyRuns } from '../../evidence/agency-runs.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
@@ -41,7 +41,7 @@ async function run(nearest: NearestNode, key: string, call: ToolCall): Promise<T
   const budgetMs = (typeof args['seconds'] === 'number' ? args['seconds'] : DEFAULT_SECONDS) * 1_000;
   const { request, lendsTools } = requestOf(call);
   const sent = nearest.send(request, { key, budgetMs, via: [] }, signal);
-  const reply = await orAborted(sent, signal).catch((error: unknown) => {
+  const reply = await rejectOnAbort(sent, signal).catch((error: unknown) => {
     if (signal.aborted) return null;
     throw error;
   });

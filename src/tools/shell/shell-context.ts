@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { orAborted } from '../../base/or-aborted.ts';
+import { rejectOnAbort } from '../../base/reject-on-abort.ts';
 import { commandLineProblem } from '../../gate/commands/judge-command.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Json, ProjectConfig } from '../../spec/types.ts';
@@ -163,7 +163,7 @@ export async function inspectCallTree({ call, sandbox, env, overlay }: ShellCont
   const { availability } = sandbox;
   const unixSockets = availability.ok && availability.unixSockets;
   const objects = availability.ok
-    ? await orAborted(hideMaskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
+    ? await rejectOnAbort(hideMaskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
     : { mounts: [], closed: [], problems: [] };
   const { closed, problems } = objects;
   const remarks: CallTree['remarks'] =

@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
-import { orAborted } from '../../base/or-aborted.ts';
+import { rejectOnAbort } from '../../base/reject-on-abort.ts';
 import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -75,7 +75,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     const prepared = await prepareArguments(call, tool, anchors);
     if (isStop(prepared)) return prepared;
     const connection = connectionTo(name, server, call.envelope);
-    const listed = await orAborted(connection.tools(), call.signal);
+    const listed = await rejectOnAbort(connection.tools(), call.signal);
     const changed = changedTool(tool, listed.get(tool.upstream.tool), seen);
     if (changed) return changed;
     if (call.signal.aborted) return { stop: ABORTED };

@@ -2,7 +2,7 @@ import { lookup as dnsLookup } from 'node:dns/promises';
 import http, { type ClientRequest, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { isIP, isIPv4 } from 'node:net';
-import { orAborted } from '../../base/or-aborted.ts';
+import { rejectOnAbort } from '../../base/reject-on-abort.ts';
 import type { JudgedUrl } from '../../gate/scope/judge-url.ts';
 import {
   findUpstreamProxy,
@@ -62,7 +62,8 @@ export async function fetchOnce(target: JudgedUrl, network: FetchNetwork, limits
   if (via && 'problem' in via) return failure('unusable-proxy', via.problem);
   let addresses: readonly string[];
   try {
-    addresses = isIP(target.host) === 0 ? await orAborted(network.resolve(target.host), limits.signal) : [target.host];
+    addresses =
+      isIP(target.host) === 0 ? await rejectOnAbort(network.resolve(target.host), limits.signal) : [target.host];
   } catch (error) {
     if (limits.signal.aborted) return abortedAnswer();
     if (!via) return failure('name-not-found', `${target.host} has no address: ${(error as Error).message}`);
@@ -124,7 +125,7 @@ async function connectVia(
   }
   const opening = openTunnel(via, target);
   try {
-    const socket = await orAborted(opening, limits.signal);
+    const socket = await rejectOnAbort(opening, limits.signal);
     return await receiveAnswer(https.request({ ...options, socket } as https.RequestOptions), target, limits);
   } catch (error) {
     opening.then(

@@ -144,7 +144,7 @@ function renameArguments(fields: ModelArguments, as: { readonly [argument: strin
   return { args: Object.fromEntries(args), extra: Object.fromEntries(extra) };
 }
 
-/** The path relative to the root, or absolute if it is outside. Another value stays unchanged. The gate refuses both. */
+/** The path relative to the root; absolute if outside. Another value stays unchanged. The gate refuses both. */
 function rootRelative(path: Json, { root, cwd = root }: ActionContext): Json {
   if (typeof path !== 'string' || path === '' || path.includes('\0')) return path;
   const absolute = resolve(cwd, path);

@@ -21,7 +21,9 @@ export const TASK_TOOL = 'whistle';
 /** The polling interval for a task that hopgate suggests to clients, in milliseconds. */
 const POLL_MS = 250;
 
-/** The form of tasks in a version of the protocol: an extension since 2026-07-28, a part of it in 2025-11-25. */
+/**
+ * The version of MCP whose tasks a client uses: a part of the protocol in 2025-11-25, an extension since 2026-07-28.
+ */
 export type TaskForm = '2025' | '2026';
 
 export const TASK_CAPABILITIES: ServerCapabilities = {

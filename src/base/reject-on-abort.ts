@@ -1,5 +1,5 @@
 /** The result of `work`. Rejects if the signal is aborted first; `work` then continues, and its error is ignored. */
-export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(signal.reason);
   signal.addEventListener('abort', stop, { once: true });

@@ -60,14 +60,9 @@ export interface GitPathDetector {
 
 export function detectGitPaths(root: string): GitPathDetector {
   const checkedFolders = new Map<string, boolean>();
-  const isGitFolderAt = (folder: string): boolean => {
-    const path = join(root, folder);
-    return getOrInsert(
-      checkedFolders,
-      folder,
-      () => isPathTooLong(path) || isConfiguredGitFolder(path, gitEntries(path)),
-    );
-  };
+  const check = (path: string) => isPathTooLong(path) || isConfiguredGitFolder(path, gitEntries(path));
+  const isGitFolderAt = (folder: string): boolean =>
+    getOrInsert(checkedFolders, folder, () => check(join(root, folder)));
   const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
   const holds = (path: string): boolean =>
     isGitFolderAt(path) || (path.includes('/') ? holds(parentOf(path)) : isGitsOwnName(path) && isGitFolderAt(''));

@@ -64,7 +64,7 @@ describe('an existing instruction file', () => {
     expect(instructionProblem({ root: repository(files), config }, 'claude-code')).toBeNull(),
   );
 
-  it('may import what the operator names', () => {
+  it('may import the files that hopgate.yaml lists', () => {
     const root = repository({ 'CLAUDE.md': '@.env @../outside' });
     const problem = (imports: string[]) => instructionProblem({ root, config: { ...config, imports } }, 'claude-code');
     expect(problem([])?.remedy).toContain('add ".env" to "imports" in hopgate.yaml');

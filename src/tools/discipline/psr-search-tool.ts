@@ -10,7 +10,7 @@ const DEFAULT_LIMIT = 5;
  */
 export async function psrSearchTool({ call, library }: PatternContext): Promise<ToolOutcome> {
   const query = trimmedText(call.args['query']);
-  if (query === null) return invalidCall('query', '"query" is blank', 'Say in a few words what you are about to do.');
+  if (query === null) return invalidCall('query', '"query" is blank', 'Describe what you are about to do.');
   const { limit = DEFAULT_LIMIT } = call.args;
   const { from, patterns, faulty } = await library();
   const candidates = searchPatterns(patterns, query).slice(0, Number(limit));

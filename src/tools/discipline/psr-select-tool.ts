@@ -14,7 +14,7 @@ export async function psrSelectTool({ call, cycles, entries, library }: PatternC
   const { args } = call;
   const id = trimmedText(args['pattern']) ?? '';
   const rationale = trimmedText(args['rationale']);
-  if (rationale === null) return invalidCall('rationale', '"rationale" is blank', 'Say why this pattern fits here.');
+  if (rationale === null) return invalidCall('rationale', '"rationale" is blank', 'State why this pattern fits.');
   const { patterns, from } = await library();
   const pattern = patterns.find((one) => one.id === id);
   if (!pattern) {
@@ -23,7 +23,7 @@ export async function psrSelectTool({ call, cycles, entries, library }: PatternC
     return invalidCall(
       'pattern',
       `there is no pattern "${id}"`,
-      `Search with psr-search; there are: ${names || 'none'}.`,
+      `Search with psr-search; the known ids are: ${names || 'none'}.`,
     );
   }
   if (cycles.some((cycle) => cycle.open && cycle.pattern === id))

@@ -10,7 +10,7 @@ export function purMarkPivotTool(context: PatternContext): ToolOutcome {
   if (isRefusal(selection)) return selection;
   const reason = trimmedText(args['reason']);
   if (reason === null)
-    return invalidCall('reason', '"reason" is blank', 'Say what showed that the pattern does not fit.');
+    return invalidCall('reason', '"reason" is blank', 'State in reason what showed that the pattern does not fit.');
   return okOutcome({
     pattern: selection.pattern,
     psr: selection.psrEntry,

@@ -24,7 +24,7 @@ export function purUpdateTool(context: PatternContext): ToolOutcome {
     return invalidCall(
       'outcome',
       `"${String(args['outcome'])}" is not an outcome`,
-      `Say one of: ${PATTERN_OUTCOMES.join(', ')}.`,
+      `Set outcome to one of: ${PATTERN_OUTCOMES.join(', ')}.`,
     );
   const error = args['prediction-error'];
   const predictionError = readErrorSize(error);
@@ -32,7 +32,7 @@ export function purUpdateTool(context: PatternContext): ToolOutcome {
     return invalidCall(
       'prediction-error',
       `"${String(error)}" is not an error level`,
-      'Say none, low, medium or high, or a number from 0 to 1.',
+      'Set prediction-error to none, low, medium, high, or a number from 0 to 1.',
     );
   return okOutcome({
     pattern: selection.pattern,

@@ -48,10 +48,8 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
   const tree = await inspectCallTree(context);
   const before = hashLockFiles(root);
   const request = { ...tree, overlayBytes: OVERLAY_BYTES, limits: { ...tree.limits, memoryBytes: OVERLAY_BYTES } };
-  const layout = withMounts(
-    { ...testLayout(request), name: 'install' },
-    context.contained ? testCacheMounts(call) : [],
-  );
+  const caches = context.contained ? testCacheMounts(call) : [];
+  const layout = withMounts({ ...testLayout(request), name: 'install' }, caches);
   let kept: KeptChanges = { effects: [], kept: [], dropped: [] };
   let changed: string[] = [];
   const ran = await runOnline(context, tree, layout, chosen, {

@@ -15,7 +15,7 @@ const BINARIES: { readonly [name: string]: string } = { 'volta-shim': 'volta', m
 const SCRIPT = /^\s*exec\s+"?([^\s"]+)"?\s+exec\s/m;
 const ROOT = /^export (\w+ENV_ROOT)="([^"$`\\]+)"$/m;
 
-/** Files that select versions, in the repository and in the folders above it. */
+/** Files in the repository and in the folders above it that select program versions. */
 const VERSION_FILES = [
   ...['.tool-versions', 'mise.toml', '.mise.toml', 'package.json', 'rust-toolchain', 'rust-toolchain.toml'],
   ...['python', 'ruby', 'node', 'go', 'java', 'php', 'perl', 'lua', 'crystal'].map(
@@ -23,7 +23,7 @@ const VERSION_FILES = [
   ),
 ];
 
-/** Paths, times and sizes of the existing files that select versions for a folder. */
+/** Paths, times and sizes of the files that select program versions for a folder. */
 export function versionFileStamps(folder: string): readonly string[] {
   const here = VERSION_FILES.flatMap((name) => {
     const stats = statSync(join(folder, name), { throwIfNoEntry: false });

@@ -5,7 +5,7 @@ import { fileNamesIn, readTextIfAny, realpathIfAny } from '../../base/files.ts';
 import { type Env, homeFolder } from '../../base/user-folders.ts';
 
 export interface VirtualEnv {
-  /** Absolute path of the environment. */
+  /** Absolute path of the virtual environment. */
   readonly folder: string;
   /** True if the environment is in the home folder, where its manager finds it by the repository's path. */
   readonly isOutside: boolean;

@@ -4,7 +4,7 @@ import { BlockList, isIP, type Socket } from 'node:net';
 import type { Env } from '../../base/user-folders.ts';
 import { canonicalHost, type HostAndPort, isHostListed, printHostAndPort } from '../../gate/scope/host-names.ts';
 
-/** The operator's own proxy, through which a connection goes. */
+/** A proxy that the operator's environment names. */
 export interface UpstreamProxy {
   readonly url: URL;
   /** The headers with the user and password of the proxy; empty if its address has no user. */

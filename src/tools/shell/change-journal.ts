@@ -42,7 +42,7 @@ export type JournaledChange =
 /** A folder in the root with a command's new contents and their journal, durable before the first change. */
 export interface ChangeJournal {
   readonly folder: string;
-  /** Copies a file into the folder. The copy is durable once the journal is committed. */
+  /** Copies a file into the journal's folder. The copy is durable once the journal is committed. */
   add(source: string, like: Ownership): { staged: string; after: string };
   /** Writes the journal. After this, {@link unfinishedJournals} finds the changes if hopgate is killed. */
   commit(steps: readonly JournaledChange[]): void;

@@ -84,8 +84,8 @@ async function withoutIgnored(context: ShellContext, changes: readonly Change[])
 const gitName = ({ kind, path }: Change): string => (kind === 'folder' ? `${path}/` : path);
 
 /**
- * Replaces dropped changes that git ignores by their topmost ignored folder, such as a build folder. The folder is an
- * output if the command wrote a file in it.
+ * Replaces dropped changes that git ignores by their topmost ignored folder, such as a build folder. That folder counts
+ * as an output if the command wrote a file in it.
  *
  * @param changes all changes of the command
  */

@@ -5,6 +5,7 @@ import type { TreeState } from '../../gate/scope/compare-trees.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { sha256Hex } from '../content-effect.ts';
+import type { TreeProblem } from './git-tree.ts';
 
 const MAX_FILES = 400_000;
 /** The hash of each file, and the file's state when it was read; by path. */
@@ -15,10 +16,7 @@ const hashes = new Map<string, { readonly stamp: string; readonly hash: string }
  * execute and contents of all files. Masked files, `.git` and `node_modules` do not count. A file is read again only if
  * its time, size or inode has changed.
  */
-export function computeFolderTree({
-  root,
-  config,
-}: Pick<CallEnvelope, 'root' | 'config'>): TreeState | { readonly problem: string } {
+export function computeFolderTree({ root, config }: Pick<CallEnvelope, 'root' | 'config'>): TreeState | TreeProblem {
   const masked = maskMatcher(config.mask);
   const all = createHash('sha256');
   let left = MAX_FILES;

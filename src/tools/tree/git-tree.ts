@@ -116,10 +116,10 @@ printf '\\0'`;
 export const hasOperationUnderWay = ({ gitDir }: Repository): boolean =>
   ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD'].some((name) => existsSync(join(gitDir, name)));
 
-export type TreeGit = ReturnType<typeof openTreeGit>;
+export type TreeGit = ReturnType<typeof treeGitOf>;
 
 /** Returns a function that runs one of the scripts above, in the sandbox unless the operator allowed otherwise. */
-export function openTreeGit(
+export function treeGitOf(
   run: Sandbox['run'],
   { root, config }: Pick<CallEnvelope, 'root' | 'config'>,
   repository: Repository,

@@ -11,7 +11,7 @@ export interface RoleGuess {
 const PATH_NAME =
   /(?:^|_)(?:path|file|filename|dir|directory|folder|source|destination|src|dest|target|root|cwd)s?(?:_|$)/;
 
-/** Usual names of arguments by role, in the order of the guesses; null if names say nothing about the role. */
+/** Patterns of the usual argument names by role, in the order of guessing; null if names do not show it. */
 const NAMES: { readonly [role in ArgumentRole]: RegExp | null } = {
   url: /(?:^|_)(?:url|uri|href|link|endpoint)s?(?:_|$)/,
   command: /(?:^|_)(?:command|cmd|script|shell|code|expression|sql|query_string)s?(?:_|$)/,

@@ -33,7 +33,7 @@ interface UpState {
 }
 
 interface DownState {
-  /** Epoch milliseconds. */
+  /** Time of the failure in epoch milliseconds. */
   readonly since: number;
   readonly retryAt: number;
   readonly why: string;

@@ -71,7 +71,7 @@ function segmentsOf(path: Buffer): Buffer[] {
 export class UnnameableFiles {
   readonly #files = new Set<string>();
 
-  /** Adds a found file if it exists and may be read. */
+  /** Adds a file that a search found, if it exists and may be read. */
   add({ holdByBytes, rootRelative }: BytesHolder, path: Buffer): void {
     const held = holdByBytes(path);
     if (!held) return;

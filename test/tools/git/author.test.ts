@@ -94,7 +94,7 @@ describe('the author of a commit', () => {
 });
 
 describe('git in hopgate.yaml', () => {
-  test('names another author', async () => {
+  test('can name another author', async () => {
     const place = repository();
     resultOf(await commit(place, {}, { config: { commits: { author: 'Team Bot <bot@example.com>' } } }));
     expect(last(place.root)).toBe('Team Bot <bot@example.com> / Team Bot <bot@example.com>');

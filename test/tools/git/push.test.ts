@@ -125,7 +125,7 @@ describe('git push', () => {
     expect(resultOf(await run({ sub: 'push' }))).toMatchObject({ pushed: true });
   });
 
-  test('accepts a relative remote address, and reports a missing remote', async () => {
+  test('accepts a relative address of the remote, and reports a missing remote', async () => {
     const { root, run } = ahead();
     git(root, 'remote', 'set-url', 'origin', '../remote.git');
     expect(resultOf(await run({ sub: 'push' }))).toMatchObject({ pushed: true });

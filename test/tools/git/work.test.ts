@@ -287,7 +287,7 @@ describe('bash-git', () => {
     expect(resultOf(await run(root)({ sub: 'status --short' }))['stdout']).toBe('A  .gitmodules\nAM sub\n');
   });
 
-  test('reports a folder that is no repository', async () => {
+  test('fails in a folder that is not the work tree of a repository', async () => {
     const folder = temporaryFolder();
     const bare = join(folder, 'bare');
     git(folder, 'init', '-q', '--bare', bare);

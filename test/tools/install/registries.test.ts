@@ -119,7 +119,7 @@ async function install(root: string, proxy: string, words: readonly string[], va
 
 const CONNECTED = [{ path: `${HOST}:443`, op: 'connect' }];
 
-describe('an install through the proxy of a company, over TLS with its own certificate', () => {
+describe('an install through a company’s proxy, over TLS with a certificate of the company', () => {
   it.runIf(has('python3', 'openssl'))('works with pip', async () => {
     const root = repository({ '.gitignore': '.venv/\n*.whl\n', 'requirements.txt': 'hello==1.0\n' });
     run(root, 'python3', '-m', 'venv', '.venv');

@@ -279,7 +279,7 @@ describe('a repository’s influence on programs', () => {
     });
   });
 
-  test('cannot show the operator’s files by links and first lines', async () => {
+  test('cannot show files of the operator by links or by the first lines of scripts', async () => {
     const home = homeWith(
       {
         'private/bin/python3.12': 'elf',

@@ -102,7 +102,7 @@ describe.each([
     expect(call(name, ...args)).toBe(verdict);
   });
 
-  test('allows what programs need', () => {
+  test('allows the calls that programs need', () => {
     const read = arch === 'x64' ? 0 : 63;
     expect(judge(filter, audit, read, [])).toBe(ALLOW);
   });

@@ -209,7 +209,7 @@ describe('bash within the scope', () => {
     expect(readdirSync(join(root, 'src/d')).sort()).toEqual(['a', 'b']);
   });
 
-  test('keeps moves of files and folders', async () => {
+  test('keeps the moves of files and folders', async () => {
     const root = scratch({ 'src/d/a': '1', 'src/d/b': '2' });
     const { result } = await shell(root, 'mv src/d src/moved');
     expect(result).toMatchObject({ exit: 0, dropped: [] });
@@ -409,7 +409,7 @@ describe('the check of the changes by bash', () => {
     expect(why(result, 'src/new.pem')).toMatch(/masked/);
   });
 
-  test('keeps links within the scope, and judges writes through links by the real place', async () => {
+  test('keeps links within the scope, and judges a write through a link by the link’s target', async () => {
     const root = scratch({ 'src/a': 'a', 'src/v1/x': 'x', 'src/old': 'o', 'docs/b.md': 'b', 'package.json': '{}' });
     symlinkSync('gone', join(root, 'src/was'));
     const kept = await shell(

@@ -258,7 +258,7 @@ describe.each(KINDS)('git in $what', ({ make, step }) => {
   });
 });
 
-it('masked objects stay hidden from a writing git', async () => {
+it('the git objects of masked files stay hidden from a git that writes', async () => {
   const root = repository(copyMasked);
   const command = `git add -A; git commit -qam x; git gc -q --prune=now; git repack -adq; git unpack-objects -q < /dev/null
     for o in $(git rev-list --objects --all --reflog | cut -d" " -f1); do git cat-file -p $o; done

@@ -51,7 +51,7 @@ describe('a masked file that appears while a command runs', () => {
     expect(check).toThrow(/appeared while the command ran/);
   });
 
-  it('is noticed directly after another change', () => {
+  it('is noticed even if it appears directly after another change', () => {
     const root = scratch({ 'src/a': 'a' });
     const scan = scanTree(root, masks);
     const check = watchCoveredFiles({ root, masks, scan }, readOnlyLayout({ root, masks, scan }));

@@ -78,7 +78,7 @@ test('a host that does not answer is named with the reason', async () => {
   expect(result.remedy).toMatch(/^Did not answer: 127\.0\.0\.1:1: .*ECONNREFUSED/);
 });
 
-test('a tunnel carries any protocol', async () => {
+test('a tunnel through the proxy carries any protocol', async () => {
   const port = await listening(createServer((socket) => socket.end('hello\n')));
   const { result } = await deploy(`/run/hopgate/tunnel 127.0.0.1 ${port} < /dev/null`, {
     hosts: [`127.0.0.1:${port}`],
@@ -86,7 +86,7 @@ test('a tunnel carries any protocol', async () => {
   expect(result.stdout).toBe('hello\n');
 });
 
-test('a request for another host is refused and listed with its remedy', async () => {
+test('a request to an unlisted host is refused and reported with the remedy', async () => {
   const [listed, other] = [await web(), await web()];
   const line = `curl -sS -o /dev/null -w '%{http_code}' --retry 0 http://127.0.0.1:${other}/; curl -sS -p http://127.0.0.1:${other}/`;
   const { result, effects } = await deploy(line, { hosts: [`127.0.0.1:${listed}`] });
@@ -160,14 +160,14 @@ test('a listed name that resolves to this machine is refused', async () => {
   ]);
 });
 
-test('a listed name is allowed if its private address is listed, too', async () => {
+test('a listed name with a private address is allowed if the address is listed, too', async () => {
   const port = await web();
   const hosts = [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`];
   const { result } = await deploy(`curl -sS http://localhost:${port}/`, { hosts });
   expect(result.stdout).toBe(`GET / of localhost:${port}`);
 });
 
-test('there is no proxy without hosts', async () => {
+test('a deploy command without hosts in hopgate.yaml gets no proxy', async () => {
   const { result } = await deploy('(: < /dev/tcp/127.0.0.1/3128) 2>&1; env | grep -i proxy; true', {});
   expect(result.stdout).toMatch(/refused/i);
   expect(result.stdout).not.toContain('PROXY=');

@@ -88,7 +88,7 @@ describe('a socket of the host', () => {
     expect(reached()).toBe('');
   });
 
-  it('cannot be reached if it is made while a command runs', async () => {
+  it('cannot be reached even if it is made while a command runs', async () => {
     const { root, name, reached } = await withServices({ ...FILES, 'later/a': '' }, 'src');
     const running = ok(root, 'bash-readonly', {
       command: `until grep -q ready later/a; do sleep 0.05; done; python3 try.py ${name}2 later`,

@@ -66,7 +66,7 @@ describe.each([
 });
 
 describe('the tree of a repository', () => {
-  it('contains the session’s files for a commit, and lists the others', async () => {
+  it('contains the session’s files in the content to commit, and lists the others', async () => {
     const { root } = repository();
     const base = git(root, 'rev-parse', 'HEAD');
     put(root, 'README.md', 'unpushed\n');
@@ -80,7 +80,7 @@ describe('the tree of a repository', () => {
     expect(ships!.id).toBe(treeByGit(root, 'other.txt'));
   });
 
-  it('depends on contents even if size and time are unchanged', async () => {
+  it('changes with a file’s content even if its size and time are unchanged', async () => {
     const { root } = repository();
     const file = join(root, 'src/a.txt');
     const long = new Date(Date.now() - 60_000);
@@ -94,7 +94,7 @@ describe('the tree of a repository', () => {
     expect(Object.keys(after.changed!)).toEqual(['src/a.txt']);
   });
 
-  it('has no commit before the first one', async () => {
+  it('names no commit before the first one', async () => {
     const root = temporaryFolder();
     git(root, 'init', '-q', '-b', 'main');
     put(root, 'a.txt', 'a\n');

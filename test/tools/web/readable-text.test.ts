@@ -42,7 +42,7 @@ describe('readable text', () => {
     expect((await read(`<table><tr><td>${cells}</table><td>y</table>`)).text).toMatch(/^x\s+y$/);
   });
 
-  it('shows the source if the time limit is reached', async () => {
+  it('is the page’s source if the time limit is reached', async () => {
     expect(await read('<p>x</p>', HTML, AbortSignal.abort())).toEqual({ title: null, text: '<p>x</p>', raw: true });
   });
 

@@ -300,7 +300,7 @@ describe('web-fetch', () => {
     expect(outcome).toMatchObject({ status: 'ok', result: { text, truncated: false } });
   });
 
-  test('does not show bytes without a text type, or an empty answer', async () => {
+  test('fails for bytes without a text type, and for an empty answer', async () => {
     const { port, at } = await serve((request, response) =>
       request.url === '/none' ? response.writeHead(204).end() : response.end(Buffer.from([1, 0, 2])),
     );
@@ -318,7 +318,7 @@ describe('web-fetch', () => {
     expect(outcome).toMatchObject({ status: 'ok', result: { status: 404, text: '{"a":1}', title: null } });
   });
 
-  test('ends with an abort and at its time limit', async () => {
+  test('ends if the call is aborted, and at its time limit', async () => {
     const { port, at } = await serve(() => {});
     const run = (options: Partial<Options>) =>
       webBackend({ network: local() }).run(call(at(), { allow: allowed(port), ...options }));

@@ -114,7 +114,7 @@ describe('read', () => {
     });
   });
 
-  it('reads only the log’s files if the scope says so', async () => {
+  it('reads only the files that the session’s log names if the scope says so', async () => {
     world().make({ 'root/src/f': 'f' });
     world().link('root/src/near', 'f');
     const scope = { read: 'session-log', write: [], command: 'none', url: 'none' } as const;

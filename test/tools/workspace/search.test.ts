@@ -103,7 +103,7 @@ describe('grep', () => {
   const grep = (pattern: string, more = {}, envelope = {}, limits = {}) =>
     world().ask('grep', { pattern, ...more }, envelope, { limits });
 
-  it('finds lines with their positions', async () => {
+  it('finds the matching lines with their line numbers', async () => {
     expect(await grep('^t')).toEqual({
       status: 'ok',
       result: {

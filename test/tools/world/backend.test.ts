@@ -103,7 +103,7 @@ describe('alfworld-action', () => {
     ['gopher://x', 'is not an address'],
     ['http://example.com:3456', 'The world is on another machine'],
     ['ws://10.0.0.1/', 'The world is on another machine'],
-  ])('does not go to %s', async (server, why) => {
+  ])('refuses the configured server %s', async (server, why) => {
     await open({ 'alfworld-server': server });
     expect(JSON.stringify(await play('look'))).toContain(why);
   });

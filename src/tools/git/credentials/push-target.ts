@@ -50,7 +50,7 @@ export function findPushTarget(
       `The repository has no remote "${remote}"; ask the operator to add it, or to correct git.remote in hopgate.yaml.`,
     );
   if (urls.length > 1)
-    return scopeStop('args', `the remote "${remote}" has several addresses`, 'Ask the operator to keep only one.');
+    return scopeStop('args', `the remote "${remote}" has several addresses`, 'Ask the operator to keep one address.');
   return judgeAddress(repository, url);
 }
 

@@ -8,7 +8,7 @@ import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 import { type FolderState, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 
 interface Hit {
-  /** Relative to the base of the search. */
+  /** The path, relative to the base of the search. */
   readonly path: string;
   readonly entry: Pick<Dirent, 'isDirectory' | 'isSymbolicLink'>;
 }

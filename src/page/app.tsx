@@ -3,7 +3,7 @@ import { escapeInvisible } from '../base/text.ts';
 import { DetailPanel } from './detail-panel.tsx';
 import { Graph } from './graph.tsx';
 import { Inbox } from './inbox/inbox.tsx';
-import { NodeTools, OperatorPanel, pickedNode } from './operator.tsx';
+import { OperatorPanel, PeripheralTools, pickedNode } from './operator.tsx';
 import { FILTERS, Rows, rowFilter, searchText } from './rows.tsx';
 import { ExitList, FactList, pageClock, timeSpan } from './side-panel.tsx';
 import type { PageSource, SessionEntry } from './source.ts';
@@ -66,7 +66,7 @@ function SessionPage({ session, source }: { readonly session: SessionEntry; read
               pickedNode.value = node;
             }}
           />
-          <NodeTools session={session} acts={isNewest ? source.acts : null} />
+          <PeripheralTools session={session} acts={isNewest ? source.acts : null} />
           <ExitList state={state} now={now} />
           {isNewest && source.acts !== null && <OperatorPanel session={session} acts={source.acts} state={state} />}
           <FactList state={state} now={now} />

@@ -8,7 +8,7 @@ import type { OperatorActions, SessionEntry } from './source.ts';
 export const pickedNode = signal<ViewNode | null>(null);
 
 /** The tools of a peripheral. Pointing at a tool shows whether the gate would allow a call now. */
-export function NodeTools({
+export function PeripheralTools({
   session,
   acts,
 }: {
@@ -60,7 +60,7 @@ export function NodeTools({
   );
 }
 
-/** The operator's actions on a session: note, messages, hop, mode reset, stop. The text above them is their reason. */
+/** The operator's actions on a session: note, messages, hop, mode reset, stop. The typed text is their reason. */
 export function OperatorPanel({
   session,
   acts,

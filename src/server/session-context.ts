@@ -95,7 +95,7 @@ export const addContext =
       evidence: evidence.join('\n'),
       ...(files === null ? {} : { files }),
     };
-    // A known peripheral gets only the blocks that it asks for.
+    // A peripheral that this node knows gets only the context blocks that it asks for.
     const blockNames = getOwn(services.agency.spec().peripherals, request.peripheral)?.context;
     const sent = Object.entries(blocks).filter(([block]) => blockNames?.includes(block as ContextBlock) ?? true);
     return { ...request, context: { ...request.context, ...Object.fromEntries(sent) } };

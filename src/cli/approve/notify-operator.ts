@@ -5,8 +5,9 @@ import type { PendingItem } from '../../operator/pending-items.ts';
 import { type Io, printRemark } from '../io.ts';
 
 /**
- * Notifies the operator of a request: at a terminal by its bell and a desktop notification (OSC 9), and by their own
- * command, which a shell runs. The command gets the request in variables, never as part of its text: an agent wrote it.
+ * Notifies the operator of a request: at a terminal by its bell and a desktop notification (OSC 9), and by the command
+ * of `--exec`, which a shell runs. The command gets the request in variables, never as part of its text, because an
+ * agent wrote the request.
  */
 export function notifyOperator(io: Io, { pending }: PendingItem, command: string | undefined): void {
   const { id, root, request } = pending;

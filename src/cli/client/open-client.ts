@@ -13,7 +13,7 @@ import { continuedSessionId } from './continued-session.ts';
 /**
  * Opens the session for a client program, and records the operator's approvals in advance.
  *
- * @throws CliError if the command asks for something impossible
+ * @throws CliError if the options do not fit the session, or if another program uses it
  */
 export async function openClientSession(
   io: Io,

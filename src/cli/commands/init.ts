@@ -31,7 +31,7 @@ interface Options {
   readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly tests: boolean;
-  /** If undefined, the person is asked at a terminal. */
+  /** True to run the test commands, false not to; if undefined, the person is asked at a terminal. */
   readonly runTests?: boolean;
   readonly manifests?: boolean;
 }

@@ -145,7 +145,7 @@ function diagnoseStateFolder(root: string, io: Io, free: DoctorContext['free']):
   }
 }
 
-/** Checks the pages of the evidence file; nothing if no session has been opened yet. */
+/** Runs SQLite's quick check on the evidence file; empty if no session has been opened yet. */
 export function diagnoseEvidence(root: string, io: Io): readonly Diagnosis[] {
   try {
     const file = evidenceFile(root, io.env);

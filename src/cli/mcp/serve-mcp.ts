@@ -72,7 +72,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
   }
 }
 
-/** The repository to serve. A server that shares the session of hooks uses their repository, by the environment. */
+/** The repository to serve. With `--attach` it is the one that the hooks' environment names. */
 function servedRoot(io: Io, { root, attach }: McpCommand): string {
   if (!attach || root !== '.') return rootOf(io, { root });
   const { HOPGATE_SESSION: session, HOPGATE_ROOT: named, CLAUDE_PROJECT_DIR: folder } = io.env;

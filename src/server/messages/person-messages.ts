@@ -74,7 +74,7 @@ export const senderOf = async (messages: MessageStore, ref: unknown): Promise<st
   typeof ref === 'string' ? (await messages.find(ref))?.from : undefined;
 
 /** The response to a whistle whose deadline has passed. `job` is the whistle's id: the late answer is found by it. */
-export const noAnswerYet = (job: string, seconds: number, under = '/v1', more: object = {}): Response =>
+export const noAnswer = (job: string, seconds: number, under = '/v1', more: object = {}): Response =>
   Response.json(
     {
       ok: false,

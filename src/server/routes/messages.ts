@@ -24,7 +24,7 @@ import {
   apiErrorOfSend,
   checkDraft,
   findMessage,
-  noAnswerYet,
+  noAnswer,
   requireInboxes,
   unknownMessage,
   withReceipts,
@@ -39,7 +39,7 @@ const PEOPLE = ['operator'] as const;
 const Root = NameSchema.optional().describe('The repository: its absolute real path. Left out: all of them.');
 const After = z.string().max(20_000).optional().describe('The cursor of the last message that you have.');
 
-/** @throws ApiError `invalid-request` */
+/** The positions that a cursor names; none without a cursor. @throws ApiError `invalid-request` */
 function positionsOf(cursor: string | undefined, path: string): StreamPositions {
   const positions = cursor === undefined ? new Map() : parseCursor(cursor);
   if (positions) return positions;
@@ -159,7 +159,7 @@ const whistled = defineRoute('POST /v1/whistle', {
     if (!result.ok) throw apiErrorOfSend(result);
     const { answer, waitedMs } = result;
     const job = result.message.id;
-    return answer ? { ok: true, job, answer, waitedMs } : noAnswerYet(job, seconds);
+    return answer ? { ok: true, job, answer, waitedMs } : noAnswer(job, seconds);
   },
 });
 

@@ -89,7 +89,7 @@ const hop = defineRoute('POST /v1/sessions/{session}/hop', {
 
 const mode = defineRoute('POST /v1/sessions/{session}/mode', {
   id: 'setMode',
-  summary: 'Changes the mode along the mode gate.',
+  summary: 'Changes the mode, if the mode gate allows it.',
   for: WRITERS,
   path: SessionPath,
   body: z.strictObject({

@@ -16,7 +16,7 @@ import {
   UnreadOnly,
   WhistleBody,
 } from '../messages/message-schemas.ts';
-import { noAnswerYet, requireInboxes, senderOf, unknownMessage, withReceipts } from '../messages/person-messages.ts';
+import { noAnswer, requireInboxes, senderOf, unknownMessage, withReceipts } from '../messages/person-messages.ts';
 import { NameSchema, SeqSchema, SessionPath } from '../schemas.ts';
 import { SSE_ANSWER, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
 import { useSession } from './use-session.ts';
@@ -139,7 +139,7 @@ const whistle = defineRoute('POST /v1/sessions/{session}/whistle', {
     if (!sent.ok) return sent;
     const { id, waitedMs, evidence } = sent;
     if (sent.answer === null)
-      return noAnswerYet(id, body.seconds, `/v1/sessions/${encodeURIComponent(path.session)}`, { evidence });
+      return noAnswer(id, body.seconds, `/v1/sessions/${encodeURIComponent(path.session)}`, { evidence });
     const messages = requireInboxes(await services.allEvidence.repositoryOf(path.session));
     return { ok: true, job: id, answer: await messages.find(sent.answer), waitedMs, evidence };
   },

@@ -240,3 +240,31 @@ it('every mistake in the reported fields of a tool is named', () => {
   );
   expect(problems(TOOLS, game.replace('from: score', 'from: scroe')).join()).toContain('unknown observation "scroe"');
 });
+
+it('a hop back from a place that yields a review names the entry that showed the failed check', async () => {
+  const placeOf = (id: string, rest: string) => ({
+    [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: Check.\ntools: [verify-migration]\nscope: talk\n${rest}`,
+  });
+  const specs = specsOf({
+    'tools.yaml': TOOLS,
+    'scopes.yaml': SPECS['scopes.yaml'],
+    ...placeOf('one', 'entry: [default, from-two]\nexit: { on: two }\n'),
+    ...placeOf(
+      'two',
+      'entry: from-one\nexit: { pass: one, fail: one }\nfruit: { migration: { observed: [pass, fail] }, par: { observed: object } }\n',
+    ),
+  });
+  const report = { outcome: { status: 'ok', result: null }, effects: [], observed: { migration: 'fail' } } as const;
+  const { session, store } = await stage({
+    specs,
+    backends: [{ name: 'game', tools: ['move', 'migrate', 'verify-migration'], run: async () => report }],
+  });
+  await session.start('one');
+  await session.hop({ to: 'two', exit: 'on', reason: 'check it' });
+  const checked = await session.step({ tool: 'verify-migration', args: {} });
+  const back = await session.hop({ to: 'one', exit: 'fail', reason: 'it failed' });
+  expect(back.evidence.map(({ body }) => body)).toContainEqual(
+    expect.objectContaining({ reframe: { expected: 'pass', actual: 'fail', shownBy: checked.evidence.at(-1)!.id } }),
+  );
+  expect((await verifyConstraints({ specs, config: CONFIG }, store.entries(session.id))).violations).toEqual([]);
+});

@@ -84,7 +84,7 @@ export function checkStop({ state, report, approvals }: VisitContext, body: Stop
 /**
  * Checks a hop against the stop before it, its approval, its reframe and its facts.
  *
- * @param shownBy the id of the last entry of the visit before the stop; a reframe must name it
+ * @param shownBy the id of the last entry of the visit before its review and its stop; a reframe must name it
  */
 export function checkHop({ state, report, approvals, at }: VisitContext, body: HopBody, shownBy: string | null): void {
   const { leaving } = state;

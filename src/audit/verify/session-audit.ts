@@ -241,7 +241,7 @@ export class SessionAudit {
         return;
       case 'hop':
         this.#counts.hops += 1;
-        checkHop(this.#visiting(at), body, this.#thread.headId);
+        checkHop(this.#visiting(at), body, this.#thread.shownId);
         return;
       case 'delegation':
         checkDelegation(this.#visiting(at), body);

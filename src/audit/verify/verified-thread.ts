@@ -12,6 +12,7 @@ export class VerifiedThread {
   #lastId: string | null = null;
   /** The id of the entry that the next step must reply to. Conclusions and replies to a selection do not count. */
   #headId: string | null = null;
+  #shownId: string | null = null;
   #pendingId: string | null = null;
   /** The entry that last selected each pattern. */
   readonly #selections = new Map<string, string>();
@@ -23,6 +24,11 @@ export class VerifiedThread {
   /** The id of the entry that the next step must reply to. After the visit's stop, the entry before the stop. */
   get headId(): string | null {
     return this.#headId;
+  }
+
+  /** The head before the review that a visit writes when it ends: the entry that a reframe names. */
+  get shownId(): string | null {
+    return this.#shownId;
   }
 
   get pendingId(): string | null {
@@ -63,7 +69,10 @@ export class VerifiedThread {
     if (event === 'intent') this.#pendingId = id;
     if (event === 'outcome' || event === 'interrupted') this.#pendingId = null;
     const aside = event === 'step' && (inReplyTo !== this.#headId || claim === 'conclusion');
-    if (event !== null && ADVANCING_EVENTS.includes(event) && !aside) this.#headId = id;
+    if (event !== null && ADVANCING_EVENTS.includes(event) && !aside) {
+      this.#headId = id;
+      if (event !== 'par') this.#shownId = id;
+    }
     if (body?.event !== 'step' && body?.event !== 'outcome') return;
     const pattern = patternStatusAfter(body.tool, body.outcome);
     if (pattern?.selects) this.#selections.set(pattern.pattern, id);

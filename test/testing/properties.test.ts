@@ -46,6 +46,27 @@ describe('the check of the built-in properties', () => {
     expect(broken(specsOf({ ...desk, ...other })).map(({ property }) => property)).toEqual(['way-back']);
   });
 
+  it('knows that a check of the set has passed only after a place whose tools report it', () => {
+    const check = {
+      'tools.yaml': `tools:\n  lint: { purpose: Lints., effect: act, parameters: [], limits: { seconds: 1, output-bytes: 100 }, observes: { style: [pass, fail] } }\n`,
+    };
+    const linted = `tools: [lint]\nscope: full-codebase\n`;
+    const specs = (one: string, two: string, gate = {}) =>
+      specsOf({
+        ...check,
+        ...gate,
+        ...place('one', `${linted}entry: [default, from-two${one}]\nexit: { on: two }\n`),
+        ...place('two', `${LOOK}entry: [from-one${two}]\nexit: { again: one }\n`),
+      });
+    const messages = (...set: Parameters<typeof specs>) => broken(specs(...set)).map(({ message }) => message);
+    expect(messages('', ', style-passed')).toEqual([]);
+    expect(messages(', style-passed', '')).toContainEqual(expect.stringContaining('no session can reach one'));
+    const watch = {
+      'gate.yaml': 'initial: watch\nmodes: { watch: { effects: [observe] } }\ntransitions: []\nreset: watch\n',
+    };
+    expect(messages('', ', style-passed', watch)).toContainEqual(expect.stringContaining('no session can reach two'));
+  });
+
   it('finds a gate that can never open', () => {
     const specs = (cel: string) =>
       specsOf({

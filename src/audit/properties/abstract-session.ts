@@ -67,6 +67,8 @@ export class AbstractSessions {
   readonly #remembered: ReadonlySet<string>;
   readonly #edges: ReadonlyMap<string, readonly Edge[]>;
   readonly #rules = new Map<string, boolean>();
+  /** Fields that some tool can have reported. */
+  readonly #reported = new Set<string>();
 
   /**
    * @param remembered peripherals whose results are kept after a visit; the results of others may be anything at the
@@ -89,6 +91,21 @@ export class AbstractSessions {
       seen: null,
     }));
 
+  /** Adds the fields that tools can report in these states. True if some are new, and a condition reads any field. */
+  addReports(states: readonly AbstractState[]): boolean {
+    const { peripherals, tools, modeGate } = this.#specs;
+    const demanded = Object.values(peripherals).flatMap(({ entry }) => entry.conditions);
+    if (demanded.every((name) => checkFieldOf(this.#specs, name) === undefined)) return false;
+    const before = this.#reported.size;
+    for (const { place, mode } of states)
+      for (const id of place === null ? [] : peripherals[place]!.tools) {
+        const { effect, observes = {} } = tools[id]!;
+        const isAllowed = !modeGate || mode === null || effectsOfMode(modeGate, mode).includes(effect);
+        if (isAllowed) for (const field of Object.keys(observes)) this.#reported.add(field);
+      }
+    return this.#reported.size > before;
+  }
+
   moves(state: AbstractState): readonly AbstractMove[] {
     const inside = state.place === null ? [] : [...this.#hops(state), ...this.#steps(state), this.#stop(state)];
     return [...(state.place === null ? this.#starts(state) : inside), ...this.#modes(state)];
@@ -109,8 +126,9 @@ export class AbstractSessions {
 
   #condition(state: AbstractState, name: string): boolean {
     if (name === TESTS_PASSED) return state.passed;
-    // A tool reports the field, and its backend may report any value.
-    if (checkFieldOf(this.#specs, name) !== undefined) return true;
+    // The backend of a tool that reports the field may report any value.
+    const field = checkFieldOf(this.#specs, name);
+    if (field !== undefined) return this.#reported.has(field);
     const rule = this.#specs.conditions[name];
     return rule !== undefined && this.#rule(state, rule);
   }

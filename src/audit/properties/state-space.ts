@@ -64,7 +64,13 @@ export class StateSpace {
 
   constructor(specs: SpecSet, remembered: ReadonlySet<string>) {
     this.#sessions = new AbstractSessions(specs, remembered);
-    this.nodes = this.explore(() => true);
+    // A check that nothing can report yet has not passed, so each new report may open further places.
+    let nodes = this.explore(() => true);
+    while (this.#sessions.addReports(nodes.map(({ state }) => state))) {
+      this.#moves.clear();
+      nodes = this.explore(() => true);
+    }
+    this.nodes = nodes;
   }
 
   moves(state: AbstractState): readonly AbstractMove[] {

@@ -27,7 +27,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const isName = (value: unknown): boolean => isText(value) && value !== '' && !CONTROL.test(value);
 
-/** Matches valid instants on days 1 to 28, so most instants need no calendar. */
+/** Matches the valid instants on the days 1 to 28 of a month: these need no calendar. */
 const COMMON_INSTANT = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3])(?::[0-5]\d){2}\.\d{3}Z$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 function isInstant(value: unknown): boolean {

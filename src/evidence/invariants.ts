@@ -100,7 +100,7 @@ function checkLinks(
     ['forks', forkOf],
   ] as const) {
     if (target !== undefined && !claimOf.has(target))
-      broken('tree-validity', `it ${link} ${target}, which is not an earlier entry here`);
+      broken('tree-validity', `the entry ${link} ${target}, which is not an earlier entry of the checked ones`);
   }
   if (entry.claim === 'conclusion' && inReplyTo !== undefined && claimOf.get(inReplyTo) === 'conclusion')
     broken('claim-ordering', `a conclusion that replies to the conclusion ${inReplyTo}`);
@@ -117,7 +117,7 @@ function checkClaims(
     violations.push({
       rule: 'entry-count',
       entryId: lastId,
-      message: `${claimed} entries are claimed, ${count} are here`,
+      message: `${claimed} entries are claimed, but there are ${count}`,
     });
   if (participants === undefined) return violations;
   const missing = [...authors].filter((author) => !participants.includes(author));
@@ -126,13 +126,13 @@ function checkClaims(
     violations.push({
       rule: 'author-tracking',
       entryId: lastId,
-      message: `${author} wrote here and is not a participant`,
+      message: `${author} wrote an entry and is not a participant`,
     });
   for (const author of idle)
     violations.push({
       rule: 'author-tracking',
       entryId: lastId,
-      message: `${author} is a participant and wrote nothing here`,
+      message: `${author} is a participant and wrote no entry`,
     });
   return violations;
 }

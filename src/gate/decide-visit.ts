@@ -76,7 +76,7 @@ export function decideStop(context: GateContext, { fruit: stated }: Pick<StopReq
   });
 }
 
-/** Decides whether the session may be closed: it is neither closed already nor in a visit. */
+/** Decides whether the session may be closed: only while it is open and in no visit. */
 export function decideClose(context: GateContext, _request: CloseRequest): Decision<null> {
   const { view } = context;
   if (view.closed) return makeDenial(context, 'session-closed', {});

@@ -81,7 +81,7 @@ describe('the finding of a file that will run outside the sandbox is in the resu
   it('of write and edit', async () => {
     const root = repository({ 'src/run': 0o755, 'src/plain': 0o644 });
     expect(await findings(root, 'write', { path: 'src/Makefile', content: 'x' })).toEqual([
-      { path: 'src/Makefile', why: 'a build tool runs it' },
+      { path: 'src/Makefile', why: 'a build tool runs this file' },
     ]);
     expect(await findings(root, 'edit', { path: 'src/run', old: 'old', new: 'new' })).toEqual([
       { path: 'src/run', why: 'it is executable' },

@@ -8,23 +8,23 @@ const PLAIN = { executable: false, deploy: {} };
 
 /** Well-known names of files, and the program that runs each. */
 const FILES: { readonly [why: string]: string } = {
-  'a package manager runs its commands':
+  'a package manager runs the commands in this file':
     'package.json .pnpmfile.cjs binding.gyp .yarn/releases/yarn.cjs composer.json deno.json deno.jsonc setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile gems.rb x.gemspec .cargo/config.toml',
-  'it selects packages, and installed packages run code':
+  'this file selects packages, and installed packages run code':
     'package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml bun.lock bun.lockb deno.lock Cargo.lock poetry.lock uv.lock Pipfile Pipfile.lock requirements.txt requirements-dev.txt Gemfile.lock gems.locked composer.lock go.mod go.sum',
-  'a build tool runs it':
+  'a build tool runs this file':
     'Makefile GNUmakefile makefile rules.mk CMakeLists.txt find.cmake meson.build configure configure.ac Rakefile justfile .justfile Taskfile.yml Taskfile.yaml noxfile.py tox.ini tasks.py build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradlew gradlew.bat mvnw mvnw.cmd pom.xml build.xml BUILD BUILD.bazel WORKSPACE MODULE.bazel x.bzl SConstruct wscript flake.nix shell.nix default.nix Gruntfile.js gulpfile.mjs vite.config.ts jest.config.cjs x.config.js x.config.mjs x.config.cts x.config.mts .eslintrc.js .babelrc.cjs .xrc.mjs .xrc.ts conftest.py sitecustomize.py usercustomize.py x.pth',
-  'a CI server runs it':
+  'a CI server runs this file':
     '.github/workflows/ci.yml .github/actions/a/action.yml action.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile azure-pipelines.yml .travis.yml bitbucket-pipelines.yml .buildkite/pipeline.yml .drone.yml .woodpecker/a.yml .woodpecker.yml appveyor.yml .ci/run',
-  'a container is built or started by it':
+  'this file tells how a container is built or started':
     'Dockerfile Dockerfile.dev web.Dockerfile Containerfile compose.yml compose.yaml docker-compose.yml docker-compose.dev.yaml Vagrantfile Procfile',
-  'git may run programs by it':
+  'git may run programs that this file names':
     '.gitattributes .lfsconfig .pre-commit-config.yaml lefthook.yml .lefthook.yml .githooks/pre-commit .lintstagedrc.json .overcommit.yml',
-  'agents read it as instructions':
+  'agents read this file as instructions':
     'CLAUDE.md AGENTS.md GEMINI.md .github/copilot-instructions.md .github/instructions/a.md .github/prompts/a.md SKILL.md',
-  'a tool manager or an editor obeys it':
+  'a tool manager or an editor obeys this file':
     '.tool-versions .mise.toml mise.toml .nvmrc x.code-workspace .vimrc .dir-locals.el .editorconfig',
-  'a shell runs it': 'x.sh x.bash x.zsh x.fish x.command x.bat x.cmd x.ps1',
+  'a shell runs this file': 'x.sh x.bash x.zsh x.fish x.command x.bat x.cmd x.ps1',
 };
 
 const rows = Object.entries(FILES).flatMap(([why, names]) => names.split(' ').map((name) => [name, why] as const));
@@ -150,10 +150,10 @@ describe('the findings of a session', () => {
 
   it('are about its changes, until the file is deleted', () => {
     const findings = new SessionFindings();
-    findings.add(entry([{ path: 'a.sh', op: 'create', finding: 'a shell runs it' }]));
-    findings.add(entry([{ path: 'Makefile', op: 'modify', finding: 'a build tool runs it' }]));
+    findings.add(entry([{ path: 'a.sh', op: 'create', finding: 'a shell runs this file' }]));
+    findings.add(entry([{ path: 'Makefile', op: 'modify', finding: 'a build tool runs this file' }]));
     findings.add(entry([{ path: 'a.sh', op: 'delete' }]));
-    expect(findings.list()).toEqual([{ path: 'Makefile', why: 'a build tool runs it' }]);
+    expect(findings.list()).toEqual([{ path: 'Makefile', why: 'a build tool runs this file' }]);
   });
 
   it('say that fewer tests passed, until as many pass again', () => {

@@ -245,7 +245,7 @@ describe('the report of a broken invariant', () => {
     [
       [],
       { count: 1 },
-      ['root -: there are no entries, so no goal', 'entry-count -: 1 entries are claimed, 0 are here'],
+      ['root -: there are no entries, so no goal', 'entry-count -: 1 entries are claimed, but there are 0'],
     ],
     [[node('a')], {}, ['root a: the first entry is a step, not a goal']],
     [[{ ...root, inReplyTo: 'x' }], {}, ['root g: the first entry replies to x']],
@@ -254,9 +254,13 @@ describe('the report of a broken invariant', () => {
     [
       [root, node('a', { inReplyTo: 'x' })],
       {},
-      ['tree-validity a: it replies to x, which is not an earlier entry here'],
+      ['tree-validity a: the entry replies to x, which is not an earlier entry of the checked ones'],
     ],
-    [[root, node('a', { forkOf: 'x' })], {}, ['tree-validity a: it forks x, which is not an earlier entry here']],
+    [
+      [root, node('a', { forkOf: 'x' })],
+      {},
+      ['tree-validity a: the entry forks x, which is not an earlier entry of the checked ones'],
+    ],
     [[root, root], {}, ['entry-count g: the entry occurs twice']],
     [[{ ...root, author: ' ' }], {}, ['author-tracking g: the entry has no author']],
     [[{ ...root, at: 'soon' }], {}, ['monotonic-time g: "soon" is not a time']],
@@ -271,13 +275,13 @@ describe('the report of a broken invariant', () => {
       ['claim-ordering d: a conclusion that replies to the conclusion c'],
     ],
     [[root, node('d', { claim: 'conclusion', forkOf: 'g' })], {}, []],
-    [[root], { count: 2 }, ['entry-count g: 2 entries are claimed, 1 are here']],
+    [[root], { count: 2 }, ['entry-count g: 2 entries are claimed, but there are 1']],
     [
       [root],
       { participants: ['b'] },
       [
-        'author-tracking g: a wrote here and is not a participant',
-        'author-tracking g: b is a participant and wrote nothing here',
+        'author-tracking g: a wrote an entry and is not a participant',
+        'author-tracking g: b is a participant and wrote no entry',
       ],
     ],
     [[root], {}, []],

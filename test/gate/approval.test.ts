@@ -79,7 +79,7 @@ describe('an approval of a hop', () => {
     ]);
   });
   it('shows findings and changed test files apart from the other changes', () => {
-    const findings = { 'package.json': 'a package manager runs its commands' };
+    const findings = { 'package.json': 'a package manager runs the commands in this file' };
     const changes = { 'src/a.ts': 'a', 'test/a.test.ts': null };
     expect(asked(viewOf({ ...ready, findings, changes })).subject.view).toMatchObject({
       changes,

@@ -11,7 +11,7 @@ import type { Finding } from './findings.ts';
  */
 const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
   [
-    'a package manager runs its commands',
+    'a package manager runs the commands in this file',
     splitWords(`
       package.json .pnpmfile.cjs binding.gyp .yarn/** composer.json deno.json deno.jsonc
       setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile gems.rb *.gemspec .cargo/**
@@ -19,7 +19,7 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
     `),
   ],
   [
-    'it selects packages, and installed packages run code',
+    'this file selects packages, and installed packages run code',
     splitWords(`
       package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml bun.lock bun.lockb deno.lock
       Cargo.lock poetry.lock uv.lock Pipfile Pipfile.lock requirements*.txt Gemfile.lock gems.locked composer.lock
@@ -28,7 +28,7 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
     `),
   ],
   [
-    'a build tool runs it',
+    'a build tool runs this file',
     splitWords(`
       Makefile GNUmakefile makefile *.mk CMakeLists.txt *.cmake meson.build configure configure.ac Rakefile justfile
       .justfile Taskfile.yml Taskfile.yaml noxfile.py tox.ini tasks.py build.gradle build.gradle.kts settings.gradle
@@ -39,34 +39,34 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
     `),
   ],
   [
-    'a CI server runs it',
+    'a CI server runs this file',
     splitWords(`
       .github/workflows/** .github/actions/** action.yml .gitlab-ci.yml .circleci/** Jenkinsfile azure-pipelines.yml
       .travis.yml bitbucket-pipelines.yml .buildkite/** .drone.yml .woodpecker/** .woodpecker.yml appveyor.yml .ci/**
     `),
   ],
   [
-    'a container is built or started by it',
+    'this file tells how a container is built or started',
     splitWords(`
       Dockerfile Dockerfile.* *.Dockerfile Containerfile compose.yml compose.yaml docker-compose*.yml
       docker-compose*.yaml Vagrantfile Procfile
     `),
   ],
   [
-    'git may run programs by it',
+    'git may run programs that this file names',
     splitWords(`
       .gitattributes .lfsconfig .pre-commit-config.yaml lefthook.yml .lefthook.yml .githooks/** .lintstagedrc*
       .overcommit.yml
     `),
   ],
-  ['agents read it as instructions', INSTRUCTION_FILES],
+  ['agents read this file as instructions', INSTRUCTION_FILES],
   [
-    'a tool manager or an editor obeys it',
+    'a tool manager or an editor obeys this file',
     splitWords(`
       .tool-versions .mise.toml mise.toml .nvmrc *.code-workspace .vimrc .dir-locals.el .editorconfig
     `),
   ],
-  ['a shell runs it', splitWords('*.sh *.bash *.zsh *.fish *.command *.bat *.cmd *.ps1')],
+  ['a shell runs this file', splitWords('*.sh *.bash *.zsh *.fish *.command *.bat *.cmd *.ps1')],
 ];
 
 let compiled: readonly { readonly why: string; readonly globs: readonly Glob[] }[] | undefined;

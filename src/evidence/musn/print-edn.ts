@@ -18,7 +18,7 @@ export type EdnValue =
 
 const NAME = /^[A-Za-z_][\w.*+!?-]*(?:\/[A-Za-z_][\w.*+!?-]*)?$/;
 
-/** Returns a keyword if the text is a valid name of one, else the text. */
+/** Returns an EDN keyword if the text is a valid keyword name, else the text. */
 export const toKeywordIfValid = (text: string): Keyword | string => (NAME.test(text) ? new Keyword(text) : text);
 
 /**

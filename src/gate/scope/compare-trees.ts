@@ -45,7 +45,7 @@ export interface ShippedContent {
   readonly trailer?: string | null;
 }
 
-/** The tree at a hop that depends on it, and what ships of it; `ships` is null if nothing can be committed. */
+/** The working tree that a hop depends on, and the part that ships; `ships` is null if nothing can be committed. */
 export type TreeNow = TreeToShip | { readonly problem: string };
 export type TreeToShip = TreeState & { readonly ships: ShippedContent | null };
 

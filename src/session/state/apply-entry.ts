@@ -49,8 +49,8 @@ export function applyEntry(tables: SpecTables, state: SessionState, { entry }: S
 }
 
 /**
- * A copy of a session's facts whose fields may be set. Its lists and objects are those of the previous state, so they
- * are replaced and never changed; so a step of a long session copies only what it changes.
+ * A copy of a session's facts whose fields may be set. Its lists and objects belong to the previous state, so they are
+ * replaced and never changed: a step of a long session copies only what it changes.
  */
 type Draft = {
   -readonly [Field in keyof SessionFacts]: Field extends 'visit' ? VisitDraft | null : SessionFacts[Field];

@@ -8,7 +8,7 @@ import type { ResolvedQuery } from '../../evidence/evidence-query.ts';
 export const facetsOfEntry = ({ type, claim, author, peripheral, tags }: EntryDraft): string =>
   `\nt${type}\nc${claim}\na${author}\np${peripheral ?? ''}\n${tags.map((tag) => `#${tag}\n`).join('')}`;
 
-/** Returns the lines that the facets of every entry contain that matches a query. */
+/** Returns the lines that the facets of an entry must contain if the entry is to match a query. */
 export function facetsInQuery({ type, claim, author, peripheral, tags = [] }: ResolvedQuery): readonly string[] {
   return [
     ...(type === undefined ? [] : [`\nt${type}\n`]),

@@ -234,7 +234,7 @@ describe('bash within the scope', () => {
       op: 'mode',
       before: sha('#!/bin/sh\n'),
       after: sha('#!/bin/sh\n'),
-      finding: 'a shell runs it',
+      finding: 'a shell runs this file',
     });
   });
 
@@ -386,7 +386,8 @@ describe('the check of the changes by bash', () => {
       root,
       `echo '{"scripts":{"test":"true"}}' > src/package.json; rm src/a.test.ts`,
     );
-    const script = 'the script "test" was changed from "vitest run" to "true"; a package manager runs its commands';
+    const script =
+      'the script "test" was changed from "vitest run" to "true"; a package manager runs the commands in this file';
     expect(result.findings).toEqual([
       { path: 'src/a.test.ts', why: 'the file was deleted, with 1 test' },
       { path: 'src/package.json', why: script },

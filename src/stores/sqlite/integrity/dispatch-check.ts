@@ -27,7 +27,7 @@ export class DispatchCheck {
     this.#report = report;
   }
 
-  /** Adds an ephemeral entry, in any order. Ignores entries that do not record a dispatch. */
+  /** Passes an ephemeral entry to the check, in any order. Entries that do not record a dispatch are ignored. */
   add(sessionId: string, { id, subject, tags, inReplyTo }: Omit<EntryDraft, 'body'>, body: Json): void {
     if (!tags?.includes('social') || !isObject(body)) return;
     const { event, message } = body as { readonly [field: string]: Json };

@@ -254,7 +254,7 @@ type GetBlob = (hash: string) => Promise<Uint8Array | null>;
 /** Returns a request with its stored arguments read from their blobs. If a blob is missing, they are an empty text. */
 async function withBlobs(
   request: Request,
-  denied: boolean,
+  isDenial: boolean,
   { peripheral }: Entry,
   { specs }: Pin,
   getBlob: GetBlob,
@@ -262,7 +262,7 @@ async function withBlobs(
   if (request.kind !== 'step') return request;
   const args = request.args as Json;
   // The large arguments of a refused call are stored as one blob.
-  if (denied) return { ...request, args: isBlobReference(args) ? await readBlob(args, getBlob) : args };
+  if (isDenial) return { ...request, args: isBlobReference(args) ? await readBlob(args, getBlob) : args };
   const fields = fieldsOf(args);
   const blobNames = blobArguments(
     getOwn(specs.tools, request.tool),

@@ -161,8 +161,8 @@ async function decideNative(at: HookEventContext<ClaudeToolEvent>, { tool, args 
   // Claude Code shows its model the instruction files in the folders above a file that it reads.
   const problem = await host.instructionProblem(record, 'claude-code', textOf(args['path']) ?? '');
   if (problem) return refuse(at, `${problem.message}.\nWhat to do: ask the operator. ${problem.remedy}`);
-  const denied = isSubAgent(at) ? await dryRunCall(at, call) : null;
-  if (denied) return decideRefused(at, call, denied);
+  const denial = isSubAgent(at) ? await dryRunCall(at, call) : null;
+  if (denial) return decideRefused(at, call, denial);
   const admitted = await host.withSession(record, (session) => session.admit(call));
   if (!admitted.ok) return decideRefused(at, call, admitted);
   await storeCall(at, { ticket: admitted.ticket, input: event.input });
@@ -185,8 +185,8 @@ async function decideShell(at: HookEventContext<ClaudeToolEvent>, call: Call): P
   const request = await host.withSession(record, (session) => session.wants({ step: call }));
   const isApproved = request !== null && !isSubAgent(at) && host.isApproved(record, request);
   if (request !== null && !isApproved) return refuse(at, refuseClientTool('Bash', call, claudeToolName(host)));
-  const denied = isApproved ? null : await dryRunCall(at, { tool, args });
-  if (denied) return decideRefused(at, { tool, args }, denied);
+  const denial = isApproved ? null : await dryRunCall(at, { tool, args });
+  if (denial) return decideRefused(at, { tool, args }, denial);
   const seconds = await host.withSession(record, async (session) => session.tool(tool)?.limits.seconds ?? MAX_COMMAND);
   const runCommand = await host.commandFor(record, { tool, args, callId: event.toolUseId });
   const command = `${runCommand}; exit;\n${textOf(event.input['command']) ?? ''}`;
@@ -219,9 +219,9 @@ function backgroundCall({ specs, state }: Session, { tool, args }: Call): Call |
 
 /** Refuses a call of a client's tool that only a hopgate tool carries out here. */
 async function refuseForOurTool(at: HookEventContext<ClaudeToolEvent>, call: Call): Promise<Decided> {
-  const denied = await dryRunCall(at, call);
-  return denied
-    ? decideRefused(at, call, denied)
+  const denial = await dryRunCall(at, call);
+  return denial
+    ? decideRefused(at, call, denial)
     : refuse(at, refuseClientTool(at.event.tool, call, claudeToolName(at.host)));
 }
 
@@ -236,8 +236,8 @@ async function decideOurTool(at: HookEventContext<ClaudeToolEvent>, { tool, args
     native: (await session.wants({ step: { tool, args } })) ? null : nativeCall(session, { tool, args }),
     isReadOnly: session.specs.tools[tool]?.effect === 'observe',
   }));
-  const denied = native || isSubAgent(at) ? await dryRunCall(at, { tool, args }) : null;
-  if (denied) return decideRefused(at, { tool, args }, denied);
+  const denial = native || isSubAgent(at) ? await dryRunCall(at, { tool, args }) : null;
+  if (denial) return decideRefused(at, { tool, args }, denial);
   if (native) return refuse(at, refuseForNativeTool(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
   const ruledBy = USER_RULES[tool];
@@ -261,9 +261,9 @@ async function refuseUnmapped(at: HookEventContext<ClaudeToolEvent>, why: string
   const { toolUseId: id, tool, input: args } = at.event;
   if (await at.host.withSession(at.record, (session) => session.pass({ tool, args })))
     return allow([toolCall({ id, tool, input: args, channel: tool })]);
-  const denied = await dryRunCall(at, { tool, args });
-  if (denied === null) return refuse(at, refuseOutsideTool(tool, why, claudeToolName(at.host)));
-  const refused = await decideRefused(at, { tool, args }, denied);
+  const denial = await dryRunCall(at, { tool, args });
+  if (denial === null) return refuse(at, refuseOutsideTool(tool, why, claudeToolName(at.host)));
+  const refused = await decideRefused(at, { tool, args }, denial);
   if (why === null) return refused;
   return { ...refused, reply: { kind: 'deny', why: refuseOutsideTool(tool, why, claudeToolName(at.host)) } };
 }

@@ -150,7 +150,7 @@ async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): 
   if (!first) return null;
   // The MCP server decides and records the main agent's calls.
   if (first.how === 'hopgate' && !isSubAgent(at)) return null;
-  // The gate decides first: advice on how to make a forbidden call would be useless.
+  // The gate decides first: advice on how to make a refused call would be useless.
   for (const step of steps) {
     const refused = await dryRunCall(at, step);
     if (refused) return refuseByGate(at, step, refused);

@@ -26,7 +26,7 @@ export class PeripheralUsage {
   readonly entered = { first: false, later: false, byOperator: false };
 }
 
-/** The actions of sessions, whatever their specs allowed. Denied calls do not count. */
+/** The actions of sessions, whatever their specs allowed. Refused calls do not count. */
 export class RecordedUsages {
   readonly peripherals = new Map<string, PeripheralUsage>();
   readonly transitions = new Set<string>();

@@ -162,7 +162,7 @@ function addCommandProblem(
   const reason = commandRefusal({ tool, args, scope, config, root, unsafeNoSandbox, message: due });
   if (!reason) return;
   const constraint = `command: ${scope.command}`;
-  const message = `${tool.id} was called although its command is forbidden: ${reason.why}`;
+  const message = `${tool.id} was called although its command is not allowed: ${reason.why}`;
   add(reason.code, 'scope', constraint, message, { tool: tool.id, ...(argument === null ? {} : { argument }) });
 }
 

@@ -33,7 +33,7 @@ function celValue(value: Json): unknown {
 
 /**
  * Evaluates a CEL rule over the facts. If a rule cannot be evaluated (an absent fact, a wrong type), it does not hold,
- * so the request is denied. Pure; compiled programs are cached by their text.
+ * so the request is refused. Pure; compiled programs are cached by their text.
  */
 export function evaluateRule(cel: string, facts: CelFacts): boolean {
   let program = programs.get(cel);

@@ -126,9 +126,9 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const upstream = follows && (await setUpstream(session, remote, branch));
   const rejected = rejectionReason(result.stdout);
   // Some remotes can be read without a credential and request one only for a push.
-  const denied = pushed || result.exit === 0 || rejected !== null ? null : explain(ran.stderr);
-  if (denied !== null)
-    return { outcome: failedStop(denied.code, denied.message).stop, effects: [...connects, ...moved] };
+  const refusal = pushed || result.exit === 0 || rejected !== null ? null : explain(ran.stderr);
+  if (refusal !== null)
+    return { outcome: failedStop(refusal.code, refusal.message).stop, effects: [...connects, ...moved] };
   const more = {
     pushed,
     upToDate: before.sha === sha,

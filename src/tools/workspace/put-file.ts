@@ -90,7 +90,7 @@ function create(
   return { path, created: true, effect: withFindings(call.envelope, effect, null, after) };
 }
 
-/** The refusal of a text whose imports would show the model a forbidden file; null if it may be written. */
+/** The refusal of a text that imports a masked file or one outside the root; null if it may be written. */
 export function refuseImports({ envelope }: ToolCall, path: string, text: string): ToolStop | null {
   const problem = importProblem(envelope, path, text);
   return problem === null

@@ -69,7 +69,9 @@ test('a name that leads to a private address here is refused before the upstream
   const company = await companyProxy(await secureServer());
   const env = { https_proxy: `127.0.0.1:${company.port}` };
   const { port } = await proxied(['inner.example'], env, { 'inner.example': '10.0.0.9' });
-  expect((await tunnel(port, 'inner.example:443')).answer).toMatch(/403[\s\S]*10\.0\.0\.9, which is not a public address/);
+  expect((await tunnel(port, 'inner.example:443')).answer).toMatch(
+    /403[\s\S]*10\.0\.0\.9, which is not a public address/,
+  );
   expect(company.asked).toEqual([]);
 });
 

@@ -38,7 +38,7 @@ export interface ActionStep extends HopgateToolCall {
   readonly byHopgate: readonly HopgateToolCall[] | null;
 }
 
-/** The meaning of a client's tool call. The union is closed: any other call is `unmapped` and must be denied. */
+/** The meaning of a client's tool call. The union is closed: any other call is `unmapped` and must be refused. */
 export type ClientAction =
   | { readonly kind: 'steps'; readonly steps: readonly ActionStep[] }
   | { readonly kind: 'hop'; readonly hop: HopOptions | ShortHop }
@@ -47,7 +47,7 @@ export type ClientAction =
   | { readonly kind: 'ask'; readonly control: 'status' | 'why'; readonly input: ModelArguments }
   /** The client's own bookkeeping, without effect on the world. */
   | { readonly kind: 'inner' }
-  /** Must be denied; `why` completes "the tool …", null if the tool is unknown. */
+  /** Must be refused; `why` completes "the tool …", null if the tool is unknown. */
   | { readonly kind: 'unmapped'; readonly why: string | null };
 
 /**

@@ -18,7 +18,8 @@ export interface ApprovalRecord extends Omit<Approval, 'expiresAt'> {
  * Port of the three sources of approvals: an in-process function, a terminal, and the operator's token. Returns null if
  * nobody answered. `grant`: the yes also covers later requests of the same action, within these limits. `declined`: the
  * person who said no, and `because`: their words for the agent. `pending`: the id under which it can still be answered;
- * the same request finds the answer later.
+ * the same request finds the answer later. An approver may read the session, but must not wait for a step, a hop or the
+ * end of it: these run after the call that it answers.
  */
 export interface Approver {
   readonly via: ApprovalRecord['via'];

@@ -172,7 +172,7 @@ async function routeRequest(c: Context, route: HttpRoute, services: Services, go
 function requesterOf(c: Context, { tokens, logins }: Services): Requester | null {
   const header = c.req.header('authorization');
   if (header !== undefined) {
-    const who = tokens.holder(/^Bearer (\S+)$/.exec(header)?.[1] ?? '');
+    const who = tokens.holder(/^Bearer +(\S+)$/i.exec(header)?.[1] ?? '');
     if (who) return who;
     throw new ApiError('not-authenticated', 'the token is wrong', 'Send "Authorization: Bearer TOKEN".');
   }

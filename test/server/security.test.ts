@@ -48,6 +48,13 @@ describe('a token', () => {
     }
   });
 
+  it('may follow the name of its scheme in any letter case, as HTTP defines it', async () => {
+    const served = await serveWorld();
+    const ask = (authorization: string) => served.ask('GET /v1/sessions', { token: null, headers: { authorization } });
+    expect((await ask(`bearer ${served.operator}`)).status).toBe(200);
+    expect((await ask(`basic ${served.operator}`)).status).toBe(401);
+  });
+
   it('opens exactly the routes of its role', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();

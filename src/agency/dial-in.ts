@@ -44,7 +44,6 @@ export class DialIns {
   /** By node: the keys of the runs that the node must cancel. They are sent again when it reconnects. */
   readonly #cancelled = new Map<string, Set<string>>();
 
-  /** The names of the connected nodes. */
   get connected(): readonly string[] {
     return [...this.#connections.keys()];
   }

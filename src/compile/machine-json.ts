@@ -10,7 +10,6 @@ interface GuardJson {
 export interface TransitionJson {
   readonly target: string;
   readonly guard?: GuardJson;
-  /** The requirements in words. */
   readonly description?: string;
 }
 

@@ -76,7 +76,6 @@ export interface SocialFailure {
   readonly subject: Subject;
 }
 
-/** The subject of all evidence about a message. */
 export const messageSubject = (message: string): Subject => ({ type: 'evidence', id: message });
 
 /** A message on its way through the pipeline; each stage adds fields. */

@@ -36,7 +36,6 @@ function celType(type: FruitType): string {
   return type === 'object' ? 'map<string, dyn>' : (types[type as keyof typeof types] ?? 'dyn');
 }
 
-/** The CEL type of a value with this JSON Schema. */
 function celTypeOf({ type }: { readonly [keyword: string]: Json }): string {
   const types: { readonly [type: string]: string } = { string: 'string', integer: 'int', boolean: 'bool' };
   return (typeof type === 'string' ? types[type] : undefined) ?? 'dyn';

@@ -1,9 +1,6 @@
 import type { SpecSet } from './types.ts';
 
-/**
- * The peripheral in which a conversation begins: the first one that a session may start in and whose tools do more than
- * coordinate, else the first one with tools; null if there is none.
- */
+/** The first peripheral that can start a session and does more than coordinate, else the first one with tools. */
 export function firstPeripheral({ peripherals, tools }: Pick<SpecSet, 'peripherals' | 'tools'>): string | null {
   const starts = Object.values(peripherals).filter(({ entry }) => entry.sources.some(({ kind }) => kind === 'default'));
   const works = starts.find((each) => each.tools.some((id) => tools[id]?.effect !== 'coordinate'));

@@ -1,7 +1,6 @@
 import { getOwn } from './names.ts';
 import type { Mode, ModeGateSpec, SpecSet, ToolEffect } from './types.ts';
 
-/** One change of mode. */
 export interface ModeLeg {
   readonly from: Mode;
   readonly to: Mode;

@@ -3,7 +3,6 @@ import type { FruitType, SpecSet } from './types.ts';
 
 type Tools = Pick<SpecSet, 'tools'>;
 
-/** The value of a check that passed. */
 export const CHECK_PASSED = 'pass';
 
 interface ReportedFields {

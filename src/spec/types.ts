@@ -2,10 +2,7 @@ import type { Json } from '../base/json.ts';
 
 export type * from './project-types.ts';
 
-/**
- * The trusted spec, which every other folder uses. Only `spec/` creates these values, from files that it has checked
- * (see `load-specs.ts`), so every name in them is resolved.
- */
+/** The trusted spec. Only `spec/` creates these values, from files that it has checked, so every name is resolved. */
 
 export type { Json };
 

@@ -20,10 +20,7 @@ export interface TestSpecsOptions {
    * the gate allows, so such answers are not compared with the spec.
    */
   readonly backends?: readonly ToolBackend[];
-  /**
-   * An agent under test: it is placed in every reachable peripheral and may act freely there. A refusal is not a
-   * failure; the evidence of its actions must conform to the spec.
-   */
+  /** An agent under test. It is placed in every reachable peripheral; the evidence of its actions must conform. */
   readonly play?: (session: Session) => Promise<void>;
   /** Executes each route again on SQLite, with a death and a resume in every call. Default: true for small sets. */
   readonly deaths?: boolean;

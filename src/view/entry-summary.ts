@@ -227,7 +227,6 @@ function actionText(kind: OptionalFields[string], from: string, to: string): str
   return `${kind === 'mode' ? 'mode ' : ''}${from} → ${to}`;
 }
 
-/** The request that was refused. */
 function describeRequest(request: OptionalFields, order: ParameterOrder): string {
   const { kind, to, exit, peripheral } = request;
   if (kind === 'step') return call(request, order);

@@ -31,10 +31,7 @@ export function hopOptions(context: GateContext, passedBefore: boolean): readonl
   });
 }
 
-/**
- * A cache key for {@link hopOptions} and the gate's available actions: equal keys have equal results. null if a rule
- * may read any counter, so that every entry can change them.
- */
+/** A cache key for {@link hopOptions}. null if a rule may read any counter, so that every entry can change them. */
 export function hopOptionsCacheKey({ specs, view }: GateContext, passedBefore: boolean): string | null {
   const { visit } = view;
   const edges = visit ? edgesFrom(specs, visit.peripheral) : [];

@@ -30,7 +30,6 @@ import {
 const MAX_LENGTH = { what: 240, came: 400, note: 300 };
 const MAX_COUNT = { notes: 12, paths: 8, trail: 12, options: 64 };
 
-/** The strongest effect that a mode allows. */
 const strongestEffect = ({ modeGate }: SpecSet, mode: Mode | null): ToolEffect | null =>
   (modeGate && mode !== null ? STRENGTH.find((each) => effectsOfMode(modeGate, mode).includes(each)) : null) ?? null;
 const STRENGTH = ['act', 'simulate', 'observe', 'coordinate'] as const;

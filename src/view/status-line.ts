@@ -6,10 +6,7 @@ import type { SessionState } from '../session/state/session-state.ts';
 import { viewOfState } from '../session/state/view-of-state.ts';
 import type { Mode } from '../spec/types.ts';
 
-/**
- * The result of the tests for the present code. `stale`: no test ran since the last change. `partial`: not every test
- * command ran in full. null: no test ran yet.
- */
+/** The tests' state. `stale`: none ran since the last change. `partial`: a command ran in part. null: none ran. */
 export type TestStatus = 'passed' | 'failed' | 'stale' | 'partial' | null;
 
 export interface LineStatus {

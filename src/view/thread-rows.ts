@@ -29,10 +29,7 @@ export interface RowChange {
 /** The note that is shown at an approval that no request has used. */
 const UNUSED = 'never used';
 
-/**
- * Joins the entries of a thread to rows, one entry after the other. An outcome joins its intent, a start the hop before
- * it, a tool's own refusal its call, a receipt its message.
- */
+/** Joins entries to rows: an outcome to its intent, a start to its hop, a receipt to its message. */
 export class ThreadRows {
   readonly #order: ParameterOrder;
   readonly #joinApprovals: boolean;

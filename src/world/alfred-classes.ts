@@ -163,7 +163,6 @@ export const OPENABLE_CLASSES: ReadonlySet<string> = able('openable');
 /** The classes of receptacles that stay where they are. */
 export const RECEPTACLE_CLASSES: readonly string[] = [...able('stays')];
 
-/** The classes of objects, without slices. */
 export const OBJECT_CLASSES: readonly string[] = namesOf(
   ({ name }) => !name.endsWith('Sliced') && name !== 'PaintingHanger',
 );

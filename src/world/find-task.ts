@@ -35,10 +35,7 @@ const SYNONYMS: { readonly [word: string]: string } = {
   light: 'DeskLamp',
 };
 
-/**
- * Finds the task in a request in words, such as "put an apple in the fridge" or "heat some egg and put it on the
- * table". null if it names no thing that a house can have.
- */
+/** Finds the task in words such as "put an apple in the fridge"; null if they name no thing that a house can have. */
 export function findTask(words: string, { objects, receptacles }: NameableClasses): RequestedTask | null {
   const text = ` ${words.toLowerCase().replaceAll(/[^a-z]+/g, ' ')} `;
   const joined = text.replaceAll(' ', '');

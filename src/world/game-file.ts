@@ -27,11 +27,7 @@ export class GameFileError extends Error {
   }
 }
 
-/**
- * Reads the texts of a game as a house: `game.tw-pddl`, and its `traj_data.json` if it exists. Wording and
- * goal line come from the game's own grammar.
- * @throws GameFileError
- */
+/** Reads a house from `game.tw-pddl` and `traj_data.json`, with the wording of its grammar. @throws GameFileError */
 export function readGame(id: string, game: string, trajectory: string | null = null): House {
   const content = parseFile(id, Game, game);
   const about = trajectory === null ? null : parseFile('traj_data.json', Trajectory, trajectory);

@@ -38,10 +38,7 @@ interface Thing {
   readonly id: string;
 }
 
-/**
- * Makes a house that the oracle's plan and a search can both win.
- * @throws RangeError if no room can have the task, such as a sofa in the fridge
- */
+/** Makes a house that the oracle's plan and a search win. @throws RangeError if no room can have the task */
 export function generateHouse(options: HouseOptions): House {
   if (!Number.isSafeInteger(options.seed)) throw new RangeError('the seed must be a whole number');
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {

@@ -51,7 +51,6 @@ export const fillTaskLine = (line: string, task: Classes): string =>
     task[key].toLowerCase(),
   );
 
-/** The goal of a task as a PDDL formula. */
 export function goalFormulaOf({ type, object, receptacle, lamp }: Classes): string {
   if (type === 'look_at_obj_in_light')
     return `(and (exists (?ot - object ?r - receptacle ?a - agent ?l - location) (and (objectType ?ot ${lamp}Type) (toggleable ?ot) (isToggled ?ot) (receptacleAtLocation ?r ?l) (atLocation ?a ?l) (inReceptacle ?ot ?r))) (exists (?o - object ?a - agent) (and (objectType ?o ${object}Type) (holds ?a ?o))))`;

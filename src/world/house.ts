@@ -29,10 +29,7 @@ export interface Task {
   readonly lamp: string;
 }
 
-/**
- * A house with its task: plain JSON. All names are in lower case; the names of things have ALFRED's form
- * (`apple_bar__minus_02_dot_10_bar_…`).
- */
+/** A house with its task, as JSON. Names are lower case; those of things as in ALFRED: `apple_bar__minus_02_dot_10`. */
 export interface House {
   /** Identifies the game: `seed:42`, or the path of its file. */
   readonly id: string;
@@ -57,7 +54,6 @@ export const FLUENT_PREDICATES: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The name of the agent in the facts. */
 export const AGENT_NAME = 'agent1';
 
 /**

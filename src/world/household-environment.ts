@@ -3,7 +3,6 @@ import { generateHouse, type HouseOptions, houseOptionsOf } from './generate-hou
 import type { House } from './house.ts';
 import { Household } from './household.ts';
 
-/** The houses that a world offers. */
 export interface HouseChoice extends Omit<HouseOptions, 'seed'> {
   /** The seed of the first game. A reset without a game and a seed takes the next number. Default 1. */
   readonly seed?: number;

@@ -76,10 +76,7 @@ export class Household {
     return this.#turn;
   }
 
-  /**
-   * Plays one command: exactly one of the admissible ones, ignoring blanks around it. Anything else is refused, and
-   * counts as a step. A finished game does not change.
-   */
+  /** Plays an admissible command. Any other is refused, and counts as a step. A finished game does not change. */
   step(command: string): Turn {
     if (this.#turn.done) return this.#turn;
     const ready = this.#readyCommands.get(command.trim());

@@ -17,8 +17,7 @@ const isAtom = (formula: PddlExpression): formula is readonly string[] =>
   typeof formula !== 'string' && formula.length > 0 && !CONNECTIVES.has(formula[0] as string);
 
 /**
- * True if a PDDL formula holds: `and or not imply exists forall =` and atoms of at most two arguments. A type without
- * names is empty, so `exists` over it never holds.
+ * True if a formula of `and or not imply exists forall =` and atoms holds. `exists` fails over a type without names.
  */
 export function formulaHolds(formula: PddlExpression, at: FactSet, bindings: VariableBindings = {}): boolean {
   if (typeof formula === 'string') return false;

@@ -7,10 +7,7 @@ import { startProgram } from './start-program.ts';
 /** The features of Codex that offer tools; all are disabled. */
 const TOOL_FEATURES = ['shell_tool', 'multi_agent', 'apps', 'plugins', 'hooks', 'browser_use', 'computer_use', 'goals'];
 
-/**
- * Codex without tools, in its read-only sandbox. It runs only peripherals whose switches are all off, because it reads
- * files by its shell, so that it cannot have files without commands.
- */
+/** Codex without tools, in its read-only sandbox, for peripherals without switches: it reads files by its shell. */
 export function codexDriver({ program, cwd, model, env }: AgentProgram): AgentDriver {
   return {
     name: 'codex',

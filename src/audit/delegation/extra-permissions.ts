@@ -51,10 +51,7 @@ export function extraPermissions(
   ];
 }
 
-/**
- * The patterns of `inner` that `outer` does not grant, and the exclusions of `outer` that `inner` lacks; empty if
- * `inner` grants no more than `outer`.
- */
+/** The patterns of `inner` that `outer` does not grant, and the exclusions of `outer` that `inner` lacks. */
 function extraPatterns(inner: readonly string[], outer: readonly string[]): readonly string[] {
   const granting = inner.filter((pattern) => !isExclusion(pattern));
   if (granting.length === 0) return [];

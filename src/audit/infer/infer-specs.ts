@@ -201,9 +201,7 @@ function exitsUsed(
 const takenFrom = (rule: ContextRule, ids: ReadonlySet<string>): ContextRule =>
   rule.source.kind === 'fruit' && !ids.has(rule.source.peripheral) ? { ...rule, source: { kind: 'inherit' } } : rule;
 
-/**
- * @param isWhole true to keep everything, because the way back needs calls that a tighter mode gate would forbid
- */
+/** @param isWhole true to keep everything, because the way back needs calls that a tighter gate would forbid */
 function tightenGate(
   modeGate: ModeGateSpec,
   usage: RecordedUsages,

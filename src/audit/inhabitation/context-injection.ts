@@ -37,10 +37,7 @@ function judgeEntry(timeline: SessionTimeline, act: Act, entered: EnteredContext
 
 type DeliveredItem = Extract<TranscriptItem, { kind: 'delivered' | 'result' }>;
 
-/**
- * The first text about a peripheral: the result of the call that entered it. If the program placed the agent there, the
- * last text before the agent's next call.
- */
+/** The result of the call that entered a peripheral, or else the last text before the agent's next call. */
 function firstDelivered({ alignment, acts, transcript }: SessionTimeline, act: Act): DeliveredItem | null {
   const pair = alignment.pairs.find((candidate) => candidate.act === act);
   if (pair) return pair.call.result;

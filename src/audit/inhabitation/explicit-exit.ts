@@ -1,10 +1,7 @@
 import { type DemandFailure, type DemandResult, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
-/**
- * Judges P-4: each visit ended by an act, a hop or stop that the agent or the operator requested. The session was not
- * closed during a visit. The last visit of an open session is not judged.
- */
+/** Judges P-4: each visit ended by a hop or stop that the agent or the operator requested. The last one may be open. */
 export function judgeExplicitExit({ acts, alignment, stillIn }: SessionTimeline): DemandResult {
   if (!acts.some(({ entered }) => entered !== null))
     return inapplicableDemand('P-4', 'the session entered no peripheral');

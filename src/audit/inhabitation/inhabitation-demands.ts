@@ -1,4 +1,3 @@
-/** The demands of inhabitation, by id. */
 export const INHABITATION_DEMANDS = {
   'P-1': 'world replacement',
   'P-2': 'context injection',

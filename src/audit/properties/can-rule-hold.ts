@@ -29,7 +29,6 @@ export function canRuleHold(specs: SpecSet, cel: string, known: KnownFacts): boo
   return rule !== null && new Rule(specs, rule, known).canHold();
 }
 
-/** The texts that a rule mentions. */
 export function textsInRule(cel: string): readonly string[] {
   const rule = celSyntaxTree(cel);
   return rule

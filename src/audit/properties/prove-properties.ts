@@ -29,10 +29,7 @@ const failed = (property: string, message: string, path: readonly string[] | nul
   path,
 });
 
-/**
- * Proves the built-in properties of a spec set, and those that it states itself, over every possible session; each
- * false one has a shortest counterexample. Pure.
- */
+/** Proves the built-in and the stated properties of a spec set; each false one has a shortest counterexample. Pure. */
 export const proveProperties = (specs: SpecSet): readonly PropertyProof[] => examineSpecs(specs).proofs;
 
 /** Proves the properties, and adds the warnings of {@link graphWarnings}. Pure. */

@@ -29,7 +29,6 @@ function packBackpack(backpack: Fields, more: Fields): Fields {
   return { ...backpack, ...more, ...Object.fromEntries(lasting) };
 }
 
-/** The fields of a fruit that are not null. */
 export const fieldsWithValue = (fruit: Fields): Fields =>
   Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
 

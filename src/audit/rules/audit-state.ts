@@ -140,7 +140,6 @@ export const testFactsOf = ({ tests }: AuditState) => ({
 /** A peripheral that a spec set does not have grants nothing. */
 const NO_SCOPE: ScopeRule = { read: 'none', write: [], command: 'none', url: 'none' };
 
-/** The scope of the visit under way. */
 export const visitScope = ({ visit }: Pick<AuditState, 'visit'>): ScopeRule => visit?.scope ?? NO_SCOPE;
 
 /** A peripheral's scope in this repository: if the spec grants writing, hopgate.yaml may name the paths. */

@@ -7,7 +7,6 @@ export { isBlobReference } from '../../evidence/blob-values.ts';
 /** True for the same JSON: the order of members does not matter. */
 export const isSameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);
 
-/** True if a value has a fruit's type. */
 export function hasFruitType(value: Json, type: FruitType): boolean {
   if (Array.isArray(type)) return type.includes(value as string);
   const kinds: { readonly [name: string]: boolean } = {

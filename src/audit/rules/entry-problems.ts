@@ -130,7 +130,6 @@ export function contextOnEntry(
   return { context, missing };
 }
 
-/** The rule for a field of a peripheral's context, in words. */
 export const contextRuleInWords = ({ context }: PeripheralSpec, field: string): string => {
   const source = getOwn(context, field)?.source;
   if (!source) return `context: ${Object.keys(context).join(', ')}`;

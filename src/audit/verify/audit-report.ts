@@ -13,7 +13,6 @@ export class AuditReport {
 
   #history: AuditState['history'] = 'complete';
 
-  /** The id of the entry that is being read. */
   get entryId(): string {
     return this.#at.id;
   }

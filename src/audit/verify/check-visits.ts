@@ -55,10 +55,7 @@ export function checkStart({ state, report, approvals, shipping, at }: VisitCont
   checkFacts(body.facts, judged, { conditions: target.entry.conditions }, report);
 }
 
-/**
- * Checks a stop: its peripheral, its background commands, and that the fruit has every observed field with its type.
- * The problems of the stop's request cover the values.
- */
+/** Checks a stop: its peripheral, its background commands, and that the fruit has each observed field with its type. */
 export function checkStop({ state, report, approvals }: VisitContext, body: StopBody): void {
   const { peripheral, fruit, exit, ended = [] } = body;
   const { visit } = state;

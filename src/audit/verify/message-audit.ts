@@ -9,10 +9,7 @@ import type { AuditReport } from './audit-report.ts';
 /** Maximum difference between two clocks of one machine, in milliseconds. */
 const TOLERANCE_MS = 1000;
 
-/**
- * Checks a session's messages (order, identity, receipts, answers), its runs of the agency (each reply belongs to the
- * run of its call), and the recorded times of waiting for both.
- */
+/** Checks a session's messages, its runs of the agency, and the recorded times of waiting for both. */
 export class MessageAudit {
   readonly #report: AuditReport;
   readonly #received = new Set<string>();

@@ -7,10 +7,7 @@ import { type Fields, fieldsOf, showValue, textOf } from '../rules/compare-json.
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
-/**
- * Checks the trees of a session. A hop or start that requires passed tests must name the tested tree. The shipped tree
- * must be the tree that the hop or start names for shipping.
- */
+/** Checks that a hop that requires passed tests names the tested tree, and that the tree it names is shipped. */
 export class ShippingAudit {
   readonly #report: AuditReport;
   /** The tree that the hop or start of the visit named; null if it named none. */

@@ -58,10 +58,7 @@ export class VerifiedThread {
     }
   }
 
-  /**
-   * Adds an entry.
-   * @param event null if it cannot be read; the event of an erased body is known from the entry's tags
-   */
+  /** Adds an entry. @param event null if it cannot be read; that of an erased body is known from the entry's tags */
   add(entry: Entry, event: string | null, body: Body | null): void {
     const { id, inReplyTo, claim } = entry;
     this.#lastId = id;

@@ -14,7 +14,6 @@ const SHAPES: { readonly [mark in NeedMark]: string } = {
   agent: '<rect x="2" y="3.5" width="8" height="6.5" rx="1.5"/><path d="M6 1.2v2.3M4.5 6.2v1M7.5 6.2v1"/>',
 };
 
-/** Meaning of each mark, for the legend. */
 export const MARK_MEANINGS: { readonly [mark in NeedMark]: string } = {
   approval: 'a person approves',
   operator: 'the operator asks',

@@ -3,7 +3,6 @@ const PLACEHOLDER = /\{\{\s*([\w./-]+)\s*\}\}/g;
 const HEADING =
   /(^|[\n\r\v\f\u0085\u2028\u2029])([^\S\n\r]*)(?=user[^\S\n\r]+request|context[^\S\n\r]*:[^\S\n\r]*(?:files|last-turns|evidence)\b)/giu;
 
-/** The names in a template's placeholders. */
 export const placeholdersIn = (template: string): readonly string[] =>
   [...template.matchAll(PLACEHOLDER)].map(([, name]) => name!);
 

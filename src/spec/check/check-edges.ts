@@ -114,7 +114,6 @@ export function checkToolRules(
 const argsOf = (parameters: ToolSpec['parameters']) =>
   Object.fromEntries(parameters.map(({ name, schema }) => [name, schema]));
 
-/** The peripherals that have an exit to `to`. */
 function peripheralsWithExitTo(peripherals: Peripherals, to: string): PeripheralSpec[] {
   return Object.values(peripherals).filter(({ exits }) =>
     exits.some(({ opens }) => opens.some((open) => open.to === to)),

@@ -26,7 +26,6 @@ export const EDN_FRUIT: { readonly [peripheral: string]: { readonly [field: stri
   },
 };
 
-/** The purpose of each of the five original peripherals. */
 export const EDN_PURPOSE: { readonly [peripheral: string]: string } = {
   explore: 'Understand the codebase, find relevant files, research.',
   edit: 'Make changes to code.',

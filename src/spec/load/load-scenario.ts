@@ -4,10 +4,7 @@ import { MAX_AUTHORED_BYTES } from '../policy/limits.ts';
 import { parseScenario } from '../resolve/parse-scenario.ts';
 import type { Scenario } from '../schema/scenario-file.ts';
 
-/**
- * Loads a scenario file.
- * @throws {@link SpecError} with all problems of the file
- */
+/** Loads a scenario file. @throws {@link SpecError} with all problems of the file */
 export async function loadScenario(file: string): Promise<Scenario> {
   const text = readText(file);
   const parsed = parseScenario({ file, text });

@@ -95,7 +95,6 @@ export function delegationEdge(peripherals: Peripherals, from: string, to: strin
 
 type GatesByTarget = ReadonlyMap<string, readonly PeripheralSpec[]>;
 
-/** By destination: the peripherals that define gates on it. */
 function gatesByTarget(peripherals: Peripherals): GatesByTarget {
   const sorted = Object.values(peripherals).sort((a, b) => compare(a.id, b.id));
   const pairs = sorted.flatMap((spec) => Object.keys(spec.gates).map((to) => [to, spec] as const));

@@ -6,7 +6,6 @@ const known = new WeakMap<SpecSet, string>();
 /** The character between the rules in the result of {@link celRulesText}; no rule contains it. */
 export const RULE_SEPARATOR = '\0';
 
-/** The text of every CEL rule of a spec set. */
 export const celRulesText = (specs: SpecSet): string => getOrInsert(known, specs, () => joinRules(specs));
 
 const joinRules = ({ conditions, edges, tools, peripherals }: SpecSet): string =>

@@ -27,7 +27,6 @@ export interface Move {
   readonly approvalMinutes?: number;
 }
 
-/** The default answer of a canned tool. */
 export const DEFAULT_TOOL_REPORT: ToolReport = { outcome: { status: 'ok', result: { seen: true } }, effects: [] };
 
 /** A request that may be refused, as a move. */
@@ -251,7 +250,6 @@ const lookedAt = (tool: ToolSpec): Json => (tool.id === 'read' ? { path: 'README
 
 const patterns = new WeakMap<SpecSet, readonly string[]>();
 
-/** The patterns that gates ask for. */
 function patternsOf({ specs }: AuditedPin): readonly string[] {
   return getOrInsert(patterns, specs, () => {
     const gates = specs.edges.flatMap((edge) => edge.gates);

@@ -14,10 +14,7 @@ import type { SpecSet } from '../../spec/types.ts';
 import { celRulesText } from '../model/cel-rules-text.ts';
 import { DEFAULT_TOOL_REPORT, type Move } from './moves.ts';
 
-/**
- * Predicts the state after an allowed move, or after a move that is meant to be refused. It leaves out visits and
- * fruits that no rule reads, because each further move copies them. Pure.
- */
+/** Predicts the state after a move, without the visits and fruits that no rule reads: copying them is slow. */
 export function predictState(pinned: AuditedPin, state: AuditState, { asked, report, refused }: Move): AuditState {
   const next = copyAuditState(state);
   if (refused) applyBody(next, REFUSAL);

@@ -6,7 +6,6 @@ import type { Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '..
 export interface SampleScope {
   readonly scope: ScopeRule;
   readonly config: ProjectConfig;
-  /** Files that the session has named. */
   readonly files: readonly string[];
 }
 

@@ -1,7 +1,6 @@
 import type { FruitType, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { celRulesText } from '../model/cel-rules-text.ts';
 
-/** A fruit with a sample value for each stated field. */
 export function sampleStatedFruit({ fruit }: PeripheralSpec): { [field: string]: Json } {
   return Object.fromEntries(
     Object.entries(fruit).flatMap(([field, rule]) =>

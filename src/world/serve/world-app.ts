@@ -14,7 +14,6 @@ export interface WorldAppOptions {
   readonly choice: HouseChoice;
   /** The names under which the server may be called, with the port; other hosts are refused. */
   readonly hosts: () => readonly string[];
-  /** Called by `POST /quit`. */
   readonly onQuit: () => void;
   /** After how long without a message a WebSocket game ends, in milliseconds. Default 10 minutes. */
   readonly idle?: number;
@@ -49,10 +48,7 @@ const stateOf = (turn: WorldTurn) => ({
   admissible_commands: turn.admissible,
 });
 
-/**
- * The HTTP application of a household: the contract of the ALFWorld server with one game for all clients, and the
- * contract of OpenEnv with one game for each WebSocket.
- */
+/** A household over HTTP: one ALFWorld game for all clients, and one OpenEnv game for each WebSocket. */
 export function worldApp({ choice, hosts, onQuit, idle = 600_000 }: WorldAppOptions): Hono {
   const world = new HouseholdEnvironment(choice);
   const app = new Hono();

@@ -37,7 +37,7 @@ export async function serveWorld({ choice, port, host = '127.0.0.1', idle }: Wor
     serverOptions: {
       requestTimeout: ARRIVAL_MS,
       headersTimeout: ARRIVAL_MS,
-      // By default Node looks for late requests only every 30 seconds.
+      // Node's default is 30 seconds.
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: 5_000,
     },

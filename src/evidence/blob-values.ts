@@ -2,10 +2,7 @@ import { callGates } from '../spec/call-gates.ts';
 import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ToolParameter, ToolSpec } from '../spec/types.ts';
 
-/**
- * True for the reference to a value that is stored as a blob. The reference to a large list of files also has their
- * paths.
- */
+/** True for a reference to a blob with the value. The reference to a large list of files also has their paths. */
 export function isBlobReference(value: Json | undefined): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { blob, bytes, paths: _, ...more } = value;
@@ -17,10 +14,7 @@ export function isBlobReference(value: Json | undefined): boolean {
 export const blobParameters = (tool: ToolSpec, peripheral: PeripheralSpec | undefined): readonly ToolParameter[] =>
   callGates(tool, peripheral).length > 0 ? [] : tool.parameters.filter(({ role }) => ROLE_FACTS[role].isUnjudged);
 
-/**
- * The names of the arguments of a recorded call that are stored as blobs. Any other argument is stored as the agent
- * wrote it.
- */
+/** The names of a recorded call's arguments that are stored as blobs. Others are stored as the agent wrote them. */
 export const blobArguments = (
   tool: ToolSpec | undefined,
   peripheral: PeripheralSpec | undefined,

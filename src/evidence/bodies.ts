@@ -1,9 +1,7 @@
 import { type Fields, isObject } from '../base/json.ts';
 import type { Json, Mode, Principal } from '../spec/types.ts';
 
-/**
- * The body of an entry, by `event`. Each contains everything that the audit needs, because the audit reads only bodies.
- */
+/** The body of an entry, by `event`. It has all that the audit needs, because the audit reads only bodies. */
 export type Body =
   | SessionOpenBody
   | StartBody

@@ -37,10 +37,7 @@ export type HopResult =
   | RefusedCall;
 export type DelegateResult =
   | (Done & {
-      /**
-       * The id of the sub-agent's session; null for the agency. `delegation`: the id of the entry that the session must
-       * name.
-       */
+      /** The id of the sub-agent's session, which must name the entry `delegation`; null for the agency. */
       readonly session: string | null;
       readonly delegation: string;
       readonly to: string;

@@ -34,10 +34,7 @@ export interface Approval {
   readonly grant?: string;
 }
 
-/**
- * The version of the hashed form. Version 2 includes the tested and the shipped tree; hashes of version 1 contain no
- * version.
- */
+/** The version of the hashed form. Version 2 includes the tested and the shipped tree; version 1 is not named. */
 export const APPROVAL_VERSION = 2;
 
 /** sha256 (hex) of the RFC 8785 form of the subject and the version. */

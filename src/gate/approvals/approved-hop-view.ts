@@ -40,10 +40,7 @@ function treeView({ config }: GateContext, tree: TreeNow): { readonly [title: st
   };
 }
 
-/**
- * The findings and changed test files, which a person must see separately from the other changes; empty if there are
- * none.
- */
+/** The findings and the changed test files, which a person must see apart from other changes; empty if none. */
 function findingsView({ findings = {}, changes }: GateContext['view']): { readonly [title: string]: Json } {
   const tests = Object.keys(valueOfLazy(changes)).filter(isTestFile);
   return {

@@ -29,10 +29,7 @@ const FORM = 'Write {sub: "commit", args: ["-m", "fix: x"]} or {sub: "commit -m 
 
 const REF = /^[A-Za-z0-9][\w./-]*(?:[~^]\d*)*$/;
 
-/**
- * True if a word can name a commit: letters, digits, `_ . / -`, then any number of `~2` or `^`. No `..`, no `@{`, no
- * `:`.
- */
+/** True if a word can name a commit: letters, digits, `_ . / -`, then `~2` or `^`, repeated. No `..`, `@{` or `:`. */
 export function isCommitName(word: string): boolean {
   return REF.test(word) && !word.includes('..') && !word.endsWith('.lock') && word.length <= 250;
 }

@@ -59,10 +59,7 @@ export function shortestWay(
   return way || resets.length === 0 ? way : search(specs, view, targets, effect, [...legs, ...resets]);
 }
 
-/**
- * True for an exit that implies a failed check, such as `fail`. Such an exit never opens a target that demands the
- * passed check.
- */
+/** True for an exit that implies a failed check, such as `fail`: it opens no target that demands a passed one. */
 const needsFailure = ({ implies }: Edge): boolean => implies !== null && implies.value !== CHECK_PASSED;
 
 function search(

@@ -77,9 +77,7 @@ function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = 
   return null;
 }
 
-/**
- * True for a large value. Also for a value with the form of a blob reference, or `verify` would search for its blob.
- */
+/** True for a large value, and for one with the form of a blob reference: `verify` would search for its blob. */
 const isStoredAsBlob = (value: Json): boolean =>
   looksLikeReference(value) ||
   (typeof value === 'object' && JSON.stringify(value).length > INLINE_BYTES) ||

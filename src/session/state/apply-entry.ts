@@ -26,10 +26,7 @@ import { machineEventsOf } from './machine-events.ts';
 import { changedPaths, NOTHING_OBSERVED, observeStep, readTestRuns, trustedReportOf } from './observations.ts';
 import type { SessionFacts, SessionState, VisitState } from './session-state.ts';
 
-/**
- * The evidence has a transition that the state machines of its spec set lack: another program wrote the chain, or it
- * was altered.
- */
+/** The evidence has a transition that no machine of its spec set has: another program wrote or altered it. */
 export class FoldError extends Error {
   override readonly name = 'FoldError';
 }
@@ -41,11 +38,7 @@ export class FoldError extends Error {
 export function applyEntry(tables: SpecTables, state: SessionState, { entry }: StoredEntry): SessionState {
   const body = bodyOf(entry.body);
   const moved = body ? moveMachines(tables, state, entry, body) : state;
-  return {
-    ...moved,
-    head: { seq: entry.seq, hash: entry.hash },
-    facts: factsAfter(tables, moved.facts, entry, body),
-  };
+  return { ...moved, head: { seq: entry.seq, hash: entry.hash }, facts: factsAfter(tables, moved.facts, entry, body) };
 }
 
 /**
@@ -59,10 +52,7 @@ type VisitDraft = { -readonly [Field in keyof VisitState]: VisitState[Field] };
 
 function factsAfter(tables: SpecTables, before: SessionFacts, entry: Entry, body: Body | null): SessionFacts {
   const isStep = body?.event === 'step' || body?.event === 'outcome';
-  const draft: Draft = {
-    ...(isStep ? countFiles(before, body) : before),
-    visit: before.visit && { ...before.visit },
-  };
+  const draft: Draft = { ...(isStep ? countFiles(before, body) : before), visit: before.visit && { ...before.visit } };
   if (body) countBody(tables, draft, entry, body);
   if (body && isOperatorAct(body)) draft.operatorActs = [...draft.operatorActs, entry.seq].slice(-MAX_ACTS);
   draft.lastId = entry.id;

@@ -58,10 +58,7 @@ const fromIndex = (index: string, query: ResolvedQuery, conditions = subjectCond
     false,
   );
 
-/**
- * Reads the entries of one session, newest first: by `seq` if they are in order of time, else by time, which needs
- * another index.
- */
+/** Reads a session's entries, newest first: by `seq` if they are in order of time, else by time (another index). */
 function fromSession(
   prepare: PrepareOnce,
   query: ResolvedQuery,

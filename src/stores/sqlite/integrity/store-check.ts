@@ -121,11 +121,7 @@ export class StoreCheck {
       if (head === null) this.#add(sessionId, `entries.head at ${seq}`, 'it is not the head of an entry');
       else {
         const at = Date.parse(head.at);
-        this.#columns(row, seq, {
-          ...columnsOf(head),
-          seq: head.seq ?? null,
-          late: at < last.at ? 1 : null,
-        });
+        this.#columns(row, seq, { ...columnsOf(head), seq: head.seq ?? null, late: at < last.at ? 1 : null });
         last = { ...last, at };
       }
       if (Number(row['nth']) <= last.nth) this.#add(sessionId, `entries.nth at ${seq}`, 'it is out of order');

@@ -17,7 +17,7 @@ import { personsOf } from '../../tools/git/git-persons.ts';
 import { findRepository } from '../../tools/git/repository.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
-import { missingPackages } from '../../tools/shell/missing-packages.ts';
+import { describeMissingPackages } from '../../tools/shell/missing-packages.ts';
 import { isStop } from '../../tools/workspace/tool-stop.ts';
 import { remedyOf } from '../fail.ts';
 import type { Io } from '../io.ts';
@@ -245,7 +245,7 @@ async function diagnoseProject(root: string, io: Io, run: RunProgram): Promise<r
 
 /** Reports packages of the repository's manifests that were never installed. */
 function diagnosePackages(root: string): readonly Diagnosis[] {
-  const found = missingPackages(root);
+  const found = describeMissingPackages(root);
   if (found === null) return [];
   const without = 'The test commands may find no program or package; reading and editing work.';
   return [{ name: 'packages', status: 'missing', found, without, fix: 'Install them as this repository says.' }];

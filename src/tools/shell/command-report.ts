@@ -10,7 +10,7 @@ import type { Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { toolCacheOf } from './changed-code.ts';
 import { DELETED_REASON, type DroppedChange } from './judge-change.ts';
-import { missingPackages } from './missing-packages.ts';
+import { describeMissingPackages } from './missing-packages.ts';
 import type { ShellContext } from './shell-context.ts';
 
 /** Maximum number of listed changes. A longer list usually comes from a build and would not help. */
@@ -104,7 +104,7 @@ function missingPackagesRemedy({ call }: ShellContext, { exit, stdout, stderr }:
   const output = `${stdout}\n${stderr}`;
   if (exit === 0) return null;
   const missing =
-    (NOT_FOUND.test(output) && missingPackages(call.envelope.root)) ||
+    (NOT_FOUND.test(output) && describeMissingPackages(call.envelope.root)) ||
     (NO_PACKAGE.test(output) && 'Packages that the command needs are not installed here.');
   return missing ? `${missing} ${installAdvice(call, 'Ask the operator to install them')}` : null;
 }

@@ -21,7 +21,7 @@ const PACKAGE_MANAGERS: readonly PackageManager[] = [
 ];
 
 /** A sentence about packages of the root's manifests that were never installed; null if none are missing. */
-export function missingPackages(root: string): string | null {
+export function describeMissingPackages(root: string): string | null {
   const found = PACKAGE_MANAGERS.find(({ manifest, fields, installed }) => {
     if (installed.some((name) => existsSync(join(root, name)))) return false;
     const json = fieldsOf(parseJson(readTextIfAny(join(root, manifest)), null));

@@ -7,7 +7,7 @@ import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { ABORTED, reportIfAborted } from '../tool-outcomes.ts';
 import { failedStop, isStop, refusalStop, type ToolStop, tooLongStop } from '../workspace/tool-stop.ts';
 import { backgroundTool } from './background/background-tool.ts';
-import { Jobs } from './background/jobs.ts';
+import { SessionJobs } from './background/jobs.ts';
 import { bashTool } from './bash-tool.ts';
 import { deployTool } from './deploy-tool.ts';
 import { LateMaskedFileError } from './late-masked-files.ts';
@@ -35,7 +35,7 @@ const TOOLS: { readonly [id: string]: ShellTool } = {
  * @param env the operator's environment, in which commands find their programs and variables
  */
 export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBackend {
-  const jobs = new Jobs();
+  const jobs = new SessionJobs();
   const tools: typeof TOOLS = { ...TOOLS, [BACKGROUND_TOOL]: (context) => backgroundTool(context, jobs) };
   return {
     name: 'shell',

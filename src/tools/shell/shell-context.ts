@@ -21,7 +21,7 @@ import {
   stateHomes,
 } from '../sandbox/mounts/layout.ts';
 import { scanTree, type TreeScan } from '../sandbox/mounts/scan-tree.ts';
-import type { TreeRequest } from '../sandbox/mounts/tool-layouts.ts';
+import type { TreeLayoutRequest } from '../sandbox/mounts/tool-layouts.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandOptions, CommandResult, OverlayWrites, Sandbox } from '../sandbox/sandbox.ts';
 import { isStop, refusalStop, sandboxRefusal, type ToolStop, unavailableRefusal } from '../workspace/tool-stop.ts';
@@ -142,7 +142,7 @@ const NO_RETRIES = {
 };
 
 /** The state of the repository and the machine that the layouts of a call depend on. */
-export interface CallTree extends TreeRequest, CoveredFiles {
+export interface CallTree extends TreeLayoutRequest, CoveredFiles {
   readonly unixSockets: boolean;
   readonly scan: TreeScan;
   /** Fields for the result: the repositories whose objects the command does not see, with reasons; empty if none. */

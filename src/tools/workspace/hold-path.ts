@@ -22,7 +22,7 @@ export function holdPath(call: ToolCall, argument: string, access: PathAccess, a
   const { root } = call.envelope;
   const parsed = parsePath(root, argument, call.args[argument]);
   if ('stop' in parsed) return parsed;
-  const check = access === 'read' ? readCheck(call.envelope) : writeCheck(call.envelope);
+  const check = access === 'read' ? makeReadCheck(call.envelope) : writeCheck(call.envelope);
   const refusal = check(parsed.segments);
   if (refusal) return scopeStop(argument, refusal.message, refusal.remedy);
   const shown = parsed.segments.join('/') || '.';
@@ -53,7 +53,7 @@ const pathRefusal = (path: string, { why, remedy }: typeof MASKED_PATH_REFUSAL):
 });
 
 /** Checks reads against the envelope. A list of readable files does not make their folders readable. */
-export function readCheck({ root, scope, readableFiles, config }: CallEnvelope): PathCheck {
+export function makeReadCheck({ root, scope, readableFiles, config }: CallEnvelope): PathCheck {
   const git = detectGitPaths(root);
   const readable = new Set(readableFiles?.map((file) => pathSegments(file).join('/')));
   return (segments) => {

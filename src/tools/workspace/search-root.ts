@@ -1,7 +1,7 @@
 import { valueOr } from '../../base/value-or.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchor, Anchors } from './anchors.ts';
-import { readCheck } from './hold-path.ts';
+import { makeReadCheck } from './hold-path.ts';
 import { parsePath } from './path-argument.ts';
 import { failedStop, scopeStop, type ToolStop } from './tool-stop.ts';
 import { holdFileByBytes } from './unnameable-files.ts';
@@ -29,7 +29,7 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolS
   const parsed = parsePath(root, 'path', call.args['path'] ?? '.');
   if ('stop' in parsed) return parsed;
   const shown = parsed.segments.join('/') || '.';
-  const check = readCheck(call.envelope);
+  const check = makeReadCheck(call.envelope);
   // If only some files in a folder are readable, the folder is searched and each file is checked.
   const checkStart = scope.read === 'root' ? check : () => null;
   const held = walkBeneath(root, parsed.segments, anchors);

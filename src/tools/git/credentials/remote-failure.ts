@@ -65,6 +65,6 @@ export function explainRemoteFailure(
     };
   return {
     code: 'authentication-failed',
-    message: `${host} does not accept ${shown} for this; ask the operator to fix it. A retry does not help.`,
+    message: `${host} does not accept ${shown} for this push; ask the operator to fix it. A retry does not help.`,
   };
 }

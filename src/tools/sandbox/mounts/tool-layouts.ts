@@ -8,7 +8,7 @@ import { makeOuterGitWritable, maskMounts, maskOverlay, outerGitMounts } from '.
 import { scanTree, type TreeScan } from './scan-tree.ts';
 import { makeGitWritable, repositoriesInRoot, submodulesFolder } from './writable-git.ts';
 
-export interface TreeRequest extends BaseRequest {
+export interface TreeLayoutRequest extends BaseRequest {
   /** Patterns of files that no command may see. */
   readonly masks: readonly string[];
   /** True if overlays can be mounted on this machine. */
@@ -34,7 +34,7 @@ const MAX_MOUNTED = 100;
 const OVERLAY_BYTES = 1 << 30;
 
 /** The tree is readable except for masked files, and not writable. */
-export function readOnlyLayout(request: TreeRequest): SandboxLayout {
+export function readOnlyLayout(request: TreeLayoutRequest): SandboxLayout {
   const { root, unixSockets = false } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const isLayered =
@@ -69,7 +69,7 @@ function isShownByOverlay(folder: string): boolean {
 /** A layout with the mounts that every layout of the repository has. */
 const treeLayout = (
   name: string,
-  request: TreeRequest & { readonly scan: TreeScan },
+  request: TreeLayoutRequest & { readonly scan: TreeScan },
   mounts: readonly Mount[],
   outer: readonly Mount[] = outerGitMounts(request.root, request.scan),
 ): SandboxLayout => ({
@@ -90,7 +90,7 @@ const treeLayout = (
  * writable, and all changes of it are discarded. A git folder outside of the root is read-only if an overlay cannot
  * show it.
  */
-export function editLayout(request: TreeRequest, name: 'edit' | 'explore' = 'edit'): SandboxLayout {
+export function editLayout(request: TreeLayoutRequest, name: 'edit' | 'explore' = 'edit'): SandboxLayout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const gits = repositoriesInRoot(root, scan.gitFiles);
@@ -129,11 +129,11 @@ export function editLayout(request: TreeRequest, name: 'edit' | 'explore' = 'edi
  * The layout of `edit`, in which linters and builds can write their caches and outputs, and git its index; everything
  * is discarded. Where an overlay cannot show the whole tree, the tree is read-only.
  */
-export const exploreLayout = (request: TreeRequest): SandboxLayout =>
+export const exploreLayout = (request: TreeLayoutRequest): SandboxLayout =>
   request.overlay && isShownByOverlay(request.root) ? editLayout(request, 'explore') : readOnlyLayout(request);
 
 /** The tree on a throwaway overlay, so that builds and tests can write anywhere; `.git` is read-only. */
-export function testLayout(request: TreeRequest): SandboxLayout {
+export function testLayout(request: TreeLayoutRequest): SandboxLayout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const git = join(root, '.git');

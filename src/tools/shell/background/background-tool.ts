@@ -9,7 +9,7 @@ import { listDiscardedFiles } from '../changed-code.ts';
 import { commandReport, droppedField } from '../command-report.ts';
 import { watchCoveredFiles } from '../late-masked-files.ts';
 import { inspectCallTree, overlayRefusal, type ShellContext, shellArgv } from '../shell-context.ts';
-import { Job, type Jobs, MAX_JOBS, type RunJob } from './jobs.ts';
+import { Job, MAX_JOBS, type RunJob, type SessionJobs } from './jobs.ts';
 
 const WHY = 'a command in the background keeps no change of the tree';
 /** How long the start of a job waits for its command to end, so that an early failure is reported at once. */
@@ -28,7 +28,7 @@ const jobContexts = new WeakMap<Job, JobContext>();
  * `bash-background`: starts a command on a throwaway overlay of the tree, reads its output, or stops it. The command
  * ends with the visit at the latest.
  */
-export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise<ToolReport | ToolStop> {
+export async function backgroundTool(context: ShellContext, jobs: SessionJobs): Promise<ToolReport | ToolStop> {
   const { args, sessionId, signal } = context.call;
   const { command, job: id, wait = 0, stop = false } = args;
   if (command !== undefined) {
@@ -51,7 +51,7 @@ export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise
   return reportJob(job);
 }
 
-async function startJob(context: ShellContext, jobs: Jobs): Promise<ToolReport | ToolStop> {
+async function startJob(context: ShellContext, jobs: SessionJobs): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const { sessionId, signal, envelope, tool } = call;
   const argv = shellArgv(call);

@@ -136,7 +136,7 @@ export const MAX_JOBS = 4;
 const MAX_ENDED = 16;
 
 /** The commands in the background of each session, oldest first. */
-export class Jobs {
+export class SessionJobs {
   readonly #ofSession = new Map<string, Job[]>();
   #lastId = 0;
 

@@ -3,7 +3,7 @@ import { escapeInvisible } from '../base/text.ts';
 import { DetailPanel } from './detail-panel.tsx';
 import { Graph } from './graph.tsx';
 import { Inbox } from './inbox/inbox.tsx';
-import { OperatorPanel, PeripheralTools, pickedNode } from './operator.tsx';
+import { OperatorPanel, PeripheralTools, selectedPeripheral } from './operator.tsx';
 import { FILTERS, Rows, rowFilter, searchText } from './rows.tsx';
 import { ExitList, FactList, pageClock, timeSpan } from './side-panel.tsx';
 import type { PageSource, SessionEntry } from './source.ts';
@@ -63,7 +63,7 @@ function SessionPage({ session, source }: { readonly session: SessionEntry; read
             graph={graph}
             state={state}
             onNode={(node) => {
-              pickedNode.value = node;
+              selectedPeripheral.value = node;
             }}
           />
           <PeripheralTools session={session} acts={isNewest ? source.acts : null} />

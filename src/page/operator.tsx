@@ -5,7 +5,7 @@ import type { ViewNode, ViewState } from '../view/view-state.ts';
 import type { OperatorActions, SessionEntry } from './source.ts';
 
 /** The peripheral whose tools are listed. */
-export const pickedNode = signal<ViewNode | null>(null);
+export const selectedPeripheral = signal<ViewNode | null>(null);
 
 /** The tools of a peripheral. Pointing at a tool shows whether the gate would allow a call now. */
 export function PeripheralTools({
@@ -15,7 +15,7 @@ export function PeripheralTools({
   readonly session: SessionEntry;
   readonly acts: OperatorActions | null;
 }) {
-  const node = pickedNode.value;
+  const node = selectedPeripheral.value;
   const checked = useSignal<{ readonly tool: string; readonly answer: string } | null>(null);
   const { at } = session.store;
   // An answer is valid only for one state of the session.

@@ -31,7 +31,7 @@ interface CodexLaunch extends Pick<HookedCodex, 'root' | 'hooks'> {
   readonly server: string;
   /** True if a person is at Codex's screen. */
   readonly isInteractive: boolean;
-  /** From {@link askHookTrust}. */
+  /** The setting by which Codex trusts hopgate's hooks, see {@link askHookTrust}. */
   readonly trust: Override;
 }
 

@@ -3,7 +3,8 @@ const INSPECTOR = 'https://stately.ai/inspect';
 
 /**
  * The page that shows the Stately inspector in a frame. It forwards the messages of the WebSocket after the frame
- * reports that it is ready. Unlike the package's own bridge, it sends messages only to the inspector's origin.
+ * reports that it is ready. Unlike the bridge of `@statelyai/inspect`, it sends messages only to the inspector's
+ * origin.
  */
 export function bridgePage(nonce: string, inspector = INSPECTOR): { readonly html: string; readonly policy: string } {
   const origin = new URL(inspector).origin;

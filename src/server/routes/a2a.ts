@@ -11,7 +11,7 @@ type CardRequest = Pick<RouteRequest<undefined, undefined, undefined>, 'services
 const baseOf = ({ header }: CardRequest): string =>
   `${header('x-forwarded-proto') === 'https' ? 'https' : 'http'}://${header('host') ?? 'localhost'}`;
 
-/** @throws ApiError `not-found` */
+/** Returns the name if the registry has such an agent. @throws ApiError `not-found` */
 function knownAgent({ services }: CardRequest, agent: string): string {
   const { agents } = services.agency.spec();
   if (getOwn(agents, agent)) return agent;

@@ -99,8 +99,8 @@ export function register(command: Command, io: Io): void {
     .description(
       'Connects this machine to a node, runs the agents of this machine for it, exchanges messages with it, and keeps the connection.',
     )
-    .argument('<url>', 'the address that "hopgate serve --agency-listen" printed there')
-    .requiredOption('--token-file <file>', 'the token of this node, from "hopgate agency token" there')
+    .argument('<url>', 'the address that "hopgate serve --agency-listen" printed on that node')
+    .requiredOption('--token-file <file>', 'the file with the token that "hopgate agency token" printed on that node')
     .option('--node <name>', 'the name of that node in addresses of messages (default: the host of the url)')
     .addOption(agencyOption())
     .addHelpText(

@@ -20,9 +20,9 @@ export function register(command: Command, io: Io): void {
       'Moves a session to another peripheral as the operator. The gate judges the hop; a running Claude Code or Codex is informed of it with its next call or turn. Its world and its backpack are kept.',
     )
     .argument('<session>', 'the id of the session, or its first characters')
-    .argument('<peripheral>', 'where it goes')
+    .argument('<peripheral>', 'the peripheral to enter')
     .addOption(rootOption())
-    .option('--exit <exit>', 'the exit to take; needed if several lead there')
+    .option('--exit <exit>', 'the exit to take; needed if several exits lead to the peripheral')
     .option('--reason <text>', 'the reason, which the evidence keeps', 'the operator asked')
     .addHelpText(...helpExamples('hopgate hop s-4f1c chat --exit user-request --reason "I need you here"'))
     .action((session: string, to: string, options: Options) => hop(io, session, to, options));

@@ -195,7 +195,7 @@ export interface PeripheralSpec {
   /** The agency peripherals in which agents may run for a session here, if `delegates` names any. */
   readonly agencies?: readonly Delegate[];
   readonly limits: { readonly steps: number | null; readonly minutes: number | null };
-  /** Agent ids that may enter; null means any. */
+  /** The ids of the agents that may enter the peripheral; null means any. */
   readonly agents: readonly string[] | null;
   /** `:peripheral/config` and `:output` of EDN sets: passed to backends, never interpreted by the gate. */
   readonly config: { readonly [key: string]: Json };

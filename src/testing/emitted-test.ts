@@ -1,5 +1,5 @@
 import { getOrInsert } from '../base/get-or-insert.ts';
-import { type CaseSetting, caseSetting } from './generate-tests.ts';
+import { type CaseRunSetup, prepareCaseRuns } from './generate-tests.ts';
 import { runCase } from './model/run-case.ts';
 import type { Move } from './plan/moves.ts';
 import type { PlannedCase } from './plan/planned-case.ts';
@@ -15,7 +15,7 @@ export interface EmittedPath {
   readonly provoke?: 'end' | 'all';
 }
 
-const settings = new Map<string, Promise<CaseSetting>>();
+const settings = new Map<string, Promise<CaseRunSetup>>();
 
 /**
  * Returns the function that runs the tests in a file of `hopgate test --emit`. Each test makes the moves of its path in
@@ -35,7 +35,7 @@ export function emittedTest(
   };
   return ({ path, tries, forges, both, provoke }) =>
     async () => {
-      const { pinned, run } = await getOrInsert(settings, specs, () => caseSetting(specs));
+      const { pinned, run } = await getOrInsert(settings, specs, () => prepareCaseRuns(specs));
       const planned: PlannedCase = {
         group,
         name: '',

@@ -62,7 +62,7 @@ export interface GeneratedTests {
  * @param specs a spec set, or the path of one; `default` for the shipped one
  */
 export async function generateTests(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<GeneratedTests> {
-  const { pinned, run, coverage } = await caseSetting(specs, options);
+  const { pinned, run, coverage } = await prepareCaseRuns(specs, options);
   const { specs: loaded } = pinned;
   const plan = planCases(pinned, run.agent);
   const exclusions = new TestExclusions(loaded, options.exclude ?? {});
@@ -111,13 +111,13 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
 }
 
 /** The pin, the session options and the coverage that all cases of a spec set share. */
-export interface CaseSetting {
+export interface CaseRunSetup {
   readonly pinned: AuditedPin;
   readonly run: RunCaseOptions;
   readonly coverage: Coverage;
 }
 
-export async function caseSetting(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<CaseSetting> {
+export async function prepareCaseRuns(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<CaseRunSetup> {
   const loaded = typeof specs === 'string' ? await loadSpecs(specs) : specs;
   const coverage = new Coverage(loaded);
   const run = {

@@ -3,12 +3,12 @@ import type { Json } from '../../spec/types.ts';
 import { fieldsOf, isBlobReference, isSameJson } from '../rules/compare-json.ts';
 import type { Act } from './session-acts.ts';
 
-export type CallItem = Extract<TranscriptItem, { kind: 'call' }>;
-export type ResultItem = Extract<TranscriptItem, { kind: 'result' }>;
+export type TranscriptCall = Extract<TranscriptItem, { kind: 'call' }>;
+export type TranscriptResult = Extract<TranscriptItem, { kind: 'result' }>;
 
 export interface AlignedCall {
-  readonly item: CallItem;
-  readonly result: ResultItem | null;
+  readonly item: TranscriptCall;
+  readonly result: TranscriptResult | null;
 }
 
 /** The calls of a transcript matched with the acts of its evidence. */
@@ -26,7 +26,7 @@ const READ_ONLY_CALLS = ['status', 'why'];
 const UNRECORDED_CODES = ['session-closed', 'session-busy', 'lease-expired'];
 
 export function callsWithResults({ items }: Transcript): readonly AlignedCall[] {
-  const results = new Map<string, ResultItem>();
+  const results = new Map<string, TranscriptResult>();
   for (const item of items) if (item.kind === 'result' && !results.has(item.callId)) results.set(item.callId, item);
   return items.flatMap((item) => (item.kind === 'call' ? [{ item, result: results.get(item.callId) ?? null }] : []));
 }

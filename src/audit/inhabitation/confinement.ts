@@ -1,6 +1,6 @@
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import { CONTROLS } from '../../spec/policy/closed-lists.ts';
-import { type DemandFailure, type DemandResult, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
+import { type DemandFailure, type DemandResult, demandResultOf, inapplicableDemand } from './inhabitation-demands.ts';
 import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
 /** The calls that are always available. `stop` is for sub-agents. */
@@ -35,7 +35,7 @@ export function judgeConfinement({ transcript, calls, acts, alignment }: Session
         reason: `${item.tool} was used, but not offered to the agent`,
       });
   }
-  return judgedDemand('P-3', failures);
+  return demandResultOf('P-3', failures);
 }
 
 /** The tools in the latest list that the agent got. */

@@ -2,7 +2,7 @@ import { isEmptyJson } from '../../base/json.ts';
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isBlobReference, isSameJson } from '../rules/compare-json.ts';
-import { type DemandFailure, type DemandResult, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
+import { type DemandFailure, type DemandResult, demandResultOf, inapplicableDemand } from './inhabitation-demands.ts';
 import type { Act } from './session-acts.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
@@ -15,7 +15,7 @@ type EnteredContext = NonNullable<Act['entered']>;
 export function judgeContextInjection(timeline: SessionTimeline): DemandResult {
   const entries = timeline.acts.filter(({ entered }) => entered !== null);
   if (entries.length === 0) return inapplicableDemand('P-2', 'the session entered no peripheral');
-  return judgedDemand(
+  return demandResultOf(
     'P-2',
     entries.flatMap((act) => judgeEntry(timeline, act, act.entered as EnteredContext)),
   );

@@ -1,4 +1,4 @@
-import { type DemandFailure, type DemandResult, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
+import { type DemandFailure, type DemandResult, demandResultOf, inapplicableDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** Judges P-4: each visit ended by a hop or stop that the agent or the operator requested. The last one may be open. */
@@ -12,5 +12,5 @@ export function judgeExplicitExit({ acts, alignment, stillIn }: SessionTimeline)
   const last = acts.at(-1);
   if (stillIn !== null && last?.kind === 'close')
     failures.push({ item: null, seq: last.seq, reason: `the session was closed inside ${stillIn}; no exit was taken` });
-  return judgedDemand('P-4', failures);
+  return demandResultOf('P-4', failures);
 }

@@ -30,7 +30,7 @@ export interface DemandResult {
 const MAX_FAILURES = 100;
 
 /** The result of judging a demand, from its failures; without failures the demand holds. */
-export const judgedDemand = (id: DemandId, failures: readonly DemandFailure[]): DemandResult => ({
+export const demandResultOf = (id: DemandId, failures: readonly DemandFailure[]): DemandResult => ({
   id,
   title: INHABITATION_DEMANDS[id],
   verdict: failures.length === 0 ? 'holds' : 'fails',

@@ -1,5 +1,5 @@
 import type { TranscriptItem } from '../../evidence/transcript.ts';
-import { type DemandFailure, type DemandResult, inapplicableDemand, judgedDemand } from './inhabitation-demands.ts';
+import { type DemandFailure, type DemandResult, demandResultOf, inapplicableDemand } from './inhabitation-demands.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** The only possible source of an item, by its kind. Other kinds may have any source. */
@@ -46,5 +46,5 @@ export function judgeInterleavedStreams({ transcript }: SessionTimeline): Demand
     if (item.kind === 'result' && !open.delete(item.callId))
       fail(`the result belongs to no unanswered call: ${item.callId}`);
   }
-  return judgedDemand('P-6', failures);
+  return demandResultOf('P-6', failures);
 }

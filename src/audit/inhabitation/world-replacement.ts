@@ -1,4 +1,4 @@
-import { type DemandFailure, type DemandResult, judgedDemand } from './inhabitation-demands.ts';
+import { type DemandFailure, type DemandResult, demandResultOf } from './inhabitation-demands.ts';
 import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
 /**
@@ -33,5 +33,5 @@ export function judgeWorldReplacement({
       failures.push({ item: null, seq, reason: `${entered.peripheral} was entered before ${inside} was left` });
     inside = entered.peripheral;
   }
-  return judgedDemand('P-1', failures);
+  return demandResultOf('P-1', failures);
 }

@@ -29,7 +29,7 @@ export interface AuditedVisit {
 }
 
 /** The state before a visit's stop, by which the following hop is judged. */
-export interface LeftVisit {
+export interface StateBeforeStop {
   readonly visit: AuditedVisit | null;
   /** The fruit of the visit that is left. */
   readonly fruit: Fields;
@@ -67,7 +67,7 @@ export interface AuditState {
   /** The step whose intent is recorded and whose outcome is not. */
   pending: { readonly tool: string; readonly args: Fields } | null;
   /** Set by a stop with an exit. The next entry must be its hop. */
-  leaving: (LeftVisit & { readonly exit: string; readonly reason: string; readonly by: string }) | null;
+  leaving: (StateBeforeStop & { readonly exit: string; readonly reason: string; readonly by: string }) | null;
   /** The hop whose `start` entry must come next; null otherwise. */
   arriving: { readonly hop: HopBody; readonly backpack: Fields } | null;
   /** The test runs of the present code; a change of the code begins a new list. */

@@ -1,12 +1,12 @@
 import { getOwn } from '../../spec/names.ts';
 import { checkFieldOf } from '../../spec/reported-fields.ts';
 import { type Principal, TESTS_PASSED } from '../../spec/types.ts';
-import { type AuditState, type LeftVisit, testFactsOf } from './audit-state.ts';
+import { type AuditState, type StateBeforeStop, testFactsOf } from './audit-state.ts';
 import { celHolds } from './audited-cel.ts';
 import type { Fields } from './compare-json.ts';
 
 /** The state by which a request is judged, and its principal. A hop is judged by the state before the stop. */
-export interface JudgedState extends LeftVisit {
+export interface JudgedState extends StateBeforeStop {
   readonly state: AuditState;
   readonly by: Principal;
 }

@@ -58,7 +58,7 @@ const Step = z.union([
         args: z
           .union([Values, z.array(z.json())])
           .optional()
-          .describe('Its arguments by name, or in positional order.'),
+          .describe('The tool’s arguments, by name or in positional order.'),
       })
       .describe('Calls a tool.'),
   }),

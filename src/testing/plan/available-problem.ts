@@ -83,7 +83,7 @@ function pathProblem(
       return `its path takes ${from} ─${exit}→ ${to}, which is not an edge from ${at}`;
     at = to;
   }
-  if (!targets.has(at)) return `its path ends in ${at}`;
+  if (!targets.has(at)) return `the suggested path ends in ${at}`;
   return way.length === shortest ? null : `its path has ${way.length} hops, but ${shortest} suffice`;
 }
 

@@ -13,7 +13,7 @@ import { distinguishableValues, sampleOfType, sampleStatedFruit, statedFruits } 
 
 /** One move of a generated test: a request and, for a step, the backend's answer. */
 export interface Move {
-  /** `start.explore`, `pass.deploy`, `run.pass`, `to.execute`, … */
+  /** The name of the move: `start.explore`, `pass.deploy`, `run.pass`, `to.execute`, … */
   readonly name: string;
   readonly asked: AuditRequest;
   readonly report?: ToolReport;

@@ -10,7 +10,7 @@ describe('a rule that can hold is never called unsatisfiable', () => {
   const specs = specsOf({
     'peripherals/a.yaml': `id: a\npurpose: A place.\ntools: [read]\nscope: full-codebase\nentry: [default]\nexit: {}\nfruit: ${FRUIT}\nlimits: { steps: 9 }\n`,
   });
-  const NOW = { agent: 'ann', place: 'a', mode: 'execute', testsPassed: true };
+  const NOW = { agent: 'ann', peripheral: 'a', mode: 'execute', testsPassed: true };
 
   it.each([
     'fruit.n > 100 && fruit.n % 10 == 5',

@@ -7,11 +7,11 @@ import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import { canRuleHold, ruleReadsFact, textsInRule } from './can-rule-hold.ts';
 
-/** A session's state for properties: agent, place, mode, and the last test results for the current code. */
+/** A session's state for properties: agent, peripheral, mode, and the last test results for the current code. */
 export interface AbstractState {
   /** An agent that the spec set names, or {@link ANY_OTHER_AGENT}. It never changes. */
   readonly agent: string;
-  readonly place: string | null;
+  readonly peripheral: string | null;
   readonly mode: Mode | null;
   /** True after the first visit of the session. */
   readonly begun: boolean;
@@ -83,7 +83,7 @@ export class AbstractSessions {
   readonly initial = (): readonly AbstractState[] =>
     agentsIn(this.#specs).map((agent) => ({
       agent,
-      place: null,
+      peripheral: null,
       mode: this.#specs.modeGate?.initial ?? null,
       begun: false,
       results: {},
@@ -97,8 +97,8 @@ export class AbstractSessions {
     const demanded = Object.values(peripherals).flatMap(({ entry }) => entry.conditions);
     if (demanded.every((name) => checkFieldOf(this.#specs, name) === undefined)) return false;
     const before = this.#reported.size;
-    for (const { place, mode } of states)
-      for (const id of place === null ? [] : peripherals[place]!.tools) {
+    for (const { peripheral, mode } of states)
+      for (const id of peripheral === null ? [] : peripherals[peripheral]!.tools) {
         const { effect, observes = {} } = tools[id]!;
         const isAllowed = !modeGate || mode === null || effectsOfMode(modeGate, mode).includes(effect);
         if (isAllowed) for (const field of Object.keys(observes)) this.#reported.add(field);
@@ -107,17 +107,17 @@ export class AbstractSessions {
   }
 
   moves(state: AbstractState): readonly AbstractMove[] {
-    const inside = state.place === null ? [] : [...this.#hops(state), ...this.#steps(state), this.#stop(state)];
-    return [...(state.place === null ? this.#starts(state) : inside), ...this.#modes(state)];
+    const inside = state.peripheral === null ? [] : [...this.#hops(state), ...this.#steps(state), this.#stop(state)];
+    return [...(state.peripheral === null ? this.#starts(state) : inside), ...this.#modes(state)];
   }
 
   #rule(state: AbstractState, cel: string): boolean {
-    const { agent, place, mode, passed } = state;
-    const key = JSON.stringify([cel, agent, place, mode, passed]);
+    const { agent, peripheral, mode, passed } = state;
+    const key = JSON.stringify([cel, agent, peripheral, mode, passed]);
     return getOrInsert(this.#rules, key, () =>
       canRuleHold(this.#specs, cel, {
         agent: agent === ANY_OTHER_AGENT ? null : agent,
-        place,
+        peripheral,
         mode,
         testsPassed: passed,
       }),
@@ -151,18 +151,18 @@ export class AbstractSessions {
       );
       if (!admits || !this.#admittedInMode(state, id) || !this.#admitsAgent(state, id)) return [];
       if (!conditions.every((name) => this.#condition(state, name))) return [];
-      const to = { ...state, place: id, begun: true, seen: null };
+      const to = { ...state, peripheral: id, begun: true, seen: null };
       return [{ name: `start ${id}`, kind: 'start', approved: false, conditions, to }];
     });
   }
 
   /** The starts of sub-agents from a state, as hops into their peripherals, although the session itself stays. */
   delegations(state: AbstractState): readonly AbstractMove[] {
-    return state.place === null ? [] : this.#along(state, delegationEdges(this.#specs, state.place));
+    return state.peripheral === null ? [] : this.#along(state, delegationEdges(this.#specs, state.peripheral));
   }
 
   #hops(state: AbstractState): readonly AbstractMove[] {
-    return this.#along(state, this.#edges.get(state.place!) ?? []);
+    return this.#along(state, this.#edges.get(state.peripheral!) ?? []);
   }
 
   #along(state: AbstractState, edges: readonly Edge[]): readonly AbstractMove[] {
@@ -171,13 +171,13 @@ export class AbstractSessions {
       const { conditions, gates, exit, from, to } = edge;
       const approved = gates.some(({ kind }) => kind === 'approval');
       const name = `${from} ─${exit}→ ${to}${approved ? ' (approved)' : ''}`;
-      return [{ name, kind: 'hop', approved, conditions, to: { ...this.#left(state), place: to } }];
+      return [{ name, kind: 'hop', approved, conditions, to: { ...this.#left(state), peripheral: to } }];
     });
   }
 
   /** Yields each requirement that blocks an edge in a state, whoever requests the hop and even with an approval. */
   *obstacles(state: AbstractState, { implies, when, conditions, gates, exit, to }: Edge): Generator<string, void> {
-    if (implies && this.#tests(state.place!, implies.field) && state.seen !== implies.value)
+    if (implies && this.#tests(state.peripheral!, implies.field) && state.seen !== implies.value)
       yield `${implies.field} is not ${implies.value}`;
     if (when !== null && !this.#rule(state, when)) yield `the rule "${when}" of ${exit} cannot hold`;
     if (!this.#admittedInMode(state, to)) yield `the mode does not admit ${to}`;
@@ -190,16 +190,16 @@ export class AbstractSessions {
   }
 
   #left(state: AbstractState): AbstractState {
-    const { place, results } = state;
-    if (place === null || this.#remembered.has(place) || !Object.hasOwn(results, place))
+    const { peripheral, results } = state;
+    if (peripheral === null || this.#remembered.has(peripheral) || !Object.hasOwn(results, peripheral))
       return { ...state, seen: null };
-    const { [place]: _forgotten, ...rest } = results;
+    const { [peripheral]: _forgotten, ...rest } = results;
     return { ...state, seen: null, results: rest };
   }
 
   /** True if a fruit field is the test result. Other observed fields may have any value. */
-  #tests(place: string, field: string): boolean {
-    const rule = this.#specs.peripherals[place]?.fruit[field];
+  #tests(peripheral: string, field: string): boolean {
+    const rule = this.#specs.peripherals[peripheral]?.fruit[field];
     return rule?.kind === 'observed' && rule.from === 'result';
   }
 
@@ -211,7 +211,7 @@ export class AbstractSessions {
   }
 
   #steps(state: AbstractState): AbstractMove[] {
-    const spec = this.#specs.peripherals[state.place!]!;
+    const spec = this.#specs.peripherals[state.peripheral!]!;
     const allowed = (effect: string) =>
       !this.#specs.modeGate || !state.mode || effectsOfMode(this.#specs.modeGate, state.mode).includes(effect as never);
     const step = (name: string, to: AbstractState): AbstractMove => ({
@@ -240,8 +240,8 @@ export class AbstractSessions {
   }
 
   #stop(state: AbstractState): AbstractMove {
-    const to = { ...this.#left(state), place: null };
-    return { name: `stop ${state.place}`, kind: 'stop', approved: false, conditions: [], to };
+    const to = { ...this.#left(state), peripheral: null };
+    return { name: `stop ${state.peripheral}`, kind: 'stop', approved: false, conditions: [], to };
   }
 
   #modes(state: AbstractState): AbstractMove[] {

@@ -7,7 +7,7 @@ import { type CelValues, celSyntaxTree, celText, celValue } from '../rules/audit
 export interface KnownFacts {
   /** null represents every agent that no list of agents and no rule names. */
   readonly agent: string | null;
-  readonly place: string | null;
+  readonly peripheral: string | null;
   readonly mode: string | null;
   readonly testsPassed: boolean;
 }
@@ -75,19 +75,19 @@ interface Comparison {
 
 class Rule {
   readonly #rule: ASTNode;
-  readonly #place: PeripheralSpec | undefined;
+  readonly #spec: PeripheralSpec | undefined;
   readonly #fixed: CelValues;
   /** By term of the rule: the values to try. */
   readonly #domains = new Map<string, readonly unknown[]>();
   readonly #values = new Map<string, unknown>();
 
   constructor(specs: SpecSet, rule: ASTNode, known: KnownFacts) {
-    const { agent, place, mode, testsPassed } = known;
+    const { agent, peripheral, mode, testsPassed } = known;
     this.#rule = rule;
-    this.#place = place === null ? undefined : getOwn(specs.peripherals, place);
+    this.#spec = peripheral === null ? undefined : getOwn(specs.peripherals, peripheral);
     this.#fixed = {
-      session: { ...(agent === null ? {} : { agent }), mode, peripheral: place },
-      visit: { peripheral: place },
+      session: { ...(agent === null ? {} : { agent }), mode, peripheral },
+      visit: { peripheral },
       tests: { passed: testsPassed },
     };
   }
@@ -178,10 +178,10 @@ class Rule {
       return [...neighbourValues([...named, ...agents]), OTHER].filter((value) => !agents.includes(value as string));
     }
     const any = [...neighbourValues(named), OTHER, ...(truth ? [true, false] : [])];
-    if (root === 'fruit') return fruitDomain(this.#place, name, named, any);
+    if (root === 'fruit') return fruitDomain(this.#spec, name, named, any);
     const isSize = (node.op === 'call' || node.op === 'rcall') && node.args[0] === 'size';
     if (!isSize && (root === null || root === 'backpack' || root === 'args')) return any;
-    const steps = root === 'visit' && name === 'steps' ? this.#place?.limits.steps : null;
+    const steps = root === 'visit' && name === 'steps' ? this.#spec?.limits.steps : null;
     const most = steps ?? Number.POSITIVE_INFINITY;
     return wholeNumbers([...neighbourValues(named), 0, 1]).filter((value) => value >= 0 && value <= most);
   }

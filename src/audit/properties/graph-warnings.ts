@@ -6,7 +6,7 @@ import type { StateSpace } from './state-space.ts';
 
 /** Warnings of exits that never open, modes that no session reaches, and peripherals that need the operator. Pure. */
 export function graphWarnings(specs: SpecSet, space: StateSpace): SpecWarning[] {
-  const places = new Set(space.nodes.map(({ state }) => state.place));
+  const places = new Set(space.nodes.map(({ state }) => state.peripheral));
   const blocked = new Map(specs.edges.map((edge) => [edge, space.blockedBy(edge)]));
   const dead = specs.edges.flatMap((edge): SpecWarning[] => {
     const why = blocked.get(edge) ?? null;
@@ -49,7 +49,7 @@ function operatorOnly(specs: SpecSet, space: StateSpace, open: readonly Edge[]):
   const hops = open.filter(({ from, to }) => from !== to);
   const into = Map.groupBy(hops, ({ to }) => to);
   const out = Map.groupBy(hops, ({ from }) => from);
-  const places = new Set(space.nodes.map(({ state }) => state.place));
+  const places = new Set(space.nodes.map(({ state }) => state.peripheral));
   const started = startedByAgents(specs, space);
   return Object.keys(specs.peripherals).flatMap((id): SpecWarning[] => {
     if (!places.has(id)) return [];
@@ -71,10 +71,11 @@ function operatorOnly(specs: SpecSet, space: StateSpace, open: readonly Edge[]):
 function startedByAgents({ peripherals }: SpecSet, space: StateSpace): ReadonlySet<string | null> {
   const starts = space.nodes.flatMap(({ state }) => {
     const kind = state.begun ? 'session-close' : 'default';
-    const moves = state.place === null ? space.moves(state) : [];
+    const moves = state.peripheral === null ? space.moves(state) : [];
     return moves.filter(
-      (move) => move.kind === 'start' && peripherals[move.to.place!]!.entry.sources.some((own) => own.kind === kind),
+      (move) =>
+        move.kind === 'start' && peripherals[move.to.peripheral!]!.entry.sources.some((own) => own.kind === kind),
     );
   });
-  return new Set(starts.map(({ to }) => to.place));
+  return new Set(starts.map(({ to }) => to.peripheral));
 }

@@ -50,10 +50,10 @@ export function examineSpecs(specs: SpecSet): {
 }
 
 function proveReachable(specs: SpecSet, space: StateSpace): PropertyProof[] {
-  const places = new Set(
-    space.nodes.flatMap(({ state }) => [state.place, ...space.delegations(state).map(({ to }) => to.place)]),
+  const peripherals = new Set(
+    space.nodes.flatMap(({ state }) => [state.peripheral, ...space.delegations(state).map(({ to }) => to.peripheral)]),
   );
-  const unreached = Object.keys(specs.peripherals).filter((id) => !places.has(id));
+  const unreached = Object.keys(specs.peripherals).filter((id) => !peripherals.has(id));
   return unreached.length === 0
     ? [succeeded('reachable')]
     : unreached.map((id) =>
@@ -63,10 +63,10 @@ function proveReachable(specs: SpecSet, space: StateSpace): PropertyProof[] {
 
 const MAX_LISTED_EDGES = 3;
 
-/** Describes the edges to `places` that can never be taken, with reasons; empty if there are none. */
-function blockedEdges({ edges }: SpecSet, space: StateSpace, places: readonly string[]): string {
+/** Describes the edges to `peripherals` that can never be taken, with reasons; empty if there are none. */
+function blockedEdges({ edges }: SpecSet, space: StateSpace, peripherals: readonly string[]): string {
   const blocked = edges.flatMap((edge) => {
-    const why = places.includes(edge.to) ? space.blockedBy(edge) : null;
+    const why = peripherals.includes(edge.to) ? space.blockedBy(edge) : null;
     return why === null ? [] : [`${edge.from} ─${edge.exit}→ ${edge.to} never opens (${why})`];
   });
   const more = blocked.length > MAX_LISTED_EDGES ? `, and ${blocked.length - MAX_LISTED_EDGES} more` : '';
@@ -83,24 +83,28 @@ function proveWayBack(specs: SpecSet, space: StateSpace): PropertyProof[] {
   const reflecting = peripherals.filter(reviewsSession);
   if (reflecting.length > 0) {
     const names = reflecting.map(({ id }) => id);
-    const stuck = space.firstUnableToReach(({ place }) => place !== null && names.includes(place));
+    const stuck = space.firstUnableToReach(({ peripheral }) => peripheral !== null && names.includes(peripheral));
     return [stuck ? cannotReach('way-back', stuck, names, blockedEdges(specs, space, names)) : succeeded('way-back')];
   }
-  const dead = space.nodes.find(({ state }) => state.place !== null && !canLeave(space, state));
+  const dead = space.nodes.find(({ state }) => state.peripheral !== null && !canLeave(space, state));
   return [
     dead
-      ? failed('way-back', `${dead.state.place} is a dead end: no hop out of it can ever be taken`, moveNamesTo(dead))
+      ? failed(
+          'way-back',
+          `${dead.state.peripheral} is a dead end: no hop out of it can ever be taken`,
+          moveNamesTo(dead),
+        )
       : succeeded('way-back'),
   ];
 }
 
-/** True if a hop out of the state's place can be taken, perhaps after steps and changes of mode. */
+/** True if a hop out of the state's peripheral can be taken, perhaps after steps and changes of mode. */
 function canLeave(space: StateSpace, from: AbstractState): boolean {
   const states = [from];
   const seen = new Set([stateKeyOf(from)]);
   for (const state of states) {
     for (const { kind, to } of space.moves(state)) {
-      if (kind === 'hop' && to.place !== from.place) return true;
+      if (kind === 'hop' && to.peripheral !== from.peripheral) return true;
       if (kind !== 'step' && kind !== 'mode') continue;
       if (seen.has(stateKeyOf(to))) continue;
       seen.add(stateKeyOf(to));
@@ -113,7 +117,7 @@ function canLeave(space: StateSpace, from: AbstractState): boolean {
 const cannotReach = (property: string, stuck: SpaceNode, to: readonly string[], blocked: string): PropertyProof =>
   failed(
     property,
-    `from ${stuck.state.place} no hops lead to ${to.join(' or ')}${blocked === '' ? '' : `: ${blocked}`}`,
+    `from ${stuck.state.peripheral} no hops lead to ${to.join(' or ')}${blocked === '' ? '' : `: ${blocked}`}`,
     moveNamesTo(stuck),
   );
 
@@ -164,7 +168,7 @@ function proveStated(specs: SpecSet, spaceFor: StateSpaceFor, property: Property
         : succeeded(text);
     }
     case 'eventually': {
-      const stuck = space.firstUnableToReach(({ place }) => place === property.peripheral);
+      const stuck = space.firstUnableToReach(({ peripheral }) => peripheral === property.peripheral);
       const to = [property.peripheral];
       return stuck ? cannotReach(text, stuck, to, blockedEdges(specs, space, to)) : succeeded(text);
     }
@@ -190,8 +194,8 @@ function proveStated(specs: SpecSet, spaceFor: StateSpaceFor, property: Property
   }
 }
 
-const isInPlace = (where: PropertyPlace, { place, mode }: AbstractState): boolean =>
-  where.kind === 'mode' ? mode === where.mode : place === where.peripheral;
+const isInPlace = (where: PropertyPlace, { peripheral, mode }: AbstractState): boolean =>
+  where.kind === 'mode' ? mode === where.mode : peripheral === where.peripheral;
 
 const placeName = (where: PropertyPlace): string => (where.kind === 'mode' ? where.mode : where.peripheral);
 
@@ -200,11 +204,12 @@ function proveNeverEnter(spaceFor: StateSpaceFor, property: Extract<Property, { 
   const enters = (state: AbstractState, { kind, to }: AbstractMove) =>
     target.kind === 'mode'
       ? kind === 'mode' && to.mode === target.mode
-      : (kind === 'hop' || kind === 'start') && to.place === target.peripheral && state.place !== undefined;
+      : (kind === 'hop' || kind === 'start') && to.peripheral === target.peripheral && state.peripheral !== undefined;
   for (const atom of without) {
     const space = spaceFor(atom.kind === 'result' ? [atom.peripheral] : []);
     // Only a path that avoids the required peripheral can break the property.
-    const nodes = atom.kind === 'visited' ? space.explore((_, { to }) => to.place !== atom.peripheral) : space.nodes;
+    const nodes =
+      atom.kind === 'visited' ? space.explore((_, { to }) => to.peripheral !== atom.peripheral) : space.nodes;
     for (const node of nodes) {
       for (const move of [...space.moves(node.state), ...space.delegations(node.state)]) {
         if (!enters(node.state, move) || atomHolds(atom, node.state, move)) continue;
@@ -263,11 +268,12 @@ function proveExclusive(
       : succeeded(text);
   }
   for (const node of space.nodes) {
-    const { place } = node.state;
-    if (place === null || !names.includes(place)) continue;
+    const { peripheral } = node.state;
+    if (peripheral === null || !names.includes(peripheral)) continue;
     for (const move of space.moves(node.state)) {
-      if (move.kind !== 'hop' || move.to.place === place || !names.includes(move.to.place ?? '')) continue;
-      return failed(text, `a hop leads from ${place} to ${move.to.place}`, moveNamesTo(node, move));
+      if (move.kind !== 'hop' || move.to.peripheral === peripheral || !names.includes(move.to.peripheral ?? ''))
+        continue;
+      return failed(text, `a hop leads from ${peripheral} to ${move.to.peripheral}`, moveNamesTo(node, move));
     }
   }
   return succeeded(text);

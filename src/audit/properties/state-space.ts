@@ -20,7 +20,7 @@ export interface SpaceNode {
 export const stateKeyOf = (state: AbstractState): string =>
   JSON.stringify([
     state.agent,
-    state.place,
+    state.peripheral,
     state.mode,
     state.begun,
     state.passed,
@@ -60,11 +60,11 @@ export class StateSpace {
   readonly nodes: readonly SpaceNode[];
   readonly #sessions: AbstractSessions;
   readonly #moves = new Map<string, readonly AbstractMove[]>();
-  #byPlace: Map<string | null, SpaceNode[]> | undefined;
+  #byPeripheral: Map<string | null, SpaceNode[]> | undefined;
 
   constructor(specs: SpecSet, remembered: ReadonlySet<string>) {
     this.#sessions = new AbstractSessions(specs, remembered);
-    // A check that nothing can report yet has not passed, so each new report may open further places.
+    // A check that nothing can report yet has not passed, so each new report may open further peripherals.
     let nodes = this.explore(() => true);
     while (this.#sessions.addReports(nodes.map(({ state }) => state))) {
       this.#moves.clear();
@@ -104,8 +104,8 @@ export class StateSpace {
    * state at the edge's source or, if there is none, the requirements that never hold together.
    */
   blockedBy(edge: Edge): string | null {
-    this.#byPlace ??= Map.groupBy(this.nodes, ({ state }) => state.place);
-    const nodes = this.#byPlace.get(edge.from) ?? [];
+    this.#byPeripheral ??= Map.groupBy(this.nodes, ({ state }) => state.peripheral);
+    const nodes = this.#byPeripheral.get(edge.from) ?? [];
     if (nodes.length === 0) return `no session reaches ${edge.from}`;
     const met = new Set<string>();
     let everywhere: readonly string[] | null = null;
@@ -138,6 +138,6 @@ export class StateSpace {
         good.push(before);
       }
     }
-    return this.nodes.find(({ state }) => state.place !== null && !reached.has(stateKeyOf(state))) ?? null;
+    return this.nodes.find(({ state }) => state.peripheral !== null && !reached.has(stateKeyOf(state))) ?? null;
   }
 }

@@ -22,6 +22,23 @@ it('long walks cover 60 peripherals and 900 edges', async () => {
   expect(moves).toBeLessThan(900 * 1.6 + 1500);
 });
 
+it('the generated tests pass for tools and places that no mode allows', async () => {
+  const place = (id: string, rest: string) => ({
+    [`peripherals/${id}.yaml`]: `id: ${id}\npurpose: A place.\nscope: full-codebase\n${rest}`,
+  });
+  const specs = specsOf({
+    'gate.yaml':
+      'initial: look\nreset: look\nmodes: { look: { effects: [observe], peripherals: [one, two] } }\ntransitions: []\n',
+    'tools.yaml':
+      'tools: { mend: { purpose: Mends., effect: act, parameters: [], limits: { seconds: 1, output-bytes: 100 } } }\n',
+    ...place('one', 'tools: [read]\nentry: [default, from-any]\nexit: { on: two, off: three }\n'),
+    ...place('two', 'tools: [read, mend]\nentry: [from-any]\nexit: { again: one }\n'),
+    ...place('three', 'tools: [glob]\nentry: [from-any]\nexit: { again: one }\n'),
+  });
+  const { tests } = await generateTests(specs, { deaths: false });
+  for (const { run } of tests) await run();
+});
+
 it('a generated test has the name of its reframes: failed test, back to edit, and test again', async () => {
   const { tests } = await generateTests('default');
   const names = tests.filter(({ group }) => group === 'round trips').map(({ name }) => name);

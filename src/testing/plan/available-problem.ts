@@ -3,7 +3,7 @@ import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import type { Available, Denial } from '../../gate/denial.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
 import { peripheralsWith } from '../../spec/peripherals-with.ts';
-import type { SpecSet } from '../../spec/types.ts';
+import type { SpecSet, ToolEffect } from '../../spec/types.ts';
 
 /** The actions that a denial should offer, computed from the spec without the gate. */
 interface ExpectedActions {
@@ -73,9 +73,9 @@ function pathProblem(
   { code, way }: Denial,
 ): string | null {
   const here = state.visit?.peripheral ?? null;
-  const targets = goal(specs, request);
-  if (here === null || targets === null || (code !== 'tool-not-allowed' && code !== 'hop-not-allowed')) return null;
-  const shortest = hopsTo(specs, here, targets);
+  const target = goal(specs, request);
+  if (here === null || target === null || (code !== 'tool-not-allowed' && code !== 'hop-not-allowed')) return null;
+  const shortest = hopsTo(specs, here, state.mode, target);
   if (way === null) return shortest === null ? null : `it names no path, but ${shortest} hops lead there`;
   let at: string = here;
   for (const { from, exit, to } of way) {
@@ -83,29 +83,55 @@ function pathProblem(
       return `its path takes ${from} ─${exit}→ ${to}, which is not an edge from ${at}`;
     at = to;
   }
-  if (!targets.has(at)) return `the suggested path ends in ${at}`;
-  return way.length === shortest ? null : `its path has ${way.length} hops, but ${shortest} suffice`;
+  if (!target.places.has(at)) return `the suggested path ends in ${at}`;
+  // If modes admit only some peripherals, a path with more hops can need fewer changes of mode.
+  const isLonger = shortest !== null && way.length > shortest;
+  const isRestricted = Object.values(specs.modeGate?.peripherals ?? {}).some((admitted) => admitted !== null);
+  return way.length === shortest || (isLonger && isRestricted)
+    ? null
+    : `its path has ${way.length} hops, but ${shortest} suffice`;
 }
 
-/** The peripherals in which a refused request would be allowed; null if it names none. */
-function goal(specs: SpecSet, request: AuditRequest): ReadonlySet<string> | null {
-  if (request.kind === 'step') return peripheralsWith(specs, request.tool);
-  if (request.kind === 'hop' && Object.hasOwn(specs.peripherals, request.to)) return new Set([request.to]);
+/** The places that would allow a refused request, and the effect that the mode must allow, if any. */
+interface Goal {
+  readonly places: ReadonlySet<string>;
+  readonly effect: ToolEffect | null;
+}
+
+/** null if the request names no known place. */
+function goal(specs: SpecSet, request: AuditRequest): Goal | null {
+  if (request.kind === 'step')
+    return { places: peripheralsWith(specs, request.tool), effect: specs.tools[request.tool]?.effect ?? null };
+  if (request.kind === 'hop' && Object.hasOwn(specs.peripherals, request.to))
+    return { places: new Set([request.to]), effect: null };
   return null;
 }
 
-/** The number of hops from a peripheral to the nearest target, at least one; null if no target can be reached. */
-function hopsTo(specs: SpecSet, from: string, targets: ReadonlySet<string>): number | null {
-  if (targets.size === (targets.has(from) ? 1 : 0)) return null;
-  const seen = new Set([from]);
-  let frontier = [from];
-  for (let hops = 1; frontier.length > 0; hops++) {
-    const next = [...new Set(frontier.flatMap((id) => edgesFrom(specs, id)).map(({ to }) => to))].filter(
-      (to) => !seen.has(to),
-    );
-    if (next.some((to) => targets.has(to))) return hops;
-    for (const to of next) seen.add(to);
-    frontier = next;
+/** The number of hops to the nearest goal, at least one, with changes of mode on the way; null if none is reachable. */
+function hopsTo(specs: SpecSet, from: string, mode: string | null, { places, effect }: Goal): number | null {
+  if (places.size === (places.has(from) ? 1 : 0)) return null;
+  const { modeGate } = specs;
+  const isAllowed = (at: string | null) =>
+    !modeGate || at === null || effect === null || !!modeGate.effects[at]?.includes(effect);
+  const seen = new Set<string>();
+  let frontier = [{ place: from, mode }];
+  for (let hops = 0; frontier.length > 0; hops++) {
+    const layer: typeof frontier = [];
+    for (const at of frontier) {
+      const key = `${at.place} ${at.mode}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      layer.push(at);
+      if (!modeGate || at.mode === null) continue;
+      const next = modeGate.transitions.filter((leg) => leg.from === at.mode).map(({ to }) => to);
+      for (const to of [...next, modeGate.reset]) frontier.push({ place: at.place, mode: to });
+    }
+    if (hops > 0 && layer.some((at) => at.place !== from && places.has(at.place) && isAllowed(at.mode))) return hops;
+    frontier = layer.flatMap((at) => {
+      const admitted = modeGate && at.mode !== null ? modeGate.peripherals[at.mode] : null;
+      const reached = edgesFrom(specs, at.place).filter(({ to }) => admitted?.includes(to) ?? true);
+      return reached.map(({ to }) => ({ place: to, mode: at.mode }));
+    });
   }
   return null;
 }

@@ -607,3 +607,58 @@ describe('a sub-agent’s changes', () => {
     expect(git(here.root, 'status', '--short')).toBe('M src/c.txt');
   });
 });
+
+describe('an operation of git in progress', () => {
+  it('ships what was shown: all staged files, the merged commits and the author', async () => {
+    const here = world();
+    const { root, put } = here;
+    const side = (name: string): string => {
+      git(root, 'checkout', '-q', '-b', name, 'main');
+      put('src/c.txt', `by ${name}`);
+      git(root, 'commit', '-qam', `on ${name}`, '--author=Side <side@example.com>');
+      git(root, 'checkout', '-q', 'main');
+      return git(root, 'rev-parse', name);
+    };
+    const [listed, other] = [side('listed'), side('other')];
+    git(root, 'merge', '-q', '--no-commit', '--no-ff', 'listed');
+    const session = await edited(here, 'one', { commits: { author: 'O <o@example.com>' } });
+    await test(session);
+    const [request] = await askedOf((keep) => must(toDeploy(session, keep)));
+    expect(request!.view['ships']).toMatchObject({
+      merges: [listed],
+      files: ['src/c.txt', 'src/a.txt'],
+      left: [],
+      commits: [{ sha: listed, subject: 'on listed' }],
+    });
+    await must(bashGit(session, 'add', 'src/a.txt'));
+    writeFileSync(join(root, '.git/MERGE_HEAD'), `${other}\n`);
+    expect(await refused(bashGit(session, 'commit'))).toContain(`would merge ${other} now`);
+    writeFileSync(join(root, '.git/MERGE_HEAD'), `${listed}\n`);
+    await must(bashGit(session, 'commit'));
+    const approved = git(root, 'rev-parse', 'HEAD');
+    const message = git(root, 'log', '-1', '--format=%B');
+    git(root, 'reset', '-q', git(root, 'commit-tree', 'HEAD^{tree}', '-p', 'HEAD^', '-p', other, '-m', message));
+    expect(await refused(bashGit(session, 'push'))).toContain('not the commit that was approved');
+    git(root, 'reset', '-q', approved);
+    expect(await must(bashGit(session, 'push'))).toMatchObject({ result: { pushed: true } });
+    expect(git(here.remote, 'log', '-1', '--format=%H %P %an', 'main')).toBe(`${approved} ${here.first} ${listed} O`);
+    expect(await verified(session)).toEqual([]);
+  });
+
+  it('has the shown author, not that of a picked commit', async () => {
+    const here = world();
+    const { root, put } = here;
+    git(root, 'checkout', '-q', '-b', 'side');
+    put('src/c.txt', 'side');
+    git(root, 'commit', '-qam', 'side', '--author=Side <side@example.com>');
+    git(root, 'checkout', '-q', 'main');
+    git(root, 'cherry-pick', '--no-commit', 'side');
+    writeFileSync(join(root, '.git/CHERRY_PICK_HEAD'), `${git(root, 'rev-parse', 'side')}\n`);
+    const session = await edited(here, 'one', { commits: { author: 'O <o@example.com>' } });
+    await test(session);
+    await must(toDeploy(session));
+    await must(bashGit(session, 'add', 'src/a.txt'));
+    await must(bashGit(session, 'commit'));
+    expect(git(root, 'log', '-1', '--format=%an <%ae>')).toBe('O <o@example.com>');
+  });
+});

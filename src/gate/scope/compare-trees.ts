@@ -16,6 +16,8 @@ export interface TreeState {
 export interface ShippedContent {
   /** The git tree that the commit would have. */
   readonly id: string;
+  /** The other parents of the commit, if it ends a merge. */
+  readonly merges?: readonly string[];
   /** The branch that the commit would move, as a full ref; `HEAD` if HEAD is detached. */
   readonly onto: string;
   /** The files that the commit would change. */

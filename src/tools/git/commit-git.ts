@@ -3,10 +3,10 @@ import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
 import { mayShipBranch } from '../../gate/scope/branch-patterns.ts';
 import { listPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { hasOperationUnderWay, indexInfo, type TreeChange } from '../tree/git-tree.ts';
+import { hasOperationUnderWay, indexInfo, mergedCommits, type TreeChange } from '../tree/git-tree.ts';
 import { failedStop, isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { trailerFor, withTrailer } from './commit-trailer.ts';
-import { type CommitPersons, personsOf, personVariables, readPerson } from './git-persons.ts';
+import { type CommitPersons, formatPerson, personsOf, personVariables, readPerson } from './git-persons.ts';
 import { APPROVE_AGAIN, gitReport, refEffects, resultWithoutRun } from './git-report.ts';
 import { findCommit, type GitSession } from './git-session.ts';
 import { replacedField, stageFiles } from './stage-files.ts';
@@ -81,7 +81,8 @@ export async function commitGit(
   const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: othersEntries });
   if (made.exit !== 0) return gitReport('commit', made, nothing);
   const tree = made.stdout.trim();
-  const differs = approved && explainMismatch(approved, { head: before.sha, ref: before.ref, tree, mine });
+  const differs =
+    approved && explainMismatch(approved, { ...before, tree, mine, merges: mergedCommits(session.repository) });
   if (differs) return failedStop('not-what-was-approved', differs);
   if (mine.length === 0 && !isUnderWay) {
     const also = others.length > 0 ? ` (${listPaths(others.map(({ path }) => path))} was staged by someone else)` : '';
@@ -100,8 +101,10 @@ export async function commitGit(
     initial,
     branch: before.ref.replace('refs/heads/', ''),
   };
-  const words = ['commit', '--no-verify', '--no-gpg-sign', '--no-status', ...optionWords(named('quiet')), '--file=-'];
-  // Git's own commit ends an operation in progress, such as a merge.
+  // Git's own commit ends an operation in progress, such as a merge. It would keep the author of a picked commit.
+  const author = `--author=${formatPerson(persons.author)}`;
+  const quiet = optionWords(named('quiet'));
+  const words = ['commit', '--no-verify', '--no-gpg-sign', '--no-status', ...quiet, author, '--file=-'];
   const result = isUnderWay
     ? await session.run(words, { access: COMMIT, env, stdin: message })
     : await session.run([], { access: COMMIT, env, stdin: message, script: COMMIT_TREE });
@@ -124,15 +127,18 @@ export async function commitGit(
 function explainMismatch(
   { head, changed, ships }: TreeToShip,
   now: {
-    readonly head: string | null;
+    readonly sha: string | null;
+    readonly merges: readonly string[];
     readonly ref: string;
     readonly tree: string;
     readonly mine: readonly TreeChange[];
   },
 ): string | null {
   if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN}`;
-  if (now.head !== head)
-    return `The branch has moved since this was approved, from ${head ?? 'nothing'} to ${now.head ?? 'nothing'}. ${APPROVE_AGAIN}`;
+  if (now.sha !== head)
+    return `The branch has moved since this was approved, from ${head ?? 'nothing'} to ${now.sha ?? 'nothing'}. ${APPROVE_AGAIN}`;
+  if (now.merges.join() !== (ships.merges ?? []).join())
+    return `The commit would merge ${listPaths(now.merges) || 'nothing'} now, and was approved to merge ${listPaths(ships.merges ?? []) || 'nothing'}. ${APPROVE_AGAIN}`;
   if (now.ref !== ships.onto && !isListed(now.ref, ships.branches ?? []))
     return `HEAD names ${refName(now.ref)} now, and the commit was approved for ${refName(ships.onto)}. ${APPROVE_AGAIN}`;
   if (now.tree === ships.id) return null;

@@ -108,7 +108,8 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
     `remote.${name}.url=${target.url}`,
     ...trackingSpecs(session, remote).map((spec) => `remote.${name}.fetch=${spec}`),
   ];
-  const ran = await session.run(['push', ...options, '--', name, `${ref}:${ref}`], { access, settings });
+  // The commit that was compared, because the branch may have moved since.
+  const ran = await session.run(['push', ...options, '--', name, `${sha}:${ref}`], { access, settings });
   const result = { ...ran, stdout: redact(ran.stdout, login), stderr: redact(ran.stderr, login) };
   const after = await remoteTip();
   // The push may have succeeded, but it was not observed.
@@ -171,7 +172,7 @@ function explainMismatch(
     return `${listPaths(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
   }
   const isApproved =
-    tip.parents[0] === (head ?? '') &&
+    tip.parents.join(' ') === [head ?? '', ...(ships.merges ?? [])].join(' ') &&
     tip.tree === ships.id &&
     (message === null || isSameCommitMessage(withTrailer(message, ships.trailer ?? null), tip.message));
   return isApproved ? null : `The branch is at ${tip.sha}, which is not the commit that was approved. ${APPROVE_AGAIN}`;

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { readTextIfAny } from '../../base/files.ts';
 import { branchPatterns, branchToShip } from '../../gate/scope/branch-patterns.ts';
 import type { ShippedContent, TreeState } from '../../gate/scope/compare-trees.ts';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
@@ -103,8 +104,8 @@ echo "$at"
 if test -n "$head" && test -n "$remote"; then
   new=
   test -n "$at" || new=1
-  "$@" rev-list --count $head \${at:+^$at} \${new:+--not "--remotes=$remote"}
-  "$@" log -z --max-count=${COMMITS_LISTED} --format='%H %s' $head \${at:+^$at} \${new:+--not "--remotes=$remote"}
+  "$@" rev-list --count $head $merges \${at:+^$at} \${new:+--not "--remotes=$remote"}
+  "$@" log -z --max-count=${COMMITS_LISTED} --format='%H %s' $head $merges \${at:+^$at} \${new:+--not "--remotes=$remote"}
 else echo 0; fi
 printf '\\0'
 cat "$w/staged"
@@ -115,6 +116,10 @@ printf '\\0'`;
 /** True while git is in an operation of the operator, such as a merge; the next commit is part of it. */
 export const hasOperationUnderWay = ({ gitDir }: Repository): boolean =>
   ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD'].some((name) => existsSync(join(gitDir, name)));
+
+/** The commits that a merge in progress merges into HEAD. */
+export const mergedCommits = ({ gitDir }: Repository): readonly string[] =>
+  readTextIfAny(join(gitDir, 'MERGE_HEAD')).match(/^[0-9a-f]{40,64}$/gm) ?? [];
 
 export type TreeGit = ReturnType<typeof treeGitOf>;
 
@@ -176,11 +181,14 @@ export async function contentToShip(
   apart: readonly string[],
 ): Promise<ShippedContent | TreeProblem> {
   const mine = tree.changes.filter((change) => !change.filtered && isOwnChange(change.path));
+  const isUnderWay = hasOperationUnderWay(repository);
+  const merges = mergedCommits(repository);
   const shipping = config.git;
   const branch = shipping && branchToShip(currentBranch(repository), shipping);
   const ran = await git(SHIPS, mine.map(({ path, now }) => indexInfo(path, now)).join(''), {
     head: tree.head ?? '',
-    merging: hasOperationUnderWay(repository) ? '1' : '',
+    merging: isUnderWay ? '1' : '',
+    merges: merges.join(' '),
     remote: shipping?.remote ?? '',
     tracked: branch ? `refs/remotes/${shipping.remote}/${branch}` : '',
   });
@@ -192,13 +200,18 @@ export async function contentToShip(
     subject: line.slice(line.indexOf(' ') + 1),
   }));
   const target = config.git && findPushTarget(repository, config.git, parseConfig(`${settings.join('\0')}\0`));
-  const files = mine.map(({ path }) => path);
-  const left = [...tree.changes.filter((change) => !mine.includes(change)).map(({ path }) => path), ...apart];
+  const stagedFiles = parseTreeChanges(`${staged.join('\0')}\0\0`);
+  // The end of an operation commits all that is staged.
+  const shipped = new Map([...(isUnderWay ? stagedFiles : []), ...mine].map(({ path, now }) => [path, now?.blob]));
+  const files = [...shipped.keys()];
+  const isLeft = ({ path, now }: TreeChange) => !shipped.has(path) || shipped.get(path) !== now?.blob;
+  const left = [...tree.changes.filter(isLeft).map(({ path }) => path), ...apart];
   return {
     id,
+    ...(merges.length === 0 ? {} : { merges }),
     onto,
     files,
-    replaces: hasOperationUnderWay(repository) ? {} : replacedBy(mine, parseTreeChanges(`${staged.join('\0')}\0\0`)),
+    replaces: isUnderWay ? {} : replacedBy(mine, stagedFiles),
     left: left.slice(0, LEFT_LISTED),
     moreLeft: Math.max(0, left.length - LEFT_LISTED),
     to: target && !isStop(target) ? target.url : null,

@@ -50,6 +50,22 @@ describe('git push', () => {
     expect(git(remote, 'rev-parse', 'main')).toBe(theirs);
   });
 
+  test('sends the commit that was compared, even if the branch moves meanwhile', async () => {
+    const { root, remote, tip } = ahead();
+    const moving: typeof sandbox = {
+      ...sandbox,
+      availability: sandbox.availability,
+      run: async (layout, argv, options) => {
+        const ran = await sandbox.run(layout, argv, options);
+        if (argv.includes('ls-remote')) git(root, 'commit', '-q', '--allow-empty', '-m', 'later');
+        return ran;
+      },
+    };
+    expect(resultOf(await runner(moving, root)({ sub: 'push' }))).toMatchObject({ pushed: true, sha: tip });
+    expect(git(remote, 'rev-parse', 'main')).toBe(tip);
+    expect(git(root, 'rev-parse', 'origin/main')).toBe(tip);
+  });
+
   test('creates a branch that is missing on the remote', async () => {
     const { root, remote, tip } = ahead();
     git(root, 'checkout', '-qb', 'topic/x');

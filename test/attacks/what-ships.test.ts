@@ -9,6 +9,7 @@ import { openSession } from '../../src/open-session.ts';
 import type { ApprovalRequest, Approver } from '../../src/ports/approver.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { Session } from '../../src/session/session.ts';
+import { describeNewSubAgent } from '../../src/session/sub-agent.ts';
 import type { ProjectConfig } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { isDeep } from '../depth.ts';
@@ -581,6 +582,26 @@ describe('the evidence of a release', () => {
     here.put('src/a.txt', 'by one\n');
     await ship(session, here);
     await session.detach();
+  });
+});
+
+describe('a sub-agent of a session that ships', () => {
+  it('ships nothing: no test and no approval binds its own session', async () => {
+    const here = world();
+    const store = memoryStore({ clock: { now: () => Date.now() } });
+    const parent = await edited(here, 'one', {}, store);
+    await test(parent);
+    await must(toDeploy(parent));
+    const { pin, peripheral } = describeNewSubAgent(parent, 'helper', () => false);
+    const child = await openSession({ root: here.root, agent: 'one/helper', parent: parent.id, store, ...pin });
+    onTestFinished(() => child.detach());
+    await must(child.start(peripheral!));
+    here.put('src/a.txt', 'by the editor');
+    git(here.root, 'commit', '-qam', 'not approved');
+    const deploy = { tool: 'bash-deploy', args: { name: 'staging' } };
+    for (const answer of [child.step(deploy), bashGit(child, 'commit'), bashGit(child, 'push')])
+      expect(await refused(answer)).toContain('out-of-scope');
+    expect(git(here.remote, 'rev-parse', 'main')).toBe(here.first);
   });
 });
 

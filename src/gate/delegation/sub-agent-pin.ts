@@ -19,7 +19,7 @@ interface ParentPin extends SubAgentPin {
 /**
  * The pin of a sub-agent's session: one peripheral without exits, always in the parent's mode. It is the peripheral of
  * the delegation; unless the delegation is `own`, it is limited to what the parent's peripheral also allows. Without a
- * delegation it is the parent's peripheral; if the parent is in none, it has no tools.
+ * delegation it is the parent's peripheral; if the parent is in none, it has no tools. It ships nothing.
  */
 export function subAgentPin({ specs, config, peripheral, mode }: ParentPin, delegate: Delegate | null): SubAgentPin {
   const here = peripheral === null ? undefined : getOwn(specs.peripherals, peripheral);
@@ -31,6 +31,7 @@ export function subAgentPin({ specs, config, peripheral, mode }: ParentPin, dele
   const only: PeripheralSpec = {
     ...place,
     tools: here ? place.tools : [],
+    scope: withoutShipping(place.scope),
     entry: { sources: [{ kind: 'default' }], conditions: [] },
     exits: [],
     context: {},
@@ -69,6 +70,12 @@ function cutPeripheral(here: PeripheralSpec, there: PeripheralSpec, { specs, con
     },
   };
 }
+
+/** A deploy scope runs no commands in a sub-agent: only its parent's visit has the tree that was tested and approved. */
+const withoutShipping = ({ name, rule }: PeripheralSpec['scope']): PeripheralSpec['scope'] => ({
+  name,
+  rule: rule.command === 'deploy' ? { ...rule, command: 'none' } : rule,
+});
 
 const lesserLimit = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);

@@ -239,6 +239,19 @@ describe('the audit of a sub-agent', () => {
     expect(found.join('; ')).toContain('delegation: a sub-agent was started in control');
   });
 
+  it('finds a sub-agent whose scope ships', async () => {
+    const pinOf = (agentId?: string) => world.session(async ({ specs, config }) => ({ specs, config }), agentId);
+    const entriesOf = (agentId?: string) => world.session((session) => session.evidence(), agentId);
+    const [parent, { specs, config }, entries] = [await pinOf(), await pinOf('a1'), await entriesOf()];
+    const work = specs.peripherals['work']!;
+    const scope = { ...work.scope, rule: { ...work.scope.rule, command: 'deploy' as const } };
+    const audit = new SubAgentAudit({ specs: { ...specs, peripherals: { work: { ...work, scope } } }, config });
+    audit.add((await entriesOf('a1'))[0]!);
+    const stored = entries.map((entry) => ({ entry, head: '', body: '' }));
+    const { violations } = await audit.judge(async () => ({ pinned: parent, entries: stored }));
+    expect(violations.map(({ constraint }) => constraint)).toContain('a sub-agent ships nothing');
+  });
+
   it('reports a gap if the other session is not available', async () => {
     const { sessionId } = await world.record('a1');
     const entry = (await world.session(async (session) => session.evidence(), 'a1'))[0]!;

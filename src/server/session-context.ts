@@ -18,7 +18,8 @@ import type { Services } from './services.ts';
 const ENTRY_CHARACTERS = 1_000;
 
 /**
- * Checks that a requester may start a run. Only the operator and a session itself may send the context of that session.
+ * Checks that a requester may start a run, and returns the request with `tools: off` if the run may have none, because
+ * the node that runs the agent has an agency folder of its own. Only the operator and a session itself may send the context of that session.
  * If the session's peripheral has `delegates`, its gate judges and records a run by its agent. Without
  * `delegates`, the session's agent may only run agents that have no tools: a run must not do what the session's gate
  * forbids.
@@ -26,7 +27,12 @@ const ENTRY_CHARACTERS = 1_000;
  * @param run the key of the run
  * @throws ApiError `forbidden`
  */
-export async function checkCaller(services: Services, who: Requester, request: RunRequest, run: string): Promise<void> {
+export async function checkCaller(
+  services: Services,
+  who: Requester,
+  request: RunRequest,
+  run: string,
+): Promise<RunRequest> {
   const { agency } = services;
   const session = request['context-from']?.session;
   const isOwn = who.role === 'operator' || (who.role === 'session' && who.session === session);
@@ -37,16 +43,19 @@ export async function checkCaller(services: Services, who: Requester, request: R
       'Use the token of that session, or of the operator.',
       'body.context-from.session',
     );
-  if (who.role !== 'session') return;
+  if (who.role !== 'session') return request;
   const tools = getOwn(agency.spec().peripherals, request.peripheral)?.tools;
-  if (tools && (await isDelegated(services, who.session, request, run))) return;
-  if (!tools || Object.values(tools).includes(true))
+  const acts = Object.values(tools ?? {}).includes(true);
+  const allowed: RunRequest = acts ? request : { ...request, tools: 'off' };
+  if (tools && (await isDelegated(services, who.session, request, { run, acts }))) return allowed;
+  if (!tools || acts)
     throw new ApiError(
       'forbidden',
       `the agent of a session may not run "${request.peripheral}", which ${tools ? 'has tools' : 'this node does not know'}`,
       'Name an agency peripheral of this node whose tools are all off, or ask the operator to run it.',
       'body.peripheral',
     );
+  return allowed;
 }
 
 /** True if the gate of a session admits a run; false if its peripheral names no delegates. @throws ApiError */
@@ -54,11 +63,8 @@ async function isDelegated(
   services: Services,
   id: string,
   { peripheral, 'agent-id': agent }: RunRequest,
-  run: string,
+  { run, acts }: { readonly run: string; readonly acts: boolean },
 ): Promise<boolean> {
-  const { agency } = services;
-  const tools = getOwn(agency.spec().peripherals, peripheral)?.tools ?? {};
-  const acts = Object.values(tools).includes(true);
   const done = await useSession(services, id, 'a run of the agency', async (session) => {
     const delegates = mayDelegate(session);
     if (!delegates || (await isRecorded(session, run, peripheral))) return { ok: true as const, by: delegates };

@@ -1,8 +1,8 @@
-import { symlinkSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { serveWorld } from '../server/serve-world.ts';
-import { agencyWith, countingAgent, nodeWith } from './agency-nodes.ts';
+import { agencyWith, countingAgent, nodeWith, served } from './agency-nodes.ts';
 
 const PERIPHERALS = `review:
   entry: Review the work.
@@ -121,6 +121,22 @@ describe('the context of a run', () => {
     expect(agent.prompts).toEqual([]);
     const own = { 'agent-id': 'x', peripheral: 'brief', inputs: {}, 'context-from': { session: id } };
     expect((await served.ask('POST /agency/run', { token, body: own })).status).toBe(200);
+  });
+
+  it('cannot lead an agent of a session to tools that the peripheral has only on the node of the agent', async () => {
+    const agent = await countingAgent();
+    const there = await served(
+      `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }\n`,
+      PERIPHERALS.replace('brief:\n', 'brief:\n  tools: { shell: true, fs: true, http: true }\n'),
+    );
+    const place = `location: remote, url: "http://127.0.0.1:${there.agencyPort}", token-file: token-of-a`;
+    const agencyFolder = agencyWith(`x: { ${place} }\n`, PERIPHERALS);
+    const here = await serveWorld({ 'src/a.ts': 'one\n' }, { agencyFolder });
+    writeFileSync(join(agencyFolder, 'token-of-a'), there.tokens.ofNode('a'));
+    const { id, token } = await here.session();
+    const body = { 'agent-id': 'x', peripheral: 'brief', inputs: {}, 'context-from': { session: id } };
+    expect((await here.ask('POST /agency/run', { token, body })).json.error.code).toBe('tools-refused');
+    expect(agent.prompts).toEqual([]);
   });
 
   it('is read once for each idempotency key', async () => {

@@ -71,7 +71,7 @@ function cutPeripheral(here: PeripheralSpec, there: PeripheralSpec, { specs, con
   };
 }
 
-/** A deploy scope runs no commands in a sub-agent: only its parent's visit has the tree that was tested and approved. */
+/** A deploy scope runs no commands in a sub-agent: only the visit of its parent has the tested and approved tree. */
 const withoutShipping = ({ name, rule }: PeripheralSpec['scope']): PeripheralSpec['scope'] => ({
   name,
   rule: rule.command === 'deploy' ? { ...rule, command: 'none' } : rule,

@@ -62,8 +62,8 @@ const run = defineRoute('POST /agency/run', {
     const key = headerAs(RUN_HEADERS.key, header(RUN_HEADERS.key), Key) ?? randomUUID();
     const budgetMs = headerAs(RUN_HEADERS.budget, header(RUN_HEADERS.budget), Budget) ?? null;
     const via = headerAs(RUN_HEADERS.via, header(RUN_HEADERS.via), Via)?.split(',') ?? [];
-    await checkCaller(services, who, body, key);
-    const reply = await services.agency.run(body, { key, budgetMs, via }, addContext(services));
+    const request = await checkCaller(services, who, body, key);
+    const reply = await services.agency.run(request, { key, budgetMs, via }, addContext(services));
     return Response.json(reply, {
       status: reply.ok ? 200 : RUN_HTTP_STATUS[reply.error.code],
       headers: { [RUN_HEADERS.key]: key },

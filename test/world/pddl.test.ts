@@ -77,7 +77,7 @@ describe('the oracle', () => {
 
 describe('a game file', () => {
   it.each([
-    ['{', 'game: not JSON'],
+    ['{', 'game: the text is not JSON'],
     ['{}', 'game: pddl_problem: Invalid input'],
     ['{"pddl_problem":"(x"}', 'game: pddl_problem, line 1: "(" is never closed'],
   ])('is refused if it is %s', (text, message) => expect(() => readGame('game', text)).toThrow(message));

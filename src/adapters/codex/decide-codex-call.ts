@@ -1,9 +1,11 @@
 import { realpathIfAny } from '../../base/files.ts';
-import { asJson } from '../../base/json.ts';
+import { asJson, textOf } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
 import type { RefusedCall } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
-import { userNamedServer } from '../core/calls/mcp-name.ts';
+import { argumentsOf } from '../core/calls/control-calls.ts';
+import { isMcpName, userNamedServer } from '../core/calls/mcp-name.ts';
+import { isHomePath } from '../core/calls/patch.ts';
 import { shellRouteOf } from '../core/calls/shell-route.ts';
 import {
   type ActionStep,
@@ -85,11 +87,20 @@ function actionOf(
   const { name, inner } = readCodexTool(tool_name, Object.keys(specs.tools), codexToolName(host));
   const own = userNamedServer(host.server);
   if (inner) return { kind: 'inner' };
+  const home = isMcpName(name) ? undefined : PATHS.map((key) => textOf(argumentsOf(input)[key])).find(isInHome);
+  if (home !== undefined) return { kind: 'unmapped', why: `was given the path "${home}", ${READ_FROM_HOME}` };
   return toolCallToAction(
     { provider: 'codex', name, input },
     { specs, config, root, cwd: realpathIfAny(cwd) ?? cwd, ...shellRouteOf(session), own },
   );
 }
+
+/** The arguments of Codex's file tools that are paths. */
+const PATHS = ['path', 'file_path', 'dir_path'];
+
+const isInHome = (path: string | null): boolean => path !== null && isHomePath(path);
+
+const READ_FROM_HOME = 'which Codex reads from the home folder; write it from the root, without "~"';
 
 const isSubAgent = ({ record }: ToolEventContext): boolean => record.conversation.agentId !== null;
 

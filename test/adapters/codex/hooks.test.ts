@@ -227,6 +227,17 @@ describe('a tool of Codex other than the shell and apply_patch', () => {
     },
   );
 
+  test.each([
+    ['view_image', { path: '~/a.png' }],
+    ['apply_patch', { command: '*** Begin Patch\n*** Add File: ~/a.js\n+a\n*** End Patch' }],
+  ])('is refused if Codex reads its path from the home folder: %s', async (tool, input) => {
+    const { session, call } = await world();
+    await must(session.setMode({ to: 'diagnose' }));
+    await must(session.start('explore'));
+    const { exit, stderr } = await call(tool, input);
+    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining('home folder') });
+  });
+
   test('that reads an image is judged as a file read', async () => {
     const { session, call } = await world();
     await must(session.setMode({ to: 'diagnose' }));

@@ -4,7 +4,9 @@ import { type PatchFile, parsePatch } from '../../../src/adapters/core/calls/pat
 
 const path = fc
   .string({ minLength: 1, maxLength: 20 })
-  .filter((text) => text.trim() === text && text !== '' && !/[\n\r\u2028\u2029]/.test(text));
+  .filter(
+    (text) => text.trim() === text && text !== '' && !/^~(?:\/|$)/.test(text) && !/[\n\r\u2028\u2029]/.test(text),
+  );
 const line = fc.string({ maxLength: 20 }).filter((text) => !text.includes('\n'));
 const asLines = (lines: readonly string[]) => lines.map((one) => `${one}\n`).join('');
 
@@ -130,6 +132,8 @@ describe('the patch envelope', () => {
     ['lines after the end of file', '*** Begin Patch\n*** Update File: a\n-a\n*** End of File\n+b\n*** End Patch', 5],
     ['a move in the middle', '*** Begin Patch\n*** Update File: a\n-a\n*** Move to: b\n*** End Patch', 4],
     ['blanks around a path', '*** Begin Patch\n*** Delete File: a \n*** End Patch', 2],
+    ['a path in the home folder', '*** Begin Patch\n*** Delete File: ~/a\n*** End Patch', 2],
+    ['a move to the home folder', '*** Begin Patch\n*** Update File: a\n*** Move to: ~/a\n*** End Patch', 3],
   ];
   it.each(wrong)('with %s is refused with its line number', (_what, text, at) => {
     expect(parsePatch(text)).toMatchObject({ ok: false, line: at, why: expect.any(String) });

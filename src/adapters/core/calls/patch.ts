@@ -48,7 +48,8 @@ export function parsePatch(text: string): ParsedPatch {
         at,
         'here a file has to begin: "*** Add File: …", "*** Update File: …" or "*** Delete File: …"',
       );
-    if (path.trim() !== path) return patchProblem(at, 'the path has blanks around it');
+    const wrong = pathProblem(path);
+    if (wrong !== null) return patchProblem(at, wrong);
     const from = at + 1;
     at = from;
     while (at < end && !FILE.test(lines[at] ?? '')) at++;
@@ -69,6 +70,15 @@ interface PatchProblem {
   readonly why: string;
 }
 
+/** True for a path that the clients read from the user's home folder. */
+export const isHomePath = (path: string): boolean => /^~(?:\/|$)/.test(path);
+
+/** Why Codex would open another path than the one written; null if it opens this one. */
+function pathProblem(path: string): string | null {
+  if (path.trim() !== path) return 'the path has blanks around it';
+  return isHomePath(path) ? 'the path starts with "~", which is the home folder' : null;
+}
+
 const patchProblem = (index: number, why: string): ParsedPatch => ({ ok: false, line: index + 1, why });
 
 function addedFile(path: string, body: readonly string[]): PatchFile | PatchProblem {
@@ -83,7 +93,8 @@ const deletedFile = (path: string, body: readonly string[]): PatchFile | PatchPr
 
 function updatedFile(path: string, body: readonly string[]): PatchFile | PatchProblem {
   const moveTo = MOVE.exec(body[0] ?? '')?.[1] ?? null;
-  if (moveTo !== null && moveTo.trim() !== moveTo) return { index: 0, why: 'the path has blanks around it' };
+  const wrong = moveTo === null ? null : pathProblem(moveTo);
+  if (wrong !== null) return { index: 0, why: wrong };
   const hunks: { at: string | null; old: string; new: string; lines: number }[] = [];
   let ended = false;
   for (let index = moveTo === null ? 0 : 1; index < body.length; index++) {

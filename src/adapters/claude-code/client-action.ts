@@ -1,8 +1,10 @@
+import { isAbsolute, normalize } from 'node:path';
 import { realpathIfAny } from '../../base/files.ts';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import { hopgateToolOf, isMcpName, type OwnServer } from '../core/calls/mcp-name.ts';
+import { isHomePath } from '../core/calls/patch.ts';
 import { shellRouteOf } from '../core/calls/shell-route.ts';
 import { type ClientAction, toolCallToAction } from '../core/calls/tool-call-to-action.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
@@ -10,10 +12,11 @@ import { hasOneLink, readsSavedResult } from './saved-result.ts';
 
 /** Translates a call of Claude Code into an action of the session, in its current state. */
 export function toClientAction(
-  { tool, input, fields }: ClaudeToolEvent,
+  { tool, input: given, fields }: ClaudeToolEvent,
   session: Session,
   ourServer: OwnServer,
 ): ClientAction {
+  const input = tool === 'Glob' ? inFolderOfPattern(given) : given;
   const why = isLookAlike(tool, fields, ourServer) ? LOOKS_ALIKE : whyOutside(tool, input);
   if (why !== null) return { kind: 'unmapped', why };
   const transcript = textOf(fields['transcript_path']);
@@ -53,6 +56,8 @@ function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | nul
     return 'would start an agent in another working tree, outside of this session; leave out the argument isolation';
   if (tool === 'SendMessage' && input['to'] !== 'main')
     return 'reaches agents that are not in this session; start a sub-agent with Agent instead';
+  if (tool === 'SendUserMessage' && input['attachments'] !== undefined)
+    return 'would send files out of the repository; leave out the argument attachments';
   const path = isMcpName(tool) ? undefined : PATHS.map((name) => input[name]).find(isOtherPath);
   return path === undefined
     ? null
@@ -64,7 +69,16 @@ const PATHS = ['file_path', 'notebook_path', 'path'];
 
 /** True for a path that Claude Code changes before it uses it: `~`, blanks around it, Unicode that is not composed. */
 const isOtherPath = (path: Json | undefined): boolean =>
-  typeof path === 'string' && (/^~(?:\/|$)/.test(path) || path !== path.trim().normalize('NFC'));
+  typeof path === 'string' &&
+  (isHomePath(path) || path !== path.trim().normalize('NFC') || /\s$/.test(normalize(path)));
+
+/** Splits an absolute pattern as Claude Code does: it searches the folder before the first wildcard, not `path`. */
+function inFolderOfPattern(input: ClaudeToolEvent['input']): { readonly [name: string]: Json } {
+  const pattern = textOf(input['pattern']) ?? '';
+  if (!isAbsolute(pattern)) return input;
+  const end = pattern.slice(0, pattern.search(/[*?[{]|$/)).lastIndexOf('/');
+  return { ...input, path: pattern.slice(0, end) || '/', pattern: pattern.slice(end + 1) };
+}
 
 /** Removes an offset of 0: Claude Code reads line 0 as the first line. */
 function fromFirstLine(input: ClaudeToolEvent['input']): { readonly [name: string]: Json } {

@@ -100,6 +100,7 @@ describe('a call of one of the client’s own tools', () => {
   it.each([
     ['Read', { file_path: '~/a.js' }],
     ['Read', { file_path: ' /etc/passwd' }],
+    ['Grep', { pattern: 'a', path: 'src/.env /.' }],
     ['Read', { file_path: 'src/e\u0301.js' }],
     ['Grep', { pattern: 'a', path: '~' }],
     ['Glob', { pattern: '*', path: '~/' }],
@@ -119,6 +120,37 @@ describe('a call of one of the client’s own tools', () => {
     const read = (cwd: string) => world.call('Read', { file_path: 'src/a.js' }, { cwd: join(world.folder, cwd) });
     expect((await read('beside')).verdict).toBe('blocked');
     expect((await read('link')).verdict).toBe('allowed');
+  });
+
+  it.each([
+    ['Glob', { pattern: 'LINK/*' }, 'leads out of the root'],
+    ['Glob', { pattern: 'LINK/*', path: 'src' }, 'leads out of the root'],
+    ['Glob', { pattern: '/etc/*' }, 'outside the root'],
+    ['Glob', { pattern: 'ROOT/masked/*', path: 'src' }, 'is masked'],
+    ['Glob', { pattern: 'ROOT /*' }, 'which Claude Code reads as another one'],
+  ])('is judged by the folder that an absolute pattern names: %s %j', async (tool, { pattern, ...input }, why) => {
+    await world.lead('explore', 'diagnose');
+    world.write('masked/.env', 'KEY=1\n');
+    symlinkSync('/etc', world.path('link'));
+    const named = pattern.replace('LINK', world.path('link')).replace('ROOT', world.root);
+    const { verdict, reason } = await world.call(tool, { ...input, pattern: named });
+    expect([verdict, reason]).toEqual(['blocked', expect.stringContaining(why)]);
+    expect((await world.call(tool, { pattern: `${world.root}/src/*.js` })).verdict).toBe('allowed');
+  });
+
+  it('sends a message to the user, but no file', async () => {
+    expect((await world.call('SendUserMessage', { message: 'done', status: 'normal' })).verdict).toBe('allowed');
+    const { verdict, reason } = await world.call('SendUserMessage', { message: 'x', attachments: ['/etc/passwd'] });
+    expect([verdict, reason]).toEqual(['blocked', expect.stringContaining('leave out the argument attachments')]);
+  });
+
+  it.each(['Glob', 'Grep'])('searches the folder of its event if %s names none', async (tool) => {
+    await world.lead('explore', 'diagnose');
+    mkdirSync(join(world.folder, 'beside'));
+    const search = (cwd: string, input = {}) => world.call(tool, { pattern: '*', ...input }, { cwd });
+    expect((await search(join(world.folder, 'beside'))).verdict).toBe('blocked');
+    expect((await search(join(world.folder, 'beside'), { path: '' })).verdict).toBe('blocked');
+    expect((await search(world.path('src'))).verdict).toBe('allowed');
   });
 
   it.each([

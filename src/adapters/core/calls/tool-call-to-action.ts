@@ -102,7 +102,11 @@ function builtInAction(builtIn: ClientTool, input: unknown, context: ActionConte
       return { kind: 'unmapped', why: builtIn.why };
     case 'same': {
       const { args, extra } = renameArguments(fields, builtIn.as, context);
-      return stepsAction(stepOf({ tool: builtIn.tool, args: { ...builtIn.fixed, ...args } }, builtIn.how, extra));
+      const isSearch = builtIn.tool === 'glob' || builtIn.tool === 'grep';
+      // A search that names no folder starts in the client's working folder.
+      const folder = isSearch && (args['path'] ?? null) === null ? rootRelative('.', context) : '.';
+      const all = { ...builtIn.fixed, ...args, ...(folder === '.' ? {} : { path: folder }) };
+      return stepsAction(stepOf({ tool: builtIn.tool, args: all }, builtIn.how, extra));
     }
     case 'multi-edit':
       return multiEdit(fields, context);

@@ -33,6 +33,7 @@ export function skillProblem(
 ): string | null {
   const name = skill.replace(/^\//, '');
   if (/`|!(?=\s|$)/.test(args)) return 'is called with a ` or with a ! at the end of a word; leave these out';
+  if (/(?<!\w)@/.test(args)) return 'is called with a @, which may show a file; name files without it';
   const ofRepository = findInstructionFiles(envelope.root, true)
     .filter((path) => SKILL_PATH.test(path))
     .map((path) => ({ path, place: join(envelope.root, path), shown: path }));
@@ -47,11 +48,13 @@ export function skillProblem(
     const text = textOf(place);
     if (text === null || ![nameOf(path), frontMatterOf(text)['name']].includes(name)) continue;
     isFound = true;
-    const why = fileProblem(envelope, path, text);
+    const why = fileProblem(envelope, path, text) ?? (args !== '' && /@\S*\$/.test(text) ? SHOWS_ARGUMENT : null);
     if (why !== null) return `${why} (${shown}); read that file and follow it`;
   }
   return isFound ? null : 'has no file in a .claude folder that hopgate could check; ask the operator what it says';
 }
+
+const SHOWS_ARGUMENT = 'shows a file that an argument names';
 
 const SKILL_PATH = /(?:^|\/)\.claude\/(?:skills|commands)\//i;
 

@@ -43,3 +43,17 @@ test.each([
 test.each(['`ls`', 'now!', 'a! b'])('arguments that may complete a command are refused: %s', (args) => {
   expect(judged({ '.claude/skills/fix/SKILL.md': 'x' }, { skill: 'fix', args })).toContain('leave these out');
 });
+
+test.each([
+  ['@.env', 'Fix $ARGUMENTS'],
+  ['see "@/etc/passwd"', 'x'],
+  ['etc/passwd', 'Fix @/$1'],
+  ['.env', 'Fix @$ARGUMENTS'],
+])('arguments that may show a file are refused: %s in %s', (args, text) => {
+  expect(judged({ '.claude/skills/fix/SKILL.md': text }, { skill: 'fix', args })).toMatch(/shows? a file/);
+});
+
+test('an argument may contain a mail address, and a text that shows an argument may be loaded without one', () => {
+  expect(judged({ '.claude/skills/fix/SKILL.md': 'Tell $1' }, { skill: 'fix', args: 'a@example.org' })).toBeNull();
+  expect(judged({ '.claude/skills/fix/SKILL.md': 'Fix @$1' })).toBeNull();
+});

@@ -1,4 +1,4 @@
-export type { AuditResult as Verdict } from './audit/verify/audit-result.ts';
+export type { AuditResult } from './audit/verify/audit-result.ts';
 export { verifyConstraints } from './audit/verify/verify-constraints.ts';
 export { compileSpecs, type EnvelopeMeta, facts, guards, type Machine, type MachineEvent } from './compile/index.ts';
 export type { Entry, StoredEntry } from './evidence/entry.ts';
@@ -26,7 +26,7 @@ export type { HopResult, ModeResult, StartResult, StepResult, StopResult } from 
 export { type ChainLink, type ChainResult, runChain } from './session/run-chain.ts';
 export type { Session } from './session/session.ts';
 export type { SessionStatus } from './session/session-status.ts';
-export { SpecError, type SpecProblem as SpecIssue } from './spec/check/spec-problem.ts';
+export { SpecError, type SpecProblem } from './spec/check/spec-problem.ts';
 export { loadSpecs } from './spec/load/load-specs.ts';
 export type { Json, PeripheralSpec, ProjectConfig, SpecSet } from './spec/types.ts';
 export { memoryStore } from './stores/memory.ts';

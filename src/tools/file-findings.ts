@@ -1,5 +1,5 @@
 import { executableFileFinding } from '../evidence/findings/executable-files.ts';
-import { sessionFindings } from '../evidence/findings/findings.ts';
+import { findingsOfEffects } from '../evidence/findings/findings.ts';
 import { describeWeakenedTests, scanTests, type TestScan } from '../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../ports/observed-effects.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
@@ -34,6 +34,6 @@ export function withFindings(
 
 /** The field of a result that lists the findings of effects; empty if there are none. */
 export function findingsField(effects: readonly ObservedEffect[]): { readonly findings?: Json } {
-  const found = sessionFindings(effects);
+  const found = findingsOfEffects(effects);
   return found.length === 0 ? {} : { findings: found.map((finding) => ({ ...finding })) };
 }

@@ -10,12 +10,10 @@ export interface Finding {
   readonly why: string;
 }
 
-export const sessionFindings = (effects: readonly EffectRecord[]): readonly Finding[] =>
+export const findingsOfEffects = (effects: readonly EffectRecord[]): readonly Finding[] =>
   effects.flatMap(({ path, finding: why }) => (why === undefined ? [] : [{ path, why }]));
 
-export interface FindingsByPath {
-  [path: string]: string;
-}
+export type FindingsByPath = { [path: string]: string };
 
 /** Adds a step's findings to `found`, and removes outdated ones. A forged body may lack effects and must not throw. */
 export function updateFindings(
@@ -37,6 +35,7 @@ export function updateFindings(
   }
 }
 
+/** Collects the findings of a session from its entries; a later entry can end a finding. */
 export class SessionFindings {
   readonly #found: FindingsByPath = Object.create(null);
 

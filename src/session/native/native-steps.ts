@@ -1,5 +1,5 @@
 import type { Body, EffectRecord } from '../../evidence/bodies.ts';
-import { sessionFindings } from '../../evidence/findings/findings.ts';
+import { findingsOfEffects } from '../../evidence/findings/findings.ts';
 import { decide } from '../../gate/decide.ts';
 import { effectiveScope, type StepPlan } from '../../gate/decide-step.ts';
 import { makeDenial } from '../../gate/make-denial.ts';
@@ -73,7 +73,7 @@ export class NativeSteps {
         if (hasIntentEntry) {
           const bodies: Body[] = [{ event: 'outcome', tool, outcome: stored, effects }, ...this.#calls.deferredSteps];
           this.#calls.clearDeferred();
-          const findings = effects === 'unobserved' ? [] : sessionFindings(effects);
+          const findings = effects === 'unobserved' ? [] : findingsOfEffects(effects);
           return { ok: true, recorded: true, evidence: await this.#calls.writer.append(bodies), findings };
         }
         const args = await this.#calls.storedArguments(plan, ticket.args);

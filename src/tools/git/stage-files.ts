@@ -14,7 +14,7 @@ import { listStagedFiles } from './staged-files.ts';
 const COMMIT = { kind: 'commit' } as const;
 const NOT_OURS = 'Leave it out; the operator can commit it.';
 
-export interface StagedFiles {
+export interface StagingResult {
   readonly result: Awaited<ReturnType<GitSession['run']>>;
   readonly paths: readonly string[];
   /** Requested files that have changed and that this session may not stage. */
@@ -45,7 +45,7 @@ export async function stageFiles(
   call: ToolCall,
   words: readonly string[],
   trackedOnly: boolean,
-): Promise<StagedFiles | ToolStop> {
+): Promise<StagingResult | ToolStop> {
   const requested: string[] = [];
   for (const word of words) {
     const read = parsePathOperand(session.rules, word);
@@ -123,7 +123,7 @@ export async function stageFiles(
 }
 
 /** The field of a result that lists the replaced staged versions; empty if there are none. */
-export const replacedField = ({ replaced }: StagedFiles): { readonly replaced?: StagedFiles['replaced'] } =>
+export const replacedField = ({ replaced }: StagingResult): { readonly replaced?: StagingResult['replaced'] } =>
   Object.keys(replaced).length === 0 ? {} : { replaced };
 
 /** `git restore --staged`: unstages files; the work tree is not changed. */

@@ -9,7 +9,7 @@ const REMEDY_ARGUMENT: { readonly [maker: string]: number } = {
   StageFailure: 2,
   scopeStop: 2,
   invalidStop: 2,
-  sandboxRefusal: 1,
+  sandboxStop: 1,
   urlOutOfScope: 1,
   refuseByScope: 2,
   invalidArgument: 2,

@@ -1,6 +1,6 @@
 import { edgesFrom } from '../../spec/edges-from.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
-import { reviewsSession } from '../rules/audited-observations.ts';
+import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 
 /**
  * The edges that must stay so that a session can leave each used peripheral and reach a review. They form the cheapest
@@ -14,7 +14,7 @@ export function edgesOfWayBack(
   specs: SpecSet,
   used: ReadonlySet<string>,
 ): { readonly edges: readonly Edge[]; readonly whole: ReadonlySet<string> } {
-  const reviewing = Object.values(specs.peripherals).flatMap((spec) => (reviewsSession(spec) ? [spec.id] : []));
+  const reviewing = Object.values(specs.peripherals).flatMap((spec) => (isReflectingPeripheral(spec) ? [spec.id] : []));
   const visited = reviewing.filter((id) => used.has(id));
   const nearest = visited.length > 0 ? visited : reviewing;
   const edges = new Set<Edge>();

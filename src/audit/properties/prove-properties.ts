@@ -1,6 +1,6 @@
 import type { SpecWarning } from '../../spec/check/spec-problem.ts';
 import type { Property, PropertyAtom, PropertyPlace, SpecSet } from '../../spec/types.ts';
-import { reviewsSession } from '../rules/audited-observations.ts';
+import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { type AbstractMove, type AbstractState, canChange, canShip } from './abstract-session.ts';
 import { graphWarnings } from './graph-warnings.ts';
 import {
@@ -80,7 +80,7 @@ function blockedEdges({ edges }: SpecSet, space: StateSpace, peripherals: readon
 function proveWayBack(specs: SpecSet, space: StateSpace): PropertyProof[] {
   const peripherals = Object.values(specs.peripherals);
   if (peripherals.length === 1) return [succeeded('way-back')];
-  const reflecting = peripherals.filter(reviewsSession);
+  const reflecting = peripherals.filter(isReflectingPeripheral);
   if (reflecting.length > 0) {
     const names = reflecting.map(({ id }) => id);
     const stuck = space.firstUnableToReach(({ peripheral }) => peripheral !== null && names.includes(peripheral));

@@ -11,8 +11,8 @@ import { addTestRun, allRunsPassed, copyTestRuns, noTestRuns, type TestRuns, tes
 
 export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGE_EFFECTS.includes(op);
 
-/** True if the peripheral reviews the session: its fruit holds a PAR. */
-export function reviewsSession(spec: PeripheralSpec): boolean {
+/** True for a reflecting peripheral: its fruit holds a PAR. */
+export function isReflectingPeripheral(spec: PeripheralSpec): boolean {
   return getOrInsert(reviewing, spec, () =>
     Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par'),
   );

@@ -6,7 +6,7 @@ import { getOwn } from '../../spec/names.ts';
 import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { reviewsSession } from '../rules/audited-observations.ts';
+import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { isSameJson } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
@@ -24,7 +24,7 @@ function typeFor(event: Body['event'], peripheral: PeripheralSpec | undefined): 
     case 'par':
       return 'reflection';
     default:
-      return peripheral && reviewsSession(peripheral) ? 'reflection' : 'coordination';
+      return peripheral && isReflectingPeripheral(peripheral) ? 'reflection' : 'coordination';
   }
 }
 

@@ -3,7 +3,7 @@ import { getOwn } from '../../spec/names.ts';
 import { PRINCIPALS, type Principal } from '../../spec/types.ts';
 import type { AuditRequest } from '../rules/audit-request.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { reviewsSession } from '../rules/audited-observations.ts';
+import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { type Fields, fieldsOf, isBlobReference, textOf } from '../rules/compare-json.ts';
 import { gatesOn } from '../rules/entry-problems.ts';
 import { PROBLEM_CODES } from '../rules/rule-problem.ts';
@@ -80,7 +80,7 @@ const restsOnReview = ({ visit }: AuditState, { kind }: AuditRequest, code: stri
   (kind === 'hop' || kind === 'stop') &&
   code === 'invalid-fruit' &&
   visit?.spec !== undefined &&
-  reviewsSession(visit.spec);
+  isReflectingPeripheral(visit.spec);
 
 /** True if a change of the files outside of the session may have decided a refusal. */
 function restsOnTree({ pinned, visit }: AuditState, request: AuditRequest, code: string): boolean {

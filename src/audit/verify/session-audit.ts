@@ -7,7 +7,7 @@ import { checkDelegation } from '../delegation/check-delegation.ts';
 import { applyToAuditState, recallMode } from '../rules/apply-to-audit-state.ts';
 import type { AuditRequest } from '../rules/audit-request.ts';
 import { type AuditedPin, type AuditState, initialAuditState } from '../rules/audit-state.ts';
-import { reviewsSession } from '../rules/audited-observations.ts';
+import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { showValue } from '../rules/compare-json.ts';
 import { readBody, wrongBodyField } from '../rules/read-body.ts';
 import { NEEDS_HISTORY, type RuleProblem } from '../rules/rule-problem.ts';
@@ -229,7 +229,7 @@ export class SessionAudit {
         return;
       }
       case 'par':
-        if (!state.visit?.spec || !reviewsSession(state.visit.spec))
+        if (!state.visit?.spec || !isReflectingPeripheral(state.visit.spec))
           report.violation(
             'lifecycle',
             'a review belongs in a peripheral that reflects',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { writeNote } from '../../daemon/write-note.ts';
-import { yieldsReview } from '../../session/state/drafts.ts';
+import { isReflecting } from '../../session/state/drafts.ts';
 import type { Requester } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
@@ -167,7 +167,7 @@ const reflect = defineRoute('POST /v1/sessions/{session}/reflect', {
   answer: HopAnswer,
   run: async ({ path, body: { reason, review }, services }) => {
     const reader = await services.readers.read(path.session);
-    const to = Object.values(reader.pin.specs.peripherals).find(yieldsReview)?.id ?? 'reflect';
+    const to = Object.values(reader.pin.specs.peripherals).find(isReflecting)?.id ?? 'reflect';
     // The hop is judged before the session is taken, because taking it would interrupt a step of another program.
     const { view } = reader;
     const denial = view.pending === undefined ? null : reader.why({ kind: 'hop', to, reason, by: 'agent' });

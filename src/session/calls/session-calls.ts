@@ -18,7 +18,7 @@ import type { Json, Mode, ProjectConfig, ToolSpec } from '../../spec/types.ts';
 import type { RefusedCall } from '../call-results.ts';
 import { toJson } from '../convert-input.ts';
 import type { SessionWriter } from '../session-writer.ts';
-import { yieldsReview } from '../state/drafts.ts';
+import { isReflecting } from '../state/drafts.ts';
 import { viewOfState } from '../state/view-of-state.ts';
 import { settleSession } from './record-missed-events.ts';
 import { storeArguments, storeFields } from './run-tool.ts';
@@ -199,7 +199,7 @@ export class SessionCalls {
   async review(stated: Fields | undefined): Promise<Extract<Body, { event: 'par' }> | null> {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;
-    if (!visit || !yieldsReview(specs.peripherals[visit.peripheral])) return null;
+    if (!visit || !isReflecting(specs.peripherals[visit.peripheral])) return null;
     const [{ deriveReview }, { withoutToolOutput }] = await Promise.all([
       import('../../evidence/patterns/derive-review.ts'),
       import('../../evidence/patterns/remove-output.ts'),

@@ -8,15 +8,15 @@ import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import type { SessionState } from './session-state.ts';
 
-/** True for a peripheral that yields a PAR. Its entries are of type `reflection`. */
-export const yieldsReview = (spec: PeripheralSpec | undefined): boolean =>
+/** True for a reflecting peripheral: its fruit holds a PAR. Its entries are of type `reflection`. */
+export const isReflecting = (spec: PeripheralSpec | undefined): boolean =>
   spec !== undefined && Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par');
 
 function typeOf(specs: SpecSet, peripheral: string | null, body: Body): EvidenceType {
   if (['hop', 'delegation', 'approval', 'grant', 'grant-end'].includes(body.event)) return 'gate-traversal';
   if (body.event === 'mode') return 'mode-transition';
   if (body.event === 'par') return 'reflection';
-  return peripheral !== null && yieldsReview(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';
+  return peripheral !== null && isReflecting(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';
 }
 
 /** The id of the entry that a body replies to. `last`: the id of the entry before it, in this batch or the chain. */

@@ -1,7 +1,7 @@
 import { applyToAuditState } from '../../audit/rules/apply-to-audit-state.ts';
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import { type AuditedPin, type AuditState, copyAuditState } from '../../audit/rules/audit-state.ts';
-import { reviewsSession } from '../../audit/rules/audited-observations.ts';
+import { isReflectingPeripheral } from '../../audit/rules/audited-observations.ts';
 import type { Fields } from '../../audit/rules/compare-json.ts';
 import { contextOnEntry, withoutSessionState } from '../../audit/rules/entry-problems.ts';
 import { firstRuleProblem } from '../../audit/rules/rule-problems.ts';
@@ -60,7 +60,7 @@ function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, 
   const leave = (stated: Fields = {}): void => {
     const spec = state.visit?.spec;
     if (!spec) return;
-    if (reviewsSession(spec)) applyBody(state, { event: 'par', par: {} });
+    if (isReflectingPeripheral(spec)) applyBody(state, { event: 'par', par: {} });
     const fruit = visitFruit(state, stated);
     applyBody(state, { event: 'stop', peripheral: spec.id, reason: 'because', by: 'agent', fruit, exit: null });
   };

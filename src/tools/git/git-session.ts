@@ -7,7 +7,7 @@ import { LayoutError } from '../sandbox/layout-error.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { ABORTED } from '../tool-outcomes.ts';
-import { failedStop, isStop, scopeStop, type ToolStop, unavailableRefusal } from '../workspace/tool-stop.ts';
+import { failedStop, isStop, scopeStop, type ToolStop, unavailableStop } from '../workspace/tool-stop.ts';
 import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from './git-config-keys.ts';
 import { type GitAccess, gitLayout } from './git-layout.ts';
 import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS, pushSettings, withPassword } from './hardened-git.ts';
@@ -54,7 +54,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
   const repository = findRepository(envelope.root);
   if (isStop(repository)) return repository;
   const { availability } = sandbox;
-  if (!availability.ok && !envelope.unsafeNoSandbox) return unavailableRefusal(availability);
+  if (!availability.ok && !envelope.unsafeNoSandbox) return unavailableStop(availability);
 
   const deadline = performance.now() + tool.limits.seconds * 1000;
   let config: readonly ConfigValue[] = [];

@@ -24,7 +24,7 @@ import { scanTree, type TreeScan } from '../sandbox/mounts/scan-tree.ts';
 import type { TreeLayoutRequest } from '../sandbox/mounts/tool-layouts.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandOptions, CommandResult, OverlayWrites, Sandbox } from '../sandbox/sandbox.ts';
-import { isStop, refusalStop, sandboxRefusal, type ToolStop, unavailableRefusal } from '../workspace/tool-stop.ts';
+import { isStop, refusalStop, sandboxStop, type ToolStop, unavailableStop } from '../workspace/tool-stop.ts';
 import { type CoveredFiles, watchCoveredFiles } from './late-masked-files.ts';
 
 /** One call of a shell tool, with its limits and the function that runs commands. */
@@ -51,7 +51,7 @@ export interface ShellContext {
 /** The context of a call; a refusal if this host cannot contain commands and the operator did not allow it. */
 export function shellContext(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv): ShellContext | ToolStop {
   const { availability } = sandbox;
-  if (!availability.ok && !call.envelope.unsafeNoSandbox) return unavailableRefusal(availability);
+  if (!availability.ok && !call.envelope.unsafeNoSandbox) return unavailableStop(availability);
   const run = availability.ok ? sandbox.run.bind(sandbox) : runUnsandboxed;
   const limits = call.tool.limits;
   const emptyFiles = new Set<string>();
@@ -204,7 +204,7 @@ export function overlayRefusal(context: ShellContext): ToolStop | null {
   const message = 'Commands that write cannot be contained here: overlayfs cannot be mounted.';
   const remedy =
     'Ask the operator for Linux 5.11 or later with user namespaces; until then use bash-readonly, edit and write.';
-  return sandboxRefusal(message, remedy);
+  return sandboxStop(message, remedy);
 }
 
 /** The argv that runs a shell tool's `command`. The text is not interpreted: the kernel decides. */

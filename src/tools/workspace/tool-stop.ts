@@ -20,18 +20,13 @@ export const invalidStop = (argument: string, message: string, remedy: string): 
   stop: invalidCall(argument, message, remedy),
 });
 
-export const sandboxRefusal = (message: string, remedy: string): ToolStop => ({
+export const sandboxStop = (message: string, remedy: string): ToolStop => ({
   stop: { status: 'refused', code: 'sandbox-unavailable', message, remedy },
 });
 
 /** The refusal of a command on a host that cannot contain it, with the reason and remedy of the sandbox. */
-export const unavailableRefusal = ({
-  reason,
-  remedy,
-}: {
-  readonly reason: string;
-  readonly remedy: string;
-}): ToolStop => sandboxRefusal(`This host cannot contain commands: ${reason}.`, `Ask the operator to ${remedy}.`);
+export const unavailableStop = ({ reason, remedy }: { readonly reason: string; readonly remedy: string }): ToolStop =>
+  sandboxStop(`This host cannot contain commands: ${reason}.`, `Ask the operator to ${remedy}.`);
 
 /** A refusal of an argument that makes a command line longer than the system allows; null for any other error. */
 export function tooLongStop(error: unknown, argument: string, remedy: string): ToolStop | null {

@@ -4,7 +4,7 @@ import { type Fields, isObject, type Json, parseJson } from '../base/json.ts';
 export interface Situation {
   readonly peripheral: string | null;
   readonly mode: string | null;
-  /** The backpack: context that travels with the session. */
+  /** The fields of the backpack, which a session keeps over its hops. */
   readonly state: Fields;
   /** The tools that can be called now. */
   readonly tools: readonly string[];

@@ -240,7 +240,7 @@ export interface Edge {
 /** The built-in entry condition: a passing test fruit in this session, newer than the last change. */
 export const TESTS_PASSED = 'tests-passed';
 
-export type PropertyPlace =
+export type PeripheralOrMode =
   | { readonly kind: 'peripheral'; readonly peripheral: string }
   | { readonly kind: 'mode'; readonly mode: Mode };
 
@@ -257,10 +257,10 @@ export type PropertyAtom =
 
 /** A property that must be proved for every session of a spec set. `text` is the authored form, as JSON. */
 export type Property = { readonly text: string } & (
-  | { readonly kind: 'never-enter'; readonly target: PropertyPlace; readonly without: readonly PropertyAtom[] }
+  | { readonly kind: 'never-enter'; readonly target: PeripheralOrMode; readonly without: readonly PropertyAtom[] }
   | { readonly kind: 'never-can'; readonly what: 'change' | 'ship'; readonly peripheral: string }
   | { readonly kind: 'eventually'; readonly peripheral: string }
-  | { readonly kind: 'before'; readonly first: PropertyPlace; readonly then: PropertyPlace }
+  | { readonly kind: 'before'; readonly first: PeripheralOrMode; readonly then: PeripheralOrMode }
   | { readonly kind: 'exclusive'; readonly of: 'peripherals' | 'tools'; readonly names: readonly string[] }
 );
 

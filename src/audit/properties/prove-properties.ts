@@ -1,5 +1,5 @@
 import type { SpecWarning } from '../../spec/check/spec-problem.ts';
-import type { Property, PropertyAtom, PropertyPlace, SpecSet } from '../../spec/types.ts';
+import type { PeripheralOrMode, Property, PropertyAtom, SpecSet } from '../../spec/types.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { type AbstractMove, type AbstractState, canChange, canShip } from './abstract-session.ts';
 import { graphWarnings } from './graph-warnings.ts';
@@ -174,15 +174,15 @@ function proveStated(specs: SpecSet, spaceFor: StateSpaceFor, property: Property
     }
     case 'before': {
       const { first, then } = property;
-      const without = space.explore((_, { to }) => !isInPlace(first, to));
-      const message = `${placeName(then)} can be reached without ${placeName(first)} before`;
-      const node = without.find(({ state }) => isInPlace(then, state) && !isInPlace(first, state));
+      const without = space.explore((_, { to }) => !isInTarget(first, to));
+      const message = `${targetName(then)} can be reached without ${targetName(first)} before`;
+      const node = without.find(({ state }) => isInTarget(then, state) && !isInTarget(first, state));
       if (node) return failed(text, message, moveNamesTo(node));
       for (const each of without) {
-        if (isInPlace(first, each.state)) continue;
+        if (isInTarget(first, each.state)) continue;
         const started = space
           .delegations(each.state)
-          .find(({ to }) => then.kind === 'peripheral' && isInPlace(then, to));
+          .find(({ to }) => then.kind === 'peripheral' && isInTarget(then, to));
         if (started) return failed(text, message, moveNamesTo(each, started));
       }
       return succeeded(text);
@@ -194,10 +194,10 @@ function proveStated(specs: SpecSet, spaceFor: StateSpaceFor, property: Property
   }
 }
 
-const isInPlace = (where: PropertyPlace, { peripheral, mode }: AbstractState): boolean =>
+const isInTarget = (where: PeripheralOrMode, { peripheral, mode }: AbstractState): boolean =>
   where.kind === 'mode' ? mode === where.mode : peripheral === where.peripheral;
 
-const placeName = (where: PropertyPlace): string => (where.kind === 'mode' ? where.mode : where.peripheral);
+const targetName = (where: PeripheralOrMode): string => (where.kind === 'mode' ? where.mode : where.peripheral);
 
 function proveNeverEnter(spaceFor: StateSpaceFor, property: Extract<Property, { kind: 'never-enter' }>): PropertyProof {
   const { target, without, text } = property;
@@ -213,7 +213,7 @@ function proveNeverEnter(spaceFor: StateSpaceFor, property: Extract<Property, { 
     for (const node of nodes) {
       for (const move of [...space.moves(node.state), ...space.delegations(node.state)]) {
         if (!enters(node.state, move) || atomHolds(atom, node.state, move)) continue;
-        return failed(text, `${placeName(target)} can be entered without ${atomName(atom)}`, moveNamesTo(node, move));
+        return failed(text, `${targetName(target)} can be entered without ${atomName(atom)}`, moveNamesTo(node, move));
       }
     }
   }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { DefinedNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem } from '../check/spec-problem.ts';
 import { suggestName } from '../names.ts';
-import type { Property, PropertyAtom, PropertyPlace } from '../types.ts';
+import type { PeripheralOrMode, Property, PropertyAtom } from '../types.ts';
 import { SpecName } from './name-schema.ts';
 
 const Place = SpecName.describe('A peripheral, or a mode.');
@@ -98,7 +98,7 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
           resolveAtom(atom, defined, (message, hint) => report([...at('never', 'without'), number], message, hint)),
         );
         if (name === null || without.some((atom) => atom === null)) return [];
-        const target: PropertyPlace = mode ? { kind: 'mode', mode: name } : { kind: 'peripheral', peripheral: name };
+        const target: PeripheralOrMode = mode ? { kind: 'mode', mode: name } : { kind: 'peripheral', peripheral: name };
         return [{ kind: 'never-enter', target, without: without as PropertyAtom[], text }];
       }
       case 'always': {
@@ -106,7 +106,7 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
         return to === null ? [] : [{ kind: 'eventually', peripheral: to, text }];
       }
       case 'before': {
-        const placeOf = (key: 'first' | 'then'): PropertyPlace | null => {
+        const targetOf = (key: 'first' | 'then'): PeripheralOrMode | null => {
           if (fields[key] === undefined) return null;
           const name = String(fields[key]);
           if (defined.peripherals.has(name)) return { kind: 'peripheral', peripheral: name };
@@ -115,8 +115,8 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
           report(at('before', key), `there is no peripheral or mode "${name}"`, suggestName(name, names));
           return null;
         };
-        const first = placeOf('first');
-        const then = placeOf('then');
+        const first = targetOf('first');
+        const then = targetOf('then');
         return first && then ? [{ kind: 'before', first, then, text }] : [];
       }
       case 'exclusive': {

@@ -294,9 +294,13 @@ it('an id in two files is refused with the second file’s name', () => {
   ]);
 });
 
-it('a name that every object inherits is no peripheral', () => {
-  const [problem] = problemsOf({ [fix]: FIX.replace('done: look', 'done: constructor') });
-  expect(problem).toMatchObject({ path: 'peripherals.fix.exit.done', message: 'unknown peripheral "constructor"' });
+it.each([
+  ['exit.done', 'done: look', 'done: constructor'],
+  ['fruit.constructor', 'changes: {', 'constructor: {'],
+  ['context.constructor', 'context: { summary', 'context: { constructor'],
+])('a name that every object inherits is refused at %s', (path, usual, changed) => {
+  const [problem] = problemsOf({ [fix]: FIX.replace(usual, changed) });
+  expect(problem).toMatchObject({ path: `peripherals.fix.${path}`, message: expect.stringMatching(/not constructor/) });
 });
 
 it('a set without peripherals is refused', () => {

@@ -1,5 +1,5 @@
 import { type AuditState, initialAuditState } from './audit/rules/audit-state.ts';
-import { firstRuleProblem } from './audit/rules/rule-problems.ts';
+import { firstRuleProblem } from './audit/rules/judge-request.ts';
 import type { AuditResult } from './audit/verify/audit-result.ts';
 import { SessionAudit } from './audit/verify/session-audit.ts';
 import type { Fields } from './base/json.ts';

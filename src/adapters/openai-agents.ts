@@ -13,9 +13,9 @@ export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local-agent-session.ts';
 
 export interface OpenAiAgentsOptions {
-  /** The name recorded for approvals through interruptions. Default: operator. */
+  /** The name of the person who answers interruptions of a run, for the record of approvals. Default: operator. */
   readonly by?: string;
-  /** Requests approvals by interruptions of the run; otherwise from the session's approver. Default: true. */
+  /** True: a needed approval interrupts the run. False: the session's approver is asked. Default: true. */
   readonly interrupt?: boolean;
 }
 

@@ -5,10 +5,10 @@ import type { Env } from '../base/user-folders.ts';
 import { carryOutAgentOp } from './agent-ops.ts';
 import { answerStatusLine } from './answer-status-line.ts';
 import type { CallingProcess } from './conversations/session-host-options.ts';
+import { executeRunTicket, type OnOutput, type RunOutput } from './execute-run-ticket.ts';
 import { decodeHeader } from './header-text.ts';
 import { encodeFrame, encodeOutputPart } from './hook/answer-frame.ts';
 import { answerHook, type HOOK_HANDLERS } from './hook/answer-hook.ts';
-import { type OnOutput, type RunOutput, runTicket } from './run-ticket.ts';
 import type { SessionHost } from './session-host.ts';
 
 /** Maximum size of a request, in bytes. */
@@ -98,7 +98,7 @@ export class DaemonServer {
         return sendFramed(response, answer);
       }
       case 'POST run':
-        return sendRun(response, (onPart) => runTicket(host, name, gone, onPart));
+        return sendRun(response, (onPart) => executeRunTicket(host, name, gone, onPart));
       case 'POST line': {
         const cwd = decodeHeader(request.headersDistinct['x-hopgate-cwd']?.[0] ?? '/');
         const line = { folder: name, input: body, env: caller.env, cwd };

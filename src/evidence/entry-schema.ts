@@ -38,7 +38,7 @@ function isInstant(value: unknown): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString() === value;
 }
 
-/** A plain object that `JSON.stringify` writes by its own members; a method `toJSON` would replace them. */
+/** True for a plain object without a method `toJSON`, which `JSON.stringify` would call instead of its members. */
 const isPlain = (value: object): boolean => {
   const prototype = Object.getPrototypeOf(value);
   const isOrdinary = prototype === Object.prototype || prototype === null;

@@ -7,7 +7,7 @@ import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 export interface GrantTerms {
   readonly times?: number;
   readonly minutes?: number;
-  /** `true`: the files that are changed now. Else write paths: files, folders, globs, exclusions. */
+  /** The files that the grant covers: `true` for those changed now, or patterns of files, folders and exclusions. */
   readonly files?: true | readonly string[];
   readonly testsPass?: boolean;
 }

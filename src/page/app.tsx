@@ -6,14 +6,14 @@ import { Inbox } from './inbox/inbox.tsx';
 import { OperatorPanel, PeripheralTools, selectedPeripheral } from './operator.tsx';
 import { FILTERS, Rows, rowFilter, searchText } from './rows.tsx';
 import { ExitList, FactList, pageClock, timeSpan } from './side-panel.tsx';
-import type { PageSource, SessionEntry } from './source.ts';
+import type { PageData, SessionEntry } from './source.ts';
 import { describeActivity, Summary } from './summary.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** The id of the shown session; null for the overview of all sessions. */
 export const shownSession = signal<string | null>(null);
 
-export function App({ source }: { readonly source: PageSource }) {
+export function App({ source }: { readonly source: PageData }) {
   const sessions = source.sessions.value;
   const session =
     sessions.find(({ id }) => id === shownSession.value) ?? (sessions.length === 1 ? sessions[0] : undefined);
@@ -46,7 +46,7 @@ export function App({ source }: { readonly source: PageSource }) {
   );
 }
 
-function SessionPage({ session, source }: { readonly session: SessionEntry; readonly source: PageSource }) {
+function SessionPage({ session, source }: { readonly session: SessionEntry; readonly source: PageData }) {
   const { store, graph } = session;
   const state = store.state.value;
   const isNewest = store.cursor.value === null;
@@ -118,7 +118,7 @@ function Search({ codes }: { readonly codes: readonly string[] }) {
 }
 
 /** A card for each session. Sessions that wait for a person come first, then the most recently active. */
-function Overview({ source }: { readonly source: PageSource }) {
+function Overview({ source }: { readonly source: PageData }) {
   const cards = useComputed(() => {
     const waits = new Set(source.waiting.value.map(({ sessionId }) => sessionId));
     for (const { kind, from } of source.messages.value)

@@ -5,7 +5,7 @@ import type { ViewFrame, ViewGraph, ViewState } from '../view/view-state.ts';
 import { operatorActionsOver, sessionPath } from './operator-actions.ts';
 import { ServerApi, ServerRefusal } from './server-api.ts';
 import { SessionStore } from './session-store.ts';
-import type { InboxMessage, OperatorActions, PageSource, SessionEntry, ValidGrant, WaitingRequest } from './source.ts';
+import type { InboxMessage, OperatorActions, PageData, SessionEntry, ValidGrant, WaitingRequest } from './source.ts';
 
 /** Maximum number of frames in one response. */
 const MAX_FRAMES = 5_000;
@@ -33,9 +33,9 @@ interface ListedSession {
 }
 
 /** The sessions of a running server, live. `chosen` is the shown session, which the page's address may name. */
-export const liveSource = (chosen: Signal<string | null>): PageSource => new LiveSource(new ServerApi(), chosen);
+export const liveSource = (chosen: Signal<string | null>): PageData => new LiveSource(new ServerApi(), chosen);
 
-class LiveSource implements PageSource {
+class LiveSource implements PageData {
   readonly sessions = signal<readonly SessionEntry[]>([]);
   readonly waiting = signal<readonly WaitingRequest[]>([]);
   readonly grants = signal<readonly ValidGrant[]>([]);

@@ -5,7 +5,7 @@ import { liveSource } from './live-source.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import { readRecording } from './read-recording.ts';
 import { pageClock } from './side-panel.tsx';
-import type { PageSource } from './source.ts';
+import type { PageData } from './source.ts';
 
 const KEYS: { readonly [key: string]: string } = { a: '.inbox .yes', m: '.inbox-message input' };
 const TITLE = document.title || 'hopgate';
@@ -58,7 +58,7 @@ class HopgateView extends HTMLElement {
     for (const stop of this.#stop) stop();
   }
 
-  async #source(): Promise<PageSource> {
+  async #source(): Promise<PageData> {
     if (this.hasAttribute('live')) return liveSource(shownSession);
     const url = this.getAttribute('src');
     if (url === null) return readRecording(this.querySelector('script[type="text/plain"]')?.textContent);

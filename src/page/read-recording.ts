@@ -1,17 +1,17 @@
 import { signal } from '@preact/signals';
 import type { Recording } from '../view/view-state.ts';
 import { SessionStore } from './session-store.ts';
-import type { InboxMessage, PageSource, SessionEntry, ValidGrant, WaitingRequest } from './source.ts';
+import type { InboxMessage, PageData, SessionEntry, ValidGrant, WaitingRequest } from './source.ts';
 
 /** Reads a recording: base64 of deflated JSON. @throws Error without one */
-export async function readRecording(text: string | null | undefined): Promise<PageSource> {
+export async function readRecording(text: string | null | undefined): Promise<PageData> {
   if (!text) throw new Error('there is no recording; make one with "hopgate record"');
   const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
   const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   return sourceOf((await new Response(inflated).json()) as Recording);
 }
 
-function sourceOf({ graphs, sessions }: Recording): PageSource {
+function sourceOf({ graphs, sessions }: Recording): PageData {
   const details = new Map(sessions.map(({ id, details: of }) => [id, of]));
   return {
     sessions: signal(

@@ -70,7 +70,7 @@ export function FactList({ state, now }: AsideProps) {
   const reviews =
     par.count === 0
       ? par.due
-        ? 'no review yet; work to review'
+        ? 'no review yet; there is new work to review'
         : 'no review yet'
       : `${par.count === 1 ? '1 review' : `${par.count} reviews`}, the last ${timeSpan(now - (par.at ?? now))} ago${par.due ? '; new work since' : ''}`;
   const tested = tests.passed ? 'passed' : tests.failed > 0 ? 'failed' : tests.count > 0 ? 'not in full' : 'not run';

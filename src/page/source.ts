@@ -95,7 +95,7 @@ export interface OperatorActions {
 }
 
 /** The data of a page: a recording, or a server. */
-export interface PageSource {
+export interface PageData {
   readonly sessions: Signal<readonly SessionEntry[]>;
   readonly waiting: Signal<readonly WaitingRequest[]>;
   readonly grants: Signal<readonly ValidGrant[]>;

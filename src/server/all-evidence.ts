@@ -7,7 +7,7 @@ import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { evidenceFileIn } from '../project/state-dir.ts';
 import { openingBody, type Pin, readStoredPin } from '../session/pin.ts';
-import { type Arrivals, openArrivals } from '../stores/arrivals.ts';
+import { type Arrivals, openArrivals } from '../stores/arrival-order.ts';
 import { ApiError, unknownSession } from './api-error.ts';
 
 export interface RepositoryEvidence {

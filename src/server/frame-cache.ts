@@ -5,8 +5,8 @@ import type { SpecSet } from '../spec/types.ts';
 import { SessionFrames } from '../view/session-frames.ts';
 import type { ViewFrame, ViewGraph } from '../view/view-state.ts';
 import type { AllEvidence } from './all-evidence.ts';
+import { CompressedFrames, type FrameTail } from './compressed-frames.ts';
 import type { GraphCache } from './graph-cache.ts';
-import { type FrameTail, StoredFrames } from './stored-frames.ts';
 
 /** Maximum number of sessions whose frames are kept; the least recently requested one is dropped first. */
 const MAX_SESSIONS = 128;
@@ -19,7 +19,7 @@ export const NEWEST_ROWS = 200;
 export class FrameCache {
   readonly #allEvidence: AllEvidence;
   readonly #graphs: GraphCache;
-  readonly #sessions = new Map<string, Promise<StoredFrames>>();
+  readonly #sessions = new Map<string, Promise<CompressedFrames>>();
 
   constructor(allEvidence: AllEvidence, graphs: GraphCache) {
     this.#allEvidence = allEvidence;
@@ -27,7 +27,7 @@ export class FrameCache {
   }
 
   /** The frames of a session up to this moment. @throws ApiError as `AllEvidence.ownSession` */
-  async of(sessionId: string): Promise<StoredFrames> {
+  async of(sessionId: string): Promise<CompressedFrames> {
     const cached = this.#sessions.get(sessionId) ?? this.#begin(sessionId);
     this.#sessions.delete(sessionId);
     this.#sessions.set(sessionId, cached);
@@ -41,10 +41,10 @@ export class FrameCache {
     return frames;
   }
 
-  async #begin(sessionId: string): Promise<StoredFrames> {
+  async #begin(sessionId: string): Promise<CompressedFrames> {
     const { store } = await this.#allEvidence.ownSession(sessionId);
     const pin = await this.#allEvidence.pinOf(sessionId);
-    return new StoredFrames(store, sessionId, new SessionFrames(pin, sessionId), await this.#tailOf(sessionId));
+    return new CompressedFrames(store, sessionId, new SessionFrames(pin, sessionId), await this.#tailOf(sessionId));
   }
 
   /** The tail of a long session; null if the session is short, or no state is stored near its end. */

@@ -132,7 +132,7 @@ async function filesOf(services: Services, { session: id, files }: ContextReques
         'Name another file.',
       );
     text += `${text === '' ? '' : '\n\n'}${path}:\n${String(fieldsOf(read.result)['text'] ?? '')}`;
-    // Every node refuses a larger context.
+    // Each server of the agency refuses a run with a larger context.
     if (text.length > MAX_CONTEXT_CHARS)
       throw new RunFailure(
         'context-refused',

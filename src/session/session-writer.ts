@@ -63,7 +63,7 @@ export class SessionWriter {
     this.#observers.push(observer);
   }
 
-  /** Folds the entries that other writers stored since. Throws StoreError `store-failed` if they do not continue. */
+  /** Applies entries that others stored after ours. Throws StoreError `store-failed` if they do not follow ours. */
   async catchUp(): Promise<void> {
     const { sessionId } = this.#state.facts;
     const from = this.#state.head.seq + 1;

@@ -5,7 +5,7 @@ import { hopModel, modeModel } from './model/session-model.ts';
 import { type FiniteModel, type ModelRoute, shortestRoutes } from './model/shortest-routes.ts';
 import { type Move, movesFrom } from './plan/moves.ts';
 import { onlyLacksApproval, planRefusals } from './plan/plan-refusals.ts';
-import { planVisits } from './plan/plan-visits.ts';
+import { planVisitCases } from './plan/plan-visits.ts';
 import { planWalks } from './plan/plan-walks.ts';
 import { describeRoute, itemsCoveredByMove, type PlannedCase, peripheralName } from './plan/planned-case.ts';
 import { allStates, searchRoute } from './plan/search-route.ts';
@@ -18,7 +18,7 @@ export interface TestPlan {
   readonly large: boolean;
 }
 
-/** Maximum number of edges, and of states, of a spec set for which shortest routes to every transition are planned. */
+/** A spec set with more edges or more states gets long walks instead of a shortest route to each transition. */
 const LARGE_EDGES = 150;
 const LARGE_STATES = 250;
 /** Plans the cases that test sessions of a spec set against it. Pure. */
@@ -112,7 +112,7 @@ function smallPlan(
       cases.push({ group: 'round trips', name: `${kind}: ${describeRoute(back)}`, moves: [...prefix, ...back.moves] });
     }
   }
-  cases.push(...planRefusals(pinned, prefix, states), ...planVisits(pinned, model, prefix, states));
+  cases.push(...planRefusals(pinned, prefix, states), ...planVisitCases(pinned, model, prefix, states));
   return { cases, reachable };
 }
 

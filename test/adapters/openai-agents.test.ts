@@ -162,7 +162,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(session.state.mode).toBe('execute');
   });
 
-  it('does not run a newly available tool without its arguments in the same turn', async () => {
+  it('does not run a tool that became available in the same turn, because the model did not know its arguments', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const tests = { name: 'bash-test', input: {} };

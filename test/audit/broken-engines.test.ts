@@ -253,7 +253,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'that looking changes nothing (the sandbox saw a change)',
     rule: 'effect',
-    says: 'bash-readonly only observes',
+    says: 'bash-readonly may only observe',
     backend: withAnswer('bash-readonly', [{ path: 'src/a.ts', op: 'modify' }]),
     does: async (session) => {
       await to.diagnose(session);

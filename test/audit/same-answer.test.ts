@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { applyToAuditState } from '../../src/audit/rules/apply-to-audit-state.ts';
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
-import { firstRuleProblem } from '../../src/audit/rules/rule-problems.ts';
+import { firstRuleProblem } from '../../src/audit/rules/judge-request.ts';
 import { viewAfterEntry } from '../../src/cli/commands/specs/explain.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';

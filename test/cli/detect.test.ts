@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { detectDeploys, detectGit, detectProject } from '../../src/cli/detect/detect-project.ts';
 import { proposeEditScope, withManifests, withoutTests } from '../../src/cli/detect/edit-scope.ts';
-import { maskExceptionFor, maskExceptions } from '../../src/cli/detect/mask-exceptions.ts';
+import { findFilesToUnmask, unmaskPattern } from '../../src/cli/detect/mask-exceptions.ts';
 import { splitUnquotedWords } from '../../src/cli/detect/package-json.ts';
 import { prefersSingleQuotes } from '../../src/cli/detect/prefers-single-quotes.ts';
 import { proposedCaches, proposedPrograms } from '../../src/cli/detect/proposed-programs.ts';
@@ -364,7 +364,8 @@ describe('the proposed write paths', () => {
 });
 
 describe('the proposed exceptions to the masks', () => {
-  const shown = (files: { readonly [path: string]: string }) => maskExceptions(memoryTree(files), Object.keys(files));
+  const shown = (files: { readonly [path: string]: string }) =>
+    findFilesToUnmask(memoryTree(files), Object.keys(files));
 
   it('are files that git tracks and whose text shows no secret', () => {
     expect(
@@ -377,7 +378,7 @@ describe('the proposed exceptions to the masks', () => {
         'src/a.ts': '',
       }),
     ).toEqual(['.npmrc', 'sig/a.key', 'ca/root.pem', 'src/__tests__/env/.env.production']);
-    const proposed = { certain: [], possible: [], caches: [], shown: ['.npmrc', 'a/.npmrc'].map(maskExceptionFor) };
+    const proposed = { certain: [], possible: [], caches: [], shown: ['.npmrc', 'a/.npmrc'].map(unmaskPattern) };
     const text = renderConfig({ edit: ['.'], test: [], deploy: [], git: null }, proposed);
     const mask = [...DEFAULT_MASKS, '!/.npmrc', '!a/.npmrc'];
     expect(parseProjectConfig(text)).toMatchObject({ ok: true, config: { mask } });

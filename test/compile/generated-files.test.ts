@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { generateFiles } from '../../src/compile/generate-files.ts';
-import { checkGenerated, writeGenerated } from '../../src/compile/generated-files.ts';
+import { checkGenerated, writeGenerated } from '../../src/compile/write-generated-files.ts';
 import { CORE, GATE, specSet } from './specs.ts';
 
 const full = generateFiles(specSet(CORE, GATE), { guardsImport: 'hopgate' });

@@ -420,7 +420,7 @@ describe('a refusal outside the chain', () => {
     }
   });
 
-  it('is not given if the lease expired and nobody wrote meanwhile', async () => {
+  it('is not given to a writer whose lease expired if nobody else wrote meanwhile', async () => {
     let during = () => changed('src/a.ts');
     const on = await stage({ results: { edit: () => during() } });
     await lead(on.session, 'edit');

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkGenerated } from '../../src/compile/generated-files.ts';
+import { checkGenerated } from '../../src/compile/write-generated-files.ts';
 import { idsWithSession, openSession } from '../../src/open-session.ts';
 import { type EvidenceStore, StoreError } from '../../src/ports/evidence-store.ts';
 import type { Session } from '../../src/session/session.ts';

@@ -44,7 +44,7 @@ describe('a PDDL problem', () => {
       ':init has 0 facts (atLocation agent1 …), not 1',
     ],
     [() => '('.repeat(300), 'more than 200 parentheses are open'],
-  ])('is refused with the line or the reason if it is malformed: case %#', (change, message) =>
+  ])('is refused if it is malformed, and the error names the line or the reason: case %#', (change, message) =>
     expect(() => houseFromPddl(change(PROBLEM), { id: 'x' })).toThrow(message),
   );
 

@@ -58,7 +58,7 @@ async function checkByCodex(
   const { decision, matchedRules } = fieldsOf(JSON.parse(stdout));
   if (!Array.isArray(matchedRules)) throw new Error('its answer has no "matchedRules"');
   if (decision === 'allow' || (decision === undefined && matchedRules.length === 0)) return null;
-  if (decision !== 'forbidden' && decision !== 'prompt') throw new Error(`its answer is "${String(decision)}"`);
+  if (decision !== 'forbidden' && decision !== 'prompt') throw new Error(`unknown decision "${String(decision)}"`);
   const reasons = matchedRules.flatMap((rule) => {
     const match = fieldsOf(fieldsOf(rule)['prefixRuleMatch']);
     return match['decision'] === decision && typeof match['justification'] === 'string' ? [match['justification']] : [];

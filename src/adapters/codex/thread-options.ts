@@ -44,7 +44,7 @@ export function threadOptions(
   return { sandboxMode: 'workspace-write', writableRoots: write.map((path) => absolutePath(root, path)), ...common };
 }
 
-/** Resolves a normalised, root-relative path of a scope: `/` after a folder's name, `.` for the root. */
+/** Resolves a path of a scope, which is relative to the root: `src/` is a folder, `.` the root itself. */
 function absolutePath(root: string, path: string): string {
   const bare = path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '');
   return bare === '' || bare === '.' ? root : `${root}/${bare}`;

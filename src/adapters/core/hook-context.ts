@@ -24,7 +24,7 @@ export interface ConversationRecord {
   readonly sessionId: string;
   /** The id of the parent's session, whose envelope also limits this session; null for a main agent. */
   readonly parent: string | null;
-  /** The last 50 hook events, newest last. They show which hooks are missing. */
+  /** The last 50 hook events, newest last. They show which hooks the client has not installed. */
   readonly events: readonly { readonly name: string; readonly at: string; readonly toolUseId: string | null }[];
   /** Values that the adapter keeps for this conversation, such as the place that it described last. */
   readonly notes: { readonly [name: string]: Json };

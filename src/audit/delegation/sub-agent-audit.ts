@@ -111,23 +111,23 @@ function judgePin(
   const only = getOwn(child.specs.peripherals, to);
   if (!only || Object.keys(child.specs.peripherals).length > 1)
     return void wrong(
-      `a sub-agent has one peripheral: ${to}`,
+      `a sub-agent must have one peripheral: ${to}`,
       `the sub-agent has ${Object.keys(child.specs.peripherals).join(', ')}`,
     );
   if (only.exits.length > 0 || child.specs.edges.length > 0)
-    wrong('a sub-agent has no exits', `the sub-agent can leave ${to}`);
-  if (only.scope.rule.command === 'deploy') wrong('a sub-agent ships nothing', `the scope of ${to} ships`);
+    wrong('a sub-agent must have no exits', `the sub-agent can leave ${to}`);
+  if (only.scope.rule.command === 'deploy') wrong('a sub-agent may ship nothing', `the scope of ${to} ships`);
   const gate = child.specs.modeGate;
   if ((gate?.initial ?? null) !== mode || (gate?.transitions.length ?? 0) > 0 || (gate && gate.reset !== mode))
     wrong(
-      `a sub-agent stays in mode ${mode ?? 'none'}`,
+      `a sub-agent must stay in mode ${mode ?? 'none'}`,
       `the sub-agent begins in mode ${gate?.initial ?? 'none'}, and may change it`,
     );
   if (!isSameJson(child.specs.tools, parent.specs.tools))
-    wrong('a sub-agent has the tools of its parent', 'the catalogue of tools differs');
+    wrong('a sub-agent must have the tools of its parent', 'the catalogue of tools differs');
   const settings = ({ config: { scopes: _, ...rest } }: AuditedPin) => JSON.parse(JSON.stringify(rest));
   if (!isSameJson(settings(child), settings(parent)))
-    wrong('a sub-agent has the configuration of its parent', 'the configuration differs');
+    wrong('a sub-agent must have the configuration of its parent', 'the configuration differs');
   for (const id of within === 'own' ? [to] : [from, to]) {
     const outer = getOwn(parent.specs.peripherals, id);
     if (!outer) continue;

@@ -145,7 +145,7 @@ const RUNNERS = ['bash-test'];
 
 type ReportUnused = (what: UnusedPermission['what'], granted: string) => void;
 
-/** The entry sources of a peripheral that sessions used, or that the edges `into` need. */
+/** The entry sources of a peripheral that sessions used, or that an edge into it needs. */
 function sourcesUsed(
   { id, entry }: PeripheralSpec,
   used: PeripheralUsage,

@@ -169,15 +169,15 @@ class Rule {
     }
   }
 
-  /** The values to try of a term that a rule compares with `named`; `truth`: the rule also uses it as true or false. */
-  #domain(node: ASTNode, named: readonly unknown[], truth: boolean): readonly unknown[] {
+  /** The values to try for a term of a rule: near those it is compared with, and true and false if `usedAsTruth`. */
+  #domain(node: ASTNode, named: readonly unknown[], usedAsTruth: boolean): readonly unknown[] {
     const { root, name } = factOf(node) ?? { root: null, name: '' };
     if (root === 'session' && name === 'agent') {
       // Tries each agent named in the rule as a separate value.
       const agents = textsInRule(celText(this.#rule));
       return [...neighbourValues([...named, ...agents]), OTHER].filter((value) => !agents.includes(value as string));
     }
-    const any = [...neighbourValues(named), OTHER, ...(truth ? [true, false] : [])];
+    const any = [...neighbourValues(named), OTHER, ...(usedAsTruth ? [true, false] : [])];
     if (root === 'fruit') return fruitDomain(this.#spec, name, named, any);
     const isSize = (node.op === 'call' || node.op === 'rcall') && node.args[0] === 'size';
     if (!isSize && (root === null || root === 'backpack' || root === 'args')) return any;

@@ -38,9 +38,9 @@ export class ApprovalAudit {
     if (createHash('sha256').update(bytes).digest('hex') !== record.requestHash)
       wrong('requestHash must be the hash of the approved request', 'requestHash does not match the recorded request');
     if (record.sessionId !== sessionId)
-      wrong('an approval is valid for one session', `the approval was given for session ${record.sessionId}`);
+      wrong('an approval must be of this session', `the approval was given for session ${record.sessionId}`);
     if (this.#usedNonces.has(record.nonce) || this.#usedIds.has(record.id))
-      wrong('an approval is used once', `approval ${record.id} was used before`);
+      wrong('an approval may be used only once', `approval ${record.id} was used before`);
     this.#usedNonces.add(record.nonce);
     this.#waiting = body;
   }
@@ -76,7 +76,7 @@ export class ApprovalAudit {
     if (id === null) return null;
     const report = this.#report;
     if (this.#usedIds.has(id))
-      report.violation('approval', 'an approval is used once', `approval ${id} was used before`);
+      report.violation('approval', 'an approval may be used only once', `approval ${id} was used before`);
     this.#usedIds.add(id);
     if (approved?.record.id !== id) {
       const constraint = 'the approval must be recorded directly before';

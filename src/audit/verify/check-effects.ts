@@ -22,7 +22,7 @@ export function checkEffects(
     const { op, path } = effect;
     if (isFileChange(effect)) {
       if (getOwn(state.pinned.specs.tools, tool)?.effect !== 'act')
-        wrong(`${tool} only observes`, `the call was observed to ${op} ${path}`);
+        wrong(`${tool} may only observe`, `the call was observed to ${op} ${path}`);
       const why = pathWriteProblem(state, visit, path);
       if (why) wrong(scopeInWords(visit, 'path:write'), `${op} of ${path} was observed: ${why.why}`, why.about);
     } else if (op === 'read') {

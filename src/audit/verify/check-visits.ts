@@ -64,7 +64,7 @@ export function checkStop({ state, report, approvals }: VisitContext, body: Stop
     report.violation('lifecycle', `the current visit is to ${visit.peripheral}`, `the entry stops ${peripheral}`);
   const running = visit?.background ?? [];
   if (!isSameJson([...ended], [...running])) {
-    const constraint = `commands in the background end with the visit: ${running.join(', ') || 'none'}`;
+    const constraint = `the visit must end its background commands: ${running.join(', ') || 'none'}`;
     report.violation('lifecycle', constraint, `the stop names ${ended.join(', ') || 'none'}`, NEEDS_HISTORY);
   }
   for (const [field, rule] of Object.entries(visit?.spec?.fruit ?? {})) {

@@ -6,8 +6,8 @@ import type { AuditState } from '../rules/audit-state.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { type Fields, fieldsOf, isBlobReference, textOf } from '../rules/compare-json.ts';
 import { gatesOn } from '../rules/entry-problems.ts';
+import { ruleProblems } from '../rules/judge-request.ts';
 import { PROBLEM_CODES } from '../rules/rule-problem.ts';
-import { ruleProblems } from '../rules/rule-problems.ts';
 import { isObserveOnlySession, unrestrictedState } from './observe-only-session.ts';
 
 /** Codes with which a tool itself may refuse a call that the spec allows. */

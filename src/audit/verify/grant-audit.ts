@@ -46,7 +46,7 @@ export class GrantAudit {
       case 'grant-end': {
         const grant = this.#grants.get(body.grant);
         if (!grant)
-          this.#violation('only a recorded grant can end', `grant ${body.grant} is not recorded`, NEEDS_HISTORY);
+          this.#violation('only a recorded grant may end', `grant ${body.grant} is not recorded`, NEEDS_HISTORY);
         else grant.ended ??= `${body.by} ended it`;
         return;
       }

@@ -54,7 +54,7 @@ export class MessageAudit {
 
   #receive({ id, seq, act, ref }: Extract<Body, { event: 'message' }>): void {
     if (seq <= this.#seq) this.#wrong(`the inbox was read up to message ${this.#seq}`, `message ${seq} follows`);
-    if (this.#received.has(id)) this.#wrong('each message is delivered once', `message ${id} was delivered again`);
+    if (this.#received.has(id)) this.#wrong('a message must arrive only once', `message ${id} was delivered again`);
     if (act === 'answer' && ref === null)
       this.#wrong('an answer must refer to a message', `answer ${id} refers to no message`);
     this.#seq = Math.max(seq, this.#seq);
@@ -65,15 +65,15 @@ export class MessageAudit {
     if (nth === null) {
       if (state !== 'read')
         this.#wrong(
-          'the recipient records only "read"',
+          'the recipient may only record "read"',
           `the session records "${state}" for a message that it received`,
         );
       if (!this.#received.has(message) && history === 'complete')
-        this.#wrong('a message is delivered before it is read', `message ${message} was not delivered`);
+        this.#wrong('a message must be delivered before it is read', `message ${message} was not delivered`);
       return;
     }
     if (nth <= this.#nth)
-      this.#wrong(`receipts are read in order: the next is after ${this.#nth}`, `receipt ${nth} follows`);
+      this.#wrong(`receipts must be read in order, the next after ${this.#nth}`, `receipt ${nth} follows`);
     this.#nth = Math.max(nth, this.#nth);
     const before = this.#sent.get(message);
     const rank = RECEIPT_STATES.indexOf(state);
@@ -89,7 +89,7 @@ export class MessageAudit {
     if (outcome.status !== 'ok' || pinned.specs.tools[tool]?.upstream) return;
     const id = textOf(fieldsOf(outcome.result)['message']);
     if (id === null) return;
-    if (this.#sent.has(id)) this.#wrong('each message is sent once', `message ${id} was sent again`);
+    if (this.#sent.has(id)) this.#wrong('a message may be sent only once', `message ${id} was sent again`);
     this.#sent.set(id, -1);
     const ref = textOf(args['ref']);
     if (args['act'] === 'answer' && (ref === null || !this.#received.has(ref)) && history === 'complete')

@@ -9,9 +9,9 @@ import type { AuditRequest } from '../rules/audit-request.ts';
 import { type AuditedPin, type AuditState, initialAuditState } from '../rules/audit-state.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { showValue } from '../rules/compare-json.ts';
+import { CLOSED_PROBLEM, ruleProblems } from '../rules/judge-request.ts';
 import { readBody, wrongBodyField } from '../rules/read-body.ts';
 import { NEEDS_HISTORY, type RuleProblem } from '../rules/rule-problem.ts';
-import { CLOSED_PROBLEM, ruleProblems } from '../rules/rule-problems.ts';
 import { ApprovalAudit } from './approval-audit.ts';
 import { AuditReport } from './audit-report.ts';
 import type { AuditResult } from './audit-result.ts';
@@ -125,7 +125,7 @@ export class SessionAudit {
     }
     if (entry.sessionId !== sessionId)
       report.violation('one-session', `session ${sessionId}`, `the entry belongs to session ${entry.sessionId}`);
-    if (Number.isNaN(at)) report.violation('time', 'an entry has a valid time', `${entry.at} is not a valid time`);
+    if (Number.isNaN(at)) report.violation('time', 'an entry must have a time', `${entry.at} is not a valid time`);
     else if (at < lastAt)
       report.violation(
         'time',
@@ -177,7 +177,7 @@ export class SessionAudit {
     const { opened, history, pending, leaving, arriving } = this.#state;
     const report = this.#report;
     if (event === 'session-open' && opened)
-      report.violation('lifecycle', 'a session is opened once', 'the session was opened again');
+      report.violation('lifecycle', 'a session may be opened only once', 'the session was opened again');
     if (event !== 'session-open' && !opened && this.#counts.entries > 0 && history === 'complete')
       report.violation('lifecycle', 'a session must be opened first', `${event} came before the session was opened`);
     if (pending && event !== 'outcome' && event !== 'interrupted')

@@ -5,7 +5,7 @@ import { ensureStateDir } from '../../project/state-dir.ts';
 import { type Io, printRemark } from '../io.ts';
 import { wholeNumberUpTo } from '../shared-options.ts';
 
-/** `--wait-approval SECONDS`, for commands that leave requests to the operator. */
+/** `--wait-approval SECONDS`: how long a command waits until the operator answers its request for approval. */
 export const waitApprovalOption = (): Option =>
   new Option(
     '--wait-approval <seconds>',

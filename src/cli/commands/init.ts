@@ -13,7 +13,7 @@ import { commandPrograms } from '../../tools/shell/shell-context.ts';
 import { type DetectedProject, detectProject } from '../detect/detect-project.ts';
 import { diskTree } from '../detect/disk-tree.ts';
 import { isTestPath, manifestsIn, withManifests, withoutTests } from '../detect/edit-scope.ts';
-import { maskExceptionFor, maskExceptions } from '../detect/mask-exceptions.ts';
+import { findFilesToUnmask, unmaskPattern } from '../detect/mask-exceptions.ts';
 import { prefersSingleQuotes } from '../detect/prefers-single-quotes.ts';
 import { proposedCaches, proposedPrograms } from '../detect/proposed-programs.ts';
 import { type ProposedConfig, renderConfig } from '../detect/render-config.ts';
@@ -73,7 +73,7 @@ async function init(io: Io, options: Options): Promise<void> {
   const proposed = {
     ...proposedPrograms(tree, path.join(delimiter), [root, ...mounts.map(({ target }) => target)]),
     caches: proposedCaches(tree, io.env['HOME']),
-    shown: maskExceptions(tree, tracked).map(maskExceptionFor),
+    shown: findFilesToUnmask(tree, tracked).map(unmaskPattern),
   };
   const text = renderConfig(found, proposed, { singleQuote: prefersSingleQuotes(tree) });
   const before = tree.read(CONFIG_FILE);

@@ -11,12 +11,12 @@ const PUBLIC_BLOCK = /-----BEGIN (?:PGP PUBLIC KEY BLOCK|CERTIFICATE|(?:\w+ )?PU
 const MAX_EXCEPTIONS = 20;
 
 /**
- * Exceptions to the default masks, for files that git tracks and whose text shows no secret: an .npmrc without an
- * account, public keys and certificates, and settings of tests (`__tests__/env/.env`).
+ * Finds files that the default masks hide without need: git tracks them, and their text shows no secret. These are an
+ * .npmrc without an account, public keys and certificates, and settings of tests (`__tests__/env/.env`).
  *
  * @param tracked the root-relative paths that git tracks
  */
-export function maskExceptions(tree: DiskTree, tracked: readonly string[]): readonly string[] {
+export function findFilesToUnmask(tree: DiskTree, tracked: readonly string[]): readonly string[] {
   const harmless = tracked.filter(maskMatcher(DEFAULT_MASKS)).filter((path) => isHarmless(path, tree));
   return harmless.slice(0, MAX_EXCEPTIONS).filter(isPlain);
 }
@@ -33,5 +33,5 @@ function isHarmless(path: string, tree: DiskTree): boolean {
   return PUBLIC_BLOCK.test(text) && !/PRIVATE|SECRET/.test(text);
 }
 
-/** The entry of `mask` that excepts one file. A name without a slash would apply to every folder. */
-export const maskExceptionFor = (path: string): string => (path.includes('/') ? `!${path}` : `!/${path}`);
+/** The pattern for `mask` that shows a file: `!a/.npmrc`. A name without a slash would apply to every folder. */
+export const unmaskPattern = (path: string): string => (path.includes('/') ? `!${path}` : `!/${path}`);

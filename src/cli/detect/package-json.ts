@@ -75,7 +75,7 @@ export function packageTest(tree: DiskTree): FoundTest | null {
 type Reporter = ({ readonly args: readonly string[] } | { readonly run: readonly string[] }) &
   Pick<FoundTest, 'report'>;
 
-/** The arguments that make a known test runner report; null if it is unknown or the script has a reporter. */
+/** The arguments or the command by which a test runner writes a report that hopgate reads; null if not possible. */
 function reporter(words: readonly string[], { packages }: Manifest): Reporter | null {
   const [program, ...rest] = words;
   const has = (option: string): boolean => rest.some((word) => word === option || word.startsWith(`${option}=`));

@@ -181,17 +181,17 @@ async function findInside(name: string, { root, config, sandbox, programs, empty
   return { path: path === '' ? null : path, version: firstLine(output.join('\n')) };
 }
 
-/** The version that a program prints outside of the sandbox; empty if it fails with each of the arguments. */
+/** The version that a program prints outside of the sandbox; empty if it fails with each of `versionArguments`. */
 async function versionOf(
   program: string,
   { io, run, empty, programs }: Comparison,
-  questions: readonly string[],
+  versionArguments: readonly string[],
 ): Promise<string> {
   const PATH = [...programs.path, io.env['PATH'] ?? ''].join(delimiter);
   // Without a network, as in the sandbox.
   const env = { ...io.env, PATH, COREPACK_ENABLE_NETWORK: '0' };
-  for (const question of questions) {
-    const output = await run('/bin/sh', ['-c', '"$0" "$1" 2>&1', program, question], { cwd: empty, env });
+  for (const argument of versionArguments) {
+    const output = await run('/bin/sh', ['-c', '"$0" "$1" 2>&1', program, argument], { cwd: empty, env });
     if (output !== null) return firstLine(output);
   }
   return '';

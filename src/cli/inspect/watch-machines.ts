@@ -62,7 +62,7 @@ export async function watchIfAsked(io: Io, inspect: string | true | undefined): 
     inspect === true ? {} : /^\d+$/.test(inspect) ? { port: portOf(inspect) } : { url: inspect },
   );
   const { address, socket } = watch;
-  printRemark(io, address === null ? `${socket} shows the session` : `watch the session at ${address}`);
+  printRemark(io, address === null ? `the session is sent to ${socket}` : `watch the session at ${address}`);
   return watch;
 }
 

@@ -11,8 +11,8 @@ import { excerpt } from '../../base/text.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
 import { heading, type Io, paint, print, printJson } from '../io.ts';
 import { printTable } from '../table.ts';
-import { FAULTS } from './faults.ts';
 import { runStory, type StoryConnections } from './run-story.ts';
+import { TRANSCRIPT_FAULTS } from './transcript-faults.ts';
 
 const CONNECTIONS: readonly (StoryConnections & { readonly name: string })[] = [
   { name: 'in process', world: 'here', agent: 'here' },
@@ -61,7 +61,7 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
       const run = await runStory({ root, env, seed, joe: 'script', printLine: () => {}, ...wires });
       keep(name, run.transcript);
       runs.push({ name, won: run.end.won, judged: judgeInhabitation(run.transcript, run.specs, run.entries) });
-      for (const { breaks, what, change } of FAULTS) {
+      for (const { breaks, what, change } of TRANSCRIPT_FAULTS) {
         const changed = change(run);
         keep(`${name} ${breaks} fails`, changed.transcript);
         const judged = judgeInhabitation(changed.transcript, run.specs, changed.entries);
@@ -96,7 +96,7 @@ function printScorecard(
   printTable(io, ['', 'demand', ...runs.map(({ name }) => name)], rows);
   print(io);
   print(io, heading(io, 'The same runs with one fault'));
-  const broken = FAULTS.map(({ breaks, what }) => {
+  const broken = TRANSCRIPT_FAULTS.map(({ breaks, what }) => {
     const same = faults.filter(({ id }) => id === breaks);
     const cells = runs.map(({ name }) => word(same.find(({ over }) => over === name)!.verdict));
     return [breaks, ...cells, what, excerpt(same[0]!.reason, 70)];

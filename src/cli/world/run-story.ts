@@ -19,9 +19,9 @@ import { generateHouse } from '../../world/generate-house.ts';
 import { serveWorld } from '../../world/serve/world-server.ts';
 import { hopgateCommandLine } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
-import { connectOverCommandLine, connectOverHttp } from './data-connections.ts';
 import { dataSession } from './data-session.ts';
 import { playWithAgent, type StoryEnd } from './play-with-agent.ts';
+import { connectToSessionOverHttp, connectToSessionOverShell } from './session-connections.ts';
 import { answeringAgent, joeInEmacs, type Participant, scriptedJoe } from './story-participants.ts';
 import { storySpecs } from './story-specs.ts';
 
@@ -142,7 +142,7 @@ async function sessionFor(
   if (agent !== 'rest' && agent !== 'cli') return here;
   await opened.detach();
   const place = { session: opened.id, root, env };
-  return dataSession(here, agent === 'rest' ? await connectOverHttp(place) : await connectOverCommandLine(place));
+  return dataSession(here, await (agent === 'rest' ? connectToSessionOverHttp : connectToSessionOverShell)(place));
 }
 
 interface ConnectedAgent {

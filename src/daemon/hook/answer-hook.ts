@@ -11,7 +11,7 @@ export const HOOK_HANDLERS: { readonly [client: string]: () => Promise<Handle> }
   codex: async () => (await import('../../adapters/codex/handle-codex-event.ts')).handleCodexEvent,
 } satisfies { readonly [client in Exclude<Provider, 'mcp'>]: () => Promise<Handle> };
 
-/** The answer if hopgate fails. Both clients treat it as a refusal, and show the reason to the model. */
+/** The answer if hopgate fails. Claude Code and Codex treat it as a refusal, and show the reason to the model. */
 export const faultAnswer = (why: string): HookAnswer => ({
   exit: 2,
   stdout: '',

@@ -6,7 +6,7 @@ import type { Env } from '../../base/user-folders.ts';
 /** A process, identified by its pid and its start time, because pids are reused. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks since boot. */
+  /** The time at which the process started, in clock ticks since the machine was booted. */
   readonly start: string;
 }
 

@@ -104,14 +104,14 @@ async function lineOne(folder: string, env: Env, alone: boolean): Promise<void> 
 }
 
 async function runAlone(ticket: string, env: Env): Promise<DecodedFrame> {
-  const [{ runTicket }, { SessionHost }] = await Promise.all([
-    import('../run-ticket.ts'),
+  const [{ executeRunTicket }, { SessionHost }] = await Promise.all([
+    import('../execute-run-ticket.ts'),
     import('../session-host.ts'),
   ]);
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
   const host = new SessionHost({ env, keepOpenMs: 0, runCommand: runCommand(env) });
-  const answer = await runTicket(host, ticket, stop.signal);
+  const answer = await executeRunTicket(host, ticket, stop.signal);
   await host.close();
   return toFrame(answer);
 }

@@ -63,7 +63,7 @@ export const DISCIPLINE_TOOLS: { readonly [tool: string]: DisciplineTool } = {
 /** Syntax of a pattern id: `read-before-edit`, `agent/scope-before-action`. */
 export const PATTERN_ID = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
 
-/** Returns the role of a discipline tool's entry; null for every other entry and for a failed call. */
+/** Returns the discipline tool that an entry is a successful call of, with its pattern; null for any other entry. */
 export function disciplineToolOf(body: Body): (DisciplineTool & { readonly pattern: string | null }) | null {
   if (body.event !== 'step' || body.outcome?.status !== 'ok' || !Object.hasOwn(DISCIPLINE_TOOLS, body.tool))
     return null;

@@ -57,7 +57,7 @@ export function describeTreeMismatch(tested: TreeState | null, now: TreeNow): st
   if (tested === null) return 'the last run did not record which files it tested';
   if (tested.kind === now.kind && tested.id === now.id) return null;
   const paths = pathsChangedSince(tested, now);
-  return paths === null ? 'files have changed since the last run' : `changed since the last run: ${listPaths(paths)}`;
+  return paths === null ? 'files have changed since the last run' : `changed since the last run: ${showPaths(paths)}`;
 }
 
 /** The paths in which two trees differ; null if the trees do not record enough to tell. */
@@ -70,6 +70,6 @@ export function pathsChangedSince(then: TreeState, now: TreeState): readonly str
   return differ.length === 0 ? null : differ;
 }
 
-/** A short list of paths as text. */
-export const listPaths = (paths: readonly string[], most = 5): string =>
+/** The first paths as text, and the number of the others: `a.ts, b.ts and 3 more`. */
+export const showPaths = (paths: readonly string[], most = 5): string =>
   paths.length > most ? `${paths.slice(0, most).join(', ')} and ${paths.length - most} more` : paths.join(', ');

@@ -1,11 +1,11 @@
-import type { PageSource } from '../source.ts';
+import type { PageData } from '../source.ts';
 import { GrantList } from './grants.tsx';
 import { Messages } from './messages.tsx';
 import { NotifyButton } from './notify.tsx';
 import { RequestCard } from './request-card.tsx';
 
 /** Everything that waits for the operator, oldest first, and the grants that are valid now. */
-export function Inbox({ source }: { readonly source: PageSource }) {
+export function Inbox({ source }: { readonly source: PageData }) {
   const waiting = source.waiting.value;
   if (source.acts === null) return null;
   return (

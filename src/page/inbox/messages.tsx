@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { escapeInvisible, visibleLines } from '../../base/text.ts';
 import { pageClock, timeSpan } from '../side-panel.tsx';
-import type { InboxMessage, PageSource } from '../source.ts';
+import type { InboxMessage, PageData } from '../source.ts';
 
 /** The unread messages of agents to the operator: whistles first, because their senders wait. */
-export function Messages({ source }: { readonly source: PageSource }) {
+export function Messages({ source }: { readonly source: PageData }) {
   const messages = source.messages.value;
   if (messages.length === 0) return null;
   const ordered = messages.toSorted((a, b) => Number(b.kind === 'whistle') - Number(a.kind === 'whistle'));
@@ -24,7 +24,7 @@ export function Messages({ source }: { readonly source: PageSource }) {
 }
 
 /** One message: its source, its words as text, and the answer. */
-function MessageCard({ message, source }: { readonly message: InboxMessage; readonly source: PageSource }) {
+function MessageCard({ message, source }: { readonly message: InboxMessage; readonly source: PageData }) {
   const problem = useSignal<string | null>(null);
   const { kind, act, from, author, text, state, sentAt } = message;
   const session = source.sessions.value.find(({ id }) => from === `session:${id}`);

@@ -1,14 +1,14 @@
 import { signal } from '@preact/signals';
 import { escapeInvisible, visibleLines } from '../../base/text.ts';
 import { pageClock, timeSpan } from '../side-panel.tsx';
-import type { ApprovalCardData, ChosenGrantLimits, PageSource, WaitingRequest } from '../source.ts';
+import type { ApprovalCardData, ChosenGrantLimits, PageData, WaitingRequest } from '../source.ts';
 import { GrantForm } from './grants.tsx';
 
 const problem = signal<{ readonly id: string; readonly why: string } | null>(null);
 const declining = signal<string | null>(null);
 
 /** One request: the effect of a yes, the commit, the tests, the diff, and the buttons to answer. */
-export function RequestCard({ request, source }: { readonly request: WaitingRequest; readonly source: PageSource }) {
+export function RequestCard({ request, source }: { readonly request: WaitingRequest; readonly source: PageData }) {
   const { id, title, reason, rows, card, askedAt, expiresAt } = request;
   const session = source.sessions.value.find((one) => one.id === request.sessionId);
   const answer = async (approve: boolean, why: string, grant?: ChosenGrantLimits) => {

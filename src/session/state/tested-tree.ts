@@ -1,5 +1,5 @@
 import { fieldsOf, type Json } from '../../base/json.ts';
-import { listPaths, pathsChangedSince, type TreeNow, type TreeState } from '../../gate/scope/compare-trees.ts';
+import { pathsChangedSince, showPaths, type TreeNow, type TreeState } from '../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 
 /** The verdict of a test run that shows neither a pass nor a failure. */
@@ -28,7 +28,7 @@ export async function addTestedTree(
   }
   if (result['unsandboxed'] === true || before.id === now.id) return withFields({ tree: treeRecord(now) });
   const paths = pathsChangedSince(before, now);
-  const what = paths === null ? 'files were changed' : `${listPaths(paths)} changed`;
+  const what = paths === null ? 'files were changed' : `${showPaths(paths)} changed`;
   return withFields({ ...withoutPass(result, `${what} while the tests ran; run them again`), tree: treeRecord(now) });
 }
 

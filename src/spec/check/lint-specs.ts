@@ -59,7 +59,7 @@ function lintEntry({ id, entry }: PeripheralSpec, specs: SpecSet, cameFrom: Read
   const reaches = [...cameFrom].some((from) => from !== id) || Object.keys(peripherals).some(delegatesHere);
   if (starts || reaches) return unused;
   const message = `no edge reaches ${id}`;
-  const suggestion = `let an exit open ${id}, or add default to its entry`;
+  const suggestion = `let an exit of another peripheral open ${id}, or add "default" to the entry of ${id}`;
   return [...unused, { code: 'unreachable', path: `peripherals.${id}`, message, suggestion }];
 }
 

@@ -5,7 +5,7 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 
-/** The parts of a session that its canned tools need. */
+/** The state of a session that prepared tools check their calls against, and the report that they return. */
 interface CannedCall {
   /** The session's state before the call. */
   readonly state: () => AuditState;

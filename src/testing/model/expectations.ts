@@ -1,6 +1,6 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
-import { firstRuleProblem } from '../../audit/rules/rule-problems.ts';
+import { firstRuleProblem } from '../../audit/rules/judge-request.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Denial } from '../../gate/denial.ts';

@@ -15,7 +15,7 @@ export interface CoverageRow {
 
 const KINDS = { states: 'state ', starts: 'start ', edges: 'edge ', modes: 'mode ' } as const;
 
-/** Collects the parts of a spec set that made moves covered, and the moves that were refused. */
+/** Records which parts of a spec set the moves of a test covered, and which moves were refused. */
 export class Coverage {
   readonly #specs: SpecSet;
   readonly #taken = new Set<string>();

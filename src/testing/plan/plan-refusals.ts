@@ -1,5 +1,5 @@
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
-import { firstRuleProblem } from '../../audit/rules/rule-problems.ts';
+import { firstRuleProblem } from '../../audit/rules/judge-request.ts';
 import type { ModelRoute } from '../model/shortest-routes.ts';
 import { type Move, movesFrom } from './moves.ts';
 import { describeRoute, type PlannedCase, peripheralName } from './planned-case.ts';

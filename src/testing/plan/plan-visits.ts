@@ -27,7 +27,7 @@ type VisitCase = Pick<PlannedCase, 'name' | 'moves' | 'provoke' | 'both' | 'trie
  * Plans cases for the visits to each peripheral: outcomes of steps, limits of steps and time, a clock that is set back,
  * the moves after a stop and a close, and a start with the identity of another session.
  */
-export function planVisits(
+export function planVisitCases(
   pinned: AuditedPin,
   model: FiniteModel<AuditState, Move>,
   prefix: readonly Move[],

@@ -19,15 +19,15 @@ export const okOutcome = (result: { readonly [field: string]: Json }): ToolOutco
 });
 
 /** The trimmed text; null if it is missing or blank. */
-export const trimmedText = (value: Json | undefined): string | null =>
+export const nonBlankText = (value: Json | undefined): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 
-export const trimmedTexts = (value: Json | undefined): string[] =>
-  (Array.isArray(value) ? value : [value]).flatMap((one) => trimmedText(one) ?? []);
+export const nonBlankTexts = (value: Json | undefined): string[] =>
+  (Array.isArray(value) ? value : [value]).flatMap((one) => nonBlankText(one) ?? []);
 
 /** The selection of the call's pattern that has no outcome yet; a refusal if there is none. */
 export function findOpenSelection({ call, cycles }: PatternContext): LearningCycle | ToolRefusal {
-  const pattern = trimmedText(call.args['pattern']) ?? '';
+  const pattern = nonBlankText(call.args['pattern']) ?? '';
   const own = cycles.filter((cycle) => cycle.pattern === pattern);
   const open = own.findLast((cycle) => cycle.open);
   if (open) return open;

@@ -1,6 +1,6 @@
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { invalidCall } from '../tool-outcomes.ts';
-import { okOutcome, type PatternContext, trimmedText } from './pattern-context.ts';
+import { nonBlankText, okOutcome, type PatternContext } from './pattern-context.ts';
 import { searchPatterns } from './search-patterns.ts';
 
 const DEFAULT_LIMIT = 5;
@@ -9,7 +9,7 @@ const DEFAULT_LIMIT = 5;
  * psr-search { query, limit? }: returns the matching patterns, best first; without a match, the ids of all patterns.
  */
 export async function psrSearchTool({ call, library }: PatternContext): Promise<ToolOutcome> {
-  const query = trimmedText(call.args['query']);
+  const query = nonBlankText(call.args['query']);
   if (query === null) return invalidCall('query', '"query" is blank', 'Describe what you are about to do.');
   const { limit = DEFAULT_LIMIT } = call.args;
   const { from, patterns, faulty } = await library();

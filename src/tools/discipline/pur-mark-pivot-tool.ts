@@ -1,14 +1,14 @@
 import { HELD_BY_OUTCOME } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import { invalidCall } from '../tool-outcomes.ts';
-import { findOpenSelection, isRefusal, okOutcome, type PatternContext, trimmedText } from './pattern-context.ts';
+import { findOpenSelection, isRefusal, nonBlankText, okOutcome, type PatternContext } from './pattern-context.ts';
 
 /** pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern; another call selects `to`. */
 export function purMarkPivotTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = findOpenSelection(context);
   if (isRefusal(selection)) return selection;
-  const reason = trimmedText(args['reason']);
+  const reason = nonBlankText(args['reason']);
   if (reason === null)
     return invalidCall('reason', '"reason" is blank', 'State in reason what showed that the pattern does not fit.');
   return okOutcome({
@@ -18,6 +18,6 @@ export function purMarkPivotTool(context: PatternContext): ToolOutcome {
     held: HELD_BY_OUTCOME.pivoted,
     expected: selection.psr.expected,
     notes: reason,
-    to: trimmedText(args['to']),
+    to: nonBlankText(args['to']),
   });
 }

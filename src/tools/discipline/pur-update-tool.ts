@@ -5,10 +5,10 @@ import { invalidCall } from '../tool-outcomes.ts';
 import {
   findOpenSelection,
   isRefusal,
+  nonBlankText,
+  nonBlankTexts,
   okOutcome,
   type PatternContext,
-  trimmedText,
-  trimmedTexts,
 } from './pattern-context.ts';
 
 /**
@@ -39,10 +39,10 @@ export function purUpdateTool(context: PatternContext): ToolOutcome {
     psr: selection.psrEntry,
     outcome,
     held: HELD_BY_OUTCOME[outcome],
-    expected: trimmedText(args['expected']) ?? selection.psr.expected,
-    actual: trimmedText(args['actual']),
+    expected: nonBlankText(args['expected']) ?? selection.psr.expected,
+    actual: nonBlankText(args['actual']),
     predictionError,
-    actions: trimmedTexts(args['actions']),
-    notes: trimmedText(args['notes']),
+    actions: nonBlankTexts(args['actions']),
+    notes: nonBlankText(args['notes']),
   });
 }

@@ -1,7 +1,7 @@
 import { commitMessageOf } from '../../gate/commands/git-command.ts';
 import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
 import { mayShipBranch } from '../../gate/scope/branch-patterns.ts';
-import { listPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
+import { showPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { hasOperationUnderWay, indexInfo, mergedCommits, type TreeChange } from '../tree/git-tree.ts';
 import { failedStop, isStop, type ToolStop } from '../workspace/tool-stop.ts';
@@ -9,8 +9,8 @@ import { trailerFor, withTrailer } from './commit-trailer.ts';
 import { type CommitPersons, formatPerson, personsOf, personVariables, readPerson } from './git-persons.ts';
 import { APPROVE_AGAIN, gitReport, refEffects, resultWithoutRun } from './git-report.ts';
 import { findCommit, type GitSession } from './git-session.ts';
+import { listStagedFiles } from './list-staged-files.ts';
 import { replacedField, stageFiles } from './stage-files.ts';
-import { listStagedFiles } from './staged-files.ts';
 
 const COMMIT = { kind: 'commit' } as const;
 
@@ -85,7 +85,7 @@ export async function commitGit(
     approved && explainMismatch(approved, { ...before, tree, mine, merges: mergedCommits(session.repository) });
   if (differs) return failedStop('not-what-was-approved', differs);
   if (mine.length === 0 && !isUnderWay) {
-    const also = others.length > 0 ? ` (${listPaths(others.map(({ path }) => path))} was staged by someone else)` : '';
+    const also = others.length > 0 ? ` (${showPaths(others.map(({ path }) => path))} was staged by someone else)` : '';
     return gitReport(
       'commit',
       resultWithoutRun(`nothing to commit: this session has staged nothing${also}\n`, 1),
@@ -138,21 +138,21 @@ function explainMismatch(
   if (now.sha !== head)
     return `The branch has moved since this was approved, from ${head ?? 'nothing'} to ${now.sha ?? 'nothing'}. ${APPROVE_AGAIN}`;
   if (now.merges.join() !== (ships.merges ?? []).join())
-    return `The commit would merge ${listPaths(now.merges) || 'nothing'} now, and was approved to merge ${listPaths(ships.merges ?? []) || 'nothing'}. ${APPROVE_AGAIN}`;
+    return `The commit would merge ${showPaths(now.merges) || 'nothing'} now, and was approved to merge ${showPaths(ships.merges ?? []) || 'nothing'}. ${APPROVE_AGAIN}`;
   if (now.ref !== ships.onto && !isListed(now.ref, ships.branches ?? []))
     return `HEAD names ${refName(now.ref)} now, and the commit was approved for ${refName(ships.onto)}. ${APPROVE_AGAIN}`;
   if (now.tree === ships.id) return null;
   const staged = new Map(now.mine.map((file) => [file.path, file]));
   const missing = ships.files.filter((path) => !staged.has(path));
   if (missing.length > 0)
-    return `Approved and not staged: ${listPaths(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}.`;
+    return `Approved and not staged: ${showPaths(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}.`;
   const others = [...staged.keys()].filter((path) => !ships.files.includes(path));
   if (others.length > 0)
-    return `Staged and not approved: ${listPaths(others)}. Take it out: {sub: "restore", args: ["--staged", …]}.`;
+    return `Staged and not approved: ${showPaths(others)}. Take it out: {sub: "restore", args: ["--staged", …]}.`;
   const differ = [...staged.values()].filter(
     ({ path, now }) => changed && !(changed[path] ?? '-').endsWith(now?.blob ?? '-'),
   );
-  const what = differ.length > 0 ? listPaths(differ.map(({ path }) => path)) : 'A file';
+  const what = differ.length > 0 ? showPaths(differ.map(({ path }) => path)) : 'A file';
   return `${what} is not staged as it was tested and approved. ${APPROVE_AGAIN}`;
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isCommitName, isSameCommitMessage, refuseBranch } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import { branchToShip, mayShipBranch } from '../../gate/scope/branch-patterns.ts';
-import { listPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
+import { showPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
@@ -169,7 +169,7 @@ function explainMismatch(
   if (ships.to !== to) return `The remote is at ${to}, not at ${ships.to ?? 'the approved address'}. ${APPROVE_AGAIN}`;
   if (tip.sha === head) {
     if (ships.files.length === 0) return null;
-    return `${listPaths(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
+    return `${showPaths(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
   }
   const isApproved =
     tip.parents.join(' ') === [head ?? '', ...(ships.merges ?? [])].join(' ') &&

@@ -31,7 +31,7 @@ export function findRepository(root: string): Repository | ToolStop {
   const commonDir = commonDirOf(root, gitDir);
   if (commonDir === null)
     return notARepository(
-      `${dotGit} leads to a repository that does not name ${root} as a work tree of its own. Repair it with "git worktree repair"; in a submodule or with a separate git folder, run "git config core.worktree ${root}" there; in a folder .git, delete the file commondir.`,
+      `${dotGit} leads to a repository whose work tree is not ${root}. For a linked work tree, run "git worktree repair". For a submodule or a separate git folder, run "git config core.worktree ${root}" in ${gitDir}. If ${dotGit} is a folder, delete its file commondir.`,
     );
   const objects = realpathIfAny(join(commonDir, 'objects'));
   if (objects === null || !existsSync(join(gitDir, 'HEAD')))

@@ -8,8 +8,8 @@ import { type ChangedFile, listChangedFiles } from './changed-files.ts';
 import { gitReport, resultWithoutRun } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
 import { findInnerRepository, innerSessionRemedy } from './inner-repository.ts';
+import { listStagedFiles } from './list-staged-files.ts';
 import { parsePathOperand } from './operands.ts';
-import { listStagedFiles } from './staged-files.ts';
 
 const COMMIT = { kind: 'commit' } as const;
 const NOT_OURS = 'Leave it out; the operator can commit it.';

@@ -93,7 +93,7 @@ export function judgeChanges(
   const linkProblem = ({ path, target, lower }: Extract<Change, { kind: 'link' }>): string | null => {
     const name = path.slice(path.lastIndexOf('/') + 1);
     if (name.startsWith('.') || isInstructionFile(path))
-      return 'it is a link with the name of a file that programs obey';
+      return 'it is a link with the name of a hidden file or of instructions for agents; give it another name';
     if (lower && !lower.isFile() && !lower.isSymbolicLink()) return 'it is a link that replaces a special file';
     if (lower && lower.ctimeMs > startedAt + CLOCK_SLACK_MS)
       return 'someone else changed it while the command ran; run it again';

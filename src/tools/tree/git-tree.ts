@@ -121,10 +121,10 @@ export const hasOperationUnderWay = ({ gitDir }: Repository): boolean =>
 export const mergedCommits = ({ gitDir }: Repository): readonly string[] =>
   readTextIfAny(join(gitDir, 'MERGE_HEAD')).match(/^[0-9a-f]{40,64}$/gm) ?? [];
 
-export type TreeGit = ReturnType<typeof treeGitOf>;
+export type GitRunner = ReturnType<typeof gitRunner>;
 
 /** Returns a function that runs one of the scripts above, in the sandbox unless the operator allowed otherwise. */
-export function treeGitOf(
+export function gitRunner(
   run: Sandbox['run'],
   { root, config }: Pick<CallEnvelope, 'root' | 'config'>,
   repository: Repository,
@@ -150,7 +150,7 @@ export function treeGitOf(
  * @param committed changes that are taken back, so that their files are as in the last commit
  */
 export async function computeGitTree(
-  git: TreeGit,
+  git: GitRunner,
   { config }: Pick<CallEnvelope, 'config'>,
   committed: readonly TreeChange[] = [],
 ): Promise<GitTree | TreeProblem> {
@@ -173,7 +173,7 @@ export type IsOwnChange = (path: string) => boolean;
  * @param apart the session's changes in repositories inside the root, of which git here sees nothing
  */
 export async function contentToShip(
-  git: TreeGit,
+  git: GitRunner,
   { config }: Pick<CallEnvelope, 'config'>,
   repository: Repository,
   tree: GitTree,

@@ -9,7 +9,7 @@ import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 import { computeFolderTree } from './folder-tree.ts';
-import { computeGitTree, contentToShip, type IsOwnChange, shippableTest, treeGitOf, treeStateOf } from './git-tree.ts';
+import { computeGitTree, contentToShip, gitRunner, type IsOwnChange, shippableTest, treeStateOf } from './git-tree.ts';
 
 /**
  * Observes the current working tree. Writes nothing into the repository.
@@ -33,7 +33,7 @@ export async function observeTree(
   if (!availability.ok && !context.unsafeNoSandbox) return { problem: availability.reason };
   const run = availability.ok ? sandbox.run.bind(sandbox) : runUnsandboxed;
   try {
-    const git = treeGitOf(run, context, repository, signal);
+    const git = gitRunner(run, context, repository, signal);
     const tree = await computeGitTree(git, context);
     if ('problem' in tree || !isOwnChange) return 'problem' in tree ? tree : { ...treeStateOf(tree), ships: null };
     const may = shippableTest(context);

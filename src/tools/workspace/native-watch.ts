@@ -70,7 +70,7 @@ function stateBefore(call: ToolCall, access: PathAccess, anchors: Anchors): File
   }
 }
 
-/** Refuses special files. Reading a folder fails harmlessly in the client. */
+/** Refuses to read a device, a pipe or a socket. A folder needs no refusal: the client's own read fails. */
 const refuseSpecial = (held: HeldPath): ToolStop | null =>
   held.kind === 'special' ? refuseNonFile(held, 'path') : null;
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { transcriptPath } from '../../../src/adapters/core/transcript/transcript-file.ts';
 import { judgeInhabitation } from '../../../src/audit/inhabitation/judge-inhabitation.ts';
 import { carryOutAgentOp } from '../../../src/daemon/agent-ops.ts';
-import { runTicket } from '../../../src/daemon/run-ticket.ts';
+import { executeRunTicket } from '../../../src/daemon/execute-run-ticket.ts';
 import { parseTranscript, type Transcript } from '../../../src/evidence/transcript.ts';
 import { stateDir } from '../../../src/project/state-dir.ts';
 import type { Json } from '../../../src/spec/types.ts';
@@ -111,7 +111,7 @@ describe('the transcript of a conversation', () => {
     await callOwn('mode', { to: 'diagnose', reason: 'I look at explore first' });
     const { input } = await world.call('Bash', { command: 'cat src/a.js' });
     const [, ticket = ''] = /run ([0-9a-f]{32}); exit;\n/.exec(String(input?.['command'])) ?? [];
-    expect(await runTicket(world.host, ticket, new AbortController().signal)).toMatchObject({ exit: 0 });
+    expect(await executeRunTicket(world.host, ticket, new AbortController().signal)).toMatchObject({ exit: 0 });
     await callOwn('hop', { to: 'edit', exit: 'hop-edit', reason: 'I hop from explore to edit' });
     const { items } = await transcript();
     expect(items.filter(({ kind }) => kind === 'call' || kind === 'result').slice(2, 4)).toMatchObject([
@@ -127,7 +127,7 @@ describe('the transcript of a conversation', () => {
     const command = 'test -s .env || { echo "no secret in .env" >&2; cat </dev/tcp/192.0.2.1/80; }';
     const { input } = await world.call('Bash', { command });
     const [, ticket = ''] = /run ([0-9a-f]{32}); exit;\n/.exec(String(input?.['command'])) ?? [];
-    const { stderr } = await runTicket(world.host, ticket, new AbortController().signal);
+    const { stderr } = await executeRunTicket(world.host, ticket, new AbortController().signal);
     expect(stderr).toMatch(
       /hopgate says: Empty here, because they are masked: \.env\..*\nhopgate says: There is no network/,
     );

@@ -58,7 +58,7 @@ describe('P-1 (world replacement) fails', () => {
     expect(ids).toBe('P-1');
     expect(why).toEqual(['read did not go through the session']);
   });
-  it('if the agent used a tool outside the session that was never presented', () =>
+  it('if the agent used a tool outside the session, and P-3 fails too if the tool was never presented', () =>
     expect(failing(inserting(entered + 1, { ...outside, tool: 'Bash' })).ids).toBe('P-1 P-3'));
   it('if the transcript of another session is mixed in', () =>
     expect(failing(inserting(3, { kind: 'opened', sessionId: 'other', source: 'hopgate' })).ids).toBe('P-1'));

@@ -42,7 +42,7 @@ it('a separate git folder is accepted if it lies in the root, or names the root'
   const root = join(folder, 'root');
   git(folder, 'init', '-q', '--separate-git-dir', 'store', 'root');
   expect(findRepository(root)).toMatchObject({
-    stop: { message: expect.stringContaining(`run "git config core.worktree ${root}" there`) },
+    stop: { message: expect.stringContaining(`"git config core.worktree ${root}" in ${join(folder, 'store')}`) },
   });
   git(join(folder, 'store'), 'config', 'core.bare', 'false');
   git(join(folder, 'store'), 'config', 'core.worktree', root);

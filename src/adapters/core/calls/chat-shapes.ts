@@ -82,7 +82,7 @@ export const CHAT_SHAPES: { readonly [shape in ChatShape]: Shape } = {
 /** Reads a call in any of the shapes. Any other value becomes a call of the tool "", which the gate refuses. */
 export function readChatCall(call: unknown): ModelCall {
   const outer = fieldsOf(call);
-  const fields = 'functionCall' in outer ? fieldsOf(outer['functionCall']) : outer; // Gemini wraps a call into a part
+  const fields = 'functionCall' in outer ? fieldsOf(outer['functionCall']) : outer; // a part of a Gemini message
   const inner = fieldsOf(fields['function']);
   const input = fields['input'] ?? fields['arguments'] ?? inner['arguments'] ?? fields['args'];
   return {

@@ -53,10 +53,9 @@ export const shellRouteOf = (session: Session): Pick<ShellRoute, 'peripheral' | 
 });
 
 /**
- * Chooses the tool of the peripheral for a command that an agent gave to its client's shell, and the arguments. It only
- * chooses: the tool decides what may run, so a command that fits no tool is passed unchanged to one that refuses it. If
- * the peripheral has no such tool, the command goes to the catalogue's plainest shell, so that the gate can say where
- * that tool is available.
+ * Chooses the tool, and its arguments, for a command that an agent gave to its client's shell. The tool decides what
+ * may run, so a command that fits no tool is passed unchanged to one that refuses it. If the peripheral has no command
+ * tool, the catalogue's tool of the lowest rank (a plain shell) is chosen; the gate then says where it is available.
  */
 export function routeCommand(
   command: string,
@@ -75,6 +74,7 @@ export function routeCommand(
   }
   const allowed = ({ tool }: CommandTool) =>
     specs.modeGate && mode ? effectsOfMode(specs.modeGate, mode).includes(tool.effect) : true;
+  // Prefers a shell for any command line, then an effect that the mode allows, then a tool that acts.
   const rank = (each: CommandTool) =>
     (each.program ? 8 : 0) +
     (Object.hasOwn(CONFIGURED, each.tool.id) ? 4 : 0) +

@@ -22,7 +22,7 @@ import type { ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { memoryStore } from '../../../stores/memory.ts';
 import { lintServedTools, lintTools } from '../../../tools/lint-tools.ts';
 import { resolveSpecsName } from '../../choose-specs.ts';
-import { maskExceptionFor } from '../../detect/mask-exceptions.ts';
+import { unmaskPattern } from '../../detect/mask-exceptions.ts';
 import { missingPrograms } from '../../doctor/diagnose-programs.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import { diagnoseEvidence, diagnoseGit, diagnoseRemote } from '../../doctor/examine-machine.ts';
@@ -95,7 +95,7 @@ async function check(io: Io, path: string | undefined, options: RootOption): Pro
   for (const file of tracked.slice(0, MAX_TRACKED))
     print(
       io,
-      `${paint(io, 'yellow', 'warning')}  ${escapeInvisible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, make an exception: mask: [default, "${escapeInvisible(maskExceptionFor(file))}"])`,
+      `${paint(io, 'yellow', 'warning')}  ${escapeInvisible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, make an exception: mask: [default, "${escapeInvisible(unmaskPattern(file))}"])`,
     );
   if (tracked.length > MAX_TRACKED)
     print(

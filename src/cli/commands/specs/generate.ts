@@ -5,7 +5,7 @@ import { mapValues } from '../../../base/map-values.ts';
 import { readRegularFile } from '../../../base/read-file.ts';
 import { plural, shellWord } from '../../../base/text.ts';
 import { type GeneratedFiles, generateFiles } from '../../../compile/generate-files.ts';
-import { checkGenerated, writeGenerated } from '../../../compile/generated-files.ts';
+import { checkGenerated, writeGenerated } from '../../../compile/write-generated-files.ts';
 import { pipelineDiagram } from '../../../social/social-stages.ts';
 import { defaultSpecsFolder, loadSpecs } from '../../../spec/load/load-specs.ts';
 import { MAX_SETTINGS_BYTES } from '../../../spec/policy/limits.ts';

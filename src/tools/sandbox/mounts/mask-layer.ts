@@ -15,7 +15,7 @@ export interface LayerFile {
 interface Layer {
   readonly key: string;
   readonly folder: string;
-  /** State of the layer's folders when it was complete. */
+  /** The result of `stampOf` when the layer was complete. Another result now means that a folder was changed. */
   readonly stamp: string;
   usedAt: number;
 }

@@ -63,8 +63,8 @@ export const gitFoldersBelow = (
  * copy without the masked ones at {@link objectsMount}.
  *
  * @param top the folder that the overlay shows; the git folders are in it
- * @param objects mounts that cover the objects of masked files
- * @param at the number of the repository among those that are opened in one sandbox
+ * @param objects mounts that hide the masked files among the git objects
+ * @param at index of the repository among those that are opened in one sandbox
  */
 export function makeGitWritable(
   top: string,

@@ -3,7 +3,7 @@ import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
 import type { PlayedStory } from './run-story.ts';
 
 /** A change of a played story's transcript that breaks one of the demands P-1 to P-6. */
-export interface Fault {
+export interface TranscriptFault {
   readonly breaks: DemandId;
   readonly what: string;
   readonly change: (played: PlayedStory) => Pick<PlayedStory, 'transcript' | 'entries'>;
@@ -16,7 +16,7 @@ const renumberItems = (items: readonly TranscriptItem[]): Transcript => ({
 });
 
 /** One fault for each of the demands P-1 to P-6. */
-export const FAULTS: readonly Fault[] = [
+export const TRANSCRIPT_FAULTS: readonly TranscriptFault[] = [
   {
     breaks: 'P-1',
     what: 'the agent acted by a tool of its own program',

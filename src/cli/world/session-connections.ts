@@ -14,7 +14,7 @@ interface ConnectionSetting {
 }
 
 /** Connects to a session by the HTTP API, with the token of its agent. The server ends with the connection. */
-export async function connectOverHttp({ session, env }: Omit<ConnectionSetting, 'root'>): Promise<DataConnection> {
+export async function connectToSessionOverHttp({ session, env }: ConnectionSetting): Promise<DataConnection> {
   const [{ SessionHost }, { openHttpServer }, { Tokens }] = await Promise.all([
     import('../../daemon/session-host.ts'),
     import('../../server/http-server.ts'),
@@ -47,7 +47,7 @@ export async function connectOverHttp({ session, env }: Omit<ConnectionSetting, 
 }
 
 /** Connects to a session in a separate process, `hopgate shell --json`, which writes one JSON object per line. */
-export async function connectOverCommandLine({ session, root, env }: ConnectionSetting): Promise<DataConnection> {
+export async function connectToSessionOverShell({ session, root, env }: ConnectionSetting): Promise<DataConnection> {
   const [command, ...args] = hopgateCommandLine();
   const shell = spawn(command, [...args, 'shell', '--json', '--root', root, '--session', session], {
     env: env as NodeJS.ProcessEnv,

@@ -35,7 +35,7 @@ export interface FrameTail {
  * The frames of one session. Of a long session, only the tail is made at first, and new entries are added to it. The
  * earlier frames are made when a page requests them, and stored in compressed pieces.
  */
-export class StoredFrames {
+export class CompressedFrames {
   readonly #store: EvidenceStore;
   readonly #sessionId: string;
   readonly #whole: SessionFrames;

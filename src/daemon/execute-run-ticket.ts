@@ -35,7 +35,7 @@ export type OnOutput = (text: string) => void;
  * ended, and passes the output to `onPart` until then. If the signal is aborted, because the client ended its shell,
  * the command is stopped.
  */
-export async function runTicket(
+export async function executeRunTicket(
   host: SessionHost,
   ticket: string,
   signal: AbortSignal,

@@ -13,7 +13,7 @@ export function checkMode({ state, report, approvals, at }: VisitContext, body: 
   if (state.mode !== null && from !== state.mode)
     wrong(`the change must start from mode ${state.mode}`, `the recorded change starts from ${from}`);
   if ((how === 'timeout') !== (by === 'clock'))
-    wrong('only the clock may time out a mode, and only that', `a ${how} is recorded as made by the ${by}`);
+    wrong('the clock times out a mode, and does nothing else', `a ${how} is recorded as made by the ${by}`);
   const { timeoutMinutes } = modeGate;
   if (how === 'timeout' && (timeoutMinutes === null || at - state.activeAt < timeoutMinutes * 60_000))
     wrong(`timeout-minutes: ${timeoutMinutes ?? 'none'}`, 'the mode timed out too early');

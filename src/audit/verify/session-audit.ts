@@ -125,7 +125,8 @@ export class SessionAudit {
     }
     if (entry.sessionId !== sessionId)
       report.violation('one-session', `session ${sessionId}`, `the entry belongs to session ${entry.sessionId}`);
-    if (Number.isNaN(at)) report.violation('time', 'an entry must have a time', `${entry.at} is not a valid time`);
+    if (Number.isNaN(at))
+      report.violation('time', 'an entry must have a valid time', `${entry.at} is not a valid time`);
     else if (at < lastAt)
       report.violation(
         'time',

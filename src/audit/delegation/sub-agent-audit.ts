@@ -116,7 +116,7 @@ function judgePin(
     );
   if (only.exits.length > 0 || child.specs.edges.length > 0)
     wrong('a sub-agent must have no exits', `the sub-agent can leave ${to}`);
-  if (only.scope.rule.command === 'deploy') wrong('a sub-agent may ship nothing', `the scope of ${to} ships`);
+  if (only.scope.rule.command === 'deploy') wrong('a sub-agent must not ship', `the scope of ${to} ships`);
   const gate = child.specs.modeGate;
   if ((gate?.initial ?? null) !== mode || (gate?.transitions.length ?? 0) > 0 || (gate && gate.reset !== mode))
     wrong(

@@ -249,7 +249,7 @@ describe('the audit of a sub-agent', () => {
     audit.add((await entriesOf('a1'))[0]!);
     const stored = entries.map((entry) => ({ entry, head: '', body: '' }));
     const { violations } = await audit.judge(async () => ({ pinned: parent, entries: stored }));
-    expect(violations.map(({ constraint }) => constraint)).toContain('a sub-agent ships nothing');
+    expect(violations.map(({ constraint }) => constraint)).toContain('a sub-agent must not ship');
   });
 
   it('reports a gap if the other session is not available', async () => {

@@ -47,10 +47,14 @@ export interface ResumePoint {
   readonly state: SessionState | null;
 }
 
-/** Reads the state and the pin to resume a session from. Throws StoreError `session-not-found`, `blob-not-found`. */
+/**
+ * Reads the state and the pin to resume a session from.
+ * @throws StoreError `session-not-found`, `blob-not-found`; `store-failed` if entries were changed or removed
+ */
 export async function resumePoint(store: EvidenceStore, sessionId: string): Promise<ResumePoint> {
   const opened = await openingOf(store, sessionId);
   const stored = await readStoredState(store, sessionId);
+  if (stored === null) await assertKeptEntryExists(store, sessionId);
   const fits = stored !== null && isOpenedAs(stored, opened);
   return { hash: opened.pin, pin: await readStoredPin(store, opened.pin), state: fits ? stored.state : null };
 }
@@ -93,6 +97,20 @@ async function openingOf(store: EvidenceStore, sessionId: string): Promise<Sessi
     );
   }
   throw new StoreError('session-not-found', `there is no session "${sessionId}"`);
+}
+
+/** Throws StoreError if the entry after which the store kept a state is gone or another. */
+async function assertKeptEntryExists(store: EvidenceStore, sessionId: string): Promise<void> {
+  const head = (await store.keptFold?.(sessionId))?.head;
+  if (!head) return;
+  for await (const { entry } of store.entries(sessionId, { from: head.seq })) {
+    if (entry.seq === head.seq && entry.hash === head.hash) return;
+    break;
+  }
+  throw new StoreError(
+    'store-failed',
+    `entry ${head.seq} of session "${sessionId}" was changed or removed, so it cannot be resumed; run "hopgate verify"`,
+  );
 }
 
 /** True if a stored state has the agent, the root, the sandbox setting and the pin of the session's first entry. */

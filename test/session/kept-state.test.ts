@@ -84,30 +84,6 @@ describe('a reopened session', () => {
 
   it.each<[string, () => void]>([
     [
-      'that stands at another entry',
-      () =>
-        keep((fold) => {
-          fold.head.seq -= 1;
-          lie(fold, ({ state }) => (state.head = fold.head));
-        }),
-    ],
-    [
-      'that stands behind the end of the chain',
-      () =>
-        keep((fold) => {
-          fold.head.seq += 1;
-          lie(fold, ({ state }) => (state.head = fold.head));
-        }),
-    ],
-    [
-      'with a head that the chain does not have',
-      () =>
-        keep((fold) => {
-          fold.head.hash = 'f'.repeat(64);
-          lie(fold, ({ state }) => (state.head = fold.head));
-        }),
-    ],
-    [
       'that says another head than its state',
       () => keep((fold) => lie(fold, ({ state }) => (state.head = { ...state.head, seq: 0 }))),
     ],
@@ -132,6 +108,16 @@ describe('a reopened session', () => {
     forge();
     expect(await readStoredState(store, id)).toBeNull();
     expect(await steps()).toBe(state.steps);
+  });
+
+  it.each<[string, () => void]>([
+    ['was removed', () => db.exec('DELETE FROM entries WHERE seq = (SELECT max(seq) FROM entries)')],
+    ['is not that of its place', () => keep((fold) => (fold.head.seq -= 1))],
+    ['is after the end of the chain', () => keep((fold) => (fold.head.seq += 1))],
+    ['has another hash', () => keep((fold) => (fold.head.hash = 'f'.repeat(64)))],
+  ])('cannot be resumed if the last entry of its stored state %s', async (_what, forge) => {
+    forge();
+    await expect(on.reopen()).rejects.toMatchObject({ code: 'store-failed', message: /was changed or removed/ });
   });
 
   it('cannot be resumed if the last entry before its stored state was changed', async () => {

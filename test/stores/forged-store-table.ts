@@ -178,6 +178,13 @@ export const FORGERIES: readonly Forgery[] = [
     sql: "DELETE FROM receipts WHERE message = 'm-1' AND state = 'delivered'",
     found: ['gap'],
   },
+  ...['0', '-1'].map(
+    (nth): Forgery => ({
+      what: `the last receipt of a sender, which it has not recorded, gets the number ${nth}`,
+      sql: `UPDATE receipts SET nth = ${nth} WHERE message = (${LAST})`,
+      found: ['store'],
+    }),
+  ),
   {
     what: 'the last receipt of a sender, which it has not recorded, is said to be newer',
     sql: `UPDATE receipts SET nth = nth + 1000000 WHERE message = (${LAST})`,
@@ -362,7 +369,8 @@ In these rows the kept state is removed too, because it would show that the chai
 Without the write-ahead log (\`evidence.db-wal\`) the newest entries are missing, as if they were cut off.
 A key outside of the store (\`$XDG_STATE_HOME/hopgate/kept-states.key\`) authenticates a writer's lease and the kept
 state, which makes resuming faster; agent, root, sandbox and pin always come from the first entry.
-An expired lease is not judged, because it gives nobody a right. A session with a changed chain cannot be resumed.
+An expired lease is not judged, because it gives nobody a right. A session cannot be resumed if its chain was changed, or
+ends before the entry that its kept state names.
 
 ## Whole rows and the file
 

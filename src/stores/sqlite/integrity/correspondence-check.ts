@@ -13,6 +13,7 @@ const SQL = {
     FROM messages m LEFT JOIN receipts r ON r.message = m.id ORDER BY m.id, r.nth`,
   answers: "SELECT sender FROM messages WHERE ref = ? AND act = 'answer'",
   inboxes: 'SELECT recipient FROM messages GROUP BY recipient HAVING min(seq) <> 1 OR max(seq) <> count(*)',
+  receiptsUntil: 'SELECT count(*) AS n FROM receipts WHERE sender = ? AND nth <= ?',
   strayReceipts: 'SELECT nth, message FROM receipts WHERE message NOT IN (SELECT id FROM messages)',
 };
 
@@ -37,6 +38,8 @@ export class CorrespondenceCheck {
     [];
   /** The ids of the messages that their senders recorded. */
   readonly #sent = new Set<string>();
+  /** How many receipts each session recorded, and the position of the last one. */
+  readonly #receipts = new Map<string, { count: number; nth: number }>();
   readonly #received = new Set<string>();
   /** The ids of the received messages that were delivered. The answer to a whistle is received without a delivery. */
   readonly #delivered = new Set<string>();
@@ -51,7 +54,10 @@ export class CorrespondenceCheck {
     const address = `${SESSION}${sessionId}`;
     if (erased) this.#erased.add(address);
     const recorded = bodyOf(body);
-    if (recorded?.event === 'session-open') this.#agents.set(address, recorded.agent);
+    if (recorded?.event === 'session-open') {
+      this.#agents.set(address, recorded.agent);
+      this.#receipts.set(address, { count: 0, nth: 0 });
+    }
     if (recorded?.event === 'message') {
       const { from, sentAt, event: _, ...same } = recorded;
       this.#received.add(recorded.id);
@@ -59,6 +65,8 @@ export class CorrespondenceCheck {
       this.#compare(sessionId, seq, { ...same, recipient: address, sender: from, sent_at: sentAt });
     }
     if (recorded?.event === 'receipt' && recorded.nth !== null) {
+      const { count = 0, nth = 0 } = this.#receipts.get(address) ?? {};
+      this.#receipts.set(address, { count: count + 1, nth: Math.max(nth, recorded.nth) });
       const row = this.#sql.receipt.get(recorded.nth);
       if (row?.['sender'] !== address || row['message'] !== recorded.message || row['state'] !== recorded.state)
         this.#report(
@@ -117,6 +125,13 @@ export class CorrespondenceCheck {
         this.#report(sessionId, `messages.text at ${seq}`, 'the text is gone');
     for (const { recipient } of this.#sql.inboxes.all())
       this.#report(null, 'messages.seq', `the messages of ${recipient} are not numbered from 1 on without gaps`);
+    for (const [sender, { count, nth }] of this.#receipts)
+      if (!this.#erased.has(sender) && Number(this.#sql.receiptsUntil.get(sender, nth)?.['n']) > count)
+        this.#report(
+          sender.slice(SESSION.length),
+          'receipts.nth',
+          `a receipt at or before ${nth} is not in its evidence, and it records only later ones`,
+        );
     for (const { nth, message } of this.#sql.strayReceipts.all())
       this.#report(null, `receipts.message of ${nth}`, `there is no message ${message}`);
     let last: SqliteRow | null = null;

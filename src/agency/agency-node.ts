@@ -18,7 +18,7 @@ const POLL_MS = 100;
 /** The abort reason with which a closing node ends its agents. A run that it passed on continues on the other node. */
 const NODE_CLOSED = Symbol('closed');
 
-export interface AgencyNodeOptions {
+interface AgencyNodeOptions {
   /** The id of this node, unique among all nodes. */
   readonly id: string;
   /** Reads the agency's spec: its peripherals and agents as they are now. @throws SpecError */

@@ -6,7 +6,7 @@ import { RunFailure, type RunReply } from './run-reply.ts';
 const KEEP_MS = 7 * 86_400_000;
 
 /** The state of a key when a run with it begins. */
-export type RunStart =
+type RunStart =
   | { readonly is: 'new' }
   | { readonly is: 'done'; readonly reply: RunReply }
   /** Another process of this machine works on the run. */

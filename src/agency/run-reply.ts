@@ -28,7 +28,7 @@ export const RUN_HTTP_STATUS = {
 } as const;
 export type RunCode = keyof typeof RUN_HTTP_STATUS;
 
-export interface RunMeta {
+interface RunMeta {
   readonly 'agent-id': string;
   readonly 'duration-ms': number;
 }
@@ -38,7 +38,7 @@ export type RunReply =
   | { readonly ok: true; readonly response: Json; readonly meta: RunMeta }
   | { readonly ok: false; readonly error: RunError; readonly meta: RunMeta };
 
-export interface RunError {
+interface RunError {
   readonly code: RunCode;
   readonly message: string;
   readonly remedy: string;

@@ -8,7 +8,7 @@ import { compileModeGate } from './mode-gate.ts';
 import type { SpecTables } from './spec-tables.ts';
 
 /** A spec set and the machines that were built from it. */
-export type CompiledSpecs = SpecTables<Machine>;
+type CompiledSpecs = SpecTables<Machine>;
 
 /** Returns every machine config of a spec set: mode gate, hop graph, lifecycles. Pure. */
 export function compileConfigs(specs: SpecSet): readonly MachineJson[] {

@@ -3,7 +3,7 @@ import { needsInWords } from './guarded-transition.ts';
 import type { MachineJson } from './machine-json.ts';
 
 /** One transition: the event's short name (`pass`, `stop`) and its needs in words. */
-export interface DiagramExit {
+interface DiagramExit {
   readonly name: string;
   readonly needs: readonly string[];
 }

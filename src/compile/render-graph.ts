@@ -6,7 +6,7 @@ import { toDot, toMermaid } from './render-diagram.ts';
 import { OUTSIDE } from './special-states.ts';
 
 export const GRAPH_FORMATS = ['mermaid', 'dot', 'json'] as const;
-export type GraphFormat = (typeof GRAPH_FORMATS)[number];
+type GraphFormat = (typeof GRAPH_FORMATS)[number];
 
 /** The machine to draw (default: the hop graph), and its state to mark; null marks the state outside. */
 export interface DrawGraphOptions {

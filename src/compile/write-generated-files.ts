@@ -4,7 +4,7 @@ import { makeFolders } from '../base/files.ts';
 import { GENERATED_HEADER, type GeneratedFiles } from './generate-files.ts';
 
 /** The files in which a folder differs from the generated files; all lists are empty if it is up to date. */
-export interface GeneratedDifference {
+interface GeneratedDifference {
   readonly missing: readonly string[];
   /** Files that exist with other content. */
   readonly stale: readonly string[];

@@ -30,7 +30,7 @@ export type AgentOp =
     ));
 
 /** A hop by the operator. `token`: the operator's token of the repository. */
-export interface OperatorHop {
+interface OperatorHop {
   readonly to: string;
   readonly exit?: string;
   readonly reason: string;

@@ -96,7 +96,7 @@ export function hasEvidence(root: string, env: Env): boolean {
   }
 }
 
-export interface StatusLineRequest {
+interface StatusLineRequest {
   /** A folder of the repository; empty for the folder that the environment, the input or `cwd` names. */
   readonly folder: string;
   /** The JSON that Claude Code writes to the program; empty for other programs. */

@@ -16,7 +16,7 @@ const MAX_REQUEST = 32 << 20;
 /** How long a request may take to arrive, in milliseconds. */
 const ARRIVAL_MS = 5_000;
 
-export interface DaemonServerOptions {
+interface DaemonServerOptions {
   readonly host: SessionHost;
   readonly token: string;
   /** True if the daemon's installation was replaced or removed. The next request then makes the daemon finish. */

@@ -9,7 +9,7 @@ import type { SessionHostOptions } from './conversations/session-host-options.ts
 /** Interval of attempts for a session that another process writes, in milliseconds. */
 const RETRY_MS = 20;
 
-export type OpenSessionsOptions = Omit<SessionHostOptions, 'waitMs' | 'runCommand'>;
+type OpenSessionsOptions = Omit<SessionHostOptions, 'waitMs' | 'runCommand'>;
 
 export type OpeningOptions = Omit<OpenOptions, 'store' | 'backends' | 'telemetry'>;
 type NamedOpeningOptions = OpeningOptions & { readonly session: string };

@@ -5,7 +5,7 @@ import type { AgentOp, AgentOpAnswer } from './agent-ops.ts';
 import { askDaemon, NoDaemonError } from './hook/ask-daemon.ts';
 import { ensureDaemon, isDaemonWanted } from './start-daemon.ts';
 
-export interface RemoteOptions {
+interface RemoteOptions {
   /** Absolute real path of the repository. */
   readonly root: string;
   /** The agent name for a new session: the client program's name. */

@@ -36,7 +36,7 @@ export interface HttpEndpoint {
   close(): Promise<void>;
 }
 
-export interface Daemon {
+interface Daemon {
   readonly socket: string;
   /** The address of its HTTP server; null if it has none. */
   readonly httpAddress: string | null;

@@ -97,7 +97,7 @@ export interface OutcomeBody extends Reported {
   readonly effects: readonly EffectRecord[] | 'unobserved';
 }
 /** A call whose outcome is unknown, because the writer ended after its intent. The call is never repeated. */
-export interface InterruptedBody {
+interface InterruptedBody {
   readonly event: 'interrupted';
   readonly tool: string;
   readonly reason: string;
@@ -195,19 +195,19 @@ export interface GrantBody {
   };
 }
 /** A person revoked a grant. */
-export interface GrantEndBody {
+interface GrantEndBody {
   readonly event: 'grant-end';
   readonly grant: string;
   readonly by: string;
 }
 /** Words of the operator for the agent, which reads them with its next call or turn. */
-export interface NoteBody {
+interface NoteBody {
   readonly event: 'note';
   readonly by: Principal;
   readonly text: string;
 }
 /** The visit's time limit has passed; raised by the clock. */
-export interface ExpiredBody {
+interface ExpiredBody {
   readonly event: 'expired';
   readonly peripheral: string;
   readonly deadline: number;
@@ -230,7 +230,7 @@ export interface DelegationBody {
   readonly approval: string | null;
 }
 /** A post-action review; see `par.ts`. */
-export interface ParBody {
+interface ParBody {
   readonly event: 'par';
   readonly par: Fields;
 }
@@ -250,14 +250,14 @@ export interface MessageBody {
   readonly sentAt: string;
 }
 /** The new state of a message. The session sent the message, or, if `nth` is null, received it. */
-export interface ReceiptBody {
+interface ReceiptBody {
   readonly event: 'receipt';
   readonly message: string;
   readonly state: string;
   /** The number of the receipt in the store; null for a received message. */
   readonly nth: number | null;
 }
-export interface SessionClosedBody {
+interface SessionClosedBody {
   readonly event: 'session-closed';
   readonly reason: string;
   readonly by: Principal;

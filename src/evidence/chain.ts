@@ -110,7 +110,7 @@ export interface ChainProblem {
   readonly message: string;
 }
 
-export type ChainCheck =
+type ChainCheck =
   | { readonly ok: true; readonly head: ChainHead; readonly count: number }
   | { readonly ok: false; readonly problems: readonly ChainProblem[] };
 

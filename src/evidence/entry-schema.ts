@@ -4,7 +4,7 @@ import { CLAIM_TYPES, type EntryDraft, EVIDENCE_TYPES, SUBJECT_TYPES } from './e
 import { lazySchema } from './lazy-schema.ts';
 
 /** A problem of a draft; `path` is such as `body.result[2]`. */
-export interface DraftProblem {
+interface DraftProblem {
   readonly path: string;
   readonly message: string;
 }

@@ -13,7 +13,7 @@ const INVARIANTS = [
 export type Invariant = (typeof INVARIANTS)[number];
 
 /** A broken invariant, and the entry that breaks it. */
-export interface InvariantViolation {
+interface InvariantViolation {
   readonly rule: Invariant;
   /** Id of the faulty entry; empty if the fault is a missing entry. */
   readonly entryId: string;
@@ -21,12 +21,12 @@ export interface InvariantViolation {
 }
 
 /** The claimed number of entries and the claimed participants, which the check compares with the entries. */
-export interface ThreadClaims {
+interface ThreadClaims {
   readonly participants?: readonly string[];
   readonly count?: number;
 }
 
-export interface InvariantCheck {
+interface InvariantCheck {
   readonly ok: boolean;
   readonly violations: readonly InvariantViolation[];
   readonly count: number;

@@ -24,7 +24,7 @@ const Statement = z.strictObject({
   root: Hash,
   sealedAt: z.iso.datetime(),
 });
-export type SealStatement = z.output<typeof Statement>;
+type SealStatement = z.output<typeof Statement>;
 
 const SealFile = z.strictObject({
   statement: Statement,
@@ -88,7 +88,7 @@ export function isSignedBy({ statement, signature }: Seal, publicKey: string): b
 }
 
 /** Head and Merkle roots of a session that was read to its end. */
-export interface SealedSessionRead {
+interface SealedSessionRead {
   readonly sessionId: string;
   readonly size: number;
   /** Hash of the entry at seq `seal.size - 1`, and the root up to it; null if the session is shorter. */

@@ -4,9 +4,9 @@ import type { Entry, Subject } from './entry.ts';
 import { patternStatusAfter } from './patterns/discipline.ts';
 import { type PatternOutcome, readPur } from './patterns/pur.ts';
 
-export type ThreadStatus = 'open' | 'closed' | 'stalled' | 'forked';
+type ThreadStatus = 'open' | 'closed' | 'stalled' | 'forked';
 
-export interface Conjecture {
+interface Conjecture {
   readonly entry: Entry;
   /** `refuted`: a correction replies to the conjecture; `confirmed`: a conclusion replies to it, and no correction. */
   readonly outcome: 'open' | 'confirmed' | 'refuted';
@@ -14,7 +14,7 @@ export interface Conjecture {
   readonly by: readonly string[];
 }
 
-export interface AppliedPattern {
+interface AppliedPattern {
   readonly patternId: string;
   /** The number of entries that name the pattern. */
   readonly applied: number;
@@ -39,7 +39,7 @@ export interface Thread {
   readonly patterns: readonly AppliedPattern[];
 }
 
-export interface ThreadOptions {
+interface ThreadOptions {
   /** The present time in epoch milliseconds. */
   readonly now: number;
   /** Milliseconds after which an open thread without a new entry is `stalled`. Default: a day. */

@@ -6,7 +6,7 @@ import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Json, ToolSpec } from '../spec/types.ts';
 
 export type Arguments = { readonly [name: string]: Json };
-export type BoundArguments =
+type BoundArguments =
   | { readonly ok: true; readonly args: Arguments }
   | { readonly ok: false; readonly argument: string | null; readonly problem: string };
 

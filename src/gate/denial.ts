@@ -59,7 +59,7 @@ export interface Available {
 }
 
 /** The details of a denial; each code uses some of the fields. Texts of the request are cut at 2000 characters. */
-export type DenialDetails = {
+type DenialDetails = {
   readonly tool?: string | null;
   readonly argument?: string | null;
   readonly value?: string | number | boolean | null;

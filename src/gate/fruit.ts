@@ -3,7 +3,7 @@ import { getOwn } from '../spec/names.ts';
 import type { FruitType, Json, PeripheralSpec } from '../spec/types.ts';
 
 export type Fruit = { readonly [field: string]: Json };
-export type FruitProblem = { readonly field: string; readonly problem: string };
+type FruitProblem = { readonly field: string; readonly problem: string };
 
 export const describeFruitType = (type: FruitType): string =>
   typeof type === 'string' ? type : `one of ${type.join(', ')}`;

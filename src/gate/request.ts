@@ -53,7 +53,7 @@ export interface CloseRequest {
   readonly by: Principal;
 }
 /** A run of an agent of the agency: its idempotency key, and whether its peripheral has tools that are on. */
-export interface AgencyStart {
+interface AgencyStart {
   readonly run: string;
   readonly acts: boolean;
 }

@@ -1,5 +1,5 @@
 /** The inboxes of a store: its sessions, newest first, the people, and other machines. */
-export interface AddressBook {
+interface AddressBook {
   readonly sessions: readonly { readonly id: string; readonly agent: string; readonly closed: boolean }[];
   readonly people: readonly string[];
   /** The names of the machines that exchange messages with this one. Left out: none. */
@@ -7,7 +7,7 @@ export interface AddressBook {
 }
 
 /** The recipient that an address means, or the reason why it means none, with suggested addresses. */
-export type ResolvedAddress =
+type ResolvedAddress =
   | { readonly ok: true; readonly address: string; readonly name: string }
   | { readonly ok: false; readonly message: string; readonly candidates: readonly string[] };
 

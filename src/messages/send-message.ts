@@ -25,7 +25,7 @@ export interface MessageProblem {
 }
 
 /** A message that was checked and not sent. */
-export interface CheckedMessage {
+interface CheckedMessage {
   readonly ok: true;
   readonly draft: MessageDraft;
 }
@@ -81,7 +81,7 @@ export async function sendBell(messages: MessageStore, draft: MessageDraft): Pro
 }
 
 /** The result of a whistle: the answer is null if it did not come in time, and then arrives as a message. */
-export type WhistleResult =
+type WhistleResult =
   | { readonly ok: true; readonly message: Message; readonly answer: Message | null; readonly waitedMs: number }
   | MessageProblem;
 

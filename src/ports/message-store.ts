@@ -60,7 +60,7 @@ export interface MailPosition {
 }
 
 /** The messages and receipts that another machine must get. */
-export interface Mail {
+interface Mail {
   readonly messages: readonly Message[];
   readonly receipts: readonly Receipt[];
   /** The positions after these messages and receipts, to continue from. */

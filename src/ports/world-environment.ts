@@ -29,7 +29,7 @@ export interface GameChoice {
  * - `no-such-game`: the world does not have the chosen game.
  * - `invalid-answer`: the answer is not one of this contract.
  */
-export type WorldErrorCode = 'unreachable' | 'no-game' | 'game-over' | 'no-such-game' | 'invalid-answer';
+type WorldErrorCode = 'unreachable' | 'no-game' | 'game-over' | 'no-such-game' | 'invalid-answer';
 
 /** Thrown if a world could not fulfil a request. `code` is stable; the message names the world and the remedy. */
 export class WorldError extends Error {

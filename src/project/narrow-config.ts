@@ -4,7 +4,7 @@ import { isExclusion } from '../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
 /** The effective part of a hopgate.yaml that is not trusted, and the ignored keys. */
-export interface NarrowedConfig {
+interface NarrowedConfig {
   readonly config: ProjectConfig;
   /** Keys that were ignored or narrowed (`scopes.edit`). */
   readonly ignored: readonly string[];

@@ -9,7 +9,7 @@ export const MODE_OPTION = 'hopgate-mode';
  * The place of a session (its peripheral and mode) in ACP's terms: the peripheral is both an ACP v1 mode and an option,
  * and the session's mode is a second option.
  */
-export interface AcpPlace {
+interface AcpPlace {
   readonly modes: SessionModeState | null;
   readonly configOptions: SessionConfigOption[];
 }

@@ -35,7 +35,7 @@ export interface AcpConversations {
   list(): Promise<readonly (AcpConversation & { readonly updatedAt: string; readonly name: string | null })[]>;
 }
 
-export interface AcpOptions {
+interface AcpOptions {
   readonly editor: Stream;
   readonly inner: Stream;
   /** Absolute real path of the repository. A session's folder must be within it. */

@@ -6,7 +6,7 @@ import { readsSavedResult } from './saved-result.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
-export interface ClaudeTranscript {
+interface ClaudeTranscript {
   /** The agent's messages, in order. */
   readonly texts: readonly string[];
   /** The calls that ran, except those of Claude Code's bookkeeping tools. */
@@ -47,7 +47,7 @@ export function readClaudeTranscript(file: string, from = 0): ClaudeTranscript {
 }
 
 /** How a call ended; `text` is Claude Code's own. `ran` is false if the user, or the user's rules, refused the call. */
-export interface EndedCall {
+interface EndedCall {
   readonly ran: boolean;
   readonly text: string;
 }

@@ -23,7 +23,7 @@ export async function handleStop(at: HookEventContext): Promise<HookReply> {
 }
 
 /** The reason not to stop yet; null if no work is left unreviewed. */
-export async function reasonNotToStop(
+async function reasonNotToStop(
   session: Session,
   turn: ConversationRecord['notes'],
   ourName: ClaudeToolName,

@@ -6,7 +6,7 @@ import { HOOK_EVENT } from './hook-event-context.ts';
 type HookEventRecord = ConversationRecord['events'][number];
 
 /** Hook events that should have arrived before an event and did not. */
-export interface MissingHooks {
+interface MissingHooks {
   /** The warning for the person who uses the client. */
   readonly text: string;
   readonly calls: readonly HookEventRecord[];

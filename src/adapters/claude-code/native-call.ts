@@ -4,7 +4,7 @@ import type { Json } from '../../spec/types.ts';
 import { shellCommandOf } from '../core/calls/shell-route.ts';
 import type { HopgateToolCall } from '../core/calls/tool-call-to-action.ts';
 
-export interface ClientCall {
+interface ClientCall {
   readonly tool: string;
   readonly input: { readonly [name: string]: Json };
 }

@@ -25,7 +25,7 @@ export interface CodexAnswer {
   readonly problems: readonly string[];
 }
 
-export interface CodexQuestion {
+interface CodexQuestion {
   /** The path or name of the Codex program. */
   readonly codex: string;
   readonly cwd: string;

@@ -16,7 +16,7 @@ export type CodexEvent = (typeof CODEX_EVENTS)[number];
 /** Seconds after which Codex aborts a hook and takes this for an allow. hopgate's hook answers much earlier. */
 const TIMEOUT_SECONDS = 60;
 
-export interface HookGroup {
+interface HookGroup {
   readonly [key: string]: TomlValue;
   readonly hooks: readonly { readonly type: 'command'; readonly command: string; readonly timeout: number }[];
 }

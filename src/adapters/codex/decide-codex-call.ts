@@ -36,7 +36,7 @@ import {
 import { readCodexTool } from './read-codex-tool.ts';
 
 /** The refusal's text for the model; null if the call may run. */
-export type RefusalText = string | null;
+type RefusalText = string | null;
 
 interface ToolEventContext {
   readonly event: CodexToolEvent;

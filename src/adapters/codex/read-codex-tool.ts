@@ -8,7 +8,7 @@ const NAMESPACES = /^(?:functions|collaboration|clock|multi_agent_v1)(?:\.|__|\/
 const INNER: ReadonlySet<string> = new Set(['sleep', 'request_user_input_async']);
 
 /** A tool of Codex, read from its name in a hook event. */
-export interface CodexTool {
+interface CodexTool {
   /** The name without its namespace. A hopgate tool is spelled as in the spec. */
   readonly name: string;
   /** True if the tool has no effect on the world. */

@@ -5,7 +5,7 @@ import { isObject, parseJson } from '../../base/json.ts';
 type Fields = { readonly [name: string]: unknown };
 
 /** A client program's own log of a conversation, one JSON entry per line. */
-export interface ClientLog {
+interface ClientLog {
   readonly entries: readonly Fields[];
   /** Byte offset after the last complete line that was read. */
   readonly end: number;

@@ -7,7 +7,7 @@ import type { ArgumentRole, Json, ProjectConfig, SpecSet, ToolEffect } from '../
 import { describeLimitsOfTool, describeScope, type ScopeWords } from './language/format-words.ts';
 
 /** A tool of a peripheral, and its scope there. */
-export interface ToolConstraint {
+interface ToolConstraint {
   readonly name: string;
   readonly purpose: string;
   readonly effect: ToolEffect;
@@ -23,7 +23,7 @@ export interface ToolConstraint {
 }
 
 /** An exit of a peripheral, with the needs of each destination. */
-export interface ExitConstraint {
+interface ExitConstraint {
   readonly exit: string;
   /** `observed`: evidence must confirm it; `stated`: the agent's statement with a reason is enough. */
   readonly kind: 'observed' | 'stated';

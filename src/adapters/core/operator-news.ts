@@ -6,7 +6,7 @@ import type { ConversationRecord, HookContext } from './hook-context.ts';
 const LAST_REPORTED = 'toldActs';
 
 /** A report to the model about the operator's recent acts. */
-export interface OperatorNews {
+interface OperatorNews {
   readonly text: string;
   /** The notes to record once the text has been given to the client. */
   readonly notes: ConversationRecord['notes'];

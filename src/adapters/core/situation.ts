@@ -18,7 +18,7 @@ export interface PossibleHop {
   readonly call: Fields;
 }
 
-export interface ShippingStep {
+interface ShippingStep {
   readonly to: string;
   /** The peripherals on the path; the last is `to`. */
   readonly via: readonly string[];

@@ -20,7 +20,7 @@ const MAX_OPEN = 100;
  * `unticked-again`: the second time, which counts as a no. `unasked`: the call carries no answer to a question of
  * hopgate.
  */
-export type QuestionAnswer = 'yes' | 'no' | 'unticked' | 'unticked-again' | 'dismissed' | 'unasked';
+type QuestionAnswer = 'yes' | 'no' | 'unticked' | 'unticked-again' | 'dismissed' | 'unasked';
 
 /** The reason why a form that was accepted twice without a yes counts as a no. */
 export const UNTICKED_AGAIN_REASON = 'they accepted the form twice without setting Approve';

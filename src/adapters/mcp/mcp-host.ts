@@ -15,7 +15,7 @@ const POLL_MS = 250;
 const ANSWER_BYTES = 32_000;
 
 /** Observer of changes to the list of tools, to the resources and to tasks. */
-export interface ListObserver {
+interface ListObserver {
   toolsChanged(): void;
   resourceUpdated(uri: string): void;
   taskChanged?(task: McpTask): void;

@@ -9,7 +9,7 @@ import { LegacyConnections } from './legacy-connections.ts';
 import { type McpHost, ServedClient } from './mcp-host.ts';
 import { mcpServer } from './mcp-server.ts';
 
-export const MCP_PATH = '/mcp';
+const MCP_PATH = '/mcp';
 
 export interface HttpOptions {
   /** The local address to listen on. Default: `127.0.0.1`. */

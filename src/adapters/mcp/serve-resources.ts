@@ -3,7 +3,7 @@ import { visibleJson } from '../../base/text.ts';
 import { HOW_TO_ANSWER } from '../../messages/render-messages.ts';
 import type { McpOptions } from './mcp-options.ts';
 
-export const SESSION_URI = 'hopgate://session';
+const SESSION_URI = 'hopgate://session';
 const THREAD_URI = 'hopgate://session/thread';
 const SPEC = 'hopgate://session/spec';
 const CONSTRAINTS_URI = 'hopgate://session/constraints';

@@ -12,7 +12,7 @@ import { coveringGlobs, coverPaths } from './path-cover.ts';
 import { PeripheralUsage, type RecordedUsages } from './recorded-usage.ts';
 
 /** A permission of a spec that no session used. */
-export interface UnusedPermission {
+interface UnusedPermission {
   /** The peripheral that grants the permission; null if the whole spec set does. */
   readonly peripheral: string | null;
   readonly what: 'peripheral' | 'tool' | 'write' | 'read' | 'command' | 'url' | 'resource' | 'exit' | 'entry' | 'mode';
@@ -20,7 +20,7 @@ export interface UnusedPermission {
 }
 
 /** The recorded use of a peripheral: its number of visits, and globs and names that a spec cannot express. */
-export interface RecordedUse {
+interface RecordedUse {
   readonly visits: number;
   readonly reads: readonly string[];
   readonly writes: readonly string[];

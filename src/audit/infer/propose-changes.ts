@@ -5,7 +5,7 @@ import { hashSpecs } from '../../spec/hash-specs.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 
 /** A change of one peripheral, the recurring problem that it solves, and the number of reviews with that problem. */
-export interface ProposedChange {
+interface ProposedChange {
   readonly peripheral: string;
   readonly change: string;
   readonly because: string;

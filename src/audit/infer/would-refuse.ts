@@ -10,7 +10,7 @@ import type { EvidenceItem } from '../verify/session-audit.ts';
 import { coverPaths } from './path-cover.ts';
 
 /** The calls of one tool in one peripheral that enforcement would have refused for the same reason. */
-export interface RefusedGroup {
+interface RefusedGroup {
   readonly peripheral: string;
   readonly tool: string;
   readonly code: string;

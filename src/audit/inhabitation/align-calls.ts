@@ -3,8 +3,8 @@ import type { Json } from '../../spec/types.ts';
 import { fieldsOf, isBlobReference, isSameJson } from '../rules/compare-json.ts';
 import type { Act } from './session-acts.ts';
 
-export type TranscriptCall = Extract<TranscriptItem, { kind: 'call' }>;
-export type TranscriptResult = Extract<TranscriptItem, { kind: 'result' }>;
+type TranscriptCall = Extract<TranscriptItem, { kind: 'call' }>;
+type TranscriptResult = Extract<TranscriptItem, { kind: 'result' }>;
 
 export interface AlignedCall {
   readonly item: TranscriptCall;

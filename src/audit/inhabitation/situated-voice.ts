@@ -6,7 +6,7 @@ import { type DemandResult, INHABITATION_DEMANDS, inapplicableDemand } from './i
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** P-5 holds if the score is above this number. */
-export const INHABITED_SCORE = 0.5;
+const INHABITED_SCORE = 0.5;
 
 const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|let's)\b/i;
 

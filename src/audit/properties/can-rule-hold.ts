@@ -4,7 +4,7 @@ import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { type CelValues, celSyntaxTree, celText, celValue } from '../rules/audited-cel.ts';
 
 /** The known facts at the moment at which a rule is evaluated. All other facts may have any value. */
-export interface KnownFacts {
+interface KnownFacts {
   /** null represents every agent that no list of agents and no rule names. */
   readonly agent: string | null;
   readonly peripheral: string | null;

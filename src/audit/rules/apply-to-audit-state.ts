@@ -33,7 +33,7 @@ export const fieldsWithValue = (fruit: Fields): Fields =>
   Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
 
 /** The fields of an entry that change the audit's state. */
-export type EntryChange = Pick<Entry, 'sessionId' | 'peripheral' | 'tags'>;
+type EntryChange = Pick<Entry, 'sessionId' | 'peripheral' | 'tags'>;
 
 /**
  * Applies an entry to a state. It changes `state` itself, so that a log of any length needs little memory.

@@ -4,7 +4,7 @@ import { asJson } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Fields } from './compare-json.ts';
 
-export interface CelVariables {
+interface CelVariables {
   readonly fruit: Fields;
   readonly session: Fields;
   readonly visit: Fields;

@@ -1,5 +1,5 @@
 /** The rules that a session's evidence can break, as `hopgate verify` names them. */
-export const AUDIT_RULES = [
+const AUDIT_RULES = [
   'one-session',
   'goal-first',
   'claim',

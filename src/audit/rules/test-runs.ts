@@ -4,7 +4,7 @@ import { commandWordsOf } from './commands/audited-words.ts';
 import { type Fields, fieldsOf, isBlobReference, isSameJson, listOf, showValue } from './compare-json.ts';
 
 /** One run of a test command, as its tool reports it. */
-export interface AuditedRun {
+interface AuditedRun {
   readonly command: string;
   /** The arguments chose a part of the tests: such a run can fail, but its pass proves nothing. */
   readonly narrowed: boolean;

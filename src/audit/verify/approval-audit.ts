@@ -8,7 +8,7 @@ import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /** The request that an approval must have been given for, as far as the entries show it. */
-export interface ApprovedRequest {
+interface ApprovedRequest {
   readonly action: Fields;
   readonly reason: string;
   readonly view: { readonly [title: string]: Json | undefined };

@@ -30,7 +30,7 @@ export interface Gap {
   readonly message: string;
 }
 
-export interface Counts {
+interface Counts {
   readonly entries: number;
   readonly steps: number;
   readonly denials: number;

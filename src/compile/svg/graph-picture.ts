@@ -13,7 +13,7 @@ export interface MarkedNeed {
 }
 
 /** One exit on an arrow. `observed`: the exit needs a certain observed fruit. */
-export interface PictureExit {
+interface PictureExit {
   readonly name: string;
   readonly observed: boolean;
   readonly needs: readonly MarkedNeed[];

@@ -12,7 +12,7 @@ export const HOOK_HANDLERS: { readonly [client: string]: () => Promise<Handle> }
 } satisfies { readonly [client in Exclude<Provider, 'mcp'>]: () => Promise<Handle> };
 
 /** The answer if hopgate fails. Claude Code and Codex treat it as a refusal, and show the reason to the model. */
-export const faultAnswer = (why: string): HookAnswer => ({
+const faultAnswer = (why: string): HookAnswer => ({
   exit: 2,
   stdout: '',
   stderr: `hopgate could not decide this call, so it is refused: ${why.trim() || 'no reason was given'}\nRepeat the call; if it fails again, the operator should run "hopgate doctor".\n`,

@@ -18,7 +18,7 @@ export class NoDaemonError extends Error {
   }
 }
 
-export interface DaemonRequest {
+interface DaemonRequest {
   readonly env: Env;
   readonly pid?: number;
   readonly signal?: AbortSignal;

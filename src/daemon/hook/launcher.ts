@@ -14,7 +14,7 @@ import { socketOf, tokenFileOf } from './ask-daemon.ts';
 /** Time limit in milliseconds; shorter than the limit of client programs for a hook, which is at least 10 s. */
 const DEADLINE_MS = 8_000;
 
-export interface Launcher {
+interface Launcher {
   /** Absolute path of the script that client programs run. */
   readonly file: string;
   /** The program that asks the daemon: the compiled client, or Node if there is no C compiler. */

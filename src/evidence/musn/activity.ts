@@ -4,7 +4,7 @@ import type { EntryDraft } from '../entry.ts';
 import { normaliseInstant } from './entry-form.ts';
 
 /** An event of the activity log of MUSN, a service of another project that keeps agents' sessions as EDN. */
-export interface ActivityEvent {
+interface ActivityEvent {
   readonly 'event/type': string;
   readonly at: string;
   readonly 'session/id': string;

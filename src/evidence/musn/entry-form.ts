@@ -56,7 +56,7 @@ export function printEntryForm(form: Fields): string {
 }
 
 /** The draft that a form describes, or its problems with their paths. */
-export type ReadForm =
+type ReadForm =
   | { readonly ok: true; readonly draft: EntryDraft; readonly ephemeral: boolean; readonly dropped: readonly string[] }
   | { readonly ok: false; readonly problems: readonly { readonly path: string; readonly message: string }[] };
 

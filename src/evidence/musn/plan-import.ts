@@ -7,7 +7,7 @@ import { isActivity, readActivity } from './activity.ts';
 import { isEntryForm, readEntryForm } from './entry-form.ts';
 import { type FormProblem, readForms } from './read-forms.ts';
 
-export interface ImportPlan {
+interface ImportPlan {
   /** The root entry, which names the origin, then the imported entries: oldest first, each after its parent. */
   readonly drafts: readonly EntryDraft[];
   readonly ephemeral: readonly EntryDraft[];

@@ -8,7 +8,7 @@ export interface FormProblem {
   readonly message: string;
 }
 
-export type ReadForms =
+type ReadForms =
   | { readonly ok: true; readonly forms: readonly { readonly [key: string]: Json }[] }
   | { readonly ok: false; readonly problems: readonly FormProblem[] };
 

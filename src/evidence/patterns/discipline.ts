@@ -4,7 +4,7 @@ import type { ClaimType, EvidenceType } from '../entry.ts';
 import { HELD_BY_OUTCOME, parseOutcome } from './pur.ts';
 
 /** The entry of a discipline tool: its subject, its parent, and its effect on the pattern. */
-export interface DisciplineTool {
+interface DisciplineTool {
   readonly type: EvidenceType;
   readonly claim: ClaimType;
   readonly tag: string;

@@ -2,7 +2,7 @@ import type { Json } from '../../spec/types.ts';
 import { fieldText, fieldTexts, firstField, patternIdIn, toDialectRecord } from '../dialects/fields.ts';
 
 export const CONFIDENCES = ['low', 'medium', 'high'] as const;
-export type Confidence = (typeof CONFIDENCES)[number];
+type Confidence = (typeof CONFIDENCES)[number];
 
 /** A pattern-selection record: the pattern, its candidates, purpose and reason. The superset of its dialects. */
 export type Psr = {

@@ -54,7 +54,7 @@ export interface GrantView {
 }
 
 /** The parts of the session that its grants depend on. */
-export interface GrantedSession {
+interface GrantedSession {
   readonly now: number;
   readonly changes: Lazy<{ readonly [path: string]: unknown }>;
   /** True if the effects of a step were not observed, so that the changed files are not known. */

@@ -7,7 +7,7 @@ import { type ParsedGit, parseGit } from './parse-git.ts';
 import { splitCommand } from './split-command.ts';
 
 /** The rules for a git command, from its scope and from the repository's configuration. */
-export interface GitRules {
+interface GitRules {
   readonly command: ScopeRule['command'];
   readonly git: GitConfig | null;
   readonly root: string;

@@ -17,7 +17,7 @@ export interface ParsedGit {
   readonly paths: readonly string[];
 }
 
-export type GitRefusal = { readonly ok: false; readonly message: string; readonly remedy: string };
+type GitRefusal = { readonly ok: false; readonly message: string; readonly remedy: string };
 
 /**
  * Parses the words of a git command line by the table. Long options must be written in full; short ones may be combined

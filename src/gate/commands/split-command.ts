@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Word, WordPart } from 'unbash';
 
-export type CommandSplit =
+type CommandSplit =
   | { readonly ok: true; readonly words: readonly string[] }
   | { readonly ok: false; readonly reason: string };
 

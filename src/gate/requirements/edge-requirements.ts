@@ -19,7 +19,7 @@ export const exitRequirements = (exit: string, implies: Edge['implies']): readon
 ];
 
 /** The requirements of an edge, in the order in which the gate judges a hop. */
-export interface EdgeRequirements {
+interface EdgeRequirements {
   readonly exit: readonly Requirement[];
   readonly entry: readonly Requirement[];
   readonly gates: readonly Requirement[];

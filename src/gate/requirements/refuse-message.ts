@@ -1,6 +1,6 @@
 import type { Mode, ModeGateSpec, Principal, ToolEffect } from '../../spec/types.ts';
 
-export interface MessageRefusal {
+interface MessageRefusal {
   readonly code: 'mode-forbids' | 'clock-asks-nothing';
   readonly message: string;
   readonly remedy: string;

@@ -10,7 +10,7 @@ export interface JudgedUrl {
   readonly port: number;
 }
 
-export type UrlDecision =
+type UrlDecision =
   | { readonly ok: true; readonly judged: JudgedUrl }
   | {
       readonly ok: false;

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { MAX_PATH_BYTES, URL_START } from '../../spec/policy/limits.ts';
 
 /** `why`: the reason, as a clause for the agent. `fault`: `form` if the text is not a path. */
-export type PathLocation =
+type PathLocation =
   | { readonly ok: true; readonly path: string }
   | { readonly ok: false; readonly fault: 'outside' | 'control-character' | 'form'; readonly why: string };
 

@@ -12,7 +12,7 @@ import { resourceProblem } from './resource-problem.ts';
 import { writePathReason } from './write-paths.ts';
 
 /** The code of an argument's refusal, and the details for the denial. */
-export interface ScopeProblem {
+interface ScopeProblem {
   readonly code: 'out-of-scope' | 'invalid-action';
   readonly about: Denial['about'];
 }

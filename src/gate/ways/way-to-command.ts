@@ -9,7 +9,7 @@ import type { SessionView } from '../session-view.ts';
 import { shortestWay } from './shortest-way.ts';
 
 /** A tool that can run a refused command, and the shortest path to it. */
-export interface WayToCommand {
+interface WayToCommand {
   readonly by: string;
   readonly way: readonly WayLeg[];
 }

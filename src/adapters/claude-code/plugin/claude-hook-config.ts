@@ -27,7 +27,7 @@ interface CommandHook {
   readonly timeout: number;
   readonly onFailure?: 'block';
 }
-export type ClaudeHooks = { readonly [event in ClaudeEvent]: readonly { readonly hooks: readonly CommandHook[] }[] };
+type ClaudeHooks = { readonly [event in ClaudeEvent]: readonly { readonly hooks: readonly CommandHook[] }[] };
 
 /**
  * The hooks in the form of Claude Code's settings and plugins. The command line is short, because the model reads it

@@ -2,7 +2,7 @@ import type { ClaudeToolName } from '../claude-tool-name.ts';
 import { claudeToolName } from '../claude-tool-name.ts';
 import { claudeHooks, hookScript } from './claude-hook-config.ts';
 
-export interface PluginOptions {
+interface PluginOptions {
   readonly version: string;
   /** The shell command line that answers a hook. */
   readonly hookCommand: string;

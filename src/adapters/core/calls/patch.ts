@@ -11,14 +11,14 @@ export type PatchFile =
     };
 
 /** Replaces old lines by new ones; every line of both texts ends with a line break. */
-export interface PatchHunk {
+interface PatchHunk {
   /** The line after `@@`, which locates the change. */
   readonly at: string | null;
   readonly old: string;
   readonly new: string;
 }
 
-export type ParsedPatch =
+type ParsedPatch =
   | { readonly ok: true; readonly files: readonly PatchFile[] }
   | { readonly ok: false; readonly line: number; readonly why: string };
 

@@ -15,7 +15,7 @@ export interface DetectedExit {
   readonly confidence: 'high' | 'low';
 }
 
-export interface OpenExit {
+interface OpenExit {
   readonly exit: string;
   readonly to: readonly string[];
 }

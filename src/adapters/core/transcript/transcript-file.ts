@@ -14,7 +14,7 @@ export function transcriptPath(stateDir: string, sessionId: string): string {
 /** The longest wait for another writer, and the age after which its lock counts as abandoned. */
 const LOCK_WAIT_MS = 250;
 
-export interface TranscriptFileOptions {
+interface TranscriptFileOptions {
   readonly clock?: Clock;
   /** Called when an item could not be written (a full disk). The transcript's numbering then has a gap. */
   readonly onError?: (error: unknown) => void;

@@ -50,7 +50,7 @@ export const userMessage = (source: string, text: string, channel = 'text'): Rec
   channel,
 });
 
-export interface ToolCallFields {
+interface ToolCallFields {
   readonly id: string;
   readonly tool: string;
   readonly input: unknown;

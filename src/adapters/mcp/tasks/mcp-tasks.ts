@@ -10,7 +10,7 @@ const KEPT_MS = 600_000;
 /** Maximum number of kept tasks. Above it, the oldest ended tasks are dropped. */
 const MAX_TASKS = 256;
 
-export type TaskStatus = 'working' | 'completed' | 'cancelled' | 'failed';
+type TaskStatus = 'working' | 'completed' | 'cancelled' | 'failed';
 
 /** A whistle whose answer the client polls for. The task's id is the id of the whistle's message. */
 export interface McpTask {

@@ -24,7 +24,7 @@ const POLL_MS = 250;
 /**
  * The version of MCP whose tasks a client uses: a part of the protocol in 2025-11-25, an extension since 2026-07-28.
  */
-export type TaskForm = '2025' | '2026';
+type TaskForm = '2025' | '2026';
 
 export const TASK_CAPABILITIES: ServerCapabilities = {
   tasks: { cancel: {}, requests: { tools: { call: {} } } },

@@ -39,7 +39,7 @@ const isCommand = (words: readonly string[], command: readonly string[]): boolea
   words.length === command.length && command.every((word, i) => word === words[i]);
 
 /** A call of a tool with arguments of the role `command`. */
-export interface AuditedCommand {
+interface AuditedCommand {
   readonly tool: ToolSpec;
   readonly args: { readonly [name: string]: Json };
   readonly scope: ScopeRule;

@@ -15,7 +15,7 @@ export interface RefusalReason {
 export const invalidRefusal = (why: string): RefusalReason => ({ code: 'invalid-action', why });
 export const outOfScopeRefusal = (why: string): RefusalReason => ({ code: 'out-of-scope', why });
 
-export interface GitLimits {
+interface GitLimits {
   readonly command: ScopeRule['command'];
   readonly config: ProjectConfig;
   readonly root: string;

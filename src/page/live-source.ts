@@ -52,6 +52,8 @@ class LiveSource implements PageData {
     this.#api = api;
     this.#chosen = chosen;
     this.acts = operatorActionsOver(api, () => this.#readWaiting());
+    // A new code in the address of an open page begins a new login.
+    addEventListener('hashchange', () => location.reload());
     void this.#run();
   }
 
@@ -101,8 +103,9 @@ class LiveSource implements PageData {
       const listed = await this.#list();
       const isOpen = ({ session, closed }: ListedSession) => !closed || session === this.#chosen.value;
       const present = listed.filter(isOpen);
-      await Promise.all([...present.map(({ session }) => this.#read(session)), this.#readWaiting().catch(() => {})]);
       this.trouble.value = null;
+      // A session that cannot be read, such as one with altered evidence, must not hide the others.
+      await Promise.all([this.#readWaiting().catch(() => {}), ...present.map((one) => this.#readInTurn([one]))]);
       // Closed sessions can be long and do not change, so they are read one after the other.
       void this.#readInTurn(listed.filter((one) => !isOpen(one)));
       const shown = this.#chosen.value ?? (this.sessions.value.length === 1 ? this.sessions.value[0]!.id : null);

@@ -147,11 +147,17 @@ function socketHandlers({ onOpen, onMessage, onClose }: ConnectionHandlers) {
 async function routeRequest(c: Context, route: HttpRoute, services: Services, gone: AbortSignal) {
   const who = requesterOf(c, services);
   if (!who && route.for !== 'public')
-    throw new ApiError(
-      'not-authenticated',
-      'this address needs a token',
-      'Send "Authorization: Bearer TOKEN"; "hopgate serve" prints where the tokens are.',
-    );
+    throw c.req.header(PAGE_KEY_HEADER) === undefined
+      ? new ApiError(
+          'not-authenticated',
+          'this address needs a token',
+          'Send "Authorization: Bearer TOKEN"; "hopgate serve" prints where the tokens are.',
+        )
+      : new ApiError(
+          'not-authenticated',
+          'the login of this page has ended',
+          'Run "hopgate serve --open" in a terminal.',
+        );
   const path = parsePart(route.path, c.req.param(), 'path');
   checkAccess(route, who, path);
   const query = parsePart(route.query, c.req.query(), 'query');

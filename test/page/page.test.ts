@@ -220,6 +220,31 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
+    it('stays logged in beside another page, logs in again with a new code, and shows the sessions that it can read', async () => {
+      const served = await serveWorld();
+      const { id: unreadable } = await served.session();
+      await served.session();
+      const context = await browser.newContext();
+      served.later(() => context.close());
+      await context.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
+      await context.route(`**/${unreadable}/snapshot`, (route) => route.fulfill({ status: 500, json: {} }));
+      const login = () => `${served.http.address}/#code=${served.http.issueCode()}`;
+      const [first, second] = [await context.newPage(), await context.newPage()];
+      for (const page of [first, second]) {
+        page.setDefaultTimeout(10_000);
+        await page.goto(login());
+        await page.locator('.node.here').waitFor();
+        expect(await page.locator('.trouble').textContent()).toBe('the server answered 500');
+      }
+      await first.reload();
+      await first.locator('.node.here').waitFor();
+      await context.clearCookies();
+      await first.reload();
+      await first.getByText('the login of this page has ended').waitFor();
+      await first.goto(login());
+      await first.locator('.node.here').waitFor();
+    });
+
     it('moves an agent out of a world in the middle of a game, and the game is kept', async () => {
       const { served, post, play, house } = await midGame();
       const before = await house();

@@ -200,6 +200,7 @@ describe('a login', () => {
     const late = logins.issueCode();
     now = 60_000;
     expect(logins.begin(late)).toBeNull();
+    expect(logins.begin(logins.issueCode(), 'forged')!.cookie).not.toBe('forged');
     const begun = logins.begin(logins.issueCode())!;
     expect(logins.holds(begun.cookie, begun.page)).toBe(true);
     now += 12 * 60 * 60_000;

@@ -17,11 +17,11 @@ interface Login {
 /**
  * The operator's logins in a browser, in memory only. A one-use code becomes a cookie, which no script can read, and a
  * page key, which the page keeps and sends as a header. A request needs both: a browser sends the cookie to every port
- * of this machine, so that a cookie alone proves nothing.
+ * of this machine, so that a cookie alone proves nothing. Several pages of one browser share its cookie.
  */
 export class Logins {
   readonly #codes = new Map<string, number>();
-  readonly #logins: Login[] = [];
+  #logins: Login[] = [];
   readonly #now: () => number;
 
   constructor(now: () => number = Date.now) {
@@ -35,13 +35,18 @@ export class Logins {
     return code;
   }
 
-  /** Exchanges a code for a login; null if it was used, has expired, or never existed. */
-  begin(code: string): Login | null {
+  /**
+   * Exchanges a code for a login; null if it was used, has expired, or never existed.
+   *
+   * @param cookie the browser's cookie. If a login has it, the new login has it too, because a browser keeps only one
+   */
+  begin(code: string, cookie = ''): Login | null {
     const until = this.#codes.get(code);
     this.#codes.delete(code);
     if (until === undefined || this.#now() >= until) return null;
+    const isKept = this.#logins.some((one) => isSameSecret(cookie, one.cookie) && this.#now() < one.until);
     const login = {
-      cookie: randomBytes(32).toString('base64url'),
+      cookie: isKept ? cookie : randomBytes(32).toString('base64url'),
       page: randomBytes(32).toString('base64url'),
       until: this.#now() + LOGIN_MS,
     };
@@ -52,13 +57,14 @@ export class Logins {
 
   /** True if the cookie and the page key belong to one login that has not ended. */
   holds(cookie: string, page: string): boolean {
-    const login = this.#logins.find((one) => isSameSecret(cookie, one.cookie));
-    return login !== undefined && this.#now() < login.until && isSameSecret(page, login.page);
+    return this.#logins.some(
+      (one) => isSameSecret(cookie, one.cookie) && isSameSecret(page, one.page) && this.#now() < one.until,
+    );
   }
 
+  /** Ends the logins of all pages of a browser. */
   end(cookie: string): void {
-    const at = this.#logins.findIndex((one) => isSameSecret(cookie, one.cookie));
-    if (at >= 0) this.#logins.splice(at, 1);
+    this.#logins = this.#logins.filter((one) => !isSameSecret(cookie, one.cookie));
   }
 }
 

@@ -48,14 +48,17 @@ function metricsOf({ counters, host, allEvidence, startedAt }: Services): string
   ].join('\n');
 }
 
+/** The login's cookie in a header `Cookie`; empty if it has none. */
+const loginCookie = (header = ''): string => new RegExp(`(?:^|; )${LOGIN_COOKIE}=([^;]+)`).exec(header)?.[1] ?? '';
+
 const login = defineRoute('POST /v1/login', {
   id: 'login',
   summary: 'Exchanges a one-use code for a cookie and a page key; a browser needs both.',
   for: 'public',
   body: z.strictObject({ code: z.string().max(100) }),
   answer: z.object({ page: z.string().describe('The page key, for the header X-Hopgate-Page of each request.') }),
-  run: async ({ body, services: { logins } }) => {
-    const begun = logins.begin(body.code);
+  run: async ({ body, services: { logins }, header }) => {
+    const begun = logins.begin(body.code, loginCookie(header('cookie')));
     if (!begun)
       throw new ApiError(
         'login-failed',
@@ -81,8 +84,7 @@ const logout = defineRoute('POST /v1/logout', {
   for: ['operator'],
   answer: z.object({ ok: z.literal(true) }),
   run: async ({ services: { logins }, header }) => {
-    const [, cookie = ''] = new RegExp(`(?:^|; )${LOGIN_COOKIE}=([^;]+)`).exec(header('cookie') ?? '') ?? [];
-    logins.end(cookie);
+    logins.end(loginCookie(header('cookie')));
     const ended = `${LOGIN_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`;
     return Response.json({ ok: true }, { headers: { 'Set-Cookie': ended } });
   },

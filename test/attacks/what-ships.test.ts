@@ -606,7 +606,7 @@ describe('a sub-agent of a session that ships', () => {
 });
 
 describe('a sub-agent’s changes', () => {
-  it('are released with those of its parent and with no others', async () => {
+  it('are shown with those of its parent, and are released with them and with no others', async () => {
     const here = world();
     const store = memoryStore({ clock: { now: () => Date.now() } });
     const parent = await edited(here, 'one', {}, store);
@@ -619,13 +619,18 @@ describe('a sub-agent’s changes', () => {
       await must(session.step({ tool: 'write', args: { path, content: 'by a helper\n' } }));
       await session.detach();
     };
-    await child(parent.id, 'src/b.txt');
+    await child(parent.id, 'src/test/package.json');
     await child('s-another', 'src/c.txt');
     await test(parent);
-    await must(toDeploy(parent));
+    const [request] = await askedOf((keep) => must(toDeploy(parent, keep)));
+    expect(request!.view).toMatchObject({
+      findings: { 'src/test/package.json': expect.stringContaining('runs the commands in this file') },
+      'changed test files': ['src/test/package.json'],
+    });
     const sha = await ship(parent, here);
-    expect(git(here.root, 'show', '--name-only', '--format=', sha)).toBe('src/a.txt\nsrc/b.txt');
+    expect(git(here.root, 'show', '--name-only', '--format=', sha)).toBe('src/a.txt\nsrc/test/package.json');
     expect(git(here.root, 'status', '--short')).toBe('M src/c.txt');
+    expect(await verified(parent)).toEqual([]);
   });
 });
 

@@ -4,7 +4,7 @@ import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { hasFruitType, isSameJson, showValue } from '../rules/compare-json.ts';
+import { fieldsOf, hasFruitType, isSameJson, listOf, showValue } from '../rules/compare-json.ts';
 import { contextOnEntry, contextRuleInWords, gatesOn, withoutSessionState } from '../rules/entry-problems.ts';
 import { type JudgedState, judgedWithoutVisit } from '../rules/judged-state.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
@@ -101,14 +101,18 @@ export function checkHop({ state, report, approvals, at }: VisitContext, body: H
   ] as const)
     if (left !== hopped) report.violation('lifecycle', `${part} of the stop: ${left}`, `${part} of the hop: ${hopped}`);
   checkReframe(state, report, body, shownBy);
+  const ships = fieldsOf(body.tree?.['ships']);
+  const files = listOf(ships['files']).map(String);
   approvals.ofHop = approvals.use(body.approval, at, {
     action: { kind: 'hop', from, exit: name, to },
     reason,
     view: {
       [APPROVAL_VIEW.fruit]: { ...leaving.fruit },
       [APPROVAL_VIEW.changes]: { ...state.changes },
-      [APPROVAL_VIEW.findings]: unlessEmpty({ ...state.findings }),
-      [APPROVAL_VIEW.testFiles]: unlessEmpty(Object.keys(state.changes).filter(isTestFile)),
+      [APPROVAL_VIEW.findings]: unlessEmpty({ ...state.findings, ...fieldsOf(ships['findings']) }),
+      [APPROVAL_VIEW.testFiles]: unlessEmpty(
+        [...new Set([...Object.keys(state.changes), ...files])].filter(isTestFile),
+      ),
       ...approvedTree(state.pinned, body.tree),
     },
   });

@@ -62,7 +62,7 @@ export function approvedTree({ config }: AuditedPin, tree: Fields | undefined): 
   const { kind, id, head, ships } = tree;
   const tests = config.test.map(({ run }) => run.join(' '));
   const tested = { kind: kind ?? null, tree: id ?? null, head: head ?? null, tests };
-  const { id: shipped, ...rest } = fieldsOf(ships);
+  const { id: shipped, findings: _, ...rest } = fieldsOf(ships);
   const ofShips: Fields = ships ? { [APPROVAL_VIEW.ships]: { tree: shipped ?? null, ...rest } } : {};
   return { [APPROVAL_VIEW.tested]: tested, ...ofShips };
 }

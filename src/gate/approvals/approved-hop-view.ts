@@ -7,6 +7,7 @@ import type { Fruit } from '../fruit.ts';
 import type { GateContext } from '../request.ts';
 import type { TreeNow } from '../scope/compare-trees.ts';
 import type { ApprovalSubject } from './approval.ts';
+import { filesInRequest } from './grant.ts';
 
 /** The view of a hop that a person approves; null if git could not read the working tree. */
 export function approvedHopView(context: GateContext, fruit: Fruit, carried: Fruit): ApprovalSubject['view'] | null {
@@ -17,7 +18,7 @@ export function approvedHopView(context: GateContext, fruit: Fruit, carried: Fru
     [APPROVAL_VIEW.fruit]: { ...fruit },
     [APPROVAL_VIEW.context]: { ...carried },
     [APPROVAL_VIEW.changes]: { ...valueOfLazy(view.changes) },
-    ...findingsView(view),
+    ...findingsView(view, tree ?? {}),
     ...tree,
   };
 }
@@ -29,7 +30,7 @@ function treeView({ config }: GateContext, tree: TreeNow): { readonly [title: st
   const tests = config.test.map(({ run }) => run.join(' '));
   const tested = { kind, tree: id, head, tests };
   if (ships === null) return { [APPROVAL_VIEW.tested]: tested };
-  const { id: shipped, commits, ...rest } = ships;
+  const { id: shipped, commits, findings: _, ...rest } = ships;
   return {
     [APPROVAL_VIEW.tested]: tested,
     [APPROVAL_VIEW.ships]: {
@@ -41,10 +42,12 @@ function treeView({ config }: GateContext, tree: TreeNow): { readonly [title: st
 }
 
 /** The findings and the changed test files, which a person must see apart from other changes; empty if none. */
-function findingsView({ findings = {}, changes }: GateContext['view']): { readonly [title: string]: Json } {
-  const tests = Object.keys(valueOfLazy(changes)).filter(isTestFile);
+function findingsView(view: GateContext['view'], shown: ApprovalSubject['view']): { readonly [title: string]: Json } {
+  const ofSubAgents = view.tree && 'ships' in view.tree ? view.tree.ships?.findings : undefined;
+  const findings = { ...view.findings, ...ofSubAgents };
+  const tests = filesInRequest(shown, view.changes).filter(isTestFile);
   return {
-    ...(Object.keys(findings).length === 0 ? {} : { [APPROVAL_VIEW.findings]: { ...findings } }),
+    ...(Object.keys(findings).length === 0 ? {} : { [APPROVAL_VIEW.findings]: findings }),
     ...(tests.length === 0 ? {} : { [APPROVAL_VIEW.testFiles]: tests }),
   };
 }

@@ -1,4 +1,5 @@
 import { bodyOf } from '../../evidence/bodies.ts';
+import { type FindingsByPath, updateFindings } from '../../evidence/findings/findings.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { needsTree } from '../../gate/decide-visit.ts';
 import type { DelegateRequest, HopRequest, StartRequest } from '../../gate/request.ts';
@@ -13,7 +14,10 @@ export async function treeForRequest(
   request: HopRequest | StartRequest | DelegateRequest,
 ): Promise<TreeNow | undefined> {
   if (!calls.observeTree || !needsTree(calls.context(), request)) return undefined;
-  return workingTree(calls, await changedBySession(calls));
+  const { findings, ...own } = await changedBySession(calls);
+  const tree = await workingTree(calls, own);
+  if (!tree || 'problem' in tree || !tree.ships || Object.keys(findings).length === 0) return tree;
+  return { ...tree, ships: { ...tree.ships, findings } };
 }
 
 /** Observes the working tree; undefined if no backend can. `own`: the session's changes, if the request ships any. */
@@ -34,16 +38,21 @@ export async function shippingLimits(
 ): Promise<Pick<CallEnvelope, 'shipping'>> {
   const { visit, agent } = calls.writer.state.facts;
   if (scope.command !== 'deploy' || !visit) return {};
-  return { shipping: { ...(await changedBySession(calls)), tree: visit.tree, message: visit.message, agent } };
+  const { findings: _, ...own } = await changedBySession(calls);
+  return { shipping: { ...own, tree: visit.tree, message: visit.message, agent } };
 }
 
-/** The paths that a session and its sub-agents changed; every path if some change was not observed. */
+/**
+ * The paths that a session and its sub-agents changed (every path if some change was not observed), and the findings in
+ * the changes of the sub-agents.
+ */
 async function changedBySession({
   parts,
   writer,
-}: SessionCalls): Promise<Pick<ShippingLimits, 'isOwnChange' | 'changed'>> {
+}: SessionCalls): Promise<Pick<ShippingLimits, 'isOwnChange' | 'changed'> & { readonly findings: FindingsByPath }> {
   const { changes, blind, agent, sessionId } = writer.state.facts;
   const paths = new Set(changes.map(([path]) => path));
+  const findings: FindingsByPath = {};
   let unseen = blind;
   for (const kin of await parts.store.sessions()) {
     if (!kin.agent.startsWith(`${agent}/`)) continue;
@@ -53,7 +62,8 @@ async function changedBySession({
       if (body?.event !== 'step' && body?.event !== 'outcome') continue;
       if (body.effects === 'unobserved' && body.event === 'outcome') unseen = true;
       for (const path of changedPaths(body.effects)) paths.add(path);
+      updateFindings(findings, body.effects, undefined);
     }
   }
-  return { isOwnChange: (path) => unseen || paths.has(path), changed: [...paths] };
+  return { isOwnChange: (path) => unseen || paths.has(path), changed: [...paths], findings };
 }

@@ -30,6 +30,7 @@ const COMMAND_LINE_TEXTS: ReadonlySet<string> = new Set([
   'adapters/acp/bridge.ts',
   'page/live-source.ts',
   'project/project-error.ts',
+  'server/create-app.ts',
   'server/routes/about.ts',
   'testing/emit-test-files.ts',
   'testing/emitted-test.ts',

@@ -635,7 +635,7 @@ describe('a sub-agent’s changes', () => {
 });
 
 describe('an operation of git in progress', () => {
-  it('ships what was shown: all staged files, the merged commits and the author', async () => {
+  it('ships what was shown: all staged files, the merged commits, the message and the author', async () => {
     const here = world();
     const { root, put } = here;
     const side = (name: string): string => {
@@ -647,6 +647,10 @@ describe('an operation of git in progress', () => {
     };
     const [listed, other] = [side('listed'), side('other')];
     git(root, 'merge', '-q', '--no-commit', '--no-ff', 'listed');
+    // The repository would hide a merged commit from the list, and change the message.
+    writeFileSync(join(root, '.git/info/grafts'), `${here.first} ${listed}\n`);
+    const settings = { 'commit.cleanup': 'strip', 'core.commentChar': 'c', 'i18n.commitEncoding': 'ISO-8859-1' };
+    for (const [key, value] of Object.entries(settings)) git(root, 'config', key, value);
     const session = await edited(here, 'one', { commits: { author: 'O <o@example.com>' } });
     await test(session);
     const [request] = await askedOf((keep) => must(toDeploy(session, keep)));
@@ -663,6 +667,8 @@ describe('an operation of git in progress', () => {
     await must(bashGit(session, 'commit'));
     const approved = git(root, 'rev-parse', 'HEAD');
     const message = git(root, 'log', '-1', '--format=%B');
+    expect(message).toBe('change a\n\nAssisted-by: one');
+    expect(git(root, 'cat-file', '-p', 'HEAD')).not.toContain('encoding');
     git(root, 'reset', '-q', git(root, 'commit-tree', 'HEAD^{tree}', '-p', 'HEAD^', '-p', other, '-m', message));
     expect(await refused(bashGit(session, 'push'))).toContain('not the commit that was approved');
     git(root, 'reset', '-q', approved);

@@ -22,6 +22,7 @@ export function gitEnvironment(repository: Repository, protocols: string): { rea
     GIT_OPTIONAL_LOCKS: '0',
     GIT_NO_LAZY_FETCH: '1',
     GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_GRAFT_FILE: '/dev/null',
     GIT_PAGER: 'cat',
     GIT_EDITOR: 'true',
     GIT_SEQUENCE_EDITOR: 'true',
@@ -37,7 +38,8 @@ const SETTINGS: readonly string[] = splitWords(`
   core.hooksPath=/dev/null core.fsmonitor=false core.pager=cat core.editor=true core.askPass=true core.sshCommand=false
   core.attributesFile=/dev/null core.excludesFile=/dev/null core.alternateRefsCommand= sequence.editor=true
   credential.helper= protocol.ext.allow=never
-  commit.gpgSign=false commit.verbose=false tag.gpgSign=false push.gpgSign=false push.followTags=false
+  commit.gpgSign=false commit.verbose=false commit.cleanup=whitespace
+  i18n.commitEncoding=UTF-8 i18n.logOutputEncoding=UTF-8 tag.gpgSign=false push.gpgSign=false push.followTags=false
   gpg.program=/bin/false gpg.openpgp.program=/bin/false gpg.x509.program=/bin/false gpg.ssh.program=/bin/false
   log.showSignature=false log.follow=false mailmap.file=/dev/null
   diff.submodule=short diff.ignoreSubmodules=dirty submodule.recurse=false status.submoduleSummary=false

@@ -178,13 +178,24 @@ export const FORGERIES: readonly Forgery[] = [
     sql: "DELETE FROM receipts WHERE message = 'm-1' AND state = 'delivered'",
     found: ['gap'],
   },
-  ...['0', '-1'].map(
-    (nth): Forgery => ({
-      what: `the last receipt of a sender, which it has not recorded, gets the number ${nth}`,
-      sql: `UPDATE receipts SET nth = ${nth} WHERE message = (${LAST})`,
-      found: ['store'],
-    }),
-  ),
+  {
+    what: 'the last receipt of a sender, which it has not recorded, gets the number 0',
+    sql: `UPDATE receipts SET nth = 0 WHERE message = (${LAST})`,
+    found: ['store'],
+  },
+  {
+    what: "the first receipt of a person's message gets the number -1",
+    sql: "UPDATE receipts SET nth = -1 WHERE message = 'm-1' AND state = 'sent'",
+    found: ['store'],
+  },
+  {
+    what: "the last receipt of a sender, which it has not recorded, changes places with a person's receipt",
+    sql: `UPDATE receipts SET nth = -1 WHERE message = (${LAST});
+      UPDATE receipts SET nth = (SELECT max(nth) + 2 FROM receipts) WHERE message = 'm-social' AND state = 'sent';
+      UPDATE receipts SET nth = (SELECT min(each.nth) + 1 FROM receipts each
+        WHERE NOT EXISTS (SELECT 1 FROM receipts other WHERE other.nth = each.nth + 1) AND each.nth > 0) WHERE nth = -1`,
+    found: ['store'],
+  },
   {
     what: 'the last receipt of a sender, which it has not recorded, is said to be newer',
     sql: `UPDATE receipts SET nth = nth + 1000000 WHERE message = (${LAST})`,
@@ -306,6 +317,11 @@ export const FORGERIES: readonly Forgery[] = [
     what: 'a trigger is added',
     sql: 'CREATE TRIGGER lose AFTER INSERT ON entries BEGIN DELETE FROM entries; END',
     found: ['store'],
+  },
+  {
+    what: 'a time is too large for JavaScript',
+    sql: 'UPDATE entries SET at = 9007199254740993 WHERE seq = 3',
+    found: ['store', 'gap'],
   },
   {
     what: 'a page is overwritten',

@@ -2,12 +2,13 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
 import { MerkleFrontier, merkleLeafOf } from '../../src/evidence/merkle.ts';
 import { newSealKey, signChainHead } from '../../src/evidence/seal.ts';
+import { sendBell } from '../../src/messages/send-message.ts';
 import { resumeSession } from '../../src/session/create-session.ts';
 import { sendSocial } from '../../src/social/pipeline.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
@@ -28,10 +29,10 @@ const { edit } = fixtureSpecs.peripherals;
 const { hash: _, ...fixture } = fixtureSpecs;
 const withBell = {
   ...fixture,
-  tools: { ...fixtureSpecs.tools, bell: tools['bell']! },
-  peripherals: { ...fixtureSpecs.peripherals, edit: { ...edit!, tools: [...edit!.tools, 'bell'] } },
+  tools: { ...fixtureSpecs.tools, bell: tools['bell']!, whistle: tools['whistle']! },
+  peripherals: { ...fixtureSpecs.peripherals, edit: { ...edit!, tools: [...edit!.tools, 'bell', 'whistle'] } },
 };
-/** The fixture specs, with a bell in edit. */
+/** The fixture specs, with a bell and a whistle in edit. */
 const SPECS: SpecSet = { ...withBell, hash: hashSpecs(withBell) };
 const PINNED = { specs: SPECS, config: CONFIG };
 const fileOf = (name: string) => join(folder, name, 'evidence.db');
@@ -59,7 +60,11 @@ beforeAll(async () => {
   const services = { store, messages: messages!, now: () => clock.now(), opener: null };
   const cli = { transport: 'cli', principal: 'operator', name: 'operator' } as const;
   await must(sendSocial(services, cli, { id: 'm-social', to: 'person:ann', payload: 'Who owns the deploy?' }));
-  await must(on.session.step({ tool: 'bell', args: { to: 'operator', text: 'first' } }));
+  const whistle = on.session.step({ tool: 'whistle', args: { to: 'operator', text: 'first', seconds: 60 } });
+  const [asked] = await vi.waitUntil(() => messages!.inbox('person:operator').then((all) => all.length > 0 && all));
+  const answer = { ...draft, act: 'answer', id: 'm-answer', from: 'person:operator', ref: asked!.id } as const;
+  await sendBell(messages!, { ...answer, to: address });
+  await must(whistle);
   await must(on.session.acknowledge(['m-1']));
   await must(on.session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
   await must(on.session.step({ tool: 'read', args: { path: 'src/a.ts' } }));

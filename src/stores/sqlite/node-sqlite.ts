@@ -23,7 +23,10 @@ export function nodeSqlite(): Sqlite {
   }
 }
 
+const CORRUPT = 11;
+/** SQLite's code of an error; null for other errors. hopgate stores no number that JavaScript cannot represent. */
 export function sqliteResultCode(error: unknown): number | null {
+  if (error instanceof RangeError && (error as NodeJS.ErrnoException).code === 'ERR_OUT_OF_RANGE') return CORRUPT;
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return null;
   return error.errcode & 0xff;
 }
@@ -37,7 +40,7 @@ const CANTOPEN = 14;
 export const isOpenError = (error: unknown): boolean => sqliteResultCode(error) === CANTOPEN;
 
 // SQLite's codes NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL and NOTADB.
-const BROKEN = [7, 8, 10, 11, 13, 14, 15, 26];
+const BROKEN = [7, 8, 10, CORRUPT, 13, 14, 15, 26];
 /** True for an error of the disk or the file, false for one of the statement. */
 export const isDiskError = (error: unknown): boolean => BROKEN.includes(sqliteResultCode(error) ?? -1);
 

@@ -1,4 +1,4 @@
-import { isLockError } from './node-sqlite.ts';
+import { isLockError, sqliteResultCode } from './node-sqlite.ts';
 import { sqliteError } from './sqlite-error.ts';
 import { openDatabase, openReadOnly } from './sqlite-schema.ts';
 
@@ -34,8 +34,8 @@ export function connectToSqlite(file: string, busyMs: number, readOnly: boolean,
     try {
       return readPatiently(work);
     } catch (error) {
-      if (!(error instanceof Error && 'errcode' in error)) throw error;
-      throw sqliteError('store-failed', `cannot read ${file}: ${error.message}`, error);
+      if (sqliteResultCode(error) === null) throw error;
+      throw sqliteError('store-failed', `cannot read ${file}: ${(error as Error).message}`, error);
     }
   };
   return { db, close: () => opened.close(), waitForLock, read };

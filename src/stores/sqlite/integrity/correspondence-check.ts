@@ -60,8 +60,9 @@ export class CorrespondenceCheck {
     }
     if (recorded?.event === 'message') {
       const { from, sentAt, event: _, ...same } = recorded;
+      const isAnswer = this.#received.has(recorded.id);
       this.#received.add(recorded.id);
-      this.#delivered.add(recorded.id);
+      if (!isAnswer) this.#delivered.add(recorded.id);
       this.#compare(sessionId, seq, { ...same, recipient: address, sender: from, sent_at: sentAt });
     }
     if (recorded?.event === 'receipt' && recorded.nth !== null) {
@@ -143,7 +144,7 @@ export class CorrespondenceCheck {
       last = row;
       if (row['nth'] === null) continue;
       const next = RECEIPT_STATES.indexOf(row['receipt'] as (typeof RECEIPT_STATES)[number]);
-      const follows = rank === -1 ? next === 0 : next > rank;
+      const follows = Number(row['nth']) > 0 && (rank === -1 ? next === 0 : next > rank);
       if (!follows || row['owner'] !== row['sender'])
         this.#report(null, `receipts of ${row['id']}`, `receipt ${row['nth']} does not follow the receipt before it`);
       rank = Math.max(next, rank);

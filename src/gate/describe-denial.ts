@@ -118,7 +118,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
       };
     case 'out-of-scope':
       return {
-        message: `${tool}: ${argument ? `${argument} ` : ''}${value === undefined ? '' : `"${value}" `}is out of scope: ${why}`,
+        message: `${tool}${argument || value !== undefined ? ':' : ''}${argument ? ` ${argument}` : ''}${value === undefined ? '' : ` "${value}"`} is out of scope: ${why}`,
         remedy: withOtherTool(about, way, `in scope here: ${listOrNothing(about.scope)}`),
       };
     case 'mode-forbids':

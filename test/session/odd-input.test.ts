@@ -133,6 +133,18 @@ describe('a faulty backend', () => {
       { outcome: { status: 'ok', result: 1 } },
       { outcome: 'failed', error: { code: 'backend-error' } },
     ],
+    ...[
+      { outcome: { status: 'ok', result: 1 }, effects: 'nothing' },
+      { outcome: { status: 'ok', result: 1 }, effects: [null] },
+      { outcome: { status: 'ok', result: 1 }, effects: [{ path: { a: 1 }, op: 'create' }] },
+      { outcome: { status: 'ok', result: 1 }, effects: [{ path: 'src/a.ts', op: 'edit' }] },
+      { outcome: { status: 'failed', code: 5, message: 'no' }, effects: [] },
+      { outcome: { status: 'refused', code: 'mode-forbids', message: 'no', remedy: 'no' }, effects: [] },
+    ].map((report): [string, unknown, { [key: string]: unknown }] => [
+      `answers ${JSON.stringify(report)}`,
+      report,
+      { outcome: 'failed', error: { code: 'backend-error' } },
+    ]),
     [
       'answers no JSON',
       { outcome: { status: 'ok', result: { n: Number.NaN, s: '\ud800' } }, effects: [] },

@@ -13,6 +13,12 @@ const TOOLS = `tools:
     limits: { seconds: 5, output-bytes: 100 }
     observes: { won: boolean, score: number }
     state: { game: object }
+  look:
+    purpose: Looks at places.
+    effect: observe
+    parameters: [{ name: to, role: text, description: Where., schema: { type: array } }]
+    limits: { seconds: 5, output-bytes: 100 }
+    state: { game: object }
   migrate:
     purpose: Changes the schema.
     effect: act
@@ -35,7 +41,7 @@ reset: discuss
   'scopes.yaml': 'scopes:\n  talk: { read: none, write: [], command: none, url: none }\n',
   'peripherals/game.yaml': `id: game
 purpose: Play.
-tools: [move, migrate, verify-migration]
+tools: [move, look, migrate, verify-migration]
 scope: talk
 entry: [default, from-chat, user-request]
 exit: { won: { to: chat, when: fruit.won }, out: chat, pass: ship, fail: chat, leave: ship }
@@ -63,7 +69,7 @@ async function play(report?: (call: ToolCall) => Partial<ToolReport>) {
   const calls: ToolCall[] = [];
   const backend: ToolBackend = {
     name: 'game',
-    tools: ['move', 'migrate', 'verify-migration'],
+    tools: ['move', 'look', 'migrate', 'verify-migration'],
     run: async (call) => {
       calls.push(call);
       const effects = call.tool.id === 'migrate' ? ('unobserved' as const) : [];
@@ -138,6 +144,23 @@ describe('session state', () => {
     expect(again).toMatchObject({ ok: true, context: { game: { at: 'hall', moves: 2 } } });
     expect(later.state.backpack['game']).toEqual({ at: 'hall', moves: 2 });
     expect(await verdict()).toMatchObject({ ok: true, violations: [] });
+  });
+
+  it('and the recorded arguments stay the same if a backend changes its copies', async () => {
+    const { session, move, reopen } = await play((call) => {
+      const game = call.state?.['game'] as { moves: number } | undefined;
+      if (!game) return {};
+      game.moves = 99;
+      (call.args as { to: string[] })['to'].push('goal');
+      return { outcome: { status: 'failed', code: 'stuck', message: 'No way.' }, state: {} };
+    });
+    await session.setMode({ to: 'diagnose' });
+    await move('kitchen');
+    await session.step({ tool: 'look', args: { to: ['hall'] } });
+    expect((await session.evidence()).at(-1)?.body).toMatchObject({ event: 'step', args: { to: ['hall'] } });
+    expect(session.state.backpack['game']).toEqual({ at: 'kitchen', moves: 1 });
+    await session.detach();
+    expect((await reopen()).state.backpack['game']).toEqual({ at: 'kitchen', moves: 1 });
   });
 
   it('is refused from a backend that did not declare it, or with another type', async () => {
@@ -257,7 +280,7 @@ it('a hop back from a place that yields a review names the entry that showed the
   const report = { outcome: { status: 'ok', result: null }, effects: [], observed: { migration: 'fail' } } as const;
   const { session, store } = await stage({
     specs,
-    backends: [{ name: 'game', tools: ['move', 'migrate', 'verify-migration'], run: async () => report }],
+    backends: [{ name: 'game', tools: ['move', 'look', 'migrate', 'verify-migration'], run: async () => report }],
   });
   await session.start('one');
   await session.hop({ to: 'two', exit: 'on', reason: 'check it' });

@@ -1,11 +1,19 @@
-import { isObject, setOwnField } from '../../base/json.ts';
+import { fieldsOf, isObject, setOwnField } from '../../base/json.ts';
 import { blobParameters } from '../../evidence/blob-values.ts';
 import type { OutcomeRecord } from '../../evidence/bodies.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { describeFruitType, isOfFruitType } from '../../gate/fruit.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
-import type { CallControls, CallEnvelope, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type {
+  CallControls,
+  CallEnvelope,
+  ToolBackend,
+  ToolCall,
+  ToolRefusal,
+  ToolReport,
+} from '../../ports/tool-backend.ts';
 import { getOwn } from '../../spec/names.ts';
+import { EFFECT_OPS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import { EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
 import type { Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
@@ -25,12 +33,16 @@ export async function runTool(
   envelope: CallEnvelope,
   watch: CallControls & Pick<ToolCall, 'sessionId' | 'state'>,
 ): Promise<ToolReport> {
-  let { signal } = watch;
+  let { signal, state: sessionState } = watch;
   try {
     const report = await backend.run({
       ...watch,
       tool: plan.tool,
-      args: plan.args,
+      // Copies, so that a backend that changes them changes no evidence and no state.
+      ...(toJson({ args: plan.args, ...(sessionState && { state: sessionState }) }) as Pick<
+        ToolCall,
+        'args' | 'state'
+      >),
       envelope,
       // A caller without a signal gets one that never aborts, made only if the tool reads it.
       get signal() {
@@ -39,9 +51,11 @@ export async function runTool(
       },
     });
     const { outcome, effects, observed, state } = toJson(report) as unknown as ToolReport;
-    if (!['ok', 'failed', 'refused'].includes(outcome.status)) throw new Error('the report has no outcome');
+    if (!isOutcome(outcome)) throw new Error('the report has no outcome');
     const problem =
-      reportProblem('observes', plan.tool.observes, observed) ?? reportProblem('state', plan.tool.state, state);
+      effectsProblem(effects) ??
+      reportProblem('observes', plan.tool.observes, observed) ??
+      reportProblem('state', plan.tool.state, state);
     if (problem !== null) throw new Error(problem);
     return {
       outcome: outcome.status === 'ok' ? { result: outcome.result ?? null, status: 'ok' } : outcome,
@@ -64,6 +78,32 @@ const fieldIfFilled = (
   name: 'observed' | 'state',
   fields: ToolReport['state'] = {},
 ): Pick<ToolReport, 'observed' | 'state'> => (Object.keys(fields).length === 0 ? {} : { [name]: { ...fields } });
+
+function isOutcome(outcome: unknown): boolean {
+  const { status, code, message, remedy } = fieldsOf(outcome);
+  if (status === 'refused') return REFUSAL_CODES.includes(code) && isText(message) && isText(remedy);
+  return status === 'ok' || (status === 'failed' && isText(code) && isText(message));
+}
+
+const REFUSAL_CODES: readonly unknown[] = [
+  'out-of-scope',
+  'invalid-action',
+  'sandbox-unavailable',
+] satisfies ToolRefusal['code'][];
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+
+/** The problem of effects that no entry can hold; null if none. */
+function effectsProblem(effects: unknown): string | null {
+  if (effects === 'unobserved') return null;
+  if (!Array.isArray(effects)) return 'the report has no effects';
+  const wrong = effects.find((effect) => !isText(fieldsOf(effect).path) || !OPS.includes(fieldsOf(effect).op));
+  return wrong === undefined
+    ? null
+    : `the backend reported ${JSON.stringify(wrong)} as an effect; an effect has a path and an op, one of ${EFFECT_OPS.join(', ')}`;
+}
+
+const OPS: readonly unknown[] = EFFECT_OPS;
 
 /** The problem of the first field that the tool does not declare, or declares with another type; null if none. */
 function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = {}, fields: ToolReport['state'] = {}) {

@@ -13,10 +13,10 @@ import {
   wrapLanguageModel,
 } from 'ai';
 import { parseJson } from '../base/json.ts';
-import { findApprovedRequest, refusedCalls, requestHashIn } from './ai-sdk/approval-messages.ts';
+import { findApprovedRequest, findRefusedCalls, readRequestHash } from './ai-sdk/approval-messages.ts';
 import { adviseRepeatInOwnTurn } from './core/advise-repeat.ts';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
-import { approvalQuestion } from './core/approval-question.ts';
+import { renderApprovalQuestion } from './core/approval-question.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local-agent-session.ts';
@@ -86,7 +86,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
     const request = findApprovedRequest(messages, toolCallId);
     if (!request)
       return withoutRequest.delete(toolCallId) ? adviseRepeatInOwnTurn(await callSession(call)) : callSession(call);
-    const hash = requestHashIn(request.reason) ?? (await session.wants(call))?.hash;
+    const hash = readRequestHash(request.reason) ?? (await session.wants(call))?.hash;
     return callSession(hash === undefined ? call : { ...call, approved: { hash, by } });
   };
 
@@ -110,7 +110,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
         throw error;
       }
       if (stepNumber === 0)
-        for (const { toolName: name, input } of refusedCalls(initialMessages))
+        for (const { toolName: name, input } of findRefusedCalls(initialMessages))
           if (sessionTools.has(name)) await session.call({ name, input, approved: null }); // records the refusal; the SDK answers the call
       const now = new Set((await session.tools()).map(({ name }) => name));
       return {
@@ -125,7 +125,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
           name,
           async (input: unknown, { toolCallId }: { readonly toolCallId: string }): Promise<ToolApprovalStatus> => {
             const request = await session.wants({ name, input });
-            if (request) return { type: 'user-approval', reason: approvalQuestion(request) };
+            if (request) return { type: 'user-approval', reason: renderApprovalQuestion(request) };
             withoutRequest.add(toolCallId);
             return undefined;
           },

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import { adviseRepeatInOwnTurn } from './core/advise-repeat.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
-import { approvalQuestion } from './core/approval-question.ts';
+import { renderApprovalQuestion } from './core/approval-question.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { agentSession } from './core/local-agent-session.ts';
@@ -124,7 +124,7 @@ const toolMessage = ({ id = '', name }: ToolCall, answer: AgentAnswer): ToolMess
   });
 
 const approvalInterrupt = ({ name, args }: ToolCall, approval: ApprovalRequest): ApprovalInterrupt => ({
-  actionRequests: [{ name, args, description: approvalQuestion(approval) }],
+  actionRequests: [{ name, args, description: renderApprovalQuestion(approval) }],
   reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'reject'] }],
   approval,
 });

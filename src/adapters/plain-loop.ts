@@ -8,7 +8,7 @@ import {
   type ModelCall,
   readChatCall,
 } from './core/calls/chat-shapes.ts';
-import { type DetectedExit, detectExitAmong, openExits } from './core/language/detect-exit.ts';
+import { type DetectedExit, detectExitAmong, listOpenExits } from './core/language/detect-exit.ts';
 import { looksLikeJsonMove, readJsonMove } from './core/language/read-json-move.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
@@ -99,7 +99,7 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
         const done = await carryOut([{ id: '', ...move }]);
         return { kind: 'call', name: move.name, messages: done.answers.map(({ text }) => userMessage(text)), ...done };
       }
-      const exit = detectExitAmong(openExits((await session.status()).available), text);
+      const exit = detectExitAmong(listOpenExits((await session.status()).available), text);
       if (exit) return { kind: 'hint', exit, messages: [userMessage(howToHop(exit))] };
       return { kind: 'talk', messages: looksLikeJsonMove(text) ? [userMessage(UNREADABLE)] : [] };
     },

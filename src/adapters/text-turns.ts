@@ -4,7 +4,7 @@ import { quoteText } from '../messages/render-messages.ts';
 import type { Message } from '../ports/message-store.ts';
 import type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 import { readTextCommand, type TextCommand } from './core/language/text-command.ts';
-import { messagesText } from './core/turn-messages.ts';
+import { renderMessagesForAgent } from './core/turn-messages.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { quote, readTextCommand, type TextCommand } from './core/language/text-command.ts';
@@ -69,7 +69,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
   };
   /** The answer's text without the messages at its end, which the turn shows as separate parts. */
   const withoutMessages = ({ text, messages }: AgentAnswer): string =>
-    messages ? text.slice(0, -messagesText(messages).length - 1) : text;
+    messages ? text.slice(0, -renderMessagesForAgent(messages).length - 1) : text;
   const addMessage = ({ kind, author, from, id, text }: Message): void => {
     waiting.push(attributeText(`${kind === 'bell' ? 'Bell' : 'Whistle'} from ${author}`, quoteText(text)));
     if (kind === 'whistle') for (const name of [author, from]) openWhistles.set(name, id);

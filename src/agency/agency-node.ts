@@ -8,8 +8,8 @@ import type { AgentDriver } from './agent-driver.ts';
 import { runAgent } from './run-agent.ts';
 import type { RunJournal } from './run-journal.ts';
 import { RunFailure, type RunReply, runReplyOf } from './run-reply.ts';
-import { type ContextRequest, type RunRequest, renderPrompt } from './run-request.ts';
-import { RUN_CANCELLED, type RunRoute, type SendRun } from './send-run.ts';
+import { type RunRequest, renderPrompt, type SessionContextRequest } from './run-request.ts';
+import { RUN_CANCELLED_REASON, type RunRoutingData, type SendRun } from './send-run.ts';
 
 /** Maximum number of nodes that a run may pass. */
 const MAX_HOPS = 8;
@@ -30,9 +30,9 @@ interface AgencyNodeOptions {
 }
 
 /** Returns the request with the text of the session that its field `context-from` names. @throws RunFailure */
-export type AddContext = (request: RunRequest, from: ContextRequest) => Promise<RunRequest>;
+export type AddSessionContext = (request: RunRequest, from: SessionContextRequest) => Promise<RunRequest>;
 
-const withoutSession: AddContext = async () => {
+const withoutSession: AddSessionContext = async () => {
   throw new RunFailure(
     'context-unavailable',
     'this program cannot read the session that "context-from" names',
@@ -81,7 +81,11 @@ export class AgencyNode {
    *
    * @param addContext called once before the agent starts, if the request names a session
    */
-  async run(request: RunRequest, route: RunRoute, addContext: AddContext = withoutSession): Promise<RunReply> {
+  async run(
+    request: RunRequest,
+    route: RunRoutingData,
+    addContext: AddSessionContext = withoutSession,
+  ): Promise<RunReply> {
     const agent = request['agent-id'];
     const refused = routeRefusal(this.#options.id, route);
     if (refused) return runReplyOf(agent, () => Promise.reject(refused));
@@ -98,7 +102,7 @@ export class AgencyNode {
   cancel(key: string): boolean {
     const running = this.#running.get(key);
     if (!running?.isMine()) return false;
-    running.cancel.abort(RUN_CANCELLED);
+    running.cancel.abort(RUN_CANCELLED_REASON);
     return true;
   }
 
@@ -108,7 +112,7 @@ export class AgencyNode {
     this.#options.journal.close();
   }
 
-  #begin(request: RunRequest, digest: string, route: RunRoute, addContext: AddContext): RunningRun {
+  #begin(request: RunRequest, digest: string, route: RunRoutingData, addContext: AddSessionContext): RunningRun {
     const { journal } = this.#options;
     const { key } = route;
     const cancel = new AbortController();
@@ -149,9 +153,9 @@ export class AgencyNode {
 
   async #carryOut(
     original: RunRequest,
-    route: RunRoute,
+    route: RunRoutingData,
     cancel: AbortSignal,
-    addContext: AddContext,
+    addContext: AddSessionContext,
   ): Promise<RunReply> {
     const name = original['agent-id'];
     let request = original;
@@ -192,7 +196,7 @@ export class AgencyNode {
   async #pass(
     agent: AgentElsewhere,
     { route: _, ...request }: RunRequest,
-    { key, budgetMs, via }: RunRoute,
+    { key, budgetMs, via }: RunRoutingData,
     cancel: AbortSignal,
   ): Promise<RunReply> {
     const route = { key, via: [...via, this.#options.id] };
@@ -220,7 +224,7 @@ const interruptedRun = (): RunFailure =>
   );
 
 /** The failure of a run that passed this node before, or too many nodes; null for any other run. */
-function routeRefusal(id: string, { via }: RunRoute): RunFailure | null {
+function routeRefusal(id: string, { via }: RunRoutingData): RunFailure | null {
   if (via.includes(id))
     return new RunFailure(
       'loop-refused',

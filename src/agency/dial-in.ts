@@ -5,19 +5,19 @@ import { fieldsOf, parseJson } from '../base/json.ts';
 import type { RunReply } from './run-reply.ts';
 import { RunRequest } from './run-request.ts';
 import {
-  cancelledFailure,
+  agentUnreachableFailure,
   parseRunReply,
-  RUN_CANCELLED,
-  type RunRoute,
+  RUN_CANCELLED_REASON,
+  type RunRoutingData,
+  runCancelledFailure,
   type SendRun,
-  unreachableFailure,
 } from './send-run.ts';
 
 /** The message with which a server sends a run to a node that connected to it. */
 interface RunFrame {
   readonly type: 'run';
   readonly request: RunRequest;
-  readonly passage: RunRoute;
+  readonly passage: RunRoutingData;
 }
 
 /** The methods of a WebSocket that the server calls. */
@@ -89,16 +89,16 @@ export class DialIns {
           if (this.#connections.has(node)) seenAt = performance.now();
           else if (performance.now() - seenAt > MAX_ABSENCE_MS) {
             finish();
-            reject(unreachableFailure('its node is not connected'));
+            reject(agentUnreachableFailure('its node is not connected'));
           }
         }, 200);
         const stop = (): void => {
           finish();
-          if (signal.reason !== RUN_CANCELLED) return reject(unreachableFailure('the wait ended'));
+          if (signal.reason !== RUN_CANCELLED_REASON) return reject(agentUnreachableFailure('the wait ended'));
           const line = this.#connections.get(node);
           if (line) sendCancel(line, key);
           this.#cancelled.set(node, (this.#cancelled.get(node) ?? new Set()).add(key));
-          reject(cancelledFailure());
+          reject(runCancelledFailure());
         };
         if (signal.aborted) return stop();
         signal.addEventListener('abort', stop, { once: true });
@@ -124,7 +124,7 @@ interface DialOptions {
   /** The address of the server: `http://example.org:4781`. */
   readonly url: string;
   readonly token: string;
-  readonly run: (request: RunRequest, route: RunRoute) => Promise<RunReply>;
+  readonly run: (request: RunRequest, route: RunRoutingData) => Promise<RunReply>;
   readonly cancel: (key: string) => void;
   readonly signal: AbortSignal;
   /** Called whenever the connection opens or is lost. */
@@ -172,7 +172,7 @@ function connectOnce(
       if (type === 'cancel') return cancel(String(key));
       const parsed = RunRequest.safeParse(request);
       if (type !== 'run' || !parsed.success) return;
-      const passed = route as RunRoute;
+      const passed = route as RunRoutingData;
       void run(parsed.data, passed).then((reply) => {
         // A closed socket loses the reply; the server asks again with the same key when this node has connected.
         if (socket.readyState === WebSocket.OPEN)

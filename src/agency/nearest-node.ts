@@ -7,15 +7,15 @@ import { type Env, stateHome } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 import type { AgencyNode } from './agency-node.ts';
 import { DialIns } from './dial-in.ts';
-import { openAgencyNode, readSecret } from './open-node.ts';
+import { openAgencyNode, readTokenFile } from './open-node.ts';
 import { type RunReply, runReplyOf } from './run-reply.ts';
-import { cancelledFailure, RUN_CANCELLED, type SendRun, sendRunsOverHttp } from './send-run.ts';
+import { RUN_CANCELLED_REASON, runCancelledFailure, type SendRun, sendRunsOverHttp } from './send-run.ts';
 
 const folderOf = (env: Env): string => join(stateHome(env), 'server');
 const addressFile = (env: Env): string => join(folderOf(env), 'agency.json');
 
 /** Writes the address of this user's server to a file for {@link NearestNode}. The returned function removes it. */
-export function announceNode(env: Env, url: string): () => void {
+export function writeNodeAddress(env: Env, url: string): () => void {
   const file = addressFile(env);
   mkdirSync(folderOf(env), { recursive: true, mode: 0o700 });
   const text = JSON.stringify({ url, holder: holderOfThisProcess(String(process.pid)) });
@@ -62,7 +62,7 @@ export class NearestNode {
     if (url === null) return this.#runHere(request, route, signal);
     let reply: RunReply | null = null;
     const failed = await runReplyOf(request['agent-id'], async () => {
-      reply = await sendRunsOverHttp(url, readSecret(join(folderOf(env), `${role}.token`)))(request, route, signal);
+      reply = await sendRunsOverHttp(url, readTokenFile(join(folderOf(env), `${role}.token`)))(request, route, signal);
       return null;
     });
     return reply ?? failed;
@@ -76,12 +76,12 @@ export class NearestNode {
 
   readonly #runHere: SendRun = async (request, route, signal) => {
     const agent = request['agent-id'];
-    if (signal.aborted) return runReplyOf(agent, () => Promise.reject(cancelledFailure()));
+    if (signal.aborted) return runReplyOf(agent, () => Promise.reject(runCancelledFailure()));
     const { env, folder } = this.#options;
     const id = `process-${randomUUID()}`;
     this.#own ??= openAgencyNode({ env, id, dialIns: new DialIns(), ...(folder === undefined ? {} : { folder }) });
     const own = this.#own;
-    const stop = (): void => void (signal.reason === RUN_CANCELLED && own.cancel(route.key));
+    const stop = (): void => void (signal.reason === RUN_CANCELLED_REASON && own.cancel(route.key));
     signal.addEventListener('abort', stop, { once: true });
     return own.run(request, route).finally(() => signal.removeEventListener('abort', stop));
   };

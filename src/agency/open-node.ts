@@ -45,11 +45,11 @@ export function openAgencyNode({ env, id, folder = agencyFolder(env), dialIns }:
 function nodeOf(agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' }, dialIns: DialIns): SendRun {
   return agent.location === 'dial-in'
     ? dialIns.nodeOf(agent.node)
-    : sendRunsOverHttp(agent.url, readSecret(agent.tokenFile));
+    : sendRunsOverHttp(agent.url, readTokenFile(agent.tokenFile));
 }
 
 /** Reads a token from a file; null if `file` is null. @throws RunFailure `agent-unreachable` if it cannot be read */
-export function readSecret(file: string | null): string | null {
+export function readTokenFile(file: string | null): string | null {
   if (file === null) return null;
   try {
     return readFileSync(file, 'utf8').trim();
@@ -69,7 +69,7 @@ async function driverOf(agent: LocalAgent & { readonly id: string }, env: Env): 
     case 'codex':
       return codexDriver({ program: program ?? 'codex', ...at });
     case 'http':
-      return httpDriver({ url: url!, token: readSecret(tokenFile), honours });
+      return httpDriver({ url: url!, token: readTokenFile(tokenFile), honours });
     case 'scripted': {
       const key = JSON.stringify([agent.id, replies]);
       return getOrInsert(scripted, key, () => scriptedDriver(replies));

@@ -5,7 +5,7 @@ import { compileAnswerCheck } from '../spec/agency/answer-check.ts';
 import type { Json } from '../spec/types.ts';
 import { type AgentDriver, AgentFailed, type AgentTask } from './agent-driver.ts';
 import { RunFailure } from './run-reply.ts';
-import { cancelledFailure } from './send-run.ts';
+import { runCancelledFailure } from './send-run.ts';
 
 /** Time limit of an agent's run in milliseconds, if its peripheral names none. */
 const DEFAULT_TIMEOUT_MS = 600_000;
@@ -44,7 +44,7 @@ export async function runAgent(
         // An agent may ignore the signal.
         return await rejectOnAbort(driver.run({ ...task, prompt: text }), task.signal);
       } catch (error) {
-        if (cancel.aborted) throw cancelledFailure();
+        if (cancel.aborted) throw runCancelledFailure();
         if (limit.aborted)
           throw new RunFailure(
             'timed-out',

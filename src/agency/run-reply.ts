@@ -26,7 +26,7 @@ export const RUN_HTTP_STATUS = {
   'loop-refused': 508,
   'too-many-hops': 508,
 } as const;
-export type RunCode = keyof typeof RUN_HTTP_STATUS;
+export type RunErrorCode = keyof typeof RUN_HTTP_STATUS;
 
 interface RunMeta {
   readonly 'agent-id': string;
@@ -39,7 +39,7 @@ export type RunReply =
   | { readonly ok: false; readonly error: RunError; readonly meta: RunMeta };
 
 interface RunError {
-  readonly code: RunCode;
+  readonly code: RunErrorCode;
   readonly message: string;
   readonly remedy: string;
 }
@@ -47,9 +47,9 @@ interface RunError {
 /** Thrown if a run ends without a response. */
 export class RunFailure extends Error {
   override readonly name = 'RunFailure';
-  readonly code: RunCode;
+  readonly code: RunErrorCode;
   readonly remedy: string;
-  constructor(code: RunCode, message: string, remedy: string) {
+  constructor(code: RunErrorCode, message: string, remedy: string) {
     super(message);
     this.code = code;
     this.remedy = remedy;

@@ -10,12 +10,12 @@ const Id = z.string().min(1).max(200);
 export const MAX_CONTEXT_CHARS = 1_000_000;
 
 /** The field `context-from` of a run: the session whose context the prompt gets. */
-export const ContextRequest = z.strictObject({
+export const SessionContextRequest = z.strictObject({
   session: Id.describe('The session of the caller.'),
   files: z.array(z.string().min(1).max(4_096)).max(20).optional().describe('Files that the session reads.'),
   entries: z.int().min(1).max(200).optional().describe('Number of its last entries (default: 20).'),
 });
-export type ContextRequest = z.output<typeof ContextRequest>;
+export type SessionContextRequest = z.output<typeof SessionContextRequest>;
 
 /** The payload of a run; the same for a local and for a remote agent. */
 export const RunRequest = z.strictObject({
@@ -27,7 +27,7 @@ export const RunRequest = z.strictObject({
     .max(1_000_000)
     .optional()
     .describe("The user's own request; after the template if both are given."),
-  'context-from': ContextRequest.optional().describe('The session whose context is added to the prompt.'),
+  'context-from': SessionContextRequest.optional().describe('The session whose context is added to the prompt.'),
   context: z
     .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(MAX_CONTEXT_CHARS))
     .optional()

@@ -1,6 +1,6 @@
 import type { RunReply } from './run-reply.ts';
 
-export interface FanOutResult {
+export interface AllAgentsResult {
   /** `all`: every run succeeded; `partial`: some failed; `none`: all failed. */
   readonly outcome: 'all' | 'partial' | 'none';
   readonly replies: { readonly [agent: string]: RunReply };
@@ -10,7 +10,7 @@ export interface FanOutResult {
 export async function runWithAllAgents(
   agents: readonly string[],
   run: (agent: string) => Promise<RunReply>,
-): Promise<FanOutResult> {
+): Promise<AllAgentsResult> {
   const names = [...new Set(agents)];
   const replies = await Promise.all(names.map(async (agent) => [agent, await run(agent)] as const));
   const good = replies.filter(([, { ok }]) => ok).length;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fieldsOf, isObject, parseJson } from '../base/json.ts';
-import { readAgentBody } from './drivers/http-driver.ts';
+import { readAgentResponseText } from './drivers/http-driver.ts';
 import { RUN_HTTP_STATUS, RunFailure, type RunReply } from './run-reply.ts';
 import type { RunRequest } from './run-request.ts';
 
 /** The data that nodes send with a run in addition to its request. */
-export interface RunRoute {
+export interface RunRoutingData {
   /** The idempotency key; the same on every node. */
   readonly key: string;
   /** How long the caller still waits, in milliseconds; null if there is no limit. */
@@ -15,15 +15,15 @@ export interface RunRoute {
 }
 
 /** The HTTP headers with which a node passes a run on. */
-export const RUN_HEADERS = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms', via: 'Hopgate-Via' } as const;
+export const RUN_HEADER_NAMES = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms', via: 'Hopgate-Via' } as const;
 
 /** Sends a run to another node, and returns its reply. */
-export type SendRun = (request: RunRequest, route: RunRoute, signal: AbortSignal) => Promise<RunReply>;
+export type SendRun = (request: RunRequest, route: RunRoutingData, signal: AbortSignal) => Promise<RunReply>;
 
 /** The abort reason of a cancelled run, which also ends its agent. */
-export const RUN_CANCELLED = Symbol('cancelled');
+export const RUN_CANCELLED_REASON = Symbol('cancelled');
 
-export const cancelledFailure = (): RunFailure =>
+export const runCancelledFailure = (): RunFailure =>
   new RunFailure('cancelled', 'the run was cancelled', 'Start another run.');
 
 /** Maximum number of repetitions of a request to a node that does not answer. */
@@ -42,19 +42,19 @@ export function sendRunsOverHttp(url: string, token: string | null): SendRun {
         return await post(url, token, request, { ...route, budgetMs }, signal);
       } catch (error) {
         if (error instanceof RunFailure) throw error;
-        if (signal.reason === RUN_CANCELLED) {
+        if (signal.reason === RUN_CANCELLED_REASON) {
           await cancelAt(url, token, route.key);
-          throw cancelledFailure();
+          throw runCancelledFailure();
         }
-        if (signal.aborted) throw unreachableFailure('the wait ended');
-        if (failures >= MAX_FAILURES) throw unreachableFailure('its node does not answer');
+        if (signal.aborted) throw agentUnreachableFailure('the wait ended');
+        if (failures >= MAX_FAILURES) throw agentUnreachableFailure('its node does not answer');
         await sleep(Math.min(1_000, 20 * 2 ** failures), undefined, { signal }).catch(() => {});
       }
     }
   };
 }
 
-export const unreachableFailure = (reason: string): RunFailure =>
+export const agentUnreachableFailure = (reason: string): RunFailure =>
   new RunFailure(
     'agent-unreachable',
     `the agent cannot be reached: ${reason}`,
@@ -71,7 +71,7 @@ async function cancelAt(url: string, token: string | null, key: string): Promise
     const answer = await call(url, 'agency/cancel', token, {}, { key }, AbortSignal.timeout(CANCEL_MS)).catch(
       () => null,
     );
-    const value = answer && fieldsOf(parseJson(await readAgentBody(answer).catch(() => '')));
+    const value = answer && fieldsOf(parseJson(await readAgentResponseText(answer).catch(() => '')));
     if (value?.['cancelled'] === true) return;
   }
 }
@@ -101,20 +101,20 @@ async function post(
   url: string,
   token: string | null,
   request: RunRequest,
-  { key, budgetMs, via }: RunRoute,
+  { key, budgetMs, via }: RunRoutingData,
   signal: AbortSignal,
 ): Promise<RunReply> {
   const headers = {
-    [RUN_HEADERS.key]: key,
-    ...(via.length === 0 ? {} : { [RUN_HEADERS.via]: via.join(',') }),
-    ...(budgetMs === null ? {} : { [RUN_HEADERS.budget]: String(Math.max(0, Math.floor(budgetMs))) }),
+    [RUN_HEADER_NAMES.key]: key,
+    ...(via.length === 0 ? {} : { [RUN_HEADER_NAMES.via]: via.join(',') }),
+    ...(budgetMs === null ? {} : { [RUN_HEADER_NAMES.budget]: String(Math.max(0, Math.floor(budgetMs))) }),
   };
   const answer = await call(url, 'agency/run', token, headers, request, signal);
-  const value: unknown = JSON.parse(await readAgentBody(answer));
+  const value: unknown = JSON.parse(await readAgentResponseText(answer));
   const reply = parseRunReply(value);
   if (reply) return reply;
   if (answer.status >= 500) throw new Error(`HTTP status ${answer.status}`);
-  throw unreachableFailure(
+  throw agentUnreachableFailure(
     `its node answered ${String(fieldsOf(fieldsOf(value)['error'])['message'] ?? answer.status)}`,
   );
 }

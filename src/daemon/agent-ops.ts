@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentAnswer, AgentCall, AgentTool } from '../adapters/core/agent-session.ts';
-import { subAgentTools } from '../adapters/core/agent-tools.ts';
-import { agentSession, denialAnswer } from '../adapters/core/local-agent-session.ts';
+import { listSubAgentTools } from '../adapters/core/agent-tools.ts';
+import { agentSession, toDenialAnswer } from '../adapters/core/local-agent-session.ts';
 import {
-  deliveredMessage,
-  reportsSituation,
-  sessionOpened,
-  situationOf,
-  toolAnswerResult,
-  toolCall,
-  toolErrorResult,
+  deliveredMessageItem,
+  isSituationReport,
+  sessionOpenedItem,
+  situationOfSession,
+  toolAnswerItem,
+  toolCallItem,
+  toolErrorItem,
 } from '../adapters/core/transcript/transcript-items.ts';
 import { errorText } from '../base/text.ts';
 import { toJson } from '../session/convert-input.ts';
@@ -55,7 +55,7 @@ export async function carryOutAgentOp(
   try {
     if (op.op === 'attach') {
       const id = await host.conversations.attach(op.root, op.agent, caller);
-      host.transcript(op.root, id).add(sessionOpened(id, 'mcp'));
+      host.transcript(op.root, id).add(sessionOpenedItem(id, 'mcp'));
       return { ok: true, value: id };
     }
     if (op.op === 'note') {
@@ -94,7 +94,7 @@ async function carryOutCall(
   const worksIn = await host.sessionOfCall(root, session, own);
   const transcript = host.transcript(root, worksIn);
   const id = call.callId ?? randomUUID();
-  transcript.add(toolCall({ id, tool: call.name, input: call.input }));
+  transcript.add(toolCallItem({ id, tool: call.name, input: call.input }));
   try {
     const above = worksIn === session ? null : await host.denialByParent(root, worksIn, own);
     return await host.sessions.use(
@@ -104,15 +104,17 @@ async function carryOutCall(
       async (at) => {
         if (above) await at.admit({ ...own, above });
         const answer = above
-          ? { ...denialAnswer(at, above), toolsChanged: false }
+          ? { ...toDenialAnswer(at, above), toolsChanged: false }
           : await host.inTrace(call.trace, () => agentSession(at).call({ ...call, signal }));
-        transcript.add(toolAnswerResult(id, answer, reportsSituation(call.name, answer) ? situationOf(at) : null));
+        transcript.add(
+          toolAnswerItem(id, answer, isSituationReport(call.name, answer) ? situationOfSession(at) : null),
+        );
         return answer;
       },
       WAIT_MS,
     );
   } catch (error) {
-    transcript.add(toolErrorResult(id, error));
+    transcript.add(toolErrorItem(id, error));
     throw error;
   }
 }
@@ -126,7 +128,7 @@ function recordAnswer(
 ): void {
   if (op === 'tools') host.transcript(root, id).offers((answer as readonly AgentTool[]).map(({ name }) => name));
   if (op === 'prompt')
-    host.transcript(root, id).add(deliveredMessage(answer as string, situationOf(session), 'instructions'));
+    host.transcript(root, id).add(deliveredMessageItem(answer as string, situationOfSession(session), 'instructions'));
 }
 
 async function answerQuery(session: Session, op: StateQuery): Promise<unknown> {
@@ -135,7 +137,7 @@ async function answerQuery(session: Session, op: StateQuery): Promise<unknown> {
     case 'wants':
       return agent.wants(op.call);
     case 'tools':
-      return [...(await agent.tools()), ...subAgentTools(session)];
+      return [...(await agent.tools()), ...listSubAgentTools(session)];
     case 'allTools':
     case 'status':
     case 'prompt':

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Conversation, ConversationRecord } from '../adapters/core/hook-context.ts';
+import type { ClientConversation, ConversationRecord } from '../adapters/core/hook-context.ts';
 import type { Env } from '../base/user-folders.ts';
 import { canonicalJson } from '../evidence/canonical.ts';
 import { ensureStateDir, stateDir } from '../project/state-dir.ts';
@@ -38,7 +38,7 @@ const MAX_EVENTS = 50;
 
 const nameHash = (...parts: readonly (string | null)[]): string => hash('sha256', JSON.stringify(parts)).slice(0, 24);
 
-const keyOf = ({ client, id, agentId }: Conversation): string => nameHash(client, id, agentId);
+const keyOf = ({ client, id, agentId }: ClientConversation): string => nameHash(client, id, agentId);
 
 const FOLDER = 'conversations';
 
@@ -59,7 +59,7 @@ export class ConversationFiles {
     this.lock = join(this.#folder, 'lock');
   }
 
-  read(conversation: Conversation): StoredConversation | null {
+  read(conversation: ClientConversation): StoredConversation | null {
     return readPrivateJson(this.#recordFile(keyOf(conversation)));
   }
 
@@ -114,7 +114,7 @@ export class ConversationFiles {
     return join(this.#folder, `conversation-${key}.json`);
   }
 
-  #ticketFile(conversation: Conversation, key: string): string {
+  #ticketFile(conversation: ClientConversation, key: string): string {
     return join(ensurePrivateDir(join(this.#folder, 'tickets')), `${keyOf(conversation)}-${nameHash(key)}.json`);
   }
 

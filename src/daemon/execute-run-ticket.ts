@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { denialLines } from '../adapters/core/describe-refusal.ts';
-import { sandboxAdvice } from '../adapters/core/sandbox-advice.ts';
-import { knownEntryIds, type ToolResultFields, toolResult } from '../adapters/core/transcript/transcript-items.ts';
+import { renderDenialLines } from '../adapters/core/describe-refusal.ts';
+import { adviseOnSandboxError } from '../adapters/core/sandbox-advice.ts';
+import { entryIdsOrNull, type ToolResultFields, toolResultItem } from '../adapters/core/transcript/transcript-items.ts';
 import { fieldsOf, isObject } from '../base/json.ts';
 import { errorText } from '../base/text.ts';
 import type { BackgroundCommand } from '../ports/tool-backend.ts';
@@ -50,7 +50,7 @@ export async function executeRunTicket(
     const { root } = run.conversation;
     const { callId, ...call } = run.call;
     const recordResult = (came: ToolResultFields) =>
-      host.transcript(root, record.sessionId).add(toolResult(callId, came));
+      host.transcript(root, record.sessionId).add(toolResultItem(callId, came));
     try {
       const above = await host.denialByParent(root, record.sessionId, call);
       const use = <T>(work: (session: Session) => Promise<T>) =>
@@ -125,13 +125,13 @@ function ticketAnswer(result: StepResult): TicketAnswer {
     : (streams ?? { exit: 0, stdout: `${JSON.stringify(result.result)}\n`, stderr: '' });
   return {
     answer,
-    recorded: { status, text: answer.stdout + answer.stderr, evidence: knownEntryIds(result.evidence) },
+    recorded: { status, text: answer.stdout + answer.stderr, evidence: entryIdsOrNull(result.evidence) },
   };
 }
 
 /** Appends advice to the error output if the sandbox caused the command's failure. */
 function addAdvice(session: Session, { answer, recorded }: TicketAnswer): TicketAnswer {
-  const advice = answer.exit === 0 ? null : sandboxAdvice(session, answer.stderr + answer.stdout);
+  const advice = answer.exit === 0 ? null : adviseOnSandboxError(session, answer.stderr + answer.stdout);
   if (advice === null) return { answer, recorded };
   return {
     answer: { ...answer, stderr: `${answer.stderr}${advice}\n` },
@@ -141,14 +141,14 @@ function addAdvice(session: Session, { answer, recorded }: TicketAnswer): Ticket
 
 function refusedBy(result: RefusedCall | { readonly ok: true }): TicketAnswer {
   if (result.ok) throw new Error('a refusal allowed a call');
-  const answer = failure(REFUSED, denialLines('', result.denial).join('\n'));
+  const answer = failure(REFUSED, renderDenialLines('', result.denial).join('\n'));
   return {
     answer,
     recorded: {
       status: 'refused',
       code: result.denial.code,
       text: answer.stderr,
-      evidence: knownEntryIds(result.evidence),
+      evidence: entryIdsOrNull(result.evidence),
     },
   };
 }

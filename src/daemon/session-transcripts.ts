@@ -1,5 +1,5 @@
 import { type TranscriptFile, transcriptPath, transcriptTo } from '../adapters/core/transcript/transcript-file.ts';
-import { toolsOffered } from '../adapters/core/transcript/transcript-items.ts';
+import { offeredToolsItem } from '../adapters/core/transcript/transcript-items.ts';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import type { Env } from '../base/user-folders.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
@@ -26,7 +26,7 @@ export class SessionTranscripts {
         ...file,
         offers(tools) {
           const names = tools.join(' ');
-          if (names !== last) file.add(toolsOffered(tools));
+          if (names !== last) file.add(offeredToolsItem(tools));
           last = names;
         },
       };

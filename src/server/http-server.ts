@@ -7,7 +7,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { WebSocketServer } from 'ws';
 import manifest from '../../package.json' with { type: 'json' };
-import { announceNode } from '../agency/nearest-node.ts';
+import { writeNodeAddress } from '../agency/nearest-node.ts';
 import type { Env } from '../base/user-folders.ts';
 import type { HttpEndpoint } from '../daemon/serve-daemon.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
@@ -91,7 +91,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
     const { port } = server.address() as AddressInfo;
     hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
     address = `http://127.0.0.1:${port}`;
-    withdraw = announceNode(env, address);
+    withdraw = writeNodeAddress(env, address);
   }
   void layOutOpenSessions(services).catch(() => {});
   void keepExchanges(services, ending.signal, log);

@@ -1,6 +1,6 @@
-import type { AddContext } from '../agency/agency-node.ts';
+import type { AddSessionContext } from '../agency/agency-node.ts';
 import { RunFailure } from '../agency/run-reply.ts';
-import { type ContextRequest, MAX_CONTEXT_CHARS, type RunRequest } from '../agency/run-request.ts';
+import { MAX_CONTEXT_CHARS, type RunRequest, type SessionContextRequest } from '../agency/run-request.ts';
 import { fieldsOf } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
@@ -87,7 +87,7 @@ async function isRecorded(session: Session, run: string, peripheral: string): Pr
  * apply, and each read is in its evidence. A refused read refuses the run with `context-refused`.
  */
 export const addContext =
-  (services: Services): AddContext =>
+  (services: Services): AddSessionContext =>
   async ({ 'context-from': _, ...request }, from) => {
     const { store } = await services.allEvidence.ownSession(from.session);
     const count = from.entries ?? 20;
@@ -112,7 +112,7 @@ const lineOf = (entry: Entry): string => {
   return `${entry.at} ${entry.peripheral ?? '-'} ${event}: ${text}`;
 };
 
-async function filesOf(services: Services, { session: id, files }: ContextRequest): Promise<string | null> {
+async function filesOf(services: Services, { session: id, files }: SessionContextRequest): Promise<string | null> {
   if (files === undefined) return null;
   let text = '';
   for (const path of files) {

@@ -1,8 +1,8 @@
 /** A process inside a machine of two-machines.test.ts. Each line of stdin is a call, each line of stdout its result. */
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { contributionsOf } from '../../src/agency/par/review-document.ts';
-import { joinDocument } from '../../src/agency/par/run-participants.ts';
+import { reviewContributionsOf } from '../../src/agency/par/review-document.ts';
+import { joinReviewDocument } from '../../src/agency/par/run-participants.ts';
 import { type Cut, openWire } from './breaking-wire.ts';
 import { openCountingAgent } from './counting-agent.ts';
 
@@ -38,10 +38,10 @@ const CALLS = {
     (await fetch(url, { headers: { Authorization: `Bearer ${token}` } })).json(),
   /** The contributions of a document, once it has this number of them. */
   joined: async (url: string, par: string, token: string, count: number) => {
-    const replica = await joinDocument(url, par, token);
-    while (Object.keys(contributionsOf(replica.doc)).length < count) await sleep(20);
+    const replica = await joinReviewDocument(url, par, token);
+    while (Object.keys(reviewContributionsOf(replica.doc)).length < count) await sleep(20);
     replica.leave();
-    return contributionsOf(replica.doc);
+    return reviewContributionsOf(replica.doc);
   },
 };
 export type Calls = typeof CALLS;

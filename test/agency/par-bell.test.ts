@@ -5,17 +5,17 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { applyUpdate, Doc, encodeStateAsUpdate } from 'yjs';
-import { contributionsOf, setContribution } from '../../src/agency/par/review-document.ts';
-import { joinDocument, runParticipants } from '../../src/agency/par/run-participants.ts';
-import { type DocumentServer, serveDocument } from '../../src/agency/par/serve-document.ts';
+import { reviewContributionsOf, setReviewContribution } from '../../src/agency/par/review-document.ts';
+import { joinReviewDocument, runReviewParticipants } from '../../src/agency/par/run-participants.ts';
+import { type ReviewDocumentServer, serveReviewDocument } from '../../src/agency/par/serve-document.ts';
 import { depth } from '../depth.ts';
 import { serveWorld, until } from '../server/serve-world.ts';
 import { breakingWire, countingAgent, folder, nodeWith, PAR_PARTICIPANT } from './agency-nodes.ts';
 
 const TOKEN = 'secret';
-async function served(file = join(folder(), 'par.db'), port: number | null = null): Promise<DocumentServer> {
+async function served(file = join(folder(), 'par.db'), port: number | null = null): Promise<ReviewDocumentServer> {
   const options = { file, name: 'd1', host: '127.0.0.1', port, admits: (token: string) => token === TOKEN };
-  const server = await serveDocument(options);
+  const server = await serveReviewDocument(options);
   onTestFinished(() => server.close().catch(() => {}));
   return server;
 }
@@ -32,7 +32,7 @@ describe('the shared document of a review', () => {
       fc.property(words, fc.infiniteStream(fc.nat()), (contributions, draws) => {
         const updates = Object.entries(contributions).map(([agent, text]) => {
           const doc = new Doc();
-          setContribution(doc, agent, text);
+          setReviewContribution(doc, agent, text);
           return encodeStateAsUpdate(doc);
         });
         const drawn = (below: number): number => draws.next().value! % below;
@@ -40,7 +40,7 @@ describe('the shared document of a review', () => {
         for (const replica of replicas) {
           const order = [...updates, ...updates].map((update) => [drawn(1_000), update] as const);
           for (const [, update] of order.sort(([a], [b]) => a - b)) applyUpdate(replica, update);
-          expect({ ...contributionsOf(replica) }).toEqual(contributions);
+          expect({ ...reviewContributionsOf(replica) }).toEqual(contributions);
         }
       }),
     );
@@ -48,12 +48,12 @@ describe('the shared document of a review', () => {
 
   it('keeps one text of an agent that wrote twice, the same on each replica', async () => {
     const server = await served();
-    const [one, two] = await Promise.all([1, 2].map(() => joinDocument(addressOf(server), 'd1', TOKEN)));
-    setContribution(one!.doc, 'a', 'first');
-    setContribution(two!.doc, 'a', 'second');
-    setContribution(two!.doc, 'b', 'other');
-    await until(() => [one!, two!].every(({ doc }) => contributionsOf(doc)['b'] !== undefined));
-    await until(() => contributionsOf(one!.doc)['a'] === contributionsOf(two!.doc)['a']);
+    const [one, two] = await Promise.all([1, 2].map(() => joinReviewDocument(addressOf(server), 'd1', TOKEN)));
+    setReviewContribution(one!.doc, 'a', 'first');
+    setReviewContribution(two!.doc, 'a', 'second');
+    setReviewContribution(two!.doc, 'b', 'other');
+    await until(() => [one!, two!].every(({ doc }) => reviewContributionsOf(doc)['b'] !== undefined));
+    await until(() => reviewContributionsOf(one!.doc)['a'] === reviewContributionsOf(two!.doc)['a']);
     one!.leave();
     two!.leave();
   });
@@ -62,8 +62,8 @@ describe('the shared document of a review', () => {
     const server = await served();
     for (let up = 0; up < 400; up += depth(97, 7)) {
       const wire = await breakingWire(server.port, { up });
-      const replica = await joinDocument(`ws://127.0.0.1:${wire.port}`, 'd1', TOKEN);
-      setContribution(replica.doc, `agent ${up}`, 'words');
+      const replica = await joinReviewDocument(`ws://127.0.0.1:${wire.port}`, 'd1', TOKEN);
+      setReviewContribution(replica.doc, `agent ${up}`, 'words');
       await server.contributionStored(`agent ${up}`);
       replica.leave();
     }
@@ -92,8 +92,8 @@ describe('the shared document of a review', () => {
     const closed = new Promise((resolve) => socket.on('close', resolve));
     socket.on('open', () => socket.send(Buffer.from([0, 2, 255, 255, 255, 255])));
     expect(await closed).toBe(1002);
-    const replica = await joinDocument(addressOf(server), 'd1', TOKEN);
-    setContribution(replica.doc, 'a', 'words');
+    const replica = await joinReviewDocument(addressOf(server), 'd1', TOKEN);
+    setReviewContribution(replica.doc, 'a', 'words');
     await server.contributionStored('a');
     replica.leave();
   });
@@ -101,8 +101,8 @@ describe('the shared document of a review', () => {
 
 describe('par-bell', () => {
   const options = (
-    document: DocumentServer,
-    run: Parameters<typeof runParticipants>[0]['run'],
+    document: ReviewDocumentServer,
+    run: Parameters<typeof runReviewParticipants>[0]['run'],
     agents = ['x', 'y'],
   ) => ({
     ...{ agents, par: 'd1', title: 'Debrief', session: 's1', document, continued: false, token: TOKEN, run },
@@ -116,7 +116,7 @@ describe('par-bell', () => {
     const document = await served();
     const run = (request: Parameters<typeof node.run>[0], key: string) =>
       node.run(request, { key, budgetMs: null, via: [] });
-    const all = await runParticipants(options(document, run, ['x', 'y', 'z']));
+    const all = await runReviewParticipants(options(document, run, ['x', 'y', 'z']));
     expect([all.outcome, document.contributions()]).toEqual(['partial', { x: 'a view', y: 'from y' }]);
     expect(all.replies['z']).toMatchObject({ ok: false, error: { code: 'unknown-agent' } });
     expect(agent.prompts[0]).toContain(`PAR: Debrief\nCRDT: 127.0.0.1:${document.port}\nSession: s1`);
@@ -133,15 +133,15 @@ describe('par-bell', () => {
         : { ok: true as const, response: `from ${agent}` }),
     });
     const known = new Map<string, ReturnType<typeof reply>>();
-    const run: Parameters<typeof runParticipants>[0]['run'] = async ({ 'agent-id': agent }, key) => {
+    const run: Parameters<typeof runReviewParticipants>[0]['run'] = async ({ 'agent-id': agent }, key) => {
       if (!known.has(key)) asked.push(agent);
       const text = known.get(key) ?? reply(agent);
       known.set(key, text);
       return text;
     };
-    expect((await runParticipants(options(document, run))).outcome).toBe('partial');
+    expect((await runReviewParticipants(options(document, run))).outcome).toBe('partial');
     fails.clear();
-    expect((await runParticipants({ ...options(document, run), continued: true })).outcome).toBe('all');
+    expect((await runReviewParticipants({ ...options(document, run), continued: true })).outcome).toBe('all');
     expect([asked, document.contributions()]).toEqual([['x', 'y', 'y'], { x: 'from x', y: 'from y' }]);
   });
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Conversation } from '../../src/adapters/core/hook-context.ts';
+import type { ClientConversation } from '../../src/adapters/core/hook-context.ts';
 import type { CallingProcess, SessionHostOptions } from '../../src/daemon/conversations/session-host-options.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
 import { putCompiledClient } from '../compiled-client.ts';
@@ -11,7 +11,7 @@ import { putCompiledClient } from '../compiled-client.ts';
 export interface World {
   readonly root: string;
   readonly env: { readonly [name: string]: string };
-  conversation(id?: string, agentId?: string | null): Conversation;
+  conversation(id?: string, agentId?: string | null): ClientConversation;
   host(options?: Partial<SessionHostOptions>): SessionHost;
   /** A caller without a process of its own. */
   readonly nobody: CallingProcess;

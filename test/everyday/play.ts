@@ -1,4 +1,4 @@
-import { sandboxAdvice } from '../../src/adapters/core/sandbox-advice.ts';
+import { adviseOnSandboxError } from '../../src/adapters/core/sandbox-advice.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
@@ -76,7 +76,7 @@ async function judge(
   const inside: Inside = step.ok
     ? {
         run,
-        advice: run && run.exit !== 0 ? sandboxAdvice(session, `${run.stderr}\n${run.stdout}`) : null,
+        advice: run && run.exit !== 0 ? adviseOnSandboxError(session, `${run.stderr}\n${run.stdout}`) : null,
         denial: null,
         fields: step.result as { readonly [key: string]: unknown },
         failure: step.outcome === 'failed' ? (step.error?.message ?? 'failed') : null,

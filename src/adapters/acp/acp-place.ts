@@ -2,8 +2,8 @@ import type { SessionConfigOption, SessionModeState } from '@agentclientprotocol
 import type { AgentSession } from '../core/agent-session.ts';
 
 /** The ids of hopgate's own options. All other options of a session are the inner agent's. */
-export const PERIPHERAL_OPTION = 'hopgate-peripheral';
-export const MODE_OPTION = 'hopgate-mode';
+export const PERIPHERAL_OPTION_ID = 'hopgate-peripheral';
+export const MODE_OPTION_ID = 'hopgate-mode';
 
 /**
  * The place of a session (its peripheral and mode) in ACP's terms: the peripheral is both an ACP v1 mode and an option,
@@ -15,7 +15,7 @@ interface AcpPlace {
 }
 
 /** The current place, and the places that can be entered from it. */
-export async function acpPlace(session: AgentSession): Promise<AcpPlace> {
+export async function readAcpPlace(session: AgentSession): Promise<AcpPlace> {
   const { peripheral, mode, available } = await session.status();
   const describeNeeds = ({ needs }: { readonly needs: readonly string[] }): { description?: string } =>
     needs.length === 0 ? {} : { description: `needs ${needs.join(' and ')}` };
@@ -31,8 +31,10 @@ export async function acpPlace(session: AgentSession): Promise<AcpPlace> {
         ? null
         : { currentModeId: peripheral, availableModes: peripherals.map((each) => ({ id: each.name, ...each })) },
     configOptions: [
-      ...(peripheral === null ? [] : [select(PERIPHERAL_OPTION, 'Peripheral', 'mode', peripheral, peripherals)]),
-      ...(mode === null ? [] : [select(MODE_OPTION, 'Mode gate', 'hopgate', mode, [{ name: mode }, ...modeChoices])]),
+      ...(peripheral === null ? [] : [select(PERIPHERAL_OPTION_ID, 'Peripheral', 'mode', peripheral, peripherals)]),
+      ...(mode === null
+        ? []
+        : [select(MODE_OPTION_ID, 'Mode gate', 'hopgate', mode, [{ name: mode }, ...modeChoices])]),
     ],
   };
 }
@@ -56,10 +58,12 @@ const select = (
  * The inner agent's options that the user may set: the model and the thinking effort. Its permission modes are left
  * out, because hopgate answers its permission requests.
  */
-export const innerAgentOptions = (options: readonly SessionConfigOption[] | null | undefined): SessionConfigOption[] =>
+export const userSettableOptions = (
+  options: readonly SessionConfigOption[] | null | undefined,
+): SessionConfigOption[] =>
   (options ?? []).filter(
     ({ id, category }) =>
-      id !== PERIPHERAL_OPTION &&
-      id !== MODE_OPTION &&
+      id !== PERIPHERAL_OPTION_ID &&
+      id !== MODE_OPTION_ID &&
       ['model', 'model_config', 'thought_level'].includes(category ?? ''),
   );

@@ -13,11 +13,11 @@ import {
   type ToolCallUpdate,
 } from '@agentclientprotocol/sdk';
 import type { AgentSession } from '../core/agent-session.ts';
-import { acpPlace, innerAgentOptions, MODE_OPTION, PERIPHERAL_OPTION } from './acp-place.ts';
-import { callOrThrow, GatedRequests } from './gated-requests.ts';
+import { MODE_OPTION_ID, PERIPHERAL_OPTION_ID, readAcpPlace, userSettableOptions } from './acp-place.ts';
+import { AgentRequestGate, callToolOrThrow } from './gated-requests.ts';
 
 /** A session of hopgate, served over MCP to the inner agent. */
-export interface ServedSession {
+export interface SessionOverMcp {
   readonly session: AgentSession;
   readonly mcp: { readonly url: string; readonly headers: HttpHeader[] };
   /** Registers a function that is called after each call of a tool. */
@@ -30,11 +30,11 @@ export interface ServedSession {
 const [BEGIN, END] = ['<hopgate-situation>', '</hopgate-situation>'];
 
 /** Removes hopgate's description of the situation from a text. In a title the description may be cut off. */
-export const removeSituation = (text: string): string =>
+export const removeSituationText = (text: string): string =>
   text.replace(new RegExp(`\\s*${BEGIN}[^]*?(?:${END}\\s*|$)`, 'g'), '');
 
 interface Parts {
-  readonly opened: ServedSession;
+  readonly opened: SessionOverMcp;
   readonly innerId: string;
   readonly inner: ClientContext;
   readonly editor: AgentContext;
@@ -45,7 +45,7 @@ interface Parts {
 export class AcpSession {
   readonly id: string;
   readonly innerId: string;
-  readonly gated: GatedRequests;
+  readonly gated: AgentRequestGate;
   readonly #parts: Parts;
   readonly #session: AgentSession;
   #innerOptions: SessionConfigOption[] = [];
@@ -59,12 +59,12 @@ export class AcpSession {
     this.innerId = parts.innerId;
     this.#session = parts.opened.session;
     this.id = this.#session.id;
-    this.gated = new GatedRequests(this.#session, parts.root);
+    this.gated = new AgentRequestGate(this.#session, parts.root);
     parts.opened.onCall(() => void this.#sendPlace().catch(() => {}));
   }
 
   async start(options: NewSessionResponse['configOptions']): Promise<NewSessionResponse> {
-    this.#innerOptions = innerAgentOptions(options);
+    this.#innerOptions = userSettableOptions(options);
     const { modes, configOptions } = await this.#place();
     return { sessionId: this.#session.id, configOptions, ...(modes ? { modes } : {}) };
   }
@@ -94,15 +94,15 @@ export class AcpSession {
 
   async setOption(params: SetSessionConfigOptionRequest): Promise<{ configOptions: SessionConfigOption[] }> {
     const { configId, value } = params;
-    if (configId === PERIPHERAL_OPTION) await this.hop(String(value), 'option');
-    else if (configId === MODE_OPTION) {
+    if (configId === PERIPHERAL_OPTION_ID) await this.hop(String(value), 'option');
+    else if (configId === MODE_OPTION_ID) {
       if ((await this.#session.status()).mode !== value) await this.#move('mode', String(value));
     } else if (this.#innerOptions.some(({ id }) => id === configId)) {
       const answer = await this.#parts.inner.request('session/set_config_option', {
         ...params,
         sessionId: this.innerId,
       });
-      this.#innerOptions = innerAgentOptions(answer.configOptions);
+      this.#innerOptions = userSettableOptions(answer.configOptions);
     } else
       throw RequestError.invalidParams({ configId }, `there is no option ${configId}; session/new lists the options`);
     await this.#sendPlace();
@@ -114,18 +114,18 @@ export class AcpSession {
     if (update.sessionUpdate === 'current_mode_update') return;
     if (update.sessionUpdate === 'user_message_chunk') return this.#forwardPrompt(update);
     if (update.sessionUpdate === 'config_option_update') {
-      this.#innerOptions = innerAgentOptions(update.configOptions);
+      this.#innerOptions = userSettableOptions(update.configOptions);
       return this.#sendPlace();
     }
     const titled = update.sessionUpdate === 'session_info_update' && update.title;
-    await this.#notify(titled ? { ...update, title: removeSituation(titled) } : update);
+    await this.#notify(titled ? { ...update, title: removeSituationText(titled) } : update);
   }
 
   /** Shows the person an earlier prompt of theirs, without the situation that hopgate had added to it. */
   async #forwardPrompt(update: Extract<SessionUpdate, { sessionUpdate: 'user_message_chunk' }>): Promise<void> {
     const { content } = update;
     if (content.type !== 'text') return this.#notify(update);
-    const text = removeSituation(content.text);
+    const text = removeSituationText(content.text);
     if (text !== '') await this.#notify({ ...update, content: { ...content, text } });
   }
 
@@ -149,11 +149,11 @@ export class AcpSession {
 
   async #move(name: 'hop' | 'mode', to: string): Promise<void> {
     const reason = 'the person at the editor chose it';
-    await callOrThrow(this.#session, name, { to, reason, ...(name === 'mode' ? { summary: reason } : {}) });
+    await callToolOrThrow(this.#session, name, { to, reason, ...(name === 'mode' ? { summary: reason } : {}) });
   }
 
   async #place() {
-    const { modes, configOptions } = await acpPlace(this.#session);
+    const { modes, configOptions } = await readAcpPlace(this.#session);
     const place = { modes, configOptions: [...configOptions, ...this.#innerOptions] };
     this.#sentOptions = JSON.stringify(place.configOptions);
     this.#sentMode = modes?.currentModeId ?? null;

@@ -1,6 +1,6 @@
 import type { AgentContext } from '@agentclientprotocol/sdk';
 import type { ApprovalRequest } from '../../ports/approver.ts';
-import { type ApprovalQuestionOptions, approvalQuestion } from '../core/approval-question.ts';
+import { type ApprovalQuestionOptions, renderApprovalQuestion } from '../core/approval-question.ts';
 
 /**
  * Asks the person at the editor for an approval, as a permission request. Only the choice `allow` is a yes: a closed
@@ -15,7 +15,7 @@ export async function askPermission(
   options: Partial<ApprovalQuestionOptions>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const text = approvalQuestion(request, options);
+  const text = renderApprovalQuestion(request, options);
   const { outcome } = await editor.request(
     'session/request_permission',
     {

@@ -17,8 +17,8 @@ import {
 } from '@agentclientprotocol/sdk';
 import { isWithin } from '../../base/paths.ts';
 import { errorText } from '../../base/text.ts';
-import { AcpSession, removeSituation, type ServedSession } from './acp-session.ts';
-import { answerPermission, isHopgateCall } from './gated-requests.ts';
+import { AcpSession, removeSituationText, type SessionOverMcp } from './acp-session.ts';
+import { answerPermissionRequest, isForHopgateTool } from './gated-requests.ts';
 
 /** A conversation of the inner agent, stored under the id of its session. */
 export interface AcpConversation {
@@ -50,7 +50,7 @@ interface AcpOptions {
    * @param editor where to ask for approvals
    * @param session the id of a session to continue; without it, a new session is opened
    */
-  readonly open: (editor: AgentContext, session?: string) => Promise<ServedSession>;
+  readonly open: (editor: AgentContext, session?: string) => Promise<SessionOverMcp>;
   readonly conversations: AcpConversations;
   /** Called with one line for the operator. */
   readonly note: (text: string) => void;
@@ -118,8 +118,9 @@ class Bridge {
       .onNotification('session/update', ({ params }) => this.#update(params))
       .onRequest('session/request_permission', async ({ params }) => {
         const { server } = this.#options;
-        if (!isHopgateCall(params, server)) await this.#sessionOfInner(params.sessionId).showRefused(params.toolCall);
-        return answerPermission(params, server);
+        if (!isForHopgateTool(params, server))
+          await this.#sessionOfInner(params.sessionId).showRefused(params.toolCall);
+        return answerPermissionRequest(params, server);
       })
       .onRequest('fs/read_text_file', ({ params }) => gatedOf(params).read(params))
       .onRequest('fs/write_text_file', ({ params }) => gatedOf(params).write(params))
@@ -212,7 +213,9 @@ class Bridge {
     const listed = this.#innerCan.list
       ? await this.#inner.agent.request('session/list', cwd ? { cwd } : {}).catch(() => ({ sessions: [] }))
       : { sessions: [] };
-    const titles = new Map(listed.sessions.map(({ sessionId, title }) => [sessionId, title && removeSituation(title)]));
+    const titles = new Map(
+      listed.sessions.map(({ sessionId, title }) => [sessionId, title && removeSituationText(title)]),
+    );
     return {
       sessions: stored.map(({ session, inner, cwd, updatedAt, name }) => ({
         sessionId: session,
@@ -228,7 +231,7 @@ class Bridge {
     { cwd, mcpServers = [] }: { readonly cwd: string; readonly mcpServers?: readonly McpServer[] },
     editor: AgentContext,
     session?: string,
-  ): Promise<ServedSession> {
+  ): Promise<SessionOverMcp> {
     const { root, open, note } = this.#options;
     if (!isWithin(root, cwd))
       throw RequestError.invalidParams(
@@ -250,7 +253,7 @@ class Bridge {
   }
 
   /** The parameters for the inner agent's conversation. Its only MCP server is hopgate's. */
-  #forInner(cwd: string, { mcp }: ServedSession): NewSessionRequest {
+  #forInner(cwd: string, { mcp }: SessionOverMcp): NewSessionRequest {
     const { server } = this.#options;
     return {
       cwd,
@@ -261,14 +264,14 @@ class Bridge {
     };
   }
 
-  #add(opened: ServedSession, innerId: string, editor: AgentContext): AcpSession {
+  #add(opened: SessionOverMcp, innerId: string, editor: AgentContext): AcpSession {
     const { root } = this.#options;
     const session = new AcpSession({ opened, innerId, inner: this.#inner.agent, editor, root });
     this.#sessions.set(opened.session.id, session);
     return session;
   }
 
-  async #drop(opened: ServedSession): Promise<void> {
+  async #drop(opened: SessionOverMcp): Promise<void> {
     this.#sessions.delete(opened.session.id);
     await opened.close();
   }

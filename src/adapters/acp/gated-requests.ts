@@ -24,7 +24,7 @@ interface Terminal {
 }
 
 /** Answers the inner agent's requests for files, terminals and permissions by calls of the session, which decides. */
-export class GatedRequests {
+export class AgentRequestGate {
   readonly #session: AgentSession;
   readonly #root: string;
   readonly #terminals = new Map<string, Terminal>();
@@ -40,7 +40,7 @@ export class GatedRequests {
     const end = offset + (limit ?? Number.MAX_SAFE_INTEGER - offset);
     while (offset < end) {
       const input = { path: this.#pathForTool(path), offset, ...(limit ? { limit: end - offset } : {}) };
-      const { data, text } = await callOrThrow(this.#session, 'read', input);
+      const { data, text } = await callToolOrThrow(this.#session, 'read', input);
       const { text: part, to, lines, truncated } = isObject(data) ? data : {};
       if (typeof part !== 'string' || typeof to !== 'number' || typeof lines !== 'number')
         throw RequestError.internalError(undefined, text);
@@ -54,7 +54,7 @@ export class GatedRequests {
   }
 
   async write({ path, content }: WriteTextFileRequest): Promise<Record<string, never>> {
-    await callOrThrow(this.#session, 'write', { path: this.#pathForTool(path), content });
+    await callToolOrThrow(this.#session, 'write', { path: this.#pathForTool(path), content });
     return {};
   }
 
@@ -114,7 +114,7 @@ export class GatedRequests {
 }
 
 /** Carries out a call of the session. @throws RequestError with the text of a failure or a refusal */
-export async function callOrThrow(session: AgentSession, name: string, input: object): Promise<AgentAnswer> {
+export async function callToolOrThrow(session: AgentSession, name: string, input: object): Promise<AgentAnswer> {
   const answer = await session.call({ name, input });
   if (answer.status === 'ok') return answer;
   throw RequestError.invalidParams({ code: answer.denial?.code ?? 'failed', text: answer.text }, answer.text);
@@ -127,16 +127,15 @@ export async function callOrThrow(session: AgentSession, name: string, input: ob
  *
  * @param server the name of hopgate's MCP server, a name that no repository can guess
  */
-export function answerPermission(request: RequestPermissionRequest, server: string): RequestPermissionResponse {
-  const preferredKinds = isHopgateCall(request, server)
+export function answerPermissionRequest(request: RequestPermissionRequest, server: string): RequestPermissionResponse {
+  const preferredKinds = isForHopgateTool(request, server)
     ? ['allow_once', 'allow_always']
     : ['reject_once', 'reject_always'];
   const option = preferredKinds.map((kind) => request.options.find((each) => each.kind === kind)).find(Boolean);
   return { outcome: option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' } };
 }
 
-/** True if the call that a permission request is about is one of hopgate's own tools. */
-export const isHopgateCall = (request: RequestPermissionRequest, server: string): boolean =>
+export const isForHopgateTool = (request: RequestPermissionRequest, server: string): boolean =>
   namesOf(request.toolCall).some((name) => isToolOf(server, name));
 
 function namesOf({ name, title, _meta }: RequestPermissionRequest['toolCall']): readonly string[] {

@@ -17,19 +17,17 @@ function requestsAnswered(messages: readonly ModelMessage[], approved: boolean) 
   );
 }
 
-/** Finds the request that a person has just approved for this call. */
 export const findApprovedRequest = (
   messages: readonly ModelMessage[],
   id: string,
 ): { readonly reason?: string } | undefined =>
   requestsAnswered(messages, true).find(({ toolCallId }) => toolCallId === id);
 
-/** The calls that a person has just refused. */
-export function refusedCalls(messages: readonly ModelMessage[]) {
+export function findRefusedCalls(messages: readonly ModelMessage[]) {
   const ids = new Set(requestsAnswered(messages, false).map(({ toolCallId }) => toolCallId));
   return partsOf(messages).flatMap((part) => (part.type === 'tool-call' && ids.has(part.toolCallId) ? [part] : []));
 }
 
 /** Reads the hash of the request that the person saw, the last line of the approval's reason. */
-export const requestHashIn = (reason: string | undefined): string | undefined =>
+export const readRequestHash = (reason: string | undefined): string | undefined =>
   /\nsha256 ([0-9a-f]{64})$/.exec(reason ?? '')?.[1];

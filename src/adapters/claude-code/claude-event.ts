@@ -33,7 +33,7 @@ export function readClaudeEvent(raw: unknown): ClaudeHookEvent | null {
 }
 
 /** Reads an event about a tool call; null if the event names no tool or no call id. */
-export function asToolEvent(event: ClaudeHookEvent): ClaudeToolEvent | null {
+export function toClaudeToolEvent(event: ClaudeHookEvent): ClaudeToolEvent | null {
   const tool = textOf(event.fields['tool_name']);
   const { toolUseId } = event;
   if (tool === null || toolUseId === null) return null;

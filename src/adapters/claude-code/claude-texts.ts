@@ -1,6 +1,6 @@
 import type { Denial } from '../../gate/denial.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
-import { denialLines } from '../core/describe-refusal.ts';
+import { renderDenialLines } from '../core/describe-refusal.ts';
 import type { ClaudeToolName } from './claude-tool-name.ts';
 
 /** The text of a denial for a model in Claude Code: the problem, the remedy, and the tools to use. */
@@ -9,7 +9,7 @@ export function describeClaudeRefusal(
   { isSubAgent, first }: { readonly isSubAgent: boolean; readonly first: object | null },
   ourName: ClaudeToolName,
 ): string {
-  const lines = denialLines('hopgate', denial);
+  const lines = renderDenialLines('hopgate', denial);
   lines.push(
     isSubAgent
       ? 'You are a sub-agent: you can neither hop nor change the mode. Report this to the agent that started you.'
@@ -19,7 +19,7 @@ export function describeClaudeRefusal(
 }
 
 /** The refusal of one of Claude Code's own tools; it names the call of a hopgate tool to make instead. */
-export const refuseClientTool = (
+export const refuseClaudeTool = (
   tool: string,
   hopgateCall: { readonly tool: string; readonly args: unknown },
   ourName: ClaudeToolName,
@@ -27,14 +27,17 @@ export const refuseClientTool = (
   `hopgate: ${tool} does not run directly here.\nWhat to do: call ${ourName(hopgateCall.tool)} with ${JSON.stringify(hopgateCall.args)}.`;
 
 /** The refusal of a hopgate tool for which Claude Code has an equivalent tool of its own. */
-export const refuseForNativeTool = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
+export const refuseInFavourOfNativeTool = (
+  tool: string,
+  native: { readonly tool: string; readonly input: unknown },
+): string =>
   `hopgate: ${tool} is ${native.tool} here, so that the user's own rules apply to it.\nWhat to do: call ${native.tool} with ${JSON.stringify(native.input)}.`;
 
 /** @param why completes "the tool …"; null if the tool is unknown */
-export const refuseOutsideTool = (tool: string, why: string | null, ourName: ClaudeToolName): string =>
+export const refuseUnavailableTool = (tool: string, why: string | null, ourName: ClaudeToolName): string =>
   `hopgate: ${tool} ${why ?? 'is outside of every peripheral'}.\nWhat to do: use the tools of this peripheral; ${ourName('status')} lists them.`;
 
-export const refuseSkill = ({ skill }: { readonly skill: string }, why: string): string =>
+export const refuseClaudeSkill = ({ skill }: { readonly skill: string }, why: string): string =>
   `hopgate: the skill "${skill}" ${why.replace('; ', '.\nWhat to do: ')}.`;
 
 export const refuseClaudeSubAgent = (tool: string): string =>
@@ -51,8 +54,7 @@ export function explainClaudeTools(isSubAgent: boolean, ourName: ClaudeToolName)
   ].join('\n');
 }
 
-/** The text for the model about a command that runs in the background. */
-export const explainBackground = (ourName: ClaudeToolName): string =>
+export const explainBackgroundCommand = (ourName: ClaudeToolName): string =>
   `hopgate: this command runs in the background, in its own sandbox and network. It keeps no change of the tree, and it is stopped when this visit ends, at the next hop at the latest. To read its output, call ${ourName(BACKGROUND_TOOL)} with {"job":"…"}, without job for the list; its output file cannot be read here.`;
 
 /** The text for the model if its command does not run in the background, although it requested that. */

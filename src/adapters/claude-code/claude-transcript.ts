@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
 import { fieldsOf, textOf } from '../../base/json.ts';
-import { clientTool } from '../core/calls/client-tools.ts';
-import { type RanCall, readClientLog } from '../core/client-log.ts';
-import { readsSavedResult } from './saved-result.ts';
+import { translateClientTool } from '../core/calls/client-tools.ts';
+import { type LoggedClientCall, readClientLog } from '../core/client-log.ts';
+import { isReadOfSavedResult } from './saved-result.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
@@ -10,21 +10,21 @@ interface ClaudeTranscript {
   /** The agent's messages, in order. */
   readonly texts: readonly string[];
   /** The calls that ran, except those of Claude Code's bookkeeping tools. */
-  readonly ran: readonly RanCall[];
+  readonly ran: readonly LoggedClientCall[];
   /** Byte offset after the last complete line that was read. */
   readonly end: number;
 }
 
 /** Path of a sub-agent's transcript file, in a folder next to its parent's file. */
-export const subAgentTranscript = (parent: string, conversation: string, agentId: string): string =>
+export const subAgentTranscriptPath = (parent: string, conversation: string, agentId: string): string =>
   join(dirname(parent), conversation, 'subagents', `agent-${agentId}.jsonl`);
 
 /** Reads a transcript file from a byte offset. A missing file, and entries in an unknown form, yield nothing. */
 export function readClaudeTranscript(file: string, from = 0): ClaudeTranscript {
   const { entries, end } = readClientLog(file, from);
   const texts: string[] = [];
-  const uses = new Map<string, Omit<RanCall, 'at'>>();
-  const ran: RanCall[] = [];
+  const uses = new Map<string, Omit<LoggedClientCall, 'at'>>();
+  const ran: LoggedClientCall[] = [];
   for (const entry of entries) {
     const { role } = fieldsOf(entry['message']);
     const blocks = blocksOf(entry);
@@ -38,7 +38,7 @@ export function readClaudeTranscript(file: string, from = 0): ClaudeTranscript {
     } else if (role === 'user')
       for (const block of blocks) {
         const use = uses.get(textOf(block['tool_use_id']) ?? '');
-        const saved = use && readsSavedResult(file, use.tool, fieldsOf(use.input));
+        const saved = use && isReadOfSavedResult(file, use.tool, fieldsOf(use.input));
         if (use && !saved && block['type'] === 'tool_result' && hasRun(block) && needsDecision(use.tool))
           ran.push({ ...use, at: textOf(entry['timestamp']) ?? '' });
       }
@@ -52,8 +52,7 @@ interface EndedCall {
   readonly text: string;
 }
 
-/** The calls that have ended, by call id. */
-export function endedCalls(file: string): ReadonlyMap<string, EndedCall> {
+export function readEndedCalls(file: string): ReadonlyMap<string, EndedCall> {
   return new Map(
     readClientLog(file)
       .entries.flatMap(blocksOf)
@@ -72,7 +71,7 @@ function blocksOf(entry: Fields): readonly Fields[] {
 }
 
 /** False for tools without effect on the world, which need no decision. */
-const needsDecision = (tool: string): boolean => clientTool('claude-code', tool)?.kind !== 'inner';
+const needsDecision = (tool: string): boolean => translateClientTool('claude-code', tool)?.kind !== 'inner';
 
 /** False for an error without an exit code: the call may not have run. */
 const hasRun = (block: Fields): boolean => block['is_error'] !== true || wordsOf(block).startsWith('Exit code ');

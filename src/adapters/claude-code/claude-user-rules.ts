@@ -11,7 +11,7 @@ const MANAGED = ['/etc/claude-code', '/Library/Application Support/ClaudeCode'];
  * matched against a call, because only Claude Code knows its syntax. An existing file that cannot be read counts as
  * having such a rule.
  */
-export function hasUserRules(tool: string, root: string, env: Env): boolean {
+export function hasUserPermissionRule(tool: string, root: string, env: Env): boolean {
   // Rules from the command line of `hopgate claude`.
   if (env['HOPGATE_CLAUDE_RULES']) return true;
   const user = claudeFolder(env);

@@ -3,24 +3,28 @@ import { realpathIfAny } from '../../base/files.ts';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { hopgateToolOf, isMcpName, type OwnServer } from '../core/calls/mcp-name.ts';
+import { type HopgateServerName, isMcpToolName, parseHopgateToolName } from '../core/calls/mcp-name.ts';
 import { isHomePath } from '../core/calls/patch.ts';
-import { shellRouteOf } from '../core/calls/shell-route.ts';
+import { shellRoutingOf } from '../core/calls/shell-route.ts';
 import { type ClientAction, toolCallToAction } from '../core/calls/tool-call-to-action.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
-import { hasOneLink, readsSavedResult } from './saved-result.ts';
+import { isFileWithOneLink, isReadOfSavedResult } from './saved-result.ts';
 
 /** Translates a call of Claude Code into an action of the session, in its current state. */
-export function toClientAction(
+export function claudeCallToAction(
   { tool, input: given, fields }: ClaudeToolEvent,
   session: Session,
-  ourServer: OwnServer,
+  ourServer: HopgateServerName,
 ): ClientAction {
   const input = tool === 'Glob' ? inFolderOfPattern(given) : given;
   const why = isLookAlike(tool, fields, ourServer) ? LOOKS_ALIKE : whyOutside(tool, input);
   if (why !== null) return { kind: 'unmapped', why };
   const transcript = textOf(fields['transcript_path']);
-  if (transcript !== null && readsSavedResult(transcript, tool, input) && hasOneLink(String(input['file_path'])))
+  if (
+    transcript !== null &&
+    isReadOfSavedResult(transcript, tool, input) &&
+    isFileWithOneLink(String(input['file_path']))
+  )
     return { kind: 'inner' };
   const { specs, config, root } = session;
   const cwd = textOf(fields['cwd']);
@@ -30,7 +34,7 @@ export function toClientAction(
       specs,
       config,
       root,
-      ...shellRouteOf(session),
+      ...shellRoutingOf(session),
       own: ourServer,
       ...(cwd === null ? {} : { cwd: realpathIfAny(cwd) ?? cwd }),
     },
@@ -41,10 +45,16 @@ export function toClientAction(
  * True if the tool has the name of a hopgate tool, but belongs to another server. The client names the server of each
  * tool. A server with hopgate's name that does not come from its plugin is not hopgate's.
  */
-function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields'], ourServer: OwnServer): boolean {
+function isLookAlike(
+  tool: string,
+  { mcp_server: from }: ClaudeToolEvent['fields'],
+  ourServer: HopgateServerName,
+): boolean {
   const { name, source } = fieldsOf(from);
   return (
-    hopgateToolOf(tool, ourServer) !== null && from !== undefined && (name !== ourServer.server || source !== 'plugin')
+    parseHopgateToolName(tool, ourServer) !== null &&
+    from !== undefined &&
+    (name !== ourServer.server || source !== 'plugin')
   );
 }
 
@@ -58,7 +68,7 @@ function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | nul
     return 'reaches agents that are not in this session; start a sub-agent with Agent instead';
   if (tool === 'SendUserMessage' && input['attachments'] !== undefined)
     return 'would send files out of the repository; leave out the argument attachments';
-  const path = isMcpName(tool) ? undefined : PATHS.map((name) => input[name]).find(isOtherPath);
+  const path = isMcpToolName(tool) ? undefined : PATHS.map((name) => input[name]).find(isOtherPath);
   return path === undefined
     ? null
     : `was given the path ${JSON.stringify(path)}, which Claude Code reads as another one; write it from the root, without "~" and without blanks around it`;

@@ -1,8 +1,8 @@
 import { textOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import { promptSection } from '../core/prompt-section.ts';
-import { deliveredMessage, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
-import { acknowledgeShown, newMessagesText, showMessagesAgain } from '../core/turn-messages.ts';
+import { deliveredMessageItem, situationOfSession, userMessageItem } from '../core/transcript/transcript-items.ts';
+import { acknowledgeMessages, showMessagesAgain, takeNewMessagesText } from '../core/turn-messages.ts';
 import { explainClaudeTools } from './claude-texts.ts';
 import { claudeToolName } from './claude-tool-name.ts';
 import { type HookEventContext, recordHookEvent } from './hook-event-context.ts';
@@ -13,34 +13,34 @@ import { type HookReply, NO_REPLY } from './hook-reply.ts';
  * the model. A prompt or a resumed conversation repeats the description only if the place, the mode, the tools or the
  * exits differ from those in the last one.
  */
-export async function addSituation(at: HookEventContext): Promise<HookReply> {
+export async function replyWithSituation(at: HookEventContext): Promise<HookReply> {
   const { event, record, host } = at;
   const { section, situation, key, messages } = await host.withSession(record, async (session) => {
     if (event.name === 'SessionStart') showMessagesAgain(session);
-    else if (event.name === 'UserPromptSubmit') await acknowledgeShown(session);
+    else if (event.name === 'UserPromptSubmit') await acknowledgeMessages(session);
     return {
       section: promptSection(session),
-      situation: situationOf(session),
+      situation: situationOfSession(session),
       key: placeKey(session),
-      messages: await newMessagesText(session),
+      messages: await takeNewMessagesText(session),
     };
   });
   const prompt = textOf(event.fields['prompt']);
-  if (prompt !== null) host.recordTranscript(record, userMessage('user', prompt, 'prompt'));
+  if (prompt !== null) host.recordTranscript(record, userMessageItem('user', prompt, 'prompt'));
   const isContinued = event.name === 'UserPromptSubmit' || event.fields['source'] === 'resume';
   if (isContinued && record.notes['shown'] === key) {
     if (messages === null) return NO_REPLY;
-    host.recordTranscript(record, deliveredMessage(messages, situation, event.name));
+    host.recordTranscript(record, deliveredMessageItem(messages, situation, event.name));
     return { kind: 'context', event: event.name, text: messages };
   }
   const about = `${section}\n${explainClaudeTools(event.agentId !== null, claudeToolName(host))}`;
   const text = messages === null ? about : `${about}\n${messages}`;
-  host.recordTranscript(record, deliveredMessage(text, situation, event.name));
+  host.recordTranscript(record, deliveredMessageItem(text, situation, event.name));
   return { kind: 'context', event: event.name, text, shown: key };
 }
 
 /** Records that the answer to a hop, a mode change or a status call has described the situation to the model. */
-export async function recordDescribedSituation(at: HookEventContext): Promise<void> {
+export async function recordSituationShown(at: HookEventContext): Promise<void> {
   await recordShownPlace(at, await at.host.withSession(at.record, async (session) => placeKey(session)));
 }
 

@@ -4,22 +4,22 @@ import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { repositoryOf } from '../../project/repository-root.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
-import { operatorNews } from '../core/operator-news.ts';
+import { collectOperatorNews } from '../core/operator-news.ts';
 import {
-  knownEntryIds,
-  toolCall,
-  toolErrorResult,
-  toolResult,
-  userMessage,
+  entryIdsOrNull,
+  toolCallItem,
+  toolErrorItem,
+  toolResultItem,
+  userMessageItem,
 } from '../core/transcript/transcript-items.ts';
-import { newMessagesText } from '../core/turn-messages.ts';
-import { asToolEvent, type ClaudeHookEvent, readClaudeEvent } from './claude-event.ts';
+import { takeNewMessagesText } from '../core/turn-messages.ts';
+import { type ClaudeHookEvent, readClaudeEvent, toClaudeToolEvent } from './claude-event.ts';
 import { handlePostToolUse } from './handle-post-tool-use.ts';
 import { handlePreToolUse } from './handle-pre-tool-use.ts';
-import { HOOK_EVENT, type HookEventContext, recordHookEvent } from './hook-event-context.ts';
-import { type HookReply, NO_REPLY, refuseCall, renderReply } from './hook-reply.ts';
-import { addWarning, callsThatMayHaveEnded, missingHooksBefore } from './missing-hooks.ts';
-import type { StoredCall } from './stored-native-call.ts';
+import { HOOK_EVENT_NAMES, type HookEventContext, recordHookEvent } from './hook-event-context.ts';
+import { type HookReply, NO_REPLY, renderHookReply, toRefusalAnswer } from './hook-reply.ts';
+import { addHookWarning, findMissingHooks, findOverdueCalls } from './missing-hooks.ts';
+import type { StoredNativeCall } from './stored-native-call.ts';
 
 /**
  * Answers one hook event of Claude Code: the output and the exit code of the hook process. Never throws: an error
@@ -31,7 +31,7 @@ import type { StoredCall } from './stored-native-call.ts';
  */
 export async function handleClaudeEvent(raw: unknown, host: HookContext, env: Env): Promise<HookAnswer> {
   const event = readClaudeEvent(raw);
-  if (!event) return refuseCall('hopgate: the input of the hook cannot be read, so the call is refused');
+  if (!event) return toRefusalAnswer('hopgate: the input of the hook cannot be read, so the call is refused');
   let record: ConversationRecord | null = null;
   try {
     record = await host.conversation({
@@ -52,10 +52,10 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
       onDelivered: async () => (await import('./describe-situation.ts')).recordShownPlace(at, shown),
     };
   } catch (error) {
-    const call = event.name === 'PreToolUse' ? asToolEvent(event) : null;
+    const call = event.name === 'PreToolUse' ? toClaudeToolEvent(event) : null;
     if (record && call) {
       const { toolUseId: id, tool, input } = call;
-      host.recordTranscript(record, toolCall({ id, tool, input, channel: tool }), toolErrorResult(id, error));
+      host.recordTranscript(record, toolCallItem({ id, tool, input, channel: tool }), toolErrorItem(id, error));
     }
     return answerAfterError(event, error);
   }
@@ -71,7 +71,7 @@ async function handleEvent(at: HookEventContext): Promise<HookReply> {
     case 'PreToolUse':
     case 'PostToolUse':
     case 'PostToolUseFailure': {
-      const call = asToolEvent(event);
+      const call = toClaudeToolEvent(event);
       if (!call) throw new Error(`the ${event.name} event names no tool`);
       return event.name === 'PreToolUse'
         ? handlePreToolUse({ ...at, event: call })
@@ -83,18 +83,18 @@ async function handleEvent(at: HookEventContext): Promise<HookReply> {
         announced: true,
         ...(await transcriptNotes(event, at.record)),
       });
-      return (await import('./describe-situation.ts')).addSituation(at);
+      return (await import('./describe-situation.ts')).replyWithSituation(at);
     case 'UserPromptSubmit': {
       const problem = await at.host.instructionProblem(at.record, 'claude-code');
       if (problem) return { kind: 'deny', why: `hopgate: ${problem.message}.\nWhat to do: ${problem.remedy}` };
-      const { turnBeginNote } = await import('../core/unreviewed-work.ts');
-      const turn = await at.host.withSession(at.record, turnBeginNote);
+      const { makeTurnBeginNote } = await import('../core/unreviewed-work.ts');
+      const turn = await at.host.withSession(at.record, makeTurnBeginNote);
       const record = await recordHookEvent(at, event.name, { ...at.record.notes, ...turn });
-      return (await import('./describe-situation.ts')).addSituation({ ...at, record });
+      return (await import('./describe-situation.ts')).replyWithSituation({ ...at, record });
     }
     case 'SubagentStart':
       await recordHookEvent(at, event.name);
-      return (await import('./describe-situation.ts')).addSituation(at);
+      return (await import('./describe-situation.ts')).replyWithSituation(at);
     case 'Stop':
       return (await import('./handle-stop.ts')).handleStop(at);
     case 'SubagentStop':
@@ -130,28 +130,28 @@ const [TRANSCRIPT_WAIT_MS, TRANSCRIPT_POLL_MS] = [600, 30];
 async function concludeUnfinishedCalls(at: HookEventContext): Promise<ConversationRecord> {
   const { event } = at;
   const path = textOf(event.fields['transcript_path']);
-  const openIds = callsThatMayHaveEnded(event, at.record).flatMap(({ toolUseId }) => toolUseId ?? []);
+  const openIds = findOverdueCalls(event, at.record).flatMap(({ toolUseId }) => toolUseId ?? []);
   if (openIds.length === 0 || path === null) return at.record;
-  const { endedCalls, subAgentTranscript } = await import('./claude-transcript.ts');
-  const file = event.agentId === null ? path : subAgentTranscript(path, event.conversation, event.agentId);
+  const { readEndedCalls, subAgentTranscriptPath } = await import('./claude-transcript.ts');
+  const file = event.agentId === null ? path : subAgentTranscriptPath(path, event.conversation, event.agentId);
   if (!existsSync(file)) return at.record;
   // A call may still be running while the user types the next prompt.
   const isOver = event.name !== 'UserPromptSubmit';
-  let ended = endedCalls(file);
+  let ended = readEndedCalls(file);
   for (
     let waited = 0;
     isOver && waited < TRANSCRIPT_WAIT_MS && !openIds.every((id) => ended.has(id));
     waited += TRANSCRIPT_POLL_MS
   ) {
     await new Promise((resolve) => setTimeout(resolve, TRANSCRIPT_POLL_MS));
-    ended = endedCalls(file);
+    ended = readEndedCalls(file);
   }
   let { record } = at;
   for (const toolUseId of openIds) {
     const end = ended.get(toolUseId) ?? (isOver ? INTERRUPTED : null);
     if (end === null || end.ran) continue;
     await concludeUnfinishedCall({ ...at, record }, toolUseId, `Claude Code did not run it: ${end.text}`);
-    record = await recordHookEvent({ ...at, record, event: { ...event, toolUseId } }, HOOK_EVENT.refused);
+    record = await recordHookEvent({ ...at, record, event: { ...event, toolUseId } }, HOOK_EVENT_NAMES.refused);
   }
   return record;
 }
@@ -163,7 +163,7 @@ async function concludeUnfinishedCall(
   toolUseId: string,
   message: string,
 ): Promise<void> {
-  const stored = (await host.takeForCall(record, toolUseId)) as StoredCall | null;
+  const stored = (await host.takeForCall(record, toolUseId)) as StoredNativeCall | null;
   if (stored === null) return;
   const { ticket, input } = stored;
   // A command that has begun is recorded by the process that runs it.
@@ -176,8 +176,8 @@ async function concludeUnfinishedCall(
   host.recordTranscript(
     record,
     concluded
-      ? toolResult(toolUseId, { status: 'failed', text: message, evidence: knownEntryIds(concluded.evidence) })
-      : toolResult(toolUseId, { status: 'refused', text: message }), // refused by the user, not by the gate
+      ? toolResultItem(toolUseId, { status: 'failed', text: message, evidence: entryIdsOrNull(concluded.evidence) })
+      : toolResultItem(toolUseId, { status: 'refused', text: message }), // refused by the user, not by the gate
   );
 }
 
@@ -185,14 +185,14 @@ async function concludeUnfinishedCall(
 async function recordMissingHooks(before: HookEventContext): Promise<ConversationRecord> {
   const at = { ...before, record: await concludeUnfinishedCalls(before) };
   const { event, record } = at;
-  const missing = missingHooksBefore(event, record);
+  const missing = findMissingHooks(event, record);
   if (!missing) return record;
-  const notes = { ...addWarning(record, missing.text, true), announced: true };
+  const notes = { ...addHookWarning(record, missing.text, true), announced: true };
   let noticed = await recordHookEvent({ ...at, event: { ...event, toolUseId: null } }, 'missing hook noticed', notes);
   for (const { toolUseId } of missing.calls) {
     const missing = { ...at, record: noticed, event: { ...event, toolUseId } };
     await recordLostResult(missing);
-    noticed = await recordHookEvent(missing, HOOK_EVENT.missing);
+    noticed = await recordHookEvent(missing, HOOK_EVENT_NAMES.missing);
   }
   return noticed;
 }
@@ -200,9 +200,9 @@ async function recordMissingHooks(before: HookEventContext): Promise<Conversatio
 /** Records in the transcript that the result of a native call will never arrive. */
 async function recordLostResult({ event: { toolUseId }, record, host }: HookEventContext): Promise<void> {
   if (toolUseId === null) return;
-  const stored = (await host.takeForCall(record, toolUseId)) as StoredCall | null;
+  const stored = (await host.takeForCall(record, toolUseId)) as StoredNativeCall | null;
   if (stored?.ticket)
-    host.recordTranscript(record, toolResult(toolUseId, { status: 'error', text: 'no hook reported its end' }));
+    host.recordTranscript(record, toolResultItem(toolUseId, { status: 'error', text: 'no hook reported its end' }));
 }
 
 /** Events whose reply can contain text for the model even if the handler has nothing to report. */
@@ -211,7 +211,7 @@ const EVENTS_WITH_TEXT = ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'Sess
 /** Adds new messages to the refusal of a call, because no PostToolUse event follows a refused call. */
 async function withMessages({ event, record, host }: HookEventContext, reply: HookReply): Promise<HookReply> {
   if (event.name !== 'PreToolUse' || reply.kind !== 'deny') return reply;
-  const messages = await host.withSession(record, newMessagesText);
+  const messages = await host.withSession(record, takeNewMessagesText);
   return messages === null ? reply : { ...reply, why: `${reply.why}\n${messages}` };
 }
 
@@ -222,13 +222,13 @@ async function withNews(at: HookEventContext, reply: HookReply): Promise<HookRep
   const stops = event.name === 'Stop' && event.fields['stop_hook_active'] !== true;
   const carries =
     reply.kind !== 'remark' && (reply.kind !== 'nothing' || stops || EVENTS_WITH_TEXT.includes(event.name));
-  const news = carries ? await operatorNews(host, record) : null;
+  const news = carries ? await collectOperatorNews(host, record) : null;
   if (news === null) return reply;
   await recordHookEvent({ ...at, record, event: { ...event, toolUseId: null } }, 'operator acts reported', {
     ...record.notes,
     ...news.notes,
   });
-  host.recordTranscript(record, userMessage('hopgate', news.text, event.name));
+  host.recordTranscript(record, userMessageItem('hopgate', news.text, event.name));
   switch (reply.kind) {
     case 'deny':
     case 'go-on':
@@ -244,11 +244,11 @@ async function withNews(at: HookEventContext, reply: HookReply): Promise<HookRep
 /** Renders the reply, with the pending warning about missing hooks if the reply can carry a message to the user. */
 async function renderWithWarning(at: HookEventContext, reply: HookReply): Promise<HookAnswer> {
   const unshown = textOf(at.record.notes['unshown']);
-  if (unshown === null || reply.kind === 'deny') return renderReply(reply, null);
+  if (unshown === null || reply.kind === 'deny') return renderHookReply(reply, null);
   const record = await at.host.conversation(at.record.conversation); // read again: the handler may have added notes
   const { unshown: _, ...notes } = record.notes;
   await recordHookEvent({ ...at, record, event: { ...at.event, toolUseId: null } }, 'missing hook shown', notes);
-  return renderReply(reply, `hopgate: ${unshown}`);
+  return renderHookReply(reply, `hopgate: ${unshown}`);
 }
 
 /**
@@ -258,8 +258,8 @@ async function renderWithWarning(at: HookEventContext, reply: HookReply): Promis
 function answerAfterError(event: ClaudeHookEvent, error: unknown): HookAnswer {
   const why = errorText(error);
   if (event.fields['stop_hook_active'] === true)
-    return renderReply(NO_REPLY, `hopgate could not answer ${event.name}: ${why}`);
-  return refuseCall(
+    return renderHookReply(NO_REPLY, `hopgate could not answer ${event.name}: ${why}`);
+  return toRefusalAnswer(
     `hopgate could not decide this (${event.name}): ${why}.\nWhat to do: try again; if that fails, ask the operator to run "hopgate doctor". Until then every call is refused.`,
   );
 }

@@ -1,4 +1,9 @@
-import { knownEntryIds, sessionReleased, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
+import {
+  entryIdsOrNull,
+  sessionReleasedItem,
+  toolCallItem,
+  toolResultItem,
+} from '../core/transcript/transcript-items.ts';
 import { type HookEventContext, recordAgentMessages, recordHookEvent } from './hook-event-context.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
@@ -15,12 +20,12 @@ export async function handleSubagentStop(at: HookEventContext): Promise<HookRepl
       const stopped = await session.stop('the sub-agent is done');
       const id = `stop ${event.agentId}`;
       const result = stopped.ok
-        ? toolResult(id, { status: 'ok', text: `left ${peripheral}`, evidence: knownEntryIds(stopped.evidence) })
-        : toolResult(id, { status: 'refused', code: stopped.denial.code, text: stopped.denial.message });
-      host.recordTranscript(record, toolCall({ id, tool: 'stop', input: {}, channel: event.name }), result);
+        ? toolResultItem(id, { status: 'ok', text: `left ${peripheral}`, evidence: entryIdsOrNull(stopped.evidence) })
+        : toolResultItem(id, { status: 'refused', code: stopped.denial.code, text: stopped.denial.message });
+      host.recordTranscript(record, toolCallItem({ id, tool: 'stop', input: {}, channel: event.name }), result);
     }
     await session.close('the sub-agent is done');
-    host.recordTranscript(record, sessionReleased());
+    host.recordTranscript(record, sessionReleasedItem());
   });
   return NO_REPLY;
 }
@@ -28,6 +33,6 @@ export async function handleSubagentStop(at: HookEventContext): Promise<HookRepl
 /** SessionEnd: the conversation is over; its session can be resumed. */
 export async function handleSessionEnd(at: HookEventContext): Promise<HookReply> {
   await recordHookEvent(at, at.event.name);
-  at.host.recordTranscript(at.record, sessionReleased());
+  at.host.recordTranscript(at.record, sessionReleasedItem());
   return NO_REPLY;
 }

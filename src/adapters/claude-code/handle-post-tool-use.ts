@@ -1,20 +1,20 @@
 import type { NativeOutcome } from '../../session/native/native-ticket.ts';
 import { describeFindings } from '../core/describe-findings.ts';
-import { knownEntryIds, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
-import { newMessagesText } from '../core/turn-messages.ts';
+import { entryIdsOrNull, toolCallItem, toolResultItem } from '../core/transcript/transcript-items.ts';
+import { takeNewMessagesText } from '../core/turn-messages.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
 import { claudeToolName } from './claude-tool-name.ts';
-import { HOOK_EVENT, type HookEventContext, recordHookEvent } from './hook-event-context.ts';
+import { HOOK_EVENT_NAMES, type HookEventContext, recordHookEvent } from './hook-event-context.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
-import { addWarning } from './missing-hooks.ts';
-import { nativeFailure, nativeResult } from './native-result.ts';
-import { takeStoredCall, wasInputChanged } from './stored-native-call.ts';
+import { addHookWarning } from './missing-hooks.ts';
+import { toNativeFailure, toNativeOutcome } from './native-result.ts';
+import { takeStoredNativeCall, wasCallInputChanged } from './stored-native-call.ts';
 
 /** PostToolUse and PostToolUseFailure: records the result of a native call, and reports its findings to the model. */
 export async function handlePostToolUse(at: HookEventContext<ClaudeToolEvent>): Promise<HookReply> {
   const { host, record, event } = at;
-  const call = await takeStoredCall(at);
-  const changed = call !== null && wasInputChanged(call, event.input);
+  const call = await takeStoredNativeCall(at);
+  const changed = call !== null && wasCallInputChanged(call, event.input);
   let findings: string | null = null;
   if (call?.ticket) {
     const { ticket } = call;
@@ -23,23 +23,23 @@ export async function handlePostToolUse(at: HookEventContext<ClaudeToolEvent>): 
     findings = describeFindings(concluded);
     host.recordTranscript(
       record,
-      toolResult(event.toolUseId, { ...reportOf(outcome), evidence: knownEntryIds(concluded.evidence) }),
+      toolResultItem(event.toolUseId, { ...reportOf(outcome), evidence: entryIdsOrNull(concluded.evidence) }),
     );
   }
-  const hookEvent = event.name === 'PostToolUseFailure' ? HOOK_EVENT.failed : HOOK_EVENT.done;
+  const hookEvent = event.name === 'PostToolUseFailure' ? HOOK_EVENT_NAMES.failed : HOOK_EVENT_NAMES.done;
   if (!changed) {
     const record = await recordHookEvent(at, hookEvent);
     if (event.name === 'PostToolUse' && SITUATION_TOOLS.some((tool) => event.tool === claudeToolName(host)(tool)))
-      await (await import('./describe-situation.ts')).recordDescribedSituation({ ...at, record });
-    const messages = await host.withSession(record, newMessagesText);
+      await (await import('./describe-situation.ts')).recordSituationShown({ ...at, record });
+    const messages = await host.withSession(record, takeNewMessagesText);
     const text = [findings, messages].filter((each) => each !== null).join('\n');
     return text === '' ? NO_REPLY : { kind: 'context', event: event.name, text };
   }
   const { toolUseId, tool, input } = event;
   // The executed call differs from the decided one, so it bypassed the session.
-  host.recordTranscript(record, toolCall({ id: `${toolUseId} as it ran`, tool, input, channel: tool }, true));
+  host.recordTranscript(record, toolCallItem({ id: `${toolUseId} as it ran`, tool, input, channel: tool }, true));
   const text = `another hook changed the ${event.tool} call ${event.toolUseId} after hopgate had allowed it: the call that ran was neither checked nor contained`;
-  await recordHookEvent(at, hookEvent, addWarning(record, text, false));
+  await recordHookEvent(at, hookEvent, addHookWarning(record, text, false));
   return { kind: 'remark', text };
 }
 
@@ -48,8 +48,8 @@ const SITUATION_TOOLS = ['hop', 'mode', 'status'];
 
 const outcomeOf = ({ event, record }: HookEventContext<ClaudeToolEvent>, tool: string): NativeOutcome =>
   event.name === 'PostToolUseFailure'
-    ? nativeFailure(event.fields['error'])
-    : nativeResult(tool, event.fields['tool_response'], record.conversation.root);
+    ? toNativeFailure(event.fields['error'])
+    : toNativeOutcome(tool, event.fields['tool_response'], record.conversation.root);
 
 const reportOf = (outcome: NativeOutcome) =>
   outcome.status === 'ok'

@@ -3,35 +3,35 @@ import type { RefusedCall } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
-import { claudePluginServer } from '../core/calls/mcp-name.ts';
+import { claudePluginServerName } from '../core/calls/mcp-name.ts';
 import type { ActionStep, HopgateToolCall as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
 import { dryRunCall } from '../core/dry-run-call.ts';
 import { firstHopOfWay } from '../core/situation.ts';
 import {
-  innerCall,
-  knownEntryIds,
-  type RecordedItem,
-  toolCall,
-  toolResult,
+  entryIdsOrNull,
+  innerCallItem,
+  type RecordedTranscriptItem,
+  toolCallItem,
+  toolResultItem,
 } from '../core/transcript/transcript-items.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
 import {
   describeClaudeRefusal,
-  explainBackground,
+  explainBackgroundCommand,
   RAN_IN_FOREGROUND_NOTE,
+  refuseClaudeSkill,
   refuseClaudeSubAgent,
-  refuseClientTool,
-  refuseForNativeTool,
-  refuseOutsideTool,
-  refuseSkill,
+  refuseClaudeTool,
+  refuseInFavourOfNativeTool,
+  refuseUnavailableTool,
 } from './claude-texts.ts';
 import { claudeToolName } from './claude-tool-name.ts';
-import { hasUserRules } from './claude-user-rules.ts';
-import { toClientAction } from './client-action.ts';
-import { HOOK_EVENT, type HookEventContext, recordHookEvent } from './hook-event-context.ts';
+import { hasUserPermissionRule } from './claude-user-rules.ts';
+import { claudeCallToAction } from './client-action.ts';
+import { HOOK_EVENT_NAMES, type HookEventContext, recordHookEvent } from './hook-event-context.ts';
 import type { HookReply } from './hook-reply.ts';
-import { nativeCall } from './native-call.ts';
-import { storeCall } from './stored-native-call.ts';
+import { toNativeClaudeCall } from './native-call.ts';
+import { storeNativeCall } from './stored-native-call.ts';
 
 /** The client's time limit for a foreground command, in seconds. */
 const MAX_COMMAND = 600;
@@ -39,13 +39,13 @@ const MAX_COMMAND = 600;
 /** PreToolUse: decides every call of every tool. */
 export async function handlePreToolUse(at: HookEventContext<ClaudeToolEvent>): Promise<HookReply> {
   const action = await at.host.withSession(at.record, async (session) =>
-    toClientAction(at.event, session, claudePluginServer(at.host.server)),
+    claudeCallToAction(at.event, session, claudePluginServerName(at.host.server)),
   );
   const { reply, isMutating, items } = await decideAction(at, action);
   at.host.recordTranscript(at.record, ...items);
   await recordHookEvent(
     at,
-    reply.kind !== 'allow' ? HOOK_EVENT.denied : isMutating ? HOOK_EVENT.acting : HOOK_EVENT.allowed,
+    reply.kind !== 'allow' ? HOOK_EVENT_NAMES.denied : isMutating ? HOOK_EVENT_NAMES.acting : HOOK_EVENT_NAMES.allowed,
   );
   return reply;
 }
@@ -55,14 +55,14 @@ interface Decided {
   /** True if the client itself runs the call and the call changes something. */
   readonly isMutating: boolean;
   /** The items for the transcript. hopgate's MCP server records the calls that it runs. */
-  readonly items: readonly RecordedItem[];
+  readonly items: readonly RecordedTranscriptItem[];
 }
 
 /** Keeps Claude Code from asking about a call that hopgate runs: hopgate itself asks a person if necessary. */
 const WITHOUT_QUESTION = { decision: 'allow' } as const;
 
 const allow = (
-  items: readonly RecordedItem[],
+  items: readonly RecordedTranscriptItem[],
   instead: Omit<Extract<HookReply, { kind: 'allow' }>, 'kind'> = {},
 ): Decided => ({
   reply: { kind: 'allow', ...instead },
@@ -73,7 +73,10 @@ const allow = (
 /** A refusal by the adapter, not by the gate. */
 function refuse({ event }: HookEventContext<ClaudeToolEvent>, why: string): Decided {
   const { toolUseId: id, tool, input } = event;
-  const items = [toolCall({ id, tool, input, channel: tool }), toolResult(id, { status: 'refused', text: why })];
+  const items = [
+    toolCallItem({ id, tool, input, channel: tool }),
+    toolResultItem(id, { status: 'refused', text: why }),
+  ];
   return { reply: { kind: 'deny', why }, isMutating: false, items };
 }
 
@@ -84,18 +87,18 @@ async function decideRefused(
 ): Promise<Decided> {
   const first = await at.host.withSession(at.record, async (session) => firstHopOfWay(session, denial));
   const why = describeClaudeRefusal(denial, { isSubAgent: isSubAgent(at), first }, claudeToolName(at.host));
-  const refusal = toolResult(at.event.toolUseId, {
+  const refusal = toolResultItem(at.event.toolUseId, {
     status: 'refused',
     code: denial.code,
     text: why,
-    evidence: knownEntryIds(evidence),
+    evidence: entryIdsOrNull(evidence),
   });
   return { reply: { kind: 'deny', why }, isMutating: false, items: [calledAs(at, call), refusal] };
 }
 
 /** The client's call in hopgate's terms: tool and arguments under their names in the spec. */
-const calledAs = ({ event }: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): RecordedItem =>
-  toolCall({ id: event.toolUseId, tool, input: args, channel: event.tool });
+const calledAs = ({ event }: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): RecordedTranscriptItem =>
+  toolCallItem({ id: event.toolUseId, tool, input: args, channel: event.tool });
 
 async function decideAction(at: HookEventContext<ClaudeToolEvent>, action: ClientAction): Promise<Decided> {
   const { toolUseId: id, tool, input } = at.event;
@@ -113,10 +116,10 @@ async function decideAction(at: HookEventContext<ClaudeToolEvent>, action: Clien
       return allow([], WITHOUT_QUESTION);
     case 'inner': {
       const why = tool === 'Skill' ? await at.host.skillProblem(at.record, skillOf(input)) : null;
-      if (why !== null) return refuse(at, refuseSkill(skillOf(input), why));
+      if (why !== null) return refuse(at, refuseClaudeSkill(skillOf(input), why));
       const started = tool === 'Agent' || tool === 'Task' ? await startSubAgent(at) : null;
       if (started !== null) return started;
-      return allow([innerCall({ id, tool, input, channel: tool })]);
+      return allow([innerCallItem({ id, tool, input, channel: tool })]);
     }
     case 'unmapped':
       return refuseUnmapped(at, action.why);
@@ -165,7 +168,7 @@ async function decideNative(at: HookEventContext<ClaudeToolEvent>, { tool, args 
   if (denial) return decideRefused(at, call, denial);
   const admitted = await host.withSession(record, (session) => session.admit(call));
   if (!admitted.ok) return decideRefused(at, call, admitted);
-  await storeCall(at, { ticket: admitted.ticket, input: event.input });
+  await storeNativeCall(at, { ticket: admitted.ticket, input: event.input });
   return { ...allow([calledAs(at, call)]), isMutating: admitted.ticket.intent !== null };
 }
 
@@ -184,7 +187,7 @@ async function decideShell(at: HookEventContext<ClaudeToolEvent>, call: Call): P
   // Only hopgate's own tool can ask a person while the call waits.
   const request = await host.withSession(record, (session) => session.wants({ step: call }));
   const isApproved = request !== null && !isSubAgent(at) && host.isApproved(record, request);
-  if (request !== null && !isApproved) return refuse(at, refuseClientTool('Bash', call, claudeToolName(host)));
+  if (request !== null && !isApproved) return refuse(at, refuseClaudeTool('Bash', call, claudeToolName(host)));
   const denial = isApproved ? null : await dryRunCall(at, { tool, args });
   if (denial) return decideRefused(at, { tool, args }, denial);
   const seconds = await host.withSession(record, async (session) => session.tool(tool)?.limits.seconds ?? MAX_COMMAND);
@@ -193,9 +196,9 @@ async function decideShell(at: HookEventContext<ClaudeToolEvent>, call: Call): P
   const timeout = Math.min(MAX_COMMAND, seconds + 20) * 1000;
   const when: { readonly [name: string]: Json } = background ? { run_in_background: true } : { timeout };
   const input = { command, description: event.input['description'] ?? 'Run in hopgate', ...when };
-  await storeCall(at, { ticket: null, input });
+  await storeNativeCall(at, { ticket: null, input });
   const notice = background
-    ? { text: explainBackground(claudeToolName(host)) }
+    ? { text: explainBackgroundCommand(claudeToolName(host)) }
     : wantsBackground
       ? { text: RAN_IN_FOREGROUND_NOTE }
       : {};
@@ -222,7 +225,7 @@ async function refuseForOurTool(at: HookEventContext<ClaudeToolEvent>, call: Cal
   const denial = await dryRunCall(at, call);
   return denial
     ? decideRefused(at, call, denial)
-    : refuse(at, refuseClientTool(at.event.tool, call, claudeToolName(at.host)));
+    : refuse(at, refuseClaudeTool(at.event.tool, call, claudeToolName(at.host)));
 }
 
 /**
@@ -233,15 +236,15 @@ async function refuseForOurTool(at: HookEventContext<ClaudeToolEvent>, call: Cal
 async function decideOurTool(at: HookEventContext<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const { host, record, event } = at;
   const { native, isReadOnly } = await host.withSession(record, async (session) => ({
-    native: (await session.wants({ step: { tool, args } })) ? null : nativeCall(session, { tool, args }),
+    native: (await session.wants({ step: { tool, args } })) ? null : toNativeClaudeCall(session, { tool, args }),
     isReadOnly: session.specs.tools[tool]?.effect === 'observe',
   }));
   const denial = native || isSubAgent(at) ? await dryRunCall(at, { tool, args }) : null;
   if (denial) return decideRefused(at, { tool, args }, denial);
-  if (native) return refuse(at, refuseForNativeTool(event.tool, native));
+  if (native) return refuse(at, refuseInFavourOfNativeTool(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
   const ruledBy = USER_RULES[tool];
-  if (ruledBy && hasUserRules(ruledBy, record.conversation.root, at.env))
+  if (ruledBy && hasUserPermissionRule(ruledBy, record.conversation.root, at.env))
     return allow([], {
       decision: 'ask',
       why: `asks, because the user has rules for ${ruledBy} that Claude Code cannot apply to ${tool}`,
@@ -260,10 +263,10 @@ const USER_RULES: { readonly [tool: string]: 'Read' | 'WebFetch' } = {
 async function refuseUnmapped(at: HookEventContext<ClaudeToolEvent>, why: string | null): Promise<Decided> {
   const { toolUseId: id, tool, input: args } = at.event;
   if (await at.host.withSession(at.record, (session) => session.pass({ tool, args })))
-    return allow([toolCall({ id, tool, input: args, channel: tool })]);
+    return allow([toolCallItem({ id, tool, input: args, channel: tool })]);
   const denial = await dryRunCall(at, { tool, args });
-  if (denial === null) return refuse(at, refuseOutsideTool(tool, why, claudeToolName(at.host)));
+  if (denial === null) return refuse(at, refuseUnavailableTool(tool, why, claudeToolName(at.host)));
   const refused = await decideRefused(at, { tool, args }, denial);
   if (why === null) return refused;
-  return { ...refused, reply: { kind: 'deny', why: refuseOutsideTool(tool, why, claudeToolName(at.host)) } };
+  return { ...refused, reply: { kind: 'deny', why: refuseUnavailableTool(tool, why, claudeToolName(at.host)) } };
 }

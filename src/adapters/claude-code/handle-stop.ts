@@ -1,8 +1,8 @@
 import type { Session } from '../../session/session.ts';
 import type { ConversationRecord } from '../core/hook-context.ts';
-import { userMessage } from '../core/transcript/transcript-items.ts';
-import { acknowledgeShown } from '../core/turn-messages.ts';
-import { unreviewedWork } from '../core/unreviewed-work.ts';
+import { userMessageItem } from '../core/transcript/transcript-items.ts';
+import { acknowledgeMessages } from '../core/turn-messages.ts';
+import { findUnreviewedWork } from '../core/unreviewed-work.ts';
 import { type ClaudeToolName, claudeToolName } from './claude-tool-name.ts';
 import { type HookEventContext, recordAgentMessages, recordHookEvent } from './hook-event-context.ts';
 import { type HookReply, NO_REPLY } from './hook-reply.ts';
@@ -11,14 +11,14 @@ import { type HookReply, NO_REPLY } from './hook-reply.ts';
 export async function handleStop(at: HookEventContext): Promise<HookReply> {
   const { host, record, event } = at;
   const notes = recordAgentMessages(at);
-  await host.withSession(record, (session) => acknowledgeShown(session));
+  await host.withSession(record, (session) => acknowledgeMessages(session));
   const mayAsk = event.fields['stop_hook_active'] !== true && record.notes['asked'] !== true;
   const why = mayAsk
     ? await host.withSession(record, (session) => reasonNotToStop(session, record.notes, claudeToolName(host)))
     : null;
   await recordHookEvent(at, event.name, why === null ? notes : { ...notes, asked: true });
   if (why === null) return NO_REPLY;
-  host.recordTranscript(record, userMessage('hopgate', why, event.name));
+  host.recordTranscript(record, userMessageItem('hopgate', why, event.name));
   return { kind: 'go-on', why };
 }
 
@@ -28,7 +28,7 @@ async function reasonNotToStop(
   turn: ConversationRecord['notes'],
   ourName: ClaudeToolName,
 ): Promise<string | null> {
-  const work = await unreviewedWork(session, turn);
+  const work = await findUnreviewedWork(session, turn);
   if (work === null) return null;
   const { peripheral, hop } = work;
   const call = hop ? ` (${ourName('hop')}(${JSON.stringify(hop)}))` : '';

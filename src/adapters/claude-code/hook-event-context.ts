@@ -1,7 +1,7 @@
 import { textOf } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
-import { assistantMessage } from '../core/transcript/transcript-items.ts';
+import { assistantMessageItem } from '../core/transcript/transcript-items.ts';
 import type { ClaudeHookEvent } from './claude-event.ts';
 import { readClaudeTranscript } from './claude-transcript.ts';
 
@@ -18,7 +18,7 @@ export interface HookEventContext<E extends ClaudeHookEvent = ClaudeHookEvent> {
  * Event names recorded per tool call, derived from the client's own: allowed, allowed and mutating, denied, done,
  * failed, refused by the client after hopgate had allowed it, missing result.
  */
-export const HOOK_EVENT = {
+export const HOOK_EVENT_NAMES = {
   allowed: 'PreToolUse',
   acting: 'PreToolUse (acting)',
   denied: 'PreToolUse (denied)',
@@ -47,6 +47,6 @@ export function recordAgentMessages({ host, record, event }: HookEventContext): 
   const { heard: readUntil } = record.notes;
   const { texts: words, end } = readClaudeTranscript(file ?? '', typeof readUntil === 'number' ? readUntil : 0);
   const all = last === null || words.at(-1) === last ? words : [...words, last];
-  if (all.length > 0) host.recordTranscript(record, ...all.map(assistantMessage));
+  if (all.length > 0) host.recordTranscript(record, ...all.map(assistantMessageItem));
   return { ...record.notes, heard: end };
 }

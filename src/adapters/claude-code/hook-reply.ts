@@ -24,10 +24,11 @@ export type HookReply =
   | { readonly kind: 'remark'; readonly text: string }
   | { readonly kind: 'nothing' };
 
-/** Begins every reply that allows a call, and no other. The script around the hook checks it, and {@link ALLOW_END}. */
-export const ALLOW_START = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecisionReason":"hopgate ';
+/** Begins every reply that allows a call, and no other. The script around the hook checks it and the suffix. */
+export const ALLOW_REPLY_PREFIX =
+  '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecisionReason":"hopgate ';
 /** Sentinel that ends every non-empty reply and marks it as complete. JSON strings would escape its quotes. */
-export const ALLOW_END = ',"continue":true}';
+export const HOOK_REPLY_SUFFIX = ',"continue":true}';
 
 export const NO_REPLY: HookReply = { kind: 'nothing' };
 
@@ -37,15 +38,15 @@ export const NO_REPLY: HookReply = { kind: 'nothing' };
  *
  * @param notice shown to the person at the client; a refusal has no room for it
  */
-export function renderReply(reply: HookReply, notice: string | null): HookAnswer {
-  if (reply.kind === 'deny') return refuseCall(reply.why);
+export function renderHookReply(reply: HookReply, notice: string | null): HookAnswer {
+  if (reply.kind === 'deny') return toRefusalAnswer(reply.why);
   const body = { ...bodyOf(reply), ...(notice === null ? {} : { systemMessage: notice }) };
   const isEmpty = Object.keys(body).length === 0;
   return { exit: 0, stdout: isEmpty ? '' : JSON.stringify({ ...body, continue: true }), stderr: '' };
 }
 
 /** Exit 2 with a reason that is never empty: without a reason, a client would let the call through. */
-export const refuseCall = (why: string): HookAnswer => ({
+export const toRefusalAnswer = (why: string): HookAnswer => ({
   exit: 2,
   stdout: '',
   stderr: why.trim() === '' ? 'hopgate refused this without a reason; ask the operator to run "hopgate doctor"' : why,

@@ -1,7 +1,7 @@
 import { plural } from '../../base/text.ts';
 import type { ConversationRecord } from '../core/hook-context.ts';
 import type { ClaudeHookEvent } from './claude-event.ts';
-import { HOOK_EVENT } from './hook-event-context.ts';
+import { HOOK_EVENT_NAMES } from './hook-event-context.ts';
 
 type HookEventRecord = ConversationRecord['events'][number];
 
@@ -22,7 +22,7 @@ const QUIET = new Set(['Stop', 'SubagentStop', 'SessionEnd']);
  * - The result of an allowed call is missing if it must have ended by now. Read-only calls run in parallel, so their
  *   results are due only when no call can be running; a mutating call runs alone.
  */
-export function missingHooksBefore(event: ClaudeHookEvent, record: ConversationRecord): MissingHooks | null {
+export function findMissingHooks(event: ClaudeHookEvent, record: ConversationRecord): MissingHooks | null {
   const texts: string[] = [];
   if (event.name === 'PreToolUse' && event.agentId === null && !isAnnounced(record))
     texts.push('this conversation sent no SessionStart: its hooks were disabled when it began');
@@ -38,21 +38,23 @@ export function missingHooksBefore(event: ClaudeHookEvent, record: ConversationR
 
 /** The allowed calls that must have ended before this event, and whose end no hook reported. */
 function overdueCalls(event: ClaudeHookEvent, record: ConversationRecord): readonly HookEventRecord[] {
-  if (event.name === 'PreToolUse') return openCalls(record, ({ name }) => name === HOOK_EVENT.acting);
+  if (event.name === 'PreToolUse') return openCalls(record, ({ name }) => name === HOOK_EVENT_NAMES.acting);
   return QUIET.has(event.name) ? openCalls(record, () => true) : [];
 }
 
 /** The calls whose end is overdue. At a prompt, all open calls: the user may have interrupted them. */
-export const callsThatMayHaveEnded = (
-  event: ClaudeHookEvent,
-  record: ConversationRecord,
-): readonly HookEventRecord[] =>
+export const findOverdueCalls = (event: ClaudeHookEvent, record: ConversationRecord): readonly HookEventRecord[] =>
   event.name === 'UserPromptSubmit' ? openCalls(record, () => true) : overdueCalls(event, record);
 
 const isAnnounced = ({ notes, events }: ConversationRecord): boolean =>
   notes['announced'] === true || events.some(({ name }) => name === 'SessionStart');
 
-const ENDS: ReadonlySet<string> = new Set([HOOK_EVENT.done, HOOK_EVENT.failed, HOOK_EVENT.missing, HOOK_EVENT.refused]);
+const ENDS: ReadonlySet<string> = new Set([
+  HOOK_EVENT_NAMES.done,
+  HOOK_EVENT_NAMES.failed,
+  HOOK_EVENT_NAMES.missing,
+  HOOK_EVENT_NAMES.refused,
+]);
 
 function openCalls(
   { events }: ConversationRecord,
@@ -61,7 +63,7 @@ function openCalls(
   const ended = new Set(events.filter(({ name }) => ENDS.has(name)).map(({ toolUseId }) => toolUseId));
   return events.filter(
     (event) =>
-      (event.name === HOOK_EVENT.allowed || event.name === HOOK_EVENT.acting) &&
+      (event.name === HOOK_EVENT_NAMES.allowed || event.name === HOOK_EVENT_NAMES.acting) &&
       event.toolUseId !== null &&
       !ended.has(event.toolUseId) &&
       which(event),
@@ -73,7 +75,11 @@ function openCalls(
  *
  * @param unshown true to show the warning to the user with the next reply that can carry a message
  */
-export function addWarning({ notes }: ConversationRecord, text: string, unshown: boolean): ConversationRecord['notes'] {
+export function addHookWarning(
+  { notes }: ConversationRecord,
+  text: string,
+  unshown: boolean,
+): ConversationRecord['notes'] {
   const earlier = Array.isArray(notes['silent']) ? notes['silent'] : [];
   const silent = [...earlier, { at: new Date().toISOString(), text }].slice(-20);
   return { ...notes, silent, ...(unshown ? { unshown: `hooks stopped answering: ${text}` } : {}) };

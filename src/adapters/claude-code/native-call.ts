@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { shellCommandOf } from '../core/calls/shell-route.ts';
+import { toShellCommand } from '../core/calls/shell-route.ts';
 import type { HopgateToolCall } from '../core/calls/tool-call-to-action.ts';
 
 interface ClientCall {
@@ -10,7 +10,10 @@ interface ClientCall {
 }
 
 /** The equivalent of a hopgate tool call among Claude Code's own tools; null if there is none. */
-export function nativeCall({ specs, config, root }: Session, { tool, args }: HopgateToolCall): ClientCall | null {
+export function toNativeClaudeCall(
+  { specs, config, root }: Session,
+  { tool, args }: HopgateToolCall,
+): ClientCall | null {
   const { path = '', ...rest } = args;
   const file_path = join(root, String(path));
   switch (tool) {
@@ -24,7 +27,7 @@ export function nativeCall({ specs, config, root }: Session, { tool, args }: Hop
       return { tool: 'Edit', input: all === undefined ? input : { ...input, replace_all: all } };
     }
     default: {
-      const command = shellCommandOf({ tool, args }, specs, config);
+      const command = toShellCommand({ tool, args }, specs, config);
       return command === null ? null : { tool: 'Bash', input: { command } };
     }
   }

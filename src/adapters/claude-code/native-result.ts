@@ -8,7 +8,7 @@ import type { Json } from '../../spec/types.ts';
 const MAX_TEXT = 200_000;
 
 /** The client's result of a call, in the same shape as the result of the corresponding hopgate tool. */
-export function nativeResult(tool: string, response: unknown, root: string): NativeOutcome {
+export function toNativeOutcome(tool: string, response: unknown, root: string): NativeOutcome {
   const fields = fieldsOf(response as Json);
   const path = (name: string) => relativePath(root, textOf(fields[name]));
   switch (tool) {
@@ -40,7 +40,7 @@ export function nativeResult(tool: string, response: unknown, root: string): Nat
   }
 }
 
-export const nativeFailure = (error: unknown): NativeOutcome => ({
+export const toNativeFailure = (error: unknown): NativeOutcome => ({
   status: 'failed',
   code: 'client-error',
   message: boundedText(textOf(error) ?? 'the client gave no reason') ?? '',

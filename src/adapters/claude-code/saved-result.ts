@@ -9,7 +9,7 @@ import { textOf } from '../../base/json.ts';
  *
  * @param transcript the path of the conversation's transcript file, also that of a sub-agent
  */
-export function readsSavedResult(
+export function isReadOfSavedResult(
   transcript: string,
   tool: string,
   input: { readonly [name: string]: unknown },
@@ -22,7 +22,7 @@ export function readsSavedResult(
 }
 
 /** True if a path is a regular file with one hard link, so that it is the file that Claude Code wrote there. */
-export function hasOneLink(path: string): boolean {
+export function isFileWithOneLink(path: string): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   return stat?.isFile() === true && stat.nlink === 1;
 }

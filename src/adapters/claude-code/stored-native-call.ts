@@ -6,25 +6,25 @@ import type { ClaudeToolEvent } from './claude-event.ts';
 import type { HookEventContext } from './hook-event-context.ts';
 
 /** An allowed call, stored until it has ended. */
-export interface StoredCall {
+export interface StoredNativeCall {
   /** null if hopgate itself runs the call in the session, which records it. */
   readonly ticket: NativeTicket | null;
   /** The input that was allowed. */
   readonly input: { readonly [name: string]: Json };
 }
 
-export const storeCall = (
+export const storeNativeCall = (
   { host, record, event }: HookEventContext<ClaudeToolEvent>,
-  call: StoredCall,
+  call: StoredNativeCall,
 ): Promise<void> => host.storeForCall(record, event.toolUseId, asJson(call));
 
-export const takeStoredCall = async ({
+export const takeStoredNativeCall = async ({
   host,
   record,
   event,
-}: HookEventContext<ClaudeToolEvent>): Promise<StoredCall | null> =>
-  (await host.takeForCall(record, event.toolUseId)) as StoredCall | null;
+}: HookEventContext<ClaudeToolEvent>): Promise<StoredNativeCall | null> =>
+  (await host.takeForCall(record, event.toolUseId)) as StoredNativeCall | null;
 
 /** True if the client ran the call with other input than hopgate allowed, because another hook changed it. */
-export const wasInputChanged = ({ input }: StoredCall, ran: ClaudeToolEvent['input']): boolean =>
+export const wasCallInputChanged = ({ input }: StoredNativeCall, ran: ClaudeToolEvent['input']): boolean =>
   Object.keys(ran).length > 0 && Object.keys(input).some((key) => !isDeepStrictEqual(input[key], ran[key]));

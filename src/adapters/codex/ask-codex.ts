@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
-import { type Override, overrideArguments } from './overrides.ts';
+import { type Override, toOverrideArguments } from './overrides.ts';
 
 export interface ListedHook {
   /** The key under which Codex stores the hook's trust. */
@@ -44,7 +44,7 @@ interface CodexQuestion {
  */
 export function askCodex({ codex, cwd, env, overrides = [], waitMs = 20_000 }: CodexQuestion): Promise<CodexAnswer> {
   return new Promise((resolve, reject) => {
-    const child = spawn(codex, [...overrideArguments(overrides), 'app-server'], {
+    const child = spawn(codex, [...toOverrideArguments(overrides), 'app-server'], {
       cwd,
       env,
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -1,7 +1,7 @@
 import type { Available, Denial } from '../../gate/denial.ts';
-import { userNamedServer } from '../core/calls/mcp-name.ts';
+import { userChosenServerName } from '../core/calls/mcp-name.ts';
 import type { HopgateToolCall } from '../core/calls/tool-call-to-action.ts';
-import { denialLines } from '../core/describe-refusal.ts';
+import { renderDenialLines } from '../core/describe-refusal.ts';
 import type { UnreviewedWork } from '../core/unreviewed-work.ts';
 
 /** Returns the name by which a model in Codex calls a hopgate tool: Codex writes `_` for `-`. */
@@ -9,20 +9,20 @@ export type CodexToolName = (tool: string) => string;
 export const codexToolName =
   ({ server }: { readonly server: string }): CodexToolName =>
   (tool) =>
-    `${userNamedServer(server).prefix}${tool.replaceAll('-', '_')}`;
+    `${userChosenServerName(server).prefix}${tool.replaceAll('-', '_')}`;
 
 const list = (tools: readonly string[], ourName: CodexToolName): string => tools.map(ourName).join(', ') || 'none';
 
 /** The text of a refusal by the gate, for a model in Codex. */
 export function describeCodexRefusal(denial: Denial, first: object | null, ourName: CodexToolName): string {
-  const lines = denialLines('', denial);
+  const lines = renderDenialLines('', denial);
   if (first) lines.push(`First call: ${ourName('hop')}(${JSON.stringify(first)}).`);
   lines.push(`Open now: ${list(denial.available.tools, ourName)}; to move: ${list(['hop', 'mode'], ourName)}.`);
   return lines.join('\n');
 }
 
 /** The refusal of a call that only hopgate's tools carry out here; it names the equivalent calls. */
-export const refuseForHopgateTools = (calls: readonly HopgateToolCall[], ourName: CodexToolName): string =>
+export const refuseInFavourOfHopgate = (calls: readonly HopgateToolCall[], ourName: CodexToolName): string =>
   `Codex does not run this directly here: hopgate runs it in the sandbox and records the result.\nWhat to do: call ${spellCalls(calls, ourName)}.`;
 
 /** Refuses a patch of several files, or one that moves or deletes: only a change of one file can be recorded. */
@@ -60,7 +60,7 @@ export const explainCodexTools = (server: string): string =>
   `These are tools of the MCP server "${server}". Codex's own shell is refused, even if other instructions mention it; run commands with the tools above. apply_patch works only if edit and write are open, for one file at a time.`;
 
 /** The question to a model that ends its turn with unreviewed work. It is asked once per conversation. */
-export function askToReview({ peripheral, hop }: UnreviewedWork, ourName: CodexToolName): string {
+export function askAgentToReview({ peripheral, hop }: UnreviewedWork, ourName: CodexToolName): string {
   const howToEnd = hop
     ? `call ${ourName('hop')} with ${JSON.stringify(hop)}, and say there what was learned (the PAR)`
     : `leave ${peripheral ?? 'here'} by one of its exits (${ourName('status')} lists them)`;

@@ -1,7 +1,7 @@
 import type { Pin } from '../../session/pin.ts';
 import type { Session } from '../../session/session.ts';
 import type { AgentSession } from '../core/agent-session.ts';
-import { FirstTurn } from './first-turn.ts';
+import { FirstTurnQueue } from './first-turn.ts';
 import { type Override, sandboxOverrides } from './overrides.ts';
 import { type CodexThreadOptions, threadOptions } from './thread-options.ts';
 
@@ -86,7 +86,7 @@ export function codexThread<T extends CodexThreadLike>(
     last = now;
     return thread;
   };
-  const first = new FirstTurn(() => threadId() !== null);
+  const first = new FirstTurnQueue(() => threadId() !== null);
   return {
     get id() {
       return threadId();

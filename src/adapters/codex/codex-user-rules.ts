@@ -7,10 +7,10 @@ import { fieldsOf } from '../../base/json.ts';
 import { errorText, excerpt } from '../../base/text.ts';
 import { codexFolder, type Env } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
-import type { UserRuling } from '../mcp/mcp-options.ts';
+import type { UserRuleDecision } from '../mcp/mcp-options.ts';
 
 /** A user rule against a command: it must not run, or a person must approve it first. */
-type CommandRuling = Omit<UserRuling, 'command'>;
+type CommandRuling = Omit<UserRuleDecision, 'command'>;
 
 /** Timeout for Codex to judge one command, in milliseconds. */
 const WAIT_MS = 10_000;

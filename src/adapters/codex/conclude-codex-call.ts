@@ -1,9 +1,9 @@
 import type { NativeOutcome, NativeTicket } from '../../session/native/native-ticket.ts';
 import { describeFindings } from '../core/describe-findings.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
-import { knownEntryIds, toolResult } from '../core/transcript/transcript-items.ts';
+import { entryIdsOrNull, toolResultItem } from '../core/transcript/transcript-items.ts';
 import type { CodexHookEvent } from './codex-event.ts';
-import { ticketKey } from './decide-codex-call.ts';
+import { ticketStorageKey } from './decide-codex-call.ts';
 
 type AfterTool = Extract<CodexHookEvent, { hook_event_name: 'PostToolUse' }>;
 
@@ -16,13 +16,13 @@ export async function concludeCodexCall(
   host: HookContext,
   record: ConversationRecord,
 ): Promise<string | null> {
-  const ticket = (await host.takeForCall(record, ticketKey(tool_use_id))) as NativeTicket | null;
+  const ticket = (await host.takeForCall(record, ticketStorageKey(tool_use_id))) as NativeTicket | null;
   if (ticket === null) return null;
   const outcome = outcomeOf(tool_response);
   const concluded = await host.withSession(record, (session) => session.conclude(ticket, outcome));
   const text = outcome.status === 'ok' ? JSON.stringify(outcome.result) : outcome.message;
-  const evidence = knownEntryIds(concluded.evidence);
-  host.recordTranscript(record, toolResult(tool_use_id, { status: outcome.status, text, evidence }));
+  const evidence = entryIdsOrNull(concluded.evidence);
+  host.recordTranscript(record, toolResultItem(tool_use_id, { status: outcome.status, text, evidence }));
   return describeFindings(concluded);
 }
 

@@ -3,37 +3,37 @@ import { asJson, textOf } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
 import type { RefusedCall } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
-import { argumentsOf } from '../core/calls/control-calls.ts';
-import { isMcpName, userNamedServer } from '../core/calls/mcp-name.ts';
+import { readCallArguments } from '../core/calls/control-calls.ts';
+import { isMcpToolName, userChosenServerName } from '../core/calls/mcp-name.ts';
 import { isHomePath } from '../core/calls/patch.ts';
-import { shellRouteOf } from '../core/calls/shell-route.ts';
+import { shellRoutingOf } from '../core/calls/shell-route.ts';
 import {
   type ActionStep,
   type ClientAction,
   type HopgateToolCall,
   toolCallToAction,
 } from '../core/calls/tool-call-to-action.ts';
-import { dryRunCall, recordRefusal } from '../core/dry-run-call.ts';
+import { dryRunCall, recordCallRefusal } from '../core/dry-run-call.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
 import { firstHopOfWay } from '../core/situation.ts';
 import {
-  innerCall,
-  knownEntryIds,
-  type RecordedItem,
-  toolCall,
-  toolResult,
+  entryIdsOrNull,
+  innerCallItem,
+  type RecordedTranscriptItem,
+  toolCallItem,
+  toolResultItem,
 } from '../core/transcript/transcript-items.ts';
 import type { CodexToolEvent } from './codex-event.ts';
 import {
   codexToolName,
   describeCodexRefusal,
   refuseCodexSubAgent,
-  refuseForHopgateTools,
+  refuseInFavourOfHopgate,
   refuseMultiFilePatch,
   refusePatchInReadOnlyRun,
   refuseUnknownTool,
 } from './codex-texts.ts';
-import { readCodexTool } from './read-codex-tool.ts';
+import { parseCodexToolName } from './read-codex-tool.ts';
 
 /** The refusal's text for the model; null if the call may run. */
 type RefusalText = string | null;
@@ -45,8 +45,7 @@ interface ToolEventContext {
   readonly env: Env;
 }
 
-/** The key under which the ticket of a running call is stored. */
-export const ticketKey = (toolUseId: string): string => `native ${toolUseId}`;
+export const ticketStorageKey = (toolUseId: string): string => `native ${toolUseId}`;
 
 /** Decides a tool call of Codex. Every tool that is not known to be harmless goes to the gate. */
 export async function decideCodexCall(
@@ -60,7 +59,7 @@ export async function decideCodexCall(
   const action = await host.withSession(record, async (session) => actionOf(event, session, host));
   switch (action.kind) {
     case 'inner':
-      host.recordTranscript(record, innerCall({ id, tool, input, channel: tool }));
+      host.recordTranscript(record, innerCallItem({ id, tool, input, channel: tool }));
       return null;
     case 'ask':
       host.expectSubAgentCall(record, { tool: action.control, args: action.input });
@@ -84,14 +83,16 @@ function actionOf(
   host: HookContext,
 ): ClientAction {
   const { specs, config, root } = session;
-  const { name, inner } = readCodexTool(tool_name, Object.keys(specs.tools), codexToolName(host));
-  const own = userNamedServer(host.server);
+  const { name, inner } = parseCodexToolName(tool_name, Object.keys(specs.tools), codexToolName(host));
+  const own = userChosenServerName(host.server);
   if (inner) return { kind: 'inner' };
-  const home = isMcpName(name) ? undefined : PATHS.map((key) => textOf(argumentsOf(input)[key])).find(isInHome);
+  const home = isMcpToolName(name)
+    ? undefined
+    : PATHS.map((key) => textOf(readCallArguments(input)[key])).find(isInHome);
   if (home !== undefined) return { kind: 'unmapped', why: `was given the path "${home}", ${READ_FROM_HOME}` };
   return toolCallToAction(
     { provider: 'codex', name, input },
-    { specs, config, root, cwd: realpathIfAny(cwd) ?? cwd, ...shellRouteOf(session), own },
+    { specs, config, root, cwd: realpathIfAny(cwd) ?? cwd, ...shellRoutingOf(session), own },
   );
 }
 
@@ -109,8 +110,8 @@ function refuse({ event, host, record }: ToolEventContext, why: string): string 
   const { tool_use_id: id, tool_name: tool, tool_input: input } = event;
   host.recordTranscript(
     record,
-    toolCall({ id, tool, input, channel: tool }),
-    toolResult(id, { status: 'refused', text: why }),
+    toolCallItem({ id, tool, input, channel: tool }),
+    toolResultItem(id, { status: 'refused', text: why }),
   );
   return why;
 }
@@ -127,24 +128,29 @@ async function refuseByGate(
     ? null
     : await at.host.withSession(at.record, async (session) => firstHopOfWay(session, denial));
   const text = otherText ?? describeCodexRefusal(denial, first, codexToolName(at.host));
-  const refusal = toolResult(id, { status: 'refused', code: denial.code, text, evidence: knownEntryIds(evidence) });
+  const refusal = toolResultItem(id, {
+    status: 'refused',
+    code: denial.code,
+    text,
+    evidence: entryIdsOrNull(evidence),
+  });
   at.host.recordTranscript(at.record, calledAs(at, call), refusal);
   return text;
 }
 
 /** Codex's call in hopgate's terms: tool and arguments under their names in the spec. */
-const calledAs = ({ event }: ToolEventContext, { tool, args }: HopgateToolCall): RecordedItem =>
-  toolCall({ id: event.tool_use_id, tool, input: args, channel: event.tool_name });
+const calledAs = ({ event }: ToolEventContext, { tool, args }: HopgateToolCall): RecordedTranscriptItem =>
+  toolCallItem({ id: event.tool_use_id, tool, input: args, channel: event.tool_name });
 
 /** Refuses a tool that no scope limits. The attempt is recorded as a call of an unknown tool. */
 async function refuseUnmapped(at: ToolEventContext, why: string | null): Promise<RefusalText> {
   const { tool_use_id: id, tool_name: tool, tool_input: input } = at.event;
   if (await at.host.withSession(at.record, (session) => session.pass({ tool }))) {
-    at.host.recordTranscript(at.record, toolCall({ id, tool, input, channel: tool }));
+    at.host.recordTranscript(at.record, toolCallItem({ id, tool, input, channel: tool }));
     return null;
   }
   const { refused, available } = await at.host.withSession(at.record, async (session) => ({
-    refused: session.why({ tool }) ? await recordRefusal(session, { tool, args: {} }) : null,
+    refused: session.why({ tool }) ? await recordCallRefusal(session, { tool, args: {} }) : null,
     available: session.available(),
   }));
   if (!refused) return refuse(at, refuseUnknownTool(tool, why, available, codexToolName(at.host)));
@@ -177,7 +183,7 @@ async function decideSteps(at: ToolEventContext, steps: readonly ActionStep[]): 
   return refuse(
     at,
     first.how === 'contained' && more.length === 0
-      ? refuseForHopgateTools(calls, codexToolName(at.host))
+      ? refuseInFavourOfHopgate(calls, codexToolName(at.host))
       : refuseMultiFilePatch(calls, codexToolName(at.host)),
   );
 }
@@ -189,7 +195,7 @@ async function letRun(at: ToolEventContext, { tool, args, byHopgate }: ActionSte
     return refuse(at, refusePatchInReadOnlyRun(byHopgate ?? [{ tool, args }], codexToolName(host)));
   const admitted = await host.withSession(record, (session) => session.admit({ tool, args }));
   if (!admitted.ok) return refuseByGate(at, { tool, args }, admitted);
-  await host.storeForCall(record, ticketKey(event.tool_use_id), asJson(admitted.ticket));
+  await host.storeForCall(record, ticketStorageKey(event.tool_use_id), asJson(admitted.ticket));
   host.recordTranscript(record, calledAs(at, { tool, args }));
   return null;
 }

@@ -2,7 +2,7 @@
  * Delays further turns until the thread has its id. Codex assigns the id once the first turn has begun; for a turn
  * begun earlier, the SDK would start a second thread.
  */
-export class FirstTurn {
+export class FirstTurnQueue {
   readonly #isNamed: () => boolean;
   #queue: Promise<unknown> = Promise.resolve();
   #underWay: Promise<unknown> | null = null;

@@ -2,13 +2,18 @@ import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { readClientLog } from '../core/client-log.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
-import { operatorNews } from '../core/operator-news.ts';
+import { collectOperatorNews } from '../core/operator-news.ts';
 import { promptSection } from '../core/prompt-section.ts';
-import { assistantMessage, deliveredMessage, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
-import { acknowledgeShown, newMessagesText, showMessagesAgain } from '../core/turn-messages.ts';
-import { turnBeginNote, unreviewedWork } from '../core/unreviewed-work.ts';
-import { type CodexHookEvent, conversationOf, readCodexEvent } from './codex-event.ts';
-import { askToReview, codexToolName, explainCodexTools } from './codex-texts.ts';
+import {
+  assistantMessageItem,
+  deliveredMessageItem,
+  situationOfSession,
+  userMessageItem,
+} from '../core/transcript/transcript-items.ts';
+import { acknowledgeMessages, showMessagesAgain, takeNewMessagesText } from '../core/turn-messages.ts';
+import { findUnreviewedWork, makeTurnBeginNote } from '../core/unreviewed-work.ts';
+import { type CodexHookEvent, conversationOfCodexEvent, readCodexEvent } from './codex-event.ts';
+import { askAgentToReview, codexToolName, explainCodexTools } from './codex-texts.ts';
 import { concludeCodexCall } from './conclude-codex-call.ts';
 import { decideCodexCall } from './decide-codex-call.ts';
 
@@ -46,22 +51,22 @@ async function handleEvent(event: CodexHookEvent, host: HookContext, env: Env): 
     case 'UserPromptSubmit': {
       const problem = await host.instructionProblem(record, 'codex');
       if (problem) return refuse(`hopgate: ${problem.message}. ${problem.remedy}`);
-      const turn = await host.withSession(record, turnBeginNote);
+      const turn = await host.withSession(record, makeTurnBeginNote);
       return describeSituation(event, host, await recordHookEventOf(host, record, event, turn), { again: false });
     }
     case 'PreToolUse': {
       const reason = await decideCodexCall(event, host, record, env);
       return reason === null
         ? NO_OUTPUT
-        : refuse(`${joinTexts(reason, await host.withSession(record, newMessagesText))}`);
+        : refuse(`${joinTexts(reason, await host.withSession(record, takeNewMessagesText))}`);
     }
     case 'PostToolUse':
       return contextAnswer(
         event,
-        joinTexts(await concludeCodexCall(event, host, record), await host.withSession(record, newMessagesText)),
+        joinTexts(await concludeCodexCall(event, host, record), await host.withSession(record, takeNewMessagesText)),
       );
     case 'Stop': {
-      await host.withSession(record, (session) => acknowledgeShown(session));
+      await host.withSession(record, (session) => acknowledgeMessages(session));
       const recorded = await recordAgentMessages(event, host, record);
       return event.stop_hook_active ? NO_OUTPUT : askForReview(host, recorded);
     }
@@ -78,11 +83,11 @@ async function withNews(event: CodexHookEvent, host: HookContext, env: Env, answ
   const { hook_event_name: name } = event;
   const stops = name === 'Stop' && !event.stop_hook_active;
   if (answer.exit !== 2 && !stops && !EVENTS_WITH_TEXT.includes(name)) return answer;
-  const record = await host.conversation(conversationOf(event, env));
-  const news = await operatorNews(host, record);
+  const record = await host.conversation(conversationOfCodexEvent(event, env));
+  const news = await collectOperatorNews(host, record);
   if (news === null) return answer;
   await recordHookEventOf(host, record, event, news.notes);
-  host.recordTranscript(record, userMessage('hopgate', news.text, name));
+  host.recordTranscript(record, userMessageItem('hopgate', news.text, name));
   if (answer.exit === 2) return refuse(`${answer.stderr.trim()}\n\n${news.text}`);
   const reply = answer.stdout === '' ? {} : (JSON.parse(answer.stdout) as EventReply);
   if (stops)
@@ -101,7 +106,7 @@ interface EventReply {
 const appendText = (before: string | undefined, text: string): string => (before ? `${before}\n\n${text}` : text);
 
 async function recordArrival(event: CodexHookEvent, host: HookContext, env: Env): Promise<ConversationRecord> {
-  const record = await host.conversation(conversationOf(event, env));
+  const record = await host.conversation(conversationOfCodexEvent(event, env));
   const toolUseId = 'tool_use_id' in event ? event.tool_use_id : null;
   return host.recordEvent(record, { name: event.hook_event_name, at: new Date().toISOString(), toolUseId });
 }
@@ -115,19 +120,19 @@ async function describeSituation(
 ): Promise<HookAnswer> {
   const { text, situation, messages } = await host.withSession(record, async (session) => {
     if (event.hook_event_name === 'SessionStart') showMessagesAgain(session);
-    else if (event.hook_event_name === 'UserPromptSubmit') await acknowledgeShown(session);
+    else if (event.hook_event_name === 'UserPromptSubmit') await acknowledgeMessages(session);
     return {
       text: `${promptSection(session, { name: codexToolName(host) })}\n\n${explainCodexTools(host.server)}`,
-      situation: situationOf(session),
-      messages: await newMessagesText(session),
+      situation: situationOfSession(session),
+      messages: await takeNewMessagesText(session),
     };
   });
   if (event.hook_event_name === 'UserPromptSubmit' && event.prompt)
-    host.recordTranscript(record, userMessage('user', event.prompt, 'prompt'));
+    host.recordTranscript(record, userMessageItem('user', event.prompt, 'prompt'));
   const isUnchanged = !again && record.notes['shown'] === text;
   const news = isUnchanged ? messages : joinTexts(text, messages);
   if (news === null) return NO_OUTPUT;
-  host.recordTranscript(record, deliveredMessage(news, situation, event.hook_event_name));
+  host.recordTranscript(record, deliveredMessageItem(news, situation, event.hook_event_name));
   if (isUnchanged) return contextAnswer(event, news);
   // Codex silently skips hooks that it does not trust. The `begun` note proves that the hooks were active at the start.
   if (event.hook_event_name === 'SessionStart') await recordHookEventOf(host, record, event, startNotes(event, record));
@@ -162,11 +167,11 @@ const startNotes = (
 /** Asks an agent that leaves work unreviewed, once per conversation, to review it. */
 async function askForReview(host: HookContext, record: ConversationRecord): Promise<HookAnswer> {
   if (record.notes['asked'] === true) return NO_OUTPUT;
-  const work = await host.withSession(record, (session) => unreviewedWork(session, record.notes));
+  const work = await host.withSession(record, (session) => findUnreviewedWork(session, record.notes));
   if (work === null) return NO_OUTPUT;
-  const question = askToReview(work, codexToolName(host));
+  const question = askAgentToReview(work, codexToolName(host));
   await recordHookEventOf(host, record, { hook_event_name: 'Stop' }, { asked: true });
-  host.recordTranscript(record, userMessage('hopgate', question, 'Stop'));
+  host.recordTranscript(record, userMessageItem('hopgate', question, 'Stop'));
   return { ...NO_OUTPUT, stdout: JSON.stringify({ decision: 'block', reason: question }) };
 }
 
@@ -184,7 +189,7 @@ async function recordAgentMessages(
   );
   const all = !last || words.at(-1) === last ? words : [...words, last];
   if (all.length === 0) return record;
-  host.recordTranscript(record, ...all.map(assistantMessage));
+  host.recordTranscript(record, ...all.map(assistantMessageItem));
   return recordHookEventOf(host, record, event, {
     heard: end,
     ...(agentTranscript ? { transcript: agentTranscript } : {}),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expandBraces } from '../../base/glob.ts';
 import { CODEX_EVENTS, type CodexHooks } from './codex-hook-config.ts';
 import type { CodexThreadOptions } from './thread-options.ts';
-import { type TomlValue, tomlLiteral, tomlString } from './toml.ts';
+import { printTomlLiteral, printTomlString, type TomlValue } from './toml.ts';
 
 /** The command with which Codex starts hopgate's MCP server. */
 export interface McpEntry {
@@ -33,9 +33,9 @@ const OUTPUT_TOKENS = 10_000;
 /** `key=value` for Codex's option `-c`, which changes none of the user's files. */
 export type Override = `${string}=${string}`;
 
-const override = (key: string, value: TomlValue): Override => `${key}=${tomlLiteral(value)}`;
+const override = (key: string, value: TomlValue): Override => `${key}=${printTomlLiteral(value)}`;
 
-export const overrideArguments = (overrides: readonly Override[]): readonly string[] =>
+export const toOverrideArguments = (overrides: readonly Override[]): readonly string[] =>
   overrides.flatMap((one) => ['-c', one]);
 
 /**
@@ -143,9 +143,9 @@ export function hookOverrides(hooks: CodexHooks): readonly Override[] {
 export function trustOverride(hashes: { readonly [key: string]: string }, off: readonly string[] = []): Override {
   const states = [
     ...Object.entries(hashes).map(
-      ([key, hash]) => `${tomlString(key)} = {enabled = true, trusted_hash = ${tomlString(hash)}}`,
+      ([key, hash]) => `${printTomlString(key)} = {enabled = true, trusted_hash = ${printTomlString(hash)}}`,
     ),
-    ...off.map((key) => `${tomlString(key)} = {enabled = false}`),
+    ...off.map((key) => `${printTomlString(key)} = {enabled = false}`),
   ];
   return `hooks.state={${states.join(', ')}}`;
 }

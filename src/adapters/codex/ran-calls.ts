@@ -1,11 +1,11 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
-import { type RanCall, readClientLog } from '../core/client-log.ts';
+import { type LoggedClientCall, readClientLog } from '../core/client-log.ts';
 
 /**
  * The calls that ran in a conversation, by Codex's own log of it. A call that a hook refused leaves no such item. A
  * missing file, and items in an unknown form, yield nothing.
  */
-export function readRanCalls(file: string): readonly RanCall[] {
+export function readCallsInCodexLog(file: string): readonly LoggedClientCall[] {
   return readClientLog(file).entries.flatMap(({ timestamp, type, payload }) => {
     const event = fieldsOf(payload);
     if (type !== 'event_msg' || event['type'] !== 'item_completed') return [];
@@ -16,7 +16,7 @@ export function readRanCalls(file: string): readonly RanCall[] {
   });
 }
 
-function callOf(item: { readonly [name: string]: unknown }): Pick<RanCall, 'tool' | 'input'> | null {
+function callOf(item: { readonly [name: string]: unknown }): Pick<LoggedClientCall, 'tool' | 'input'> | null {
   switch (item['type']) {
     case 'McpToolCall':
       // Requests that Codex answers itself, such as the list of resources.

@@ -1,4 +1,4 @@
-import { clientTool } from '../core/calls/client-tools.ts';
+import { translateClientTool } from '../core/calls/client-tools.ts';
 import type { CodexToolName } from './codex-texts.ts';
 
 /** Namespaces that Codex's hooks put, without a separator, before the names of tools for newer models. */
@@ -21,11 +21,11 @@ interface CodexTool {
  *
  * @param tools the tool ids of the spec set
  */
-export function readCodexTool(toolName: string, tools: readonly string[], ourName: CodexToolName): CodexTool {
+export function parseCodexToolName(toolName: string, tools: readonly string[], ourName: CodexToolName): CodexTool {
   const tool = tools.find((id) => toolName === ourName(id));
   if (tool !== undefined) return { name: `${ourName('')}${tool}`, inner: false };
   if (toolName.startsWith('mcp__')) return { name: toolName, inner: false };
   const bare = toolName.replace(NAMESPACES, '');
-  const name = INNER.has(bare) || clientTool('codex', bare) ? bare : toolName;
+  const name = INNER.has(bare) || translateClientTool('codex', bare) ? bare : toolName;
   return { name, inner: INNER.has(name) };
 }

@@ -5,11 +5,11 @@ import type { AgentAnswer } from './agent-session.ts';
  * collect all approvals of a turn before its first call runs; at that time, this call lacked something else too.
  */
 export function adviseRepeatInOwnTurn(answer: AgentAnswer): AgentAnswer {
-  return lacksOnlyApproval(answer) ? { ...answer, text: `${answer.text}\n${IN_ITS_OWN_TURN}` } : answer;
+  return isOnlyApprovalMissing(answer) ? { ...answer, text: `${answer.text}\n${IN_ITS_OWN_TURN}` } : answer;
 }
 
 /** True if the call lacks only an approval, and the operator has not been asked for it. */
-export const lacksOnlyApproval = ({ denial }: AgentAnswer): boolean =>
+export const isOnlyApprovalMissing = ({ denial }: AgentAnswer): boolean =>
   denial?.code === 'approval-required' && !denial.about.pending && !denial.about.declined;
 
 const IN_ITS_OWN_TURN =

@@ -10,8 +10,7 @@ const schema = (properties: { readonly [name: string]: Json }, required: readonl
   additionalProperties: false,
 });
 
-/** The definition of a catalogue tool for a model. */
-export function agentTool({ id, purpose, effect, parameters }: ToolSpec): AgentTool {
+export function toAgentTool({ id, purpose, effect, parameters }: ToolSpec): AgentTool {
   const properties = Object.fromEntries(
     parameters.map(({ name, schema, description }) => [name, { ...schema, description } as Json]),
   );
@@ -54,7 +53,7 @@ function modeTexts({ transitions }: ModeGateSpec) {
 }
 
 /** The control tools: `hop` and `mode` change the place of the session, `status` and `why` explain it. */
-export function controlTools(specs: SpecSet): readonly AgentTool[] {
+export function listControlTools(specs: SpecSet): readonly AgentTool[] {
   const control = (name: string, description: string, inputSchema: InputSchema): AgentTool => ({
     name,
     kind: 'control',
@@ -113,23 +112,23 @@ export function controlTools(specs: SpecSet): readonly AgentTool[] {
   return [hop, ...(modeGate ? [mode(modeGate)] : []), status, why];
 }
 
-export function presentTools(session: Session): readonly AgentTool[] {
+export function listAvailableTools(session: Session): readonly AgentTool[] {
   const here = session.available().tools.flatMap((id) => {
     const tool = session.tool(id);
-    return tool ? [agentTool(tool)] : [];
+    return tool ? [toAgentTool(tool)] : [];
   });
-  return [...here, ...controlTools(session.specs)];
+  return [...here, ...listControlTools(session.specs)];
 }
 
 /**
  * The tools that only the sub-agents of the present peripheral may call. A client whose sub-agents share the connection
  * of their parent lists them too; a call of the parent itself is refused.
  */
-export function subAgentTools({ specs, state }: Session): readonly AgentTool[] {
+export function listSubAgentTools({ specs, state }: Session): readonly AgentTool[] {
   const { delegates = [], tools = [] } = specs.peripherals[state.peripheral ?? ''] ?? {};
   const wider = delegates.flatMap(({ to, within }) => (within === 'own' ? (specs.peripherals[to]?.tools ?? []) : []));
   return [...new Set(wider)].flatMap((id) => {
     const tool = specs.tools[id];
-    return tool && !tools.includes(id) ? [agentTool(tool)] : [];
+    return tool && !tools.includes(id) ? [toAgentTool(tool)] : [];
   });
 }

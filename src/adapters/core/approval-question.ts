@@ -23,7 +23,7 @@ const notGranted = (problem: string): string => `Nothing is approved yet: ${esca
 const SHOWN_LINES = 4;
 
 /** The question to the operator: everything that the approval would bind, and the command that shows it in full. */
-export function approvalQuestion(
+export function renderApprovalQuestion(
   request: ApprovalRequest,
   { diff = null, readBy = null, again = null }: Partial<ApprovalQuestionOptions> = {},
 ): string {
@@ -45,7 +45,7 @@ export function approvalQuestion(
 }
 
 /** The question about a command that the person's own rules want them to see first. */
-export const commandQuestion = (command: string, why: string, isAgain: boolean): string =>
+export const renderCommandQuestion = (command: string, why: string, isAgain: boolean): string =>
   [
     ...(isAgain ? [AGAIN.unticked] : []),
     row('Your own rules ask about this command', why),

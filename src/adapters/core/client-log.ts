@@ -12,7 +12,7 @@ interface ClientLog {
 }
 
 /** A call that ran, according to the client program's own log. */
-export interface RanCall {
+export interface LoggedClientCall {
   readonly id: string;
   /** The client's name for the tool; `mcp__<server>__<tool>` for a tool of an MCP server. */
   readonly tool: string;

@@ -4,7 +4,7 @@ import { requirementsOf } from '../../gate/requirements/edge-requirements.ts';
 import { describeRequirement } from '../../gate/requirements/requirement.ts';
 import { entrySourceName, getOwn } from '../../spec/names.ts';
 import type { ArgumentRole, Json, ProjectConfig, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { describeLimitsOfTool, describeScope, type ScopeWords } from './language/format-words.ts';
+import { describeLimitsOfTool, describeScope, type ScopeDescription } from './language/format-words.ts';
 
 /** A tool of a peripheral, and its scope there. */
 interface ToolConstraint {
@@ -34,7 +34,7 @@ export interface Constraints {
   readonly peripheral: string;
   readonly purpose: string;
   readonly tools: readonly ToolConstraint[];
-  readonly scope: { readonly name: string } & ScopeWords;
+  readonly scope: { readonly name: string } & ScopeDescription;
   readonly forbidden: {
     /** Tools of the spec set that the peripheral lacks. */
     readonly tools: readonly string[];
@@ -122,7 +122,7 @@ export function describeConstraints(specs: SpecSet, config: ProjectConfig, id: s
 }
 
 /** The rules that apply to every tool of the peripheral. */
-function rulesOf({ reads, writes, commands, urls }: ScopeWords, { mask }: ProjectConfig): readonly string[] {
+function rulesOf({ reads, writes, commands, urls }: ScopeDescription, { mask }: ProjectConfig): readonly string[] {
   return [
     'nothing outside of the repository is read or written',
     ...(reads === 'no files'

@@ -9,14 +9,14 @@ import { joinList } from './language/format-words.ts';
  * @param first the arguments of the first hop on the suggested path; null if no path is suggested
  */
 export function describeRefusal(denial: Denial, first: { readonly [field: string]: Json } | null): string {
-  const lines = denialLines('refused', denial);
+  const lines = renderDenialLines('refused', denial);
   if (first) lines.push(`First call: hop(${JSON.stringify(first)}).`);
   lines.push(describeAvailableCalls(denial.available));
   return lines.join('\n');
 }
 
 /** The problem, the remedy, and the shortest path unless the remedy contains it; one line each. */
-export function denialLines(prefix: string, { code, message, remedy, way }: Denial): string[] {
+export function renderDenialLines(prefix: string, { code, message, remedy, way }: Denial): string[] {
   const lines = [`${prefix}${prefix && ': '}${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
   if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
   return lines;

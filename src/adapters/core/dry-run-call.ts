@@ -10,14 +10,14 @@ export async function dryRunCall(
   { tool, args }: HopgateToolCall,
 ): Promise<RefusedCall | null> {
   const call = { tool, args };
-  const own = await host.withSession(record, async (session) => session.why(call) && recordRefusal(session, call));
+  const own = await host.withSession(record, async (session) => session.why(call) && recordCallRefusal(session, call));
   if (own) return own;
   const above = await host.denialByParent(record, call);
-  return above && host.withSession(record, (session) => recordRefusal(session, { ...call, above }));
+  return above && host.withSession(record, (session) => recordCallRefusal(session, { ...call, above }));
 }
 
 /** Records the refusal of a call in the evidence; null if the call is allowed in the meantime. */
-export async function recordRefusal(session: Session, call: NativeCall): Promise<RefusedCall | null> {
+export async function recordCallRefusal(session: Session, call: NativeCall): Promise<RefusedCall | null> {
   const admitted = await session.admit(call);
   return admitted.ok ? null : admitted;
 }

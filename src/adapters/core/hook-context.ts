@@ -2,10 +2,10 @@ import type { Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import type { RecordedItem } from './transcript/transcript-items.ts';
+import type { RecordedTranscriptItem } from './transcript/transcript-items.ts';
 
 /** A conversation in a client program with hooks, as the client names it. A sub-agent has its own conversation. */
-export interface Conversation {
+export interface ClientConversation {
   /** `claude-code`, `codex`, … */
   readonly client: string;
   /** The client's own id; sub-agents share their parent's. */
@@ -20,7 +20,7 @@ export interface Conversation {
 
 /** The facts about a conversation that are not in its session's evidence. Stored in the state folder. */
 export interface ConversationRecord {
-  readonly conversation: Conversation;
+  readonly conversation: ClientConversation;
   readonly sessionId: string;
   /** The id of the parent's session, whose envelope also limits this session; null for a main agent. */
   readonly parent: string | null;
@@ -35,7 +35,7 @@ export interface HookContext {
   /** The name under which client programs start hopgate's MCP server; no other server has it. */
   readonly server: string;
   /** The record of a conversation. The first call opens its session (a sub-agent's in its parent's envelope). */
-  conversation(conversation: Conversation): Promise<ConversationRecord>;
+  conversation(conversation: ClientConversation): Promise<ConversationRecord>;
   /** Adds an event to the record, and replaces the notes if they are passed. Returns the new record. */
   recordEvent(
     record: ConversationRecord,
@@ -75,11 +75,11 @@ export interface HookContext {
    * A shell command line for the client to run instead of the agent's own. It runs this tool call in the session and
    * reproduces the standard output, the standard error and the exit status of the agent's command. It works once.
    */
-  commandFor(record: ConversationRecord, call: ContainedCall): Promise<string>;
+  commandFor(record: ConversationRecord, call: CallRunByHopgate): Promise<string>;
   /** Cancels a command line that `commandFor` returned, also one inside a longer command line; false if it has run. */
   revokeCommand(command: string): Promise<boolean>;
   /** Adds events to the transcript of the conversation's session. Appends lines to a file, and never throws. */
-  recordTranscript(record: ConversationRecord, ...items: readonly RecordedItem[]): void;
+  recordTranscript(record: ConversationRecord, ...items: readonly RecordedTranscriptItem[]): void;
   /**
    * Announces that a sub-agent is about to call one of hopgate's own tools over its parent's connection. The next such
    * call belongs to this conversation and uses its session.
@@ -87,8 +87,7 @@ export interface HookContext {
   expectSubAgentCall(record: ConversationRecord, call: { readonly tool: string; readonly args: Json }): void;
 }
 
-/** A call that hopgate runs instead of the client. */
-export interface ContainedCall {
+export interface CallRunByHopgate {
   readonly tool: string;
   readonly args: Json;
   /** The client's id of the call; the transcript records the result under it. */

@@ -3,20 +3,26 @@ import type { Denial } from '../../gate/denial.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './agent-session.ts';
-import { agentTool, controlTools, presentTools } from './agent-tools.ts';
+import { listAvailableTools, listControlTools, toAgentTool } from './agent-tools.ts';
 import {
-  argumentsOf,
-  modesBeforeHop,
-  requestedHop,
-  requestedMode,
-  requestedModesOfHop,
+  modeChangesBeforeHop,
+  readCallArguments,
+  readRequestedHop,
+  readRequestedMode,
+  requestedModeChanges,
 } from './calls/control-calls.ts';
 import { describeAvailableCalls, describeRefusal } from './describe-refusal.ts';
 import { promptSection } from './prompt-section.ts';
 import { renderResult } from './render-result.ts';
-import { sandboxAdvice } from './sandbox-advice.ts';
+import { adviseOnSandboxError } from './sandbox-advice.ts';
 import { firstHopOfWay, situation } from './situation.ts';
-import { acknowledgeShown, messagesText, newMessages, newMessagesText, shownMessageIds } from './turn-messages.ts';
+import {
+  acknowledgeMessages,
+  renderMessagesForAgent,
+  takeNewMessages,
+  takeNewMessagesText,
+  unacknowledgedMessageIds,
+} from './turn-messages.ts';
 
 /** Wraps a session of this process for adapters. */
 export function agentSession(session: Session): AgentSession {
@@ -24,42 +30,42 @@ export function agentSession(session: Session): AgentSession {
   const call = async (call: AgentCall): Promise<AgentAnswer> => {
     const before = toolNames(session);
     // The agent has read the messages that were shown before this call began, so they are acknowledged below.
-    const seen = shownMessageIds(session);
+    const seen = unacknowledgedMessageIds(session);
     running += 1;
     const answer = await carryOut(session, call).finally(() => {
       running -= 1;
     });
     // Only the last of several parallel calls returns the messages, because reading the inbox waits for all of them.
     if (running > 0 || call.messages === false) return { ...answer, toolsChanged: before !== toolNames(session) };
-    await acknowledgeShown(session, seen);
-    const messages = await newMessages(session);
+    await acknowledgeMessages(session, seen);
+    const messages = await takeNewMessages(session);
     const toolsChanged = before !== toolNames(session);
     if (messages.length === 0) return { ...answer, toolsChanged };
-    return { ...answer, text: `${answer.text}\n${messagesText(messages)}`, messages, toolsChanged };
+    return { ...answer, text: `${answer.text}\n${renderMessagesForAgent(messages)}`, messages, toolsChanged };
   };
   return {
     id: session.id,
-    tools: async () => presentTools(session),
-    allTools: async () => [...Object.values(session.specs.tools).map(agentTool), ...controlTools(session.specs)],
+    tools: async () => listAvailableTools(session),
+    allTools: async () => [...Object.values(session.specs.tools).map(toAgentTool), ...listControlTools(session.specs)],
     call,
     async wants({ name, input }) {
-      const fields = argumentsOf(input);
+      const fields = readCallArguments(input);
       if (name === 'hop') {
-        const modes = await modesBeforeHop(fields, session);
+        const modes = await modeChangesBeforeHop(fields, session);
         for (const { from, ...mode } of modes) {
           const request = await session.wants({ mode }, from);
           if (request) return request;
         }
         return session.state.peripheral === null
           ? null
-          : session.wants({ hop: requestedHop(fields) }, modes.at(-1)?.to);
+          : session.wants({ hop: readRequestedHop(fields) }, modes.at(-1)?.to);
       }
-      if (name === 'mode') return session.wants({ mode: requestedMode(fields) });
+      if (name === 'mode') return session.wants({ mode: readRequestedMode(fields) });
       return session.tool(name) ? session.wants({ step: { tool: name, args: input ?? {} } }) : null;
     },
     status: async () => ({ ...session.state, available: session.available() }),
     prompt: async ({ messages: withMessages = true } = {}) => {
-      const messages = withMessages ? await newMessagesText(session) : null;
+      const messages = withMessages ? await takeNewMessagesText(session) : null;
       return messages === null ? promptSection(session) : `${promptSection(session)}\n${messages}`;
     },
     close: () => session.detach(),
@@ -74,24 +80,25 @@ async function carryOut(
 ): Promise<AnswerBeforeTools> {
   if (preset.refused !== undefined) return { status: 'refused', text: preset.refused, data: null, denial: null };
   if (preset.answer !== undefined) return { status: 'ok', text: preset.answer, data: null, denial: null };
-  const fields = argumentsOf(input);
+  const fields = readCallArguments(input);
   const answering = approved === undefined ? {} : { approver: answeringWith(approved) };
   if (name === 'hop') {
-    const hop = requestedHop(fields);
+    const hop = readRequestedHop(fields);
     const to = 'hop' in hop ? hop.hop : hop.to;
     // A hop without a mode change is queued at once, so that the model's later calls are judged after it.
-    const modes = requestedModesOfHop(fields, session).length === 0 ? [] : await modesBeforeHop(fields, session, hop);
+    const modes =
+      requestedModeChanges(fields, session).length === 0 ? [] : await modeChangesBeforeHop(fields, session, hop);
     for (const { from: _, ...mode } of modes) {
       const changed = await session.setMode(mode, answering);
-      if (!changed.ok) return denialAnswer(session, changed.denial);
+      if (!changed.ok) return toDenialAnswer(session, changed.denial);
     }
     const moved = session.state.peripheral === null ? await session.start(to) : await session.hop(hop, answering);
-    if (!moved.ok) return denialAnswer(session, moved.denial);
+    if (!moved.ok) return toDenialAnswer(session, moved.denial);
     return arrivalAnswer(session, { to, context: moved.context as Json });
   }
   if (name === 'mode') {
-    const changed = await session.setMode(requestedMode(fields), answering);
-    if (!changed.ok) return denialAnswer(session, changed.denial);
+    const changed = await session.setMode(readRequestedMode(fields), answering);
+    if (!changed.ok) return toDenialAnswer(session, changed.denial);
     return arrivalAnswer(session, { mode: changed.mode });
   }
   if (name === 'status') {
@@ -100,12 +107,12 @@ async function carryOut(
   }
   if (name === 'why') {
     const denial = session.why({ tool: fields['tool'] as string, args: fields['args'] ?? {} });
-    if (denial) return { ...denialAnswer(session, denial), status: 'ok' };
+    if (denial) return { ...toDenialAnswer(session, denial), status: 'ok' };
     return { status: 'ok', text: 'The call would be allowed.', data: { allowed: true }, denial: null };
   }
   const watch = { ...(signal ? { signal } : {}), ...(preset.messageId ? { messageId: preset.messageId } : {}) };
   const result = await session.step({ tool: name, args: input ?? {}, ...watch }, answering);
-  if (!result.ok) return denialAnswer(session, result.denial);
+  if (!result.ok) return toDenialAnswer(session, result.denial);
   const data = result.result;
   const advice = adviceOn(session, data, result.error);
   if (result.outcome === 'ok') return { status: 'ok', text: renderResult(data) + advice, data, denial: null };
@@ -125,7 +132,7 @@ function adviceOn(
   const { exit, stderr, stdout, noNetwork } = fieldsOf(data);
   const gitKept = error?.code !== 'git-not-kept';
   if (gitKept && (typeof exit !== 'number' || exit === 0)) return '';
-  const advice = sandboxAdvice(
+  const advice = adviseOnSandboxError(
     session,
     `${gitKept ? '' : `${error.code}: ${error.message}`}\n${stderr}\n${stdout}\n${noNetwork}`,
   );
@@ -152,7 +159,7 @@ const answeringWith = (answer: NonNullable<AgentCall['approved']> | null): Appro
 
 const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');
 
-export const denialAnswer = (session: Session, denial: Denial): AnswerBeforeTools => ({
+export const toDenialAnswer = (session: Session, denial: Denial): AnswerBeforeTools => ({
   status: 'refused',
   text: describeRefusal(denial, firstHopOfWay(session, denial)),
   data: asJson(denial),

@@ -13,7 +13,7 @@ interface OperatorNews {
 }
 
 /** Reports the operator's acts and notes since the last report; null if there are none. */
-export async function operatorNews(host: HookContext, record: ConversationRecord): Promise<OperatorNews | null> {
+export async function collectOperatorNews(host: HookContext, record: ConversationRecord): Promise<OperatorNews | null> {
   const lastReported = record.notes[LAST_REPORTED];
   const { acts, place } = await host.withSession(record, async (session) => ({
     acts: await session.operatorActs(typeof lastReported === 'number' ? lastReported : -1),

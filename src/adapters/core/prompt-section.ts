@@ -1,7 +1,7 @@
 import { isEmptyJson, type Json } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
-import { joinList, oneLine } from './language/format-words.ts';
-import { describeShipping, type PossibleHop, type SessionSituation, situation } from './situation.ts';
+import { joinList, toOneLine } from './language/format-words.ts';
+import { describeShippingStep, type PossibleHop, type SessionSituation, situation } from './situation.ts';
 
 export interface PromptOptions {
   /** The name of a tool in the agent's program. Default: its id. */
@@ -62,7 +62,7 @@ const MAX_NAMES = 60;
 function describeContext({ sees: { context, changedFiles, backpack, observed } }: SessionSituation): readonly string[] {
   const lines = (fields: { readonly [field: string]: Json }) =>
     Object.entries(fields).flatMap(([field, value]) =>
-      HIDDEN_FIELDS.has(field) || isEmptyJson(value) ? [] : [`${field} ${oneLine(shortJson(value), MAX_CHARS)}`],
+      HIDDEN_FIELDS.has(field) || isEmptyJson(value) ? [] : [`${field} ${toOneLine(shortJson(value), MAX_CHARS)}`],
     );
   const carried = [...lines(context), ...lines(backpack)];
   const observedLines = lines(observed);
@@ -71,7 +71,7 @@ function describeContext({ sees: { context, changedFiles, backpack, observed } }
     ...(changedFiles.length > 0
       ? [
           `Changed in this session: ${joinList(
-            changedFiles.map((file) => oneLine(file)),
+            changedFiles.map((file) => toOneLine(file)),
             MAX_FILES,
           )}.`,
         ]
@@ -89,7 +89,7 @@ function describeTools({ actions, scope, location }: SessionSituation, name: Nam
   if (location.peripheral === null) return [];
   const tools = actions
     .slice(0, MAX_TOOLS)
-    .map(({ tool, usage, purpose }) => `- ${usage.replace(tool, name(tool))}: ${oneLine(purpose, MAX_CHARS)}`);
+    .map(({ tool, usage, purpose }) => `- ${usage.replace(tool, name(tool))}: ${toOneLine(purpose, MAX_CHARS)}`);
   const further = actions.slice(MAX_TOOLS).map(({ tool }) => name(tool));
   if (further.length > 0) tools.push(`- also: ${joinList(further, MAX_NAMES)}`);
   const reach = scope
@@ -121,7 +121,7 @@ function describeExits({ exits, ships, toState, location }: SessionSituation, na
     ...(lines.length > MAX_EXITS ? [`- and ${lines.length - MAX_EXITS} more, which ${name('status')} lists`] : []),
     ...(easiest ? [`Example: ${name('hop')}(${JSON.stringify(easiest.call)}), with your own reason.`] : []),
     ...(stated.length > 0 ? [`State these fields as fruit: { ${stated.join(', ')} }.`] : []),
-    ...ships.filter(({ via }) => via.length > 1).map((one) => `Further on: ${describeShipping(one)}.`),
+    ...ships.filter(({ via }) => via.length > 1).map((one) => `Further on: ${describeShippingStep(one)}.`),
   ];
 }
 

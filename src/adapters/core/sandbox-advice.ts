@@ -60,7 +60,7 @@ function wayToGit(session: Session, sub: string, text: string): string {
  * Advice after a command that the sandbox's kernel refused, derived from the error that the command printed; null if it
  * printed none. No decision depends on it.
  */
-export function sandboxAdvice(session: Session, output: string): string | null {
+export function adviseOnSandboxError(session: Session, output: string): string | null {
   if (GIT_READ_ONLY.test(output)) return gitAdvice(session);
   if (NO_COMMIT.test(output))
     return wayToGit(session, 'commit', 'hopgate: commits and branches are made with bash-git: ') || null;

@@ -6,7 +6,7 @@ import { nearestModeFor } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode } from '../../spec/types.ts';
 import { type Constraints, describeConstraints } from './describe-constraints.ts';
-import { toolSignature } from './language/format-words.ts';
+import { printToolSignature } from './language/format-words.ts';
 
 /** A possible hop, with its exact call. Outside of every peripheral it is an entry. */
 export interface PossibleHop {
@@ -112,7 +112,7 @@ export function situation(session: Session): SessionSituation {
     },
     actions: open.flatMap((id) => {
       const tool = session.tool(id);
-      return tool ? [{ tool: id, usage: toolSignature(tool), purpose: tool.purpose }] : [];
+      return tool ? [{ tool: id, usage: printToolSignature(tool), purpose: tool.purpose }] : [];
     }),
     scope: constraints?.scope ?? null,
     exits: hops.map((leg) => ({
@@ -148,8 +148,7 @@ function shippingPath(session: Session, to: string): readonly ShippingStep[] {
   return [{ to, via: way.map((leg) => leg.to), needs, branches: git === null ? [] : branchPatterns(git) }];
 }
 
-/** The path to a peripheral that ships, in words. */
-export const describeShipping = ({ via, needs, branches }: ShippingStep): string =>
+export const describeShippingStep = ({ via, needs, branches }: ShippingStep): string =>
   [
     ...(via.length > 1 ? [via.join(' → ')] : []),
     ...(needs.length > 0 ? [`needs ${needs.join(', ')}`] : []),

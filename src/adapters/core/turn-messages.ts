@@ -8,17 +8,18 @@ import type { Session } from '../../session/session.ts';
  */
 const shownIds = new Map<string, Set<string>>();
 
-/** {@link newMessages} as text; null if there are none. */
-export async function newMessagesText(session: Session): Promise<string | null> {
-  const messages = await newMessages(session);
-  return messages.length === 0 ? null : messagesText(messages);
+/** {@link takeNewMessages} as text; null if there are none. */
+export async function takeNewMessagesText(session: Session): Promise<string | null> {
+  const messages = await takeNewMessages(session);
+  return messages.length === 0 ? null : renderMessagesForAgent(messages);
 }
 
 /** The text of messages, in the form in which it is added to an answer. */
-export const messagesText = (messages: readonly Message[]): string => `${renderMessages(messages)}\n${HOW_TO_ANSWER}`;
+export const renderMessagesForAgent = (messages: readonly Message[]): string =>
+  `${renderMessages(messages)}\n${HOW_TO_ANSWER}`;
 
 /** The new messages of a session for its agent's next request. They count as shown. */
-export async function newMessages(session: Session): Promise<readonly Message[]> {
+export async function takeNewMessages(session: Session): Promise<readonly Message[]> {
   const inbox = await session.inbox();
   if (!inbox.ok) return [];
   const before = shownIds.get(session.id);
@@ -28,17 +29,16 @@ export async function newMessages(session: Session): Promise<readonly Message[]>
   return added;
 }
 
-/** The ids of the messages that were shown and are not acknowledged. */
-export const shownMessageIds = (session: Session): readonly string[] => [...(shownIds.get(session.id) ?? [])];
+export const unacknowledgedMessageIds = (session: Session): readonly string[] => [...(shownIds.get(session.id) ?? [])];
 
 /** Acknowledges messages that the agent has read: its last request to its model contained them. */
-export async function acknowledgeShown(
+export async function acknowledgeMessages(
   session: Session,
-  ids: readonly string[] = shownMessageIds(session),
+  ids: readonly string[] = unacknowledgedMessageIds(session),
 ): Promise<void> {
   if (ids.length === 0) return;
   await session.acknowledge(ids);
-  const remaining = shownMessageIds(session).filter((id) => !ids.includes(id));
+  const remaining = unacknowledgedMessageIds(session).filter((id) => !ids.includes(id));
   if (remaining.length > 0) shownIds.set(session.id, new Set(remaining));
   else shownIds.delete(session.id);
 }

@@ -1,7 +1,7 @@
 import { type Fields, fieldsOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import { requestedHop, requestedModesOfHop } from './calls/control-calls.ts';
+import { readRequestedHop, requestedModeChanges } from './calls/control-calls.ts';
 import type { ConversationRecord } from './hook-context.ts';
 import { situation } from './situation.ts';
 
@@ -19,7 +19,7 @@ export interface UnreviewedWork {
 const TURN = 'turnBegan';
 
 /** The note to record when a prompt of the user begins a turn. Work before the turn is not counted. */
-export const turnBeginNote = async (session: Session): Promise<ConversationRecord['notes']> => ({
+export const makeTurnBeginNote = async (session: Session): Promise<ConversationRecord['notes']> => ({
   [TURN]: (await session.evidence()).length,
 });
 
@@ -27,7 +27,7 @@ export const turnBeginNote = async (session: Session): Promise<ConversationRecor
  * The work that is worth a review: something that this turn changed. null if there is none, if the session has been
  * reviewed (PAR) or is closed, or if it is in a peripheral that reflects.
  */
-export async function unreviewedWork(
+export async function findUnreviewedWork(
   session: Session,
   notes: ConversationRecord['notes'],
 ): Promise<UnreviewedWork | null> {
@@ -44,9 +44,11 @@ export async function unreviewedWork(
 
 /** True if the session would allow the hop, and the mode changes that it requests, without asking a person. */
 async function needsNoPerson(session: Session, call: Fields): Promise<boolean> {
-  const modes = requestedModesOfHop(call, session);
+  const modes = requestedModeChanges(call, session);
   for (const { from, ...mode } of modes) if (await session.whyMove({ mode }, from)) return false;
-  return session.state.peripheral === null || !(await session.whyMove({ hop: requestedHop(call) }, modes.at(-1)?.to));
+  return (
+    session.state.peripheral === null || !(await session.whyMove({ hop: readRequestedHop(call) }, modes.at(-1)?.to))
+  );
 }
 
 /** True if a visit to the peripheral yields the PAR. */

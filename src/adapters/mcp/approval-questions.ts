@@ -8,7 +8,7 @@ import {
 import { textOf } from '../../base/json.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall } from '../core/agent-session.ts';
-import { type ApprovalQuestionOptions, approvalQuestion } from '../core/approval-question.ts';
+import { type ApprovalQuestionOptions, renderApprovalQuestion } from '../core/approval-question.ts';
 
 /** Milliseconds after which a question expires, and its answer no longer counts. */
 const LIFETIME = 30 * 60_000;
@@ -23,7 +23,7 @@ const MAX_OPEN = 100;
 type QuestionAnswer = 'yes' | 'no' | 'unticked' | 'unticked-again' | 'dismissed' | 'unasked';
 
 /** The reason why a form that was accepted twice without a yes counts as a no. */
-export const UNTICKED_AGAIN_REASON = 'they accepted the form twice without setting Approve';
+export const FORM_WITHOUT_YES_REASON = 'they accepted the form twice without setting Approve';
 
 interface TakenAnswer {
   readonly answer: QuestionAnswer;
@@ -69,7 +69,13 @@ export class ApprovalQuestions {
     options: ApprovalQuestionOptions,
     grants: boolean,
   ): InputRequiredResult {
-    return this.askYes(call, approvalQuestion(request, options), request.hash, options.again === 'unticked', grants);
+    return this.askYes(
+      call,
+      renderApprovalQuestion(request, options),
+      request.hash,
+      options.again === 'unticked',
+      grants,
+    );
   }
 
   /**

@@ -11,13 +11,13 @@ const DENIAL_KEY = 'hopgate/denial';
  * Clients show their model the structured content instead of the text (Codex even for an error), so it is included only
  * if the text says nothing more.
  *
- * @param openNow the tools, if they have changed; null otherwise. Some clients show a list that is one request old, or
- *   never update it
+ * @param openTools the tools, if they have changed; null otherwise. Some clients show a list that is one request old,
+ *   or never update it
  * @param part the first part of a text that is too long for one answer
  */
-export function callResult(
+export function toMcpCallResult(
   answer: AgentAnswer,
-  openNow: readonly string[] | null,
+  openTools: readonly string[] | null,
   part: string | null = null,
 ): CallToolResult {
   const upstream = upstreamResult(answer);
@@ -25,13 +25,13 @@ export function callResult(
   const whole = upstream?.content ?? [textBlock(answer.text)];
   const content = part === null ? whole : [textBlock(part), ...others];
   const saysNoMore =
-    part === null && openNow === null && (upstream !== null || answer.text === JSON.stringify(answer.data));
+    part === null && openTools === null && (upstream !== null || answer.text === JSON.stringify(answer.data));
   const structured = saysNoMore ? (upstream ? upstream.structuredContent : objectOr(answer.data)) : null;
   return {
     content:
-      openNow === null || namesAll(answer, openNow)
+      openTools === null || namesAll(answer, openTools)
         ? content
-        : [...content, textBlock(`Tools open now: ${openNow.join(', ')}.`)],
+        : [...content, textBlock(`Tools open now: ${openTools.join(', ')}.`)],
     ...(structured === null ? {} : { structuredContent: structured }),
     ...(answer.status === 'ok' ? {} : { isError: true }),
     ...(answer.status === 'refused' ? { _meta: { [DENIAL_KEY]: answer.denial } } : {}),

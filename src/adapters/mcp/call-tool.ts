@@ -11,15 +11,15 @@ import type {
 import { fieldsOf, isObject } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
 import { AGENCY_TOOL } from '../../spec/policy/closed-lists.ts';
-import { lacksOnlyApproval } from '../core/advise-repeat.ts';
+import { isOnlyApprovalMissing } from '../core/advise-repeat.ts';
 import type { AgentAnswer, AgentCall } from '../core/agent-session.ts';
-import { commandQuestion } from '../core/approval-question.ts';
-import { UNTICKED_AGAIN_REASON } from './approval-questions.ts';
-import { callResult } from './call-result.ts';
-import { connectedClient } from './connected-client.ts';
+import { renderCommandQuestion } from '../core/approval-question.ts';
+import { FORM_WITHOUT_YES_REASON } from './approval-questions.ts';
+import { toMcpCallResult } from './call-result.ts';
+import { clientOfRequest } from './connected-client.ts';
 import type { McpHost, ServedClient } from './mcp-host.ts';
 import type { EndedTask } from './tasks/mcp-tasks.ts';
-import { refuseTask, requestedTaskForm, TASK_TOOL, taskResult } from './tasks/task-protocol.ts';
+import { refuseTask, requestedTaskForm, TASK_TOOL_NAME, toTaskResult } from './tasks/task-protocol.ts';
 
 /** Milliseconds for a client to process a list of tools that it has just received. */
 const LIST_GRACE_MS = 30;
@@ -31,10 +31,10 @@ const WHISTLE_POLL_MS = 10;
  * Carries out one `tools/call`, in order. If an approval is missing, asks a person first. A whistle of a client that
  * can poll is answered with a task as soon as it is sent.
  */
-export async function callTool(
+export async function answerToolCall(
   host: McpHost,
   server: Server,
-  peer: ServedClient,
+  servedClient: ServedClient,
   request: CallToolRequest,
   ctx: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
@@ -57,11 +57,11 @@ export async function callTool(
       : {}),
   };
   const finish = async (answer: AgentAnswer): Promise<CallToolResult> => {
-    const { count } = peer.relisting;
+    const { count } = servedClient.relisting;
     const open = await host.notifyOfChanges();
     if (open !== null)
-      await peer.relisting.waitForList(count, relistMs, LIST_GRACE_MS, signal, () => host.notifyOfTools());
-    return callResult(answer, open, host.longAnswers.firstPart(answer));
+      await servedClient.relisting.waitForList(count, relistMs, LIST_GRACE_MS, signal, () => host.notifyOfTools());
+    return toMcpCallResult(answer, open, host.longAnswers.firstPart(answer));
   };
   const begun = Promise.withResolvers<CallToolResult>();
   const stop = reportProgress(ctx, `${params.name} has been running`, progressMs);
@@ -69,11 +69,11 @@ export async function callTool(
     // the call was cancelled while it waited: nobody reads this result
     if (signal.aborted) return { content: [], isError: true };
     const named = { ...called, name: (await host.names()).idOf(called.name) };
-    const isTask = taskForm !== null && named.name === TASK_TOOL;
+    const isTask = taskForm !== null && named.name === TASK_TOOL_NAME;
     if (taskForm === '2025' && !isTask) refuseTask(params.name);
     const call = isTask ? named : limitWait(named, waitSeconds);
     const part = host.longAnswers.requestedPart(call);
-    if (part !== null) return callResult(await session.call({ ...call, answer: part }), null);
+    if (part !== null) return toMcpCallResult(await session.call({ ...call, answer: part }), null);
     const approval = (await applyUserRules(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
     if ('question' in approval) return approval.question;
     if (isTask) {
@@ -87,13 +87,13 @@ export async function callTool(
         const { seconds } = fieldsOf(call.input);
         const deadline = typeof seconds === 'number' ? seconds : waitSeconds;
         const task = host.tasks.begin(sent.messageId, deadline, request.params.task?.ttl ?? 0, ended, cancel);
-        begun.resolve(taskResult(task, taskForm));
+        begun.resolve(toTaskResult(task, taskForm));
       }
       return (await ended).result;
     }
     const answer = await inTrace(params._meta ?? {}, () => session.call({ ...call, ...approval }));
     // A hop with a mode change may need two approvals; the person is asked for one after the other.
-    const next = approval.approved && lacksOnlyApproval(answer) ? await approvalFor(host, server, call, ctx) : {};
+    const next = approval.approved && isOnlyApprovalMissing(answer) ? await approvalFor(host, server, call, ctx) : {};
     if ('question' in next) return next.question;
     return finish(answer);
   });
@@ -143,7 +143,7 @@ async function applyUserRules(
   if (!ruling || !(await options.session.status()).available.tools.includes(call.name)) return null;
   const { decision, why, command } = ruling;
   if (decision === 'forbidden') return { refused: `The user's own rules for commands refuse this: ${why}` };
-  if (options.elicit === false || !canAsk(connectedClient(server, ctx).capabilities))
+  if (options.elicit === false || !canAsk(clientOfRequest(server, ctx).capabilities))
     return {
       refused: `The user's own rules require a person's answer to this command, and nobody can be asked here: ${why}`,
     };
@@ -151,9 +151,14 @@ async function applyUserRules(
   if (answer === 'yes') return null;
   if (answer === 'no' || answer === 'dismissed') return { refused: 'The person who was asked refused this command.' };
   if (answer === 'unticked-again')
-    return { refused: `The person who was asked did not allow this command: ${UNTICKED_AGAIN_REASON}.` };
+    return { refused: `The person who was asked did not allow this command: ${FORM_WITHOUT_YES_REASON}.` };
   return {
-    question: questions.askYes(call, commandQuestion(command, why, answer === 'unticked'), '', answer === 'unticked'),
+    question: questions.askYes(
+      call,
+      renderCommandQuestion(command, why, answer === 'unticked'),
+      '',
+      answer === 'unticked',
+    ),
   };
 }
 
@@ -161,14 +166,14 @@ async function applyUserRules(
 async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: ServerContext): Promise<Approval> {
   const { questions, options } = host;
   const { answer, hash, limits } = questions.take(call, ctx);
-  const { capabilities, info } = connectedClient(server, ctx);
+  const { capabilities, info } = clientOfRequest(server, ctx);
   if (options.elicit === false || !canAsk(capabilities)) return {};
   const request = await options.session.wants(call);
   if (request === null || (await options.answeredAhead?.(request))) return {};
   if (answer === 'dismissed') return {};
   if (answer === 'no' || answer === 'unticked-again') {
     await options.answered?.(hash);
-    return { approved: answer === 'no' ? null : { because: UNTICKED_AGAIN_REASON } };
+    return { approved: answer === 'no' ? null : { because: FORM_WITHOUT_YES_REASON } };
   }
   const isSame = hash === request.hash;
   const grant = answer === 'yes' && isSame && limits !== undefined ? options.grantIn?.(limits, request) : undefined;

@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 
 /** The name and capabilities of the client that sent a request, from the request or from its connection. */
-export function connectedClient(
+export function clientOfRequest(
   server: Server,
   { mcpReq }: ServerContext,
 ): { readonly capabilities: ClientCapabilities | undefined; readonly info: Implementation | undefined } {

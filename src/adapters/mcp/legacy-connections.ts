@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
-import { refuseRequest } from './guard-request.ts';
+import { makeRefusalResponse } from './guard-request.ts';
 import { type McpHost, ServedClient } from './mcp-host.ts';
-import { mcpServer } from './mcp-server.ts';
+import { makeMcpServer } from './mcp-server.ts';
 
 /** Maximum number of clients at once. Above it, the connection that was idle for longest is closed. */
 const MAX_CONNECTIONS = 64;
@@ -20,9 +20,9 @@ export class LegacyConnections {
   async fetch(request: Request): Promise<Response> {
     const id = request.headers.get('mcp-session-id');
     if (id === null)
-      return (await isInitialize(request)) ? this.#begin(request) : refuseRequest(400, 'send "initialize" first');
+      return (await isInitialize(request)) ? this.#begin(request) : makeRefusalResponse(400, 'send "initialize" first');
     const transport = this.#open.get(id);
-    if (!transport) return refuseRequest(404, 'this connection has ended; send "initialize" for a new one');
+    if (!transport) return makeRefusalResponse(404, 'this connection has ended; send "initialize" for a new one');
     this.#open.delete(id);
     this.#open.set(id, transport);
     return transport.handleRequest(request);
@@ -39,7 +39,7 @@ export class LegacyConnections {
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id) => void this.#open.set(id, transport),
     });
-    const server = await mcpServer(this.#host, new ServedClient({ connected: true }));
+    const server = await makeMcpServer(this.#host, new ServedClient({ connected: true }));
     const forget = server.onclose;
     server.onclose = () => {
       forget?.();

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { AgentAnswer, AgentCall, AgentTool } from '../core/agent-session.ts';
-import { argumentsOf } from '../core/calls/control-calls.ts';
-import { messagesText } from '../core/turn-messages.ts';
+import { readCallArguments } from '../core/calls/control-calls.ts';
+import { renderMessagesForAgent } from '../core/turn-messages.ts';
 
 /** Maximum number of long answers whose parts are stored. */
 const MAX_STORED = 8;
 
 /** Splits answers that are too long for a client's model, and stores the parts that the model has not requested yet. */
-export class LongAnswers {
+export class LongAnswerParts {
   readonly #bytes: number;
   readonly #parts = new Map<string, readonly string[]>();
 
@@ -26,7 +26,7 @@ export class LongAnswers {
 
   /** The part of a stored answer that a call of `status` requests; null if the call requests none. */
   requestedPart({ name, input }: AgentCall): string | null {
-    const { part } = argumentsOf(input);
+    const { part } = readCallArguments(input);
     if (name !== 'status' || typeof part !== 'string') return null;
     const [, id = '', number = ''] = /^(\w+)\/(\d+)$/.exec(part) ?? [];
     const parts = this.#parts.get(id);
@@ -40,7 +40,7 @@ export class LongAnswers {
   /** The first part of an answer that is too long, with the new messages; null if the whole text fits. */
   firstPart({ text, messages = [] }: AgentAnswer): string | null {
     if (Buffer.byteLength(text) <= this.#bytes) return null;
-    const news = messages.length === 0 ? '' : `\n${messagesText(messages)}`;
+    const news = messages.length === 0 ? '' : `\n${renderMessagesForAgent(messages)}`;
     const parts = split(news !== '' && text.endsWith(news) ? text.slice(0, -news.length) : text, this.#bytes);
     if (parts.length < 2) return null;
     const id = randomBytes(4).toString('hex');

@@ -1,12 +1,12 @@
 import type { SpecSet } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
 import { ApprovalQuestions } from './approval-questions.ts';
-import { LongAnswers } from './long-answers.ts';
+import { LongAnswerParts } from './long-answers.ts';
 import type { McpOptions } from './mcp-options.ts';
-import { CHANGING_RESOURCES, INBOX_URI } from './serve-resources.ts';
+import { CHANGING_RESOURCE_URIS, INBOX_RESOURCE_URI } from './serve-resources.ts';
 import { type McpTask, McpTasks } from './tasks/mcp-tasks.ts';
 import { ToolListTracker } from './tool-list-tracker.ts';
-import { type ToolNames, upstreamNames } from './upstream-names.ts';
+import { type ClientToolNames, upstreamToolNames } from './upstream-names.ts';
 
 /** Polling interval for changes by other processes, in milliseconds. */
 const POLL_MS = 250;
@@ -35,7 +35,7 @@ export class ServedClient {
 export class McpHost {
   readonly options: McpOptions;
   readonly questions = new ApprovalQuestions();
-  readonly longAnswers: LongAnswers;
+  readonly longAnswers: LongAnswerParts;
   readonly tasks: McpTasks;
   readonly #observers = new Set<ListObserver>();
   #queue: Promise<unknown> = Promise.resolve();
@@ -48,7 +48,7 @@ export class McpHost {
 
   constructor(options: McpOptions) {
     this.options = options;
-    this.longAnswers = new LongAnswers(options.answerBytes ?? ANSWER_BYTES);
+    this.longAnswers = new LongAnswerParts(options.answerBytes ?? ANSWER_BYTES);
     this.tasks = new McpTasks(options, (task) => {
       for (const observer of this.#observers) observer.taskChanged?.(task);
     });
@@ -68,7 +68,7 @@ export class McpHost {
       const now = messages?.map(({ id }) => id).join(' ') ?? unread;
       const entry = await this.#lastEntry();
       isPolling = false;
-      if (now !== unread) for (const observer of this.#observers) observer.resourceUpdated(INBOX_URI);
+      if (now !== unread) for (const observer of this.#observers) observer.resourceUpdated(INBOX_RESOURCE_URI);
       // Waits for a running call, because the call itself notifies of its changes.
       if (entry !== last)
         this.inOrder(async () => {
@@ -102,7 +102,7 @@ export class McpHost {
    */
   async notifyOfChanges(): Promise<readonly string[] | null> {
     this.#notified = this.#lastEntry();
-    for (const uri of CHANGING_RESOURCES) for (const observer of this.#observers) observer.resourceUpdated(uri);
+    for (const uri of CHANGING_RESOURCE_URIS) for (const observer of this.#observers) observer.resourceUpdated(uri);
     const before = await this.#listed;
     const tools = await this.options.session.tools();
     const now = listKey(tools);
@@ -127,9 +127,9 @@ export class McpHost {
   }
 
   /** The names of the tools for this host's clients. */
-  async names(): Promise<ToolNames> {
+  async names(): Promise<ClientToolNames> {
     const specs = this.options.upstreamNames ? await this.specs() : null;
-    return specs ? upstreamNames(specs) : { nameOf: (id) => id, idOf: (name) => name };
+    return specs ? upstreamToolNames(specs) : { nameOf: (id) => id, idOf: (name) => name };
   }
 
   report(error: unknown): void {

@@ -4,7 +4,7 @@ import type { AgentCall, AgentSession } from '../core/agent-session.ts';
 import type { McpReading } from './mcp-reading.ts';
 
 /** A user rule against a call. `prompt`: a person must approve it first. */
-export interface UserRuling {
+export interface UserRuleDecision {
   readonly decision: 'forbidden' | 'prompt';
   readonly why: string;
   /** The command, as shown to the person. */
@@ -27,7 +27,7 @@ export interface McpOptions {
   /** True if an approver of the session has answered already: the person at the client is not asked. */
   readonly answeredAhead?: (request: ApprovalRequest) => boolean | Promise<boolean>;
   /** Applies the user's rules for the client's own tools to a call, as restrictions; null if no rule forbids it. */
-  readonly userRules?: (call: Pick<AgentCall, 'name' | 'input'>) => Promise<UserRuling | null>;
+  readonly userRules?: (call: Pick<AgentCall, 'name' | 'input'>) => Promise<UserRuleDecision | null>;
   /** The lines of the change that an approval would ship, to show to the person; null if there is none. */
   readonly diff?: (request: ApprovalRequest) => readonly string[] | null | Promise<readonly string[] | null>;
   /** The terminal command that shows the full request and answers it, for forms that cut long texts; null if none. */

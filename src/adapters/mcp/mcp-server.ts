@@ -1,6 +1,6 @@
 import type { CallToolRequest, Server, ServerContext } from '@modelcontextprotocol/server';
 import manifest from '../../../package.json' with { type: 'json' };
-import { callTool } from './call-tool.ts';
+import { answerToolCall } from './call-tool.ts';
 import type { McpHost, ServedClient } from './mcp-host.ts';
 import { toMcpTool } from './mcp-tool.ts';
 import { servePrompts } from './serve-prompts.ts';
@@ -12,7 +12,7 @@ import { ServerWithTasks, serveTasks, TASK_CAPABILITIES } from './tasks/task-pro
  *
  * @param greets true if the client may ask for the server's introduction, which then includes the agent's situation
  */
-export async function mcpServer(host: McpHost, peer: ServedClient, greets = true): Promise<Server> {
+export async function makeMcpServer(host: McpHost, servedClient: ServedClient, greets = true): Promise<Server> {
   const { options } = host;
   const { version = manifest.version } = options;
   const server = new ServerWithTasks(
@@ -30,17 +30,17 @@ export async function mcpServer(host: McpHost, peer: ServedClient, greets = true
   );
   server.setRequestHandler('tools/list', async () => {
     const [tools, specs, { nameOf }] = await Promise.all([options.session.tools(), host.specs(), host.names()]);
-    peer.relisting.listed();
+    servedClient.relisting.listed();
     return { tools: tools.map((tool) => toMcpTool(host.longAnswers.offer(tool), nameOf(tool.name), specs)) };
   });
   server.setRequestHandler('tools/call', (request: CallToolRequest, ctx: ServerContext) =>
-    callTool(host, server, peer, request, ctx),
+    answerToolCall(host, server, servedClient, request, ctx),
   );
   const updated = serveResources(server, options);
   const taskChanged = serveTasks(server, host.tasks);
   servePrompts(server, host);
   server.onerror = (error) => host.report(error);
-  if (peer.connected)
+  if (servedClient.connected)
     server.onclose = host.observe({
       toolsChanged: () => void server.sendToolListChanged().catch((error) => host.report(error)),
       resourceUpdated: updated,

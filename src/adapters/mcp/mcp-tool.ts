@@ -2,7 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { ArgumentRole, SpecSet, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
-import { TASK_TOOL } from './tasks/task-protocol.ts';
+import { TASK_TOOL_NAME } from './tasks/task-protocol.ts';
 
 /** The controls that move the session. They have no outside effect, but must not run in parallel with other calls. */
 const MOVES = ['hop', 'mode'];
@@ -25,7 +25,7 @@ export function toMcpTool(tool: AgentTool, name: string, specs: SpecSet | null):
       destructiveHint: acts,
       openWorldHint: tool.kind === 'tool' && reachesOut(specs?.tools[tool.name] ?? null, specs),
     },
-    ...(tool.name === TASK_TOOL ? { execution: { taskSupport: 'optional' } } : {}),
+    ...(tool.name === TASK_TOOL_NAME ? { execution: { taskSupport: 'optional' } } : {}),
   };
 }
 

@@ -4,10 +4,10 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest, localhostAllowedHostnames } from '@modelcontextprotocol/server';
-import { type GuardOptions, guardRequest, refuseRequest } from './guard-request.ts';
+import { checkRequestHeaders, makeRefusalResponse, type RequestGuardOptions } from './guard-request.ts';
 import { LegacyConnections } from './legacy-connections.ts';
 import { type McpHost, ServedClient } from './mcp-host.ts';
-import { mcpServer } from './mcp-server.ts';
+import { makeMcpServer } from './mcp-server.ts';
 
 const MCP_PATH = '/mcp';
 
@@ -34,14 +34,14 @@ export interface HttpServing {
  */
 export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): Promise<HttpServing> {
   const { address = '127.0.0.1', port = 0, token = randomUUID().replaceAll('-', ''), allowHosts = [] } = options;
-  const guard: GuardOptions = {
+  const guard: RequestGuardOptions = {
     token,
     hosts: [...localhostAllowedHostnames(), bracketAddress(address), ...allowHosts],
   };
   const onerror = (error: Error): void => host.report(error);
   const legacy = new LegacyConnections(host);
   const peer = new ServedClient({ connected: false });
-  const modern = createMcpHandler(({ requestInfo }) => mcpServer(host, peer, isGreeting(requestInfo)), {
+  const modern = createMcpHandler(({ requestInfo }) => makeMcpServer(host, peer, isGreeting(requestInfo)), {
     legacy: 'reject',
     onerror,
   });
@@ -50,12 +50,12 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
     resourceUpdated: (uri) => modern.notify.resourceUpdated(uri),
   });
   const fetch = async (request: Request): Promise<Response> => {
-    if (new URL(request.url).pathname !== MCP_PATH) return refuseRequest(404, `send MCP requests to ${MCP_PATH}`);
+    if (new URL(request.url).pathname !== MCP_PATH) return makeRefusalResponse(404, `send MCP requests to ${MCP_PATH}`);
     return (await isLegacyRequest(request)) ? legacy.fetch(request) : modern.fetch(request);
   };
   const handler = toNodeHandler({ fetch }, { onerror });
   const server = createServer((request, response) => {
-    const refusal = guardRequest(request.headers, guard);
+    const refusal = checkRequestHeaders(request.headers, guard);
     void (refusal ? answerWith(refusal, response) : handler(request, response)).catch(onerror);
   });
   await once(server.listen(port, address), 'listening');

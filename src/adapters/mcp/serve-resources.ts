@@ -7,10 +7,10 @@ const SESSION_URI = 'hopgate://session';
 const THREAD_URI = 'hopgate://session/thread';
 const SPEC = 'hopgate://session/spec';
 const CONSTRAINTS_URI = 'hopgate://session/constraints';
-export const INBOX_URI = 'hopgate://inbox';
+export const INBOX_RESOURCE_URI = 'hopgate://inbox';
 
 /** The resources whose content changes with each call. */
-export const CHANGING_RESOURCES = [SESSION_URI, THREAD_URI, CONSTRAINTS_URI] as const;
+export const CHANGING_RESOURCE_URIS = [SESSION_URI, THREAD_URI, CONSTRAINTS_URI] as const;
 
 /** Serves the session's resources. Returns a function that notifies the client that a resource has changed. */
 export function serveResources(server: Server, { session, reading }: McpOptions): (uri: string) => void {
@@ -49,7 +49,7 @@ export function serveResources(server: Server, { session, reading }: McpOptions)
           },
         },
         {
-          uri: INBOX_URI,
+          uri: INBOX_RESOURCE_URI,
           name: 'inbox',
           title: 'The messages that the agent has not read',
           mimeType: 'application/json',

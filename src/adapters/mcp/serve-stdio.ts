@@ -2,7 +2,7 @@ import { finished, type Readable, Transform, type TransformCallback, type Writab
 import { ProtocolErrorCode, type RequestId, type Transport } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type McpHost, ServedClient } from './mcp-host.ts';
-import { mcpServer } from './mcp-server.ts';
+import { makeMcpServer } from './mcp-server.ts';
 
 /** A transport whose `ended` resolves when either side closes it. */
 class EndingTransport extends StdioServerTransport {
@@ -46,7 +46,7 @@ export function serveOverStdio(
 /** Serves one client over a transport of the SDK, in either version of the protocol. */
 export function serveOverTransport(host: McpHost, transport: Transport): { close(): Promise<void> } {
   const peer = new ServedClient({ connected: true });
-  const served = serveStdio(() => mcpServer(host, peer), { transport, onerror: (error) => host.report(error) });
+  const served = serveStdio(() => makeMcpServer(host, peer), { transport, onerror: (error) => host.report(error) });
   return { close: () => served.close() };
 }
 

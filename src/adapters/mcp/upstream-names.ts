@@ -3,13 +3,13 @@ import { CONTROLS } from '../../spec/policy/closed-lists.ts';
 import type { SpecSet } from '../../spec/types.ts';
 
 /** The names of the tools for clients. A call by a tool's id works as well. */
-export interface ToolNames {
+export interface ClientToolNames {
   nameOf(id: string): string;
   idOf(name: string): string;
 }
 
 /** Names the tools of other servers as those servers do, for clients written for them. Ambiguous names are not used. */
-export function upstreamNames({ tools }: SpecSet): ToolNames {
+export function upstreamToolNames({ tools }: SpecSet): ClientToolNames {
   const all = Object.values(tools).flatMap(({ id, upstream }) => (upstream ? [[id, upstream.tool] as const] : []));
   const isFree = (name: string): boolean =>
     getOwn(tools, name) === undefined && !(CONTROLS as readonly string[]).includes(name);

@@ -1,9 +1,9 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import type { AgencyEnvelope, EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed, switchesOpenedByShell } from '../agent-driver.ts';
-import { startProgram } from './start-program.ts';
+import { runAgentProgram } from './start-program.ts';
 
-export interface AgentProgram {
+export interface AgentProgramOptions {
   /** The path of the agent's program, or its name on the PATH. */
   readonly program: string;
   /** The folder in which the program works; null for a new empty folder in each run. */
@@ -24,12 +24,12 @@ const CLAUDE_TOOLS: { readonly [key in EnvelopeSwitch]: readonly string[] } = {
  * servers and skills of the user are not loaded. Claude Code would read a file that the prompt names by `@path`, so an
  * invisible separator is put after each `@`.
  */
-export function claudeCodeDriver({ program, cwd, model, env }: AgentProgram): AgentDriver {
+export function claudeCodeDriver({ program, cwd, model, env }: AgentProgramOptions): AgentDriver {
   return {
     name: 'claude-code',
     unenforceable: switchesOpenedByShell,
     async run({ instructions, prompt, tools, signal }) {
-      const output = await startProgram({
+      const output = await runAgentProgram({
         program,
         args: [
           '-p',

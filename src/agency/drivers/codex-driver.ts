@@ -1,19 +1,19 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import type { EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
-import type { AgentProgram } from './claude-code-driver.ts';
-import { startProgram } from './start-program.ts';
+import type { AgentProgramOptions } from './claude-code-driver.ts';
+import { runAgentProgram } from './start-program.ts';
 
 /** The features of Codex that offer tools; all are disabled. */
 const TOOL_FEATURES = ['shell_tool', 'multi_agent', 'apps', 'plugins', 'hooks', 'browser_use', 'computer_use', 'goals'];
 
 /** Codex without tools, in its read-only sandbox, for peripherals without switches: it reads files by its shell. */
-export function codexDriver({ program, cwd, model, env }: AgentProgram): AgentDriver {
+export function codexDriver({ program, cwd, model, env }: AgentProgramOptions): AgentDriver {
   return {
     name: 'codex',
     unenforceable: (tools) => (Object.keys(tools) as EnvelopeSwitch[]).filter((key) => tools[key]),
     async run({ instructions, prompt, signal }) {
-      const output = await startProgram({
+      const output = await runAgentProgram({
         program,
         args: [
           'exec',

@@ -34,7 +34,7 @@ export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
           body: JSON.stringify(task),
           signal,
         });
-        text = await readAgentBody(answer);
+        text = await readAgentResponseText(answer);
       } catch (error) {
         throw new AgentFailed(`the agent cannot be reached: ${(error as Error).message}`, { cause: error });
       }
@@ -47,5 +47,5 @@ export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
 }
 
 /** The body as text. @throws AgentFailed if it is too large */
-export const readAgentBody = (answer: Response): Promise<string> =>
+export const readAgentResponseText = (answer: Response): Promise<string> =>
   readTextUpTo(MAX_BYTES, answer, () => new AgentFailed('the answer is too large'));

@@ -23,7 +23,7 @@ const MAX_BYTES = 32 << 20;
 const KILL_AFTER_MS = 2_000;
 
 /** Runs an agent's program in a new process group, and returns its stdout. @throws AgentFailed */
-export async function startProgram({ program, args, input, cwd, env, signal }: ProgramRun): Promise<string> {
+export async function runAgentProgram({ program, args, input, cwd, env, signal }: ProgramRun): Promise<string> {
   if (cwd !== null && !existsSync(cwd))
     throw new AgentFailed(`the folder ${cwd} does not exist`, { remedy: 'Correct "cwd" of the agent in agents.yaml.' });
   const folder = cwd ?? mkdtempSync(join(tmpdir(), 'agency-run-'));

@@ -4,7 +4,7 @@ import type { Doc } from 'yjs';
 export const loadYjs = () => import('yjs');
 
 /** The words of each agent in a shared review, by the agent's name. */
-export type Contributions = { readonly [agent: string]: string };
+export type ReviewContributions = { readonly [agent: string]: string };
 
 /** The facts of a review that are needed to continue it: its title, its session, the port of its document. */
 export type ReviewFacts = { readonly title?: string; readonly session?: string; readonly port?: number };
@@ -21,8 +21,7 @@ export function setReviewFacts(doc: Doc, facts: ReviewFacts): void {
 const mapOf = (doc: Doc) => doc.getMap<string>('contributions');
 
 /** Sets the words of one agent. If the agent wrote two texts at once, every replica keeps the same one. */
-export const setContribution = (doc: Doc, agent: string, text: string): void => void mapOf(doc).set(agent, text);
+export const setReviewContribution = (doc: Doc, agent: string, text: string): void => void mapOf(doc).set(agent, text);
 
-/** The words of each agent in a replica, in the alphabetical order of the agents. */
-export const contributionsOf = (doc: Doc): Contributions =>
+export const reviewContributionsOf = (doc: Doc): ReviewContributions =>
   Object.fromEntries([...mapOf(doc).entries()].sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -4,9 +4,9 @@ import type { Doc } from 'yjs';
 import type { Json } from '../../spec/types.ts';
 import type { RunReply } from '../run-reply.ts';
 import type { RunRequest } from '../run-request.ts';
-import { type FanOutResult, runWithAllAgents } from '../run-with-all-agents.ts';
-import { loadYjs, setContribution } from './review-document.ts';
-import type { DocumentServer } from './serve-document.ts';
+import { type AllAgentsResult, runWithAllAgents } from '../run-with-all-agents.ts';
+import { loadYjs, setReviewContribution } from './review-document.ts';
+import type { ReviewDocumentServer } from './serve-document.ts';
 
 interface ParticipantRuns {
   readonly agents: readonly string[];
@@ -14,7 +14,7 @@ interface ParticipantRuns {
   readonly par: string;
   readonly title: string;
   readonly session: string;
-  readonly document: DocumentServer;
+  readonly document: ReviewDocumentServer;
   /** True if this review was started before. An agent that failed is then started again. */
   readonly continued: boolean;
   /** The token with which replicas join the document. */
@@ -30,7 +30,7 @@ interface ParticipantRuns {
  * when every answer is on disk. The same `par` continues an interrupted review: an agent that has answered is not
  * started again.
  */
-export function runParticipants({
+export function runReviewParticipants({
   agents,
   par,
   title,
@@ -40,7 +40,7 @@ export function runParticipants({
   token,
   run,
   onReply,
-}: ParticipantRuns): Promise<FanOutResult> {
+}: ParticipantRuns): Promise<AllAgentsResult> {
   const inputs: { [name: string]: Json } = {
     'par/title': title,
     'par/crdt-host': document.host,
@@ -60,8 +60,8 @@ export function runParticipants({
     if (reply.ok) {
       const { response } = reply;
       const text = typeof response === 'string' ? response : JSON.stringify(response);
-      const replica = await joinDocument(`ws://${hostIn(document.host)}:${document.port}`, par, token);
-      setContribution(replica.doc, agent, text);
+      const replica = await joinReviewDocument(`ws://${hostIn(document.host)}:${document.port}`, par, token);
+      setReviewContribution(replica.doc, agent, text);
       await document.contributionStored(agent);
       replica.leave();
     }
@@ -73,7 +73,7 @@ export function runParticipants({
 const hostIn = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
 /** Joins a shared document. Resolves when the replica is complete. Reconnects until `leave` is called. */
-export async function joinDocument(
+export async function joinReviewDocument(
   url: string,
   par: string,
   token: string,

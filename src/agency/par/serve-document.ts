@@ -8,10 +8,10 @@ import { readSyncMessage, writeSyncStep1, writeUpdate } from 'y-protocols/sync';
 import type { Doc } from 'yjs';
 import { nodeSqlite, switchToWal } from '../../stores/sqlite/node-sqlite.ts';
 import {
-  type Contributions,
-  contributionsOf,
   loadYjs,
+  type ReviewContributions,
   type ReviewFacts,
+  reviewContributionsOf,
   reviewFactsOf,
   setReviewFacts,
 } from './review-document.ts';
@@ -35,12 +35,12 @@ interface DocumentServerOptions {
   readonly admits: (token: string) => boolean;
 }
 
-export interface DocumentServer {
+export interface ReviewDocumentServer {
   readonly host: string;
   readonly port: number;
   facts(): ReviewFacts;
   keepFacts(facts: ReviewFacts): void;
-  contributions(): Contributions;
+  contributions(): ReviewContributions;
   /** Resolves when the agent's contribution is on disk. @throws Error if the disk refuses it */
   contributionStored(agent: string): Promise<void>;
   close(): Promise<void>;
@@ -52,7 +52,7 @@ export interface DocumentServer {
  *
  * @throws Error with the system's code if it cannot listen
  */
-export async function serveDocument(options: DocumentServerOptions): Promise<DocumentServer> {
+export async function serveReviewDocument(options: DocumentServerOptions): Promise<ReviewDocumentServer> {
   const { file, name, host, port, admits } = options;
   const { applyUpdate, Doc } = await loadYjs();
   const db = new (nodeSqlite().DatabaseSync)(file);
@@ -92,7 +92,7 @@ export async function serveDocument(options: DocumentServerOptions): Promise<Doc
     port: bound,
     facts: () => reviewFactsOf(doc),
     keepFacts: (facts) => setReviewFacts(doc, facts),
-    contributions: () => contributionsOf(doc),
+    contributions: () => reviewContributionsOf(doc),
     contributionStored: (agent) => Promise.race([failed.promise, contributionArrived(doc, agent)]),
     async close() {
       for (const socket of sockets.clients) socket.terminate();
@@ -107,7 +107,7 @@ export async function serveDocument(options: DocumentServerOptions): Promise<Doc
 const contributionArrived = (doc: Doc, agent: string): Promise<void> =>
   new Promise((resolve) => {
     const look = () => {
-      if (contributionsOf(doc)[agent] === undefined) return;
+      if (reviewContributionsOf(doc)[agent] === undefined) return;
       doc.off('update', look);
       resolve();
     };

@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream';
 import { type AgentContext, ndJsonStream } from '@agentclientprotocol/sdk';
 import manifest from '../../../package.json' with { type: 'json' };
-import type { ServedSession } from '../../adapters/acp/acp-session.ts';
+import type { SessionOverMcp } from '../../adapters/acp/acp-session.ts';
 import { askPermission } from '../../adapters/acp/ask-permission.ts';
 import { bridgeAcp } from '../../adapters/acp/bridge.ts';
 import { McpHost } from '../../adapters/mcp/mcp-host.ts';
@@ -55,7 +55,7 @@ async function openServed(
   options: AcpCommand,
   editor: AgentContext,
   continued?: string,
-): Promise<ServedSession> {
+): Promise<SessionOverMcp> {
   const stateDir = ensureStateDir(root, io.env);
   const inEditor = askHereOrElsewhere('approver', { stateDir, root }, async (request, signal) => {
     const diff = await diffForWindow(io, request, root);

@@ -5,7 +5,7 @@ import { DialIns } from '../../agency/dial-in.ts';
 import { NearestNode } from '../../agency/nearest-node.ts';
 import { agencyFolder, openAgencyNode } from '../../agency/open-node.ts';
 import type { RunReply } from '../../agency/run-reply.ts';
-import { RUN_CANCELLED, type SendRun } from '../../agency/send-run.ts';
+import { RUN_CANCELLED_REASON, type SendRun } from '../../agency/send-run.ts';
 import { escapeInvisible } from '../../base/text.ts';
 import { nodeId } from '../../server/access/tokens.ts';
 import type { Io } from '../io.ts';
@@ -37,7 +37,7 @@ export async function withNode<T>(
   const folder = options.agency === undefined ? {} : { folder: agencyFolderOf(io, options) };
   const nearest = new NearestNode({ env, role: 'operator', ...folder });
   const ended = new AbortController();
-  const stop = onSignal(() => ended.abort(RUN_CANCELLED));
+  const stop = onSignal(() => ended.abort(RUN_CANCELLED_REASON));
   try {
     return await work(
       async (...run) => (nearest.server === null ? withServerRemedy(await nearest.send(...run)) : nearest.send(...run)),

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { readClaudeTranscript, subAgentTranscript } from '../../adapters/claude-code/claude-transcript.ts';
+import { readClaudeTranscript, subAgentTranscriptPath } from '../../adapters/claude-code/claude-transcript.ts';
 import { codexToolName } from '../../adapters/codex/codex-texts.ts';
-import { readRanCalls } from '../../adapters/codex/ran-calls.ts';
-import type { RanCall } from '../../adapters/core/client-log.ts';
+import { readCallsInCodexLog } from '../../adapters/codex/ran-calls.ts';
+import type { LoggedClientCall } from '../../adapters/core/client-log.ts';
 import { transcriptPath } from '../../adapters/core/transcript/transcript-file.ts';
-import { type RecordedItem, toolCall } from '../../adapters/core/transcript/transcript-items.ts';
+import { type RecordedTranscriptItem, toolCallItem } from '../../adapters/core/transcript/transcript-items.ts';
 import { fieldsOf } from '../../base/json.ts';
 import { plural } from '../../base/text.ts';
 import { valueOr } from '../../base/value-or.ts';
@@ -27,7 +27,7 @@ export function callsWithoutHook(
   env: Io['env'],
   sessionId: string,
   recorded: Transcript,
-): readonly RecordedItem[] {
+): readonly RecordedTranscriptItem[] {
   const allRecords = ConversationFiles.existing(root, env)?.all() ?? [];
   const records = allRecords.filter((record) => record.sessionId === sessionId);
   const recordedIds = new Set(
@@ -42,9 +42,9 @@ export function callsWithoutHook(
   const files = records.flatMap(({ conversation, notes }) =>
     conversation.client === 'codex' && typeof notes['transcript'] === 'string' ? [notes['transcript']] : [],
   );
-  const ofCodex = [...new Set(files)].flatMap(readRanCalls).filter(isNew);
+  const ofCodex = [...new Set(files)].flatMap(readCallsInCodexLog).filter(isNew);
   return [...ofClaude, ...notReceived(ofCodex, recorded, env)].map(({ id, tool, input }) =>
-    toolCall({ id, tool, input, channel: "the client's own transcript" }, true),
+    toolCallItem({ id, tool, input, channel: "the client's own transcript" }, true),
   );
 }
 
@@ -52,7 +52,11 @@ export function callsWithoutHook(
  * Excludes the calls of Codex that hopgate's MCP server received. Codex sends no call id to a server, so each received
  * call accounts for one with the same tool and arguments.
  */
-function notReceived(ran: readonly RanCall[], recorded: Transcript, env: Io['env']): readonly RanCall[] {
+function notReceived(
+  ran: readonly LoggedClientCall[],
+  recorded: Transcript,
+  env: Io['env'],
+): readonly LoggedClientCall[] {
   if (ran.length === 0) return [];
   const own = codexToolName({ server: mcpServerName(env) });
   const keyOf = (tool: string, input: unknown) => {
@@ -83,7 +87,7 @@ export const recordedTranscript = (root: string, env: Io['env'], sessionId: stri
   });
 
 /** A warning that names the tools of calls without a hook; null if there are none. */
-export function callsWithoutHookWarning(client: string, calls: readonly RecordedItem[]): string | null {
+export function callsWithoutHookWarning(client: string, calls: readonly RecordedTranscriptItem[]): string | null {
   const tools = new Set(calls.map((item) => (item.kind === 'call' ? item.tool : item.kind)));
   return calls.length === 0
     ? null
@@ -94,5 +98,5 @@ function transcriptFile({ conversation, notes }: StoredConversation, records: re
   const { id, agentId } = conversation;
   if (agentId === null) return String(notes['transcript'] ?? '');
   const main = records.find(({ conversation: other }) => other.agentId === null && other.id === id);
-  return subAgentTranscript(String(main?.notes['transcript'] ?? ''), id, agentId);
+  return subAgentTranscriptPath(String(main?.notes['transcript'] ?? ''), id, agentId);
 }

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RecordedItem } from '../../adapters/core/transcript/transcript-items.ts';
+import type { RecordedTranscriptItem } from '../../adapters/core/transcript/transcript-items.ts';
 import { shellWord } from '../../base/text.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
@@ -17,7 +17,7 @@ interface ClientRun {
   /** The conversations of the session that have an event since `begun`. */
   readonly conversations: readonly StoredConversation[];
   /** Calls that ran in this session without a hook, according to the client's own transcript. */
-  readonly callsWithoutHook: readonly RecordedItem[];
+  readonly callsWithoutHook: readonly RecordedTranscriptItem[];
 }
 
 export interface ClientEnd extends ClientRun {

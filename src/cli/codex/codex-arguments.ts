@@ -5,8 +5,8 @@ import {
   type McpEntry,
   mcpOverrides,
   type Override,
-  overrideArguments,
   sandboxOverrides,
+  toOverrideArguments,
   trustOverride,
 } from '../../adapters/codex/overrides.ts';
 import type { CodexThreadOptions } from '../../adapters/codex/thread-options.ts';
@@ -48,7 +48,7 @@ export const launchArguments = ({
   isInteractive,
   trust,
 }: CodexLaunch): readonly string[] =>
-  overrideArguments([
+  toOverrideArguments([
     ...sandboxOverrides(options, root, isInteractive),
     ...mcpOverrides(mcp, server),
     ...hookOverrides(hooks),

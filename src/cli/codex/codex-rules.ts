@@ -1,6 +1,6 @@
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
-import { argumentsOf } from '../../adapters/core/calls/control-calls.ts';
-import { shellCommandOf } from '../../adapters/core/calls/shell-route.ts';
+import { readCallArguments } from '../../adapters/core/calls/control-calls.ts';
+import { toShellCommand } from '../../adapters/core/calls/shell-route.ts';
 import type { McpOptions } from '../../adapters/mcp/mcp-options.ts';
 import { findClientProgram } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
@@ -11,7 +11,7 @@ export const codexRules =
   (io: Io, root: string, session: AgentSession): NonNullable<McpOptions['userRules']> =>
   async ({ name, input }) => {
     const { specs, config } = await pinOfSession(io, root, session);
-    const command = shellCommandOf({ tool: name, args: argumentsOf(input) }, specs, config) ?? '';
+    const command = toShellCommand({ tool: name, args: readCallArguments(input) }, specs, config) ?? '';
     if (command.trim() === '') return null;
     const { judgeByUserRules } = await import('../../adapters/codex/codex-user-rules.ts');
     const ruled = await judgeByUserRules(command, () => findClientProgram(io, 'codex', null), root, io.env);

@@ -1,7 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code/plugin/claude-hook-config.ts';
+import {
+  GUARD_SCRIPT,
+  GUARD_SCRIPT_PATH,
+  makeGuardHooks,
+} from '../../adapters/claude-code/plugin/claude-hook-config.ts';
 import { isObject } from '../../base/json.ts';
 import { quoteShell } from '../../base/text.ts';
 import { claudeFolder } from '../../base/user-folders.ts';
@@ -28,7 +32,7 @@ export const claudeInstaller: Installer = {
     const plugin = Object.entries(ownPluginFiles(target.io.env)).map(
       ([path, text]) => [join(folder, path), text] as const,
     );
-    const guard = target.scope === 'project' ? [[join(target.root, GUARD_FILE), GUARD_SCRIPT] as const] : [];
+    const guard = target.scope === 'project' ? [[join(target.root, GUARD_SCRIPT_PATH), GUARD_SCRIPT] as const] : [];
     const files = [...plugin, ...guard, [originalFile(target), textToKeep(target)] as const].map(([path, text]) =>
       ownChange(path, text),
     );
@@ -166,4 +170,4 @@ function withAllowedRunCommand(
 }
 
 const guardOf = ({ root, scope }: InstallTarget) =>
-  scope === 'project' ? guardHooks(quoteShell(join(root, GUARD_FILE))) : {};
+  scope === 'project' ? makeGuardHooks(quoteShell(join(root, GUARD_SCRIPT_PATH))) : {};

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
-import { type TomlValue, tomlLiteral, tomlString } from '../../adapters/codex/toml.ts';
+import { printTomlLiteral, printTomlString, type TomlValue } from '../../adapters/codex/toml.ts';
 import { isObject } from '../../base/json.ts';
 import { mapValues } from '../../base/map-values.ts';
 import { valueOr } from '../../base/value-or.ts';
@@ -50,7 +50,7 @@ export function withConfigAdditions(path: string, text: string | null, additions
     ...(inBlock.length > 0 ? ['[features]', ...inBlock.map((name) => `${name} = true`)] : []),
     ...tables.flatMap(({ path: keys, values }) => [
       `[${keys.map(bareOrQuoted).join('.')}]`,
-      ...Object.entries(values).map(([key, value]) => `${bareOrQuoted(key)} = ${tomlLiteral(value)}`),
+      ...Object.entries(values).map(([key, value]) => `${bareOrQuoted(key)} = ${printTomlLiteral(value)}`),
     ]),
     endLine(block),
   ];
@@ -165,4 +165,4 @@ export function valueAt(table: Table, path: readonly string[]): unknown {
   return value;
 }
 
-const bareOrQuoted = (key: string): string => (/^[A-Za-z0-9_-]+$/.test(key) ? key : tomlString(key));
+const bareOrQuoted = (key: string): string => (/^[A-Za-z0-9_-]+$/.test(key) ? key : printTomlString(key));

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isGuardCommand } from '../../adapters/claude-code/plugin/claude-hook-config.ts';
+import { isGuardHookCommand } from '../../adapters/claude-code/plugin/claude-hook-config.ts';
 import { isObject } from '../../base/json.ts';
 import { parseObject, withKey } from './json-settings.ts';
 
@@ -35,4 +35,4 @@ function withoutOurs(hooks: { readonly [event: string]: unknown }): { readonly [
 }
 
 const isHopgateGroup = (group: unknown): boolean =>
-  isObject(group) && listOf(group['hooks']).some((hook) => isObject(hook) && isGuardCommand(hook['command']));
+  isObject(group) && listOf(group['hooks']).some((hook) => isObject(hook) && isGuardHookCommand(hook['command']));

@@ -1,5 +1,5 @@
-import { argumentsOf, modesBeforeHop } from '../../adapters/core/calls/control-calls.ts';
-import { describeShipping, situation } from '../../adapters/core/situation.ts';
+import { modeChangesBeforeHop, readCallArguments } from '../../adapters/core/calls/control-calls.ts';
+import { describeShippingStep, situation } from '../../adapters/core/situation.ts';
 import { escapeInvisible, excerpt, plural, shorten, visibleOutput } from '../../base/text.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
 import { renderMessages } from '../../messages/render-messages.ts';
@@ -128,7 +128,7 @@ async function runAction(
     case 'hop': {
       const exit = text('exit');
       const why = reason ?? (words.slice(1).join(' ') || 'typed at the prompt');
-      const modeArguments = argumentsOf({ mode: text('mode'), summary: text('summary'), reason: why });
+      const modeArguments = readCallArguments({ mode: text('mode'), summary: text('summary'), reason: why });
       const hop = {
         to: first,
         reason: why,
@@ -136,7 +136,7 @@ async function runAction(
         ...(fruit ? { fruit } : {}),
         ...(by ? { by } : {}),
       };
-      for (const { from: _, ...change } of await modesBeforeHop(modeArguments, session, hop)) {
+      for (const { from: _, ...change } of await modeChangesBeforeHop(modeArguments, session, hop)) {
         const changed = await session.setMode({ ...change, ...(by ? { by } : {}) });
         if (!changed.ok) return changed;
       }
@@ -221,7 +221,7 @@ function printStatus(io: Io, session: Session): void {
   print(io, `  tools       ${here.tools.join(', ') || 'none in this mode'}`);
   for (const [index, leg] of here.hops.entries())
     print(io, `  ${index === 0 ? 'hops    ' : '        '}    ${asShellCommands(describeLeg(leg))}`);
-  for (const path of situation(session).ships) print(io, `  to ${path.to.padEnd(8)} ${describeShipping(path)}`);
+  for (const path of situation(session).ships) print(io, `  to ${path.to.padEnd(8)} ${describeShippingStep(path)}`);
   for (const { to, needs } of here.modes)
     print(io, `  mode →      ${to}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`);
   print(io, `  so far      ${plural(steps, 'step')}, ${denials} refused`);

@@ -1,7 +1,7 @@
 import type { AgentAnswer, AgentCall, AgentSession } from '../../adapters/core/agent-session.ts';
 import { describeRefusal } from '../../adapters/core/describe-refusal.ts';
 import { renderResult } from '../../adapters/core/render-result.ts';
-import { messagesText } from '../../adapters/core/turn-messages.ts';
+import { renderMessagesForAgent } from '../../adapters/core/turn-messages.ts';
 import { asJson } from '../../base/json.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Message } from '../../ports/message-store.ts';
@@ -68,7 +68,12 @@ export function dataSession(
       const fresh = (await connection.inbox()).filter(({ id: message }) => !seen.includes(message));
       shownIds = fresh.map(({ id: message }) => message);
       if (fresh.length === 0) return { ...answer, toolsChanged: false };
-      return { ...answer, text: `${answer.text}\n${messagesText(fresh)}`, messages: fresh, toolsChanged: false };
+      return {
+        ...answer,
+        text: `${answer.text}\n${renderMessagesForAgent(fresh)}`,
+        messages: fresh,
+        toolsChanged: false,
+      };
     },
     wants: async () => null,
     status: () => connection.status(),

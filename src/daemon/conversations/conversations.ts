@@ -1,5 +1,5 @@
-import type { Conversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
-import { sessionOpened } from '../../adapters/core/transcript/transcript-items.ts';
+import type { ClientConversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
+import { sessionOpenedItem } from '../../adapters/core/transcript/transcript-items.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { addEvent, type ConversationFiles, type SessionOwner, type StoredConversation } from '../conversation-files.ts';
 import { withFileLock } from '../file-lock.ts';
@@ -26,12 +26,12 @@ export class Conversations {
     this.#transcripts = transcripts;
   }
 
-  stored(conversation: Conversation): StoredConversation | null {
+  stored(conversation: ClientConversation): StoredConversation | null {
     return this.#owned.files(conversation.root).read(conversation);
   }
 
   /** The record of a conversation. The first call opens its session, or joins the session of its client program. */
-  async record(conversation: Conversation, caller: CallingProcess): Promise<ConversationRecord> {
+  async record(conversation: ClientConversation, caller: CallingProcess): Promise<ConversationRecord> {
     const files = this.#owned.files(conversation.root);
     const known = files.read(conversation);
     if (known && !namesOtherSession(known, caller.env)) return this.#resumed(files, known, caller);
@@ -58,7 +58,7 @@ export class Conversations {
       if (meanwhile?.sessionId !== record.sessionId)
         this.#transcripts
           .transcriptOf(conversation.root, record.sessionId)
-          .add(sessionOpened(record.sessionId, 'hooks'));
+          .add(sessionOpenedItem(record.sessionId, 'hooks'));
       return record;
     });
   }
@@ -117,7 +117,7 @@ export class Conversations {
   /** The owner of the session for a new conversation's main agent. */
   async #mainOwner(
     files: ConversationFiles,
-    { root, client: name }: Conversation,
+    { root, client: name }: ClientConversation,
     client: ProcessIdentity | null,
     env: Env,
   ) {
@@ -143,7 +143,10 @@ export class Conversations {
   }
 
   /** Messages for the user at the start of a conversation; empty if the calling program has shown them. */
-  async #firstNotes({ root, agentId }: Conversation, { env }: CallingProcess): Promise<ConversationRecord['notes']> {
+  async #firstNotes(
+    { root, agentId }: ClientConversation,
+    { env }: CallingProcess,
+  ): Promise<ConversationRecord['notes']> {
     if (agentId !== null || env['HOPGATE_SESSION']) return {};
     const unshown = (await import('../../project/trust-record.ts')).untrustedConfigWarning(root, this.#env);
     return unshown === null ? {} : { unshown };

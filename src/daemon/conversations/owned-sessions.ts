@@ -1,4 +1,4 @@
-import type { Conversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
+import type { ClientConversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
 import type { Ids } from '../../ports/ids.ts';
 import { openingBody } from '../../session/pin.ts';
@@ -107,7 +107,7 @@ export class OwnedSessions {
    */
   async openSubAgent(
     files: ConversationFiles,
-    { root, agentId, agentType }: Conversation,
+    { root, agentId, agentType }: ClientConversation,
     parent: ConversationRecord,
   ): Promise<SessionOwner> {
     const { describeNewSubAgent } = await import('../../session/sub-agent.ts');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { ContainedCall, Conversation } from '../../adapters/core/hook-context.ts';
+import type { CallRunByHopgate, ClientConversation } from '../../adapters/core/hook-context.ts';
 import { stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
 import { takePrivateJson, writePrivateJson } from '../private-json-file.ts';
@@ -8,8 +8,8 @@ import type { SessionHostOptions } from './session-host-options.ts';
 
 /** An allowed call that a command line runs later, once. */
 interface StoredRun {
-  readonly conversation: Conversation;
-  readonly call: ContainedCall;
+  readonly conversation: ClientConversation;
+  readonly call: CallRunByHopgate;
 }
 
 /** Allowed calls, stored in files under tickets. Each ticket is valid once. */

@@ -2,13 +2,13 @@ import { hash } from 'node:crypto';
 import type { Message, Part, Task, TaskStatus } from '@a2a-js/sdk';
 import type { AgentExecutor, ExecutionEventBus, RequestContext, ServerCallContext } from '@a2a-js/sdk/server';
 import type { AgencyNode } from '../../agency/agency-node.ts';
-import { type RunCode, RunFailure, type RunReply, runReplyOf } from '../../agency/run-reply.ts';
+import { type RunErrorCode, RunFailure, type RunReply, runReplyOf } from '../../agency/run-reply.ts';
 import { RunRequest } from '../../agency/run-request.ts';
 import { fieldsOf, isObject, type Json } from '../../base/json.ts';
 import { type A2aSdk, ROUTE_AGENT } from './load-a2a-sdk.ts';
 
 /** The codes of a run that was refused before its agent started. */
-const REFUSED_CODES: readonly RunCode[] = [
+const REFUSED_CODES: readonly RunErrorCode[] = [
   'missing-inputs',
   'unknown-inputs',
   'invalid-request',

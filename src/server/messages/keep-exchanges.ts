@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgencyNode } from '../../agency/agency-node.ts';
-import { readSecret } from '../../agency/open-node.ts';
+import { readTokenFile } from '../../agency/open-node.ts';
 import type { RemoteAgent } from '../../spec/agency/agency-types.ts';
 import { exchangeMail } from './exchange-mail.ts';
 import type { NodeMail } from './node-mail.ts';
@@ -29,7 +29,7 @@ export async function keepExchanges(
       const until = AbortSignal.any([signal, ended.signal]);
       const onChange = (problem: string | null): void =>
         log(`messages with ${node} ${problem === null ? 'are exchanged' : `cannot be exchanged: ${problem}`}`);
-      void exchangeMail({ node, url, token: () => readSecret(tokenFile), mail, signal: until, onChange });
+      void exchangeMail({ node, url, token: () => readTokenFile(tokenFile), mail, signal: until, onChange });
     }
     await sleep(POLL_MS, undefined, { signal, ref: false }).catch(() => {});
   }

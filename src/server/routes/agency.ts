@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { RUN_HTTP_STATUS, type RunCode } from '../../agency/run-reply.ts';
+import { RUN_HTTP_STATUS, type RunErrorCode } from '../../agency/run-reply.ts';
 import { RunRequest } from '../../agency/run-request.ts';
-import { RUN_HEADERS } from '../../agency/send-run.ts';
+import { RUN_HEADER_NAMES } from '../../agency/send-run.ts';
 import { parseJson } from '../../base/json.ts';
 import type { Requester } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
@@ -20,7 +20,7 @@ const Reply = z.union([
   z.strictObject({
     ok: z.literal(false),
     error: z.object({
-      code: z.enum(Object.keys(RUN_HTTP_STATUS) as [RunCode, ...RunCode[]]),
+      code: z.enum(Object.keys(RUN_HTTP_STATUS) as [RunErrorCode, ...RunErrorCode[]]),
       message: z.string(),
       remedy: z.string(),
     }),
@@ -52,21 +52,21 @@ const run = defineRoute('POST /agency/run', {
   for: ['operator', 'agent', 'session', 'node'],
   body: RunRequest,
   headers: {
-    [RUN_HEADERS.key]:
+    [RUN_HEADER_NAMES.key]:
       'Idempotency key: a request with the same key returns the first run, and never starts the agent again.',
-    [RUN_HEADERS.budget]: 'Milliseconds that the caller waits. They end the wait, not the run.',
-    [RUN_HEADERS.via]: 'The nodes that passed the run on, separated by commas.',
+    [RUN_HEADER_NAMES.budget]: 'Milliseconds that the caller waits. They end the wait, not the run.',
+    [RUN_HEADER_NAMES.via]: 'The nodes that passed the run on, separated by commas.',
   },
   answer: Reply,
   run: async ({ body, who, services, header }) => {
-    const key = headerAs(RUN_HEADERS.key, header(RUN_HEADERS.key), Key) ?? randomUUID();
-    const budgetMs = headerAs(RUN_HEADERS.budget, header(RUN_HEADERS.budget), Budget) ?? null;
-    const via = headerAs(RUN_HEADERS.via, header(RUN_HEADERS.via), Via)?.split(',') ?? [];
+    const key = headerAs(RUN_HEADER_NAMES.key, header(RUN_HEADER_NAMES.key), Key) ?? randomUUID();
+    const budgetMs = headerAs(RUN_HEADER_NAMES.budget, header(RUN_HEADER_NAMES.budget), Budget) ?? null;
+    const via = headerAs(RUN_HEADER_NAMES.via, header(RUN_HEADER_NAMES.via), Via)?.split(',') ?? [];
     const request = await checkCaller(services, who, body, key);
     const reply = await services.agency.run(request, { key, budgetMs, via }, addContext(services));
     return Response.json(reply, {
       status: reply.ok ? 200 : RUN_HTTP_STATUS[reply.error.code],
-      headers: { [RUN_HEADERS.key]: key },
+      headers: { [RUN_HEADER_NAMES.key]: key },
     });
   },
 });

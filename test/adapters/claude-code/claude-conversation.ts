@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { handleClaudeEvent } from '../../../src/adapters/claude-code/handle-claude-event.ts';
-import { ALLOW_START } from '../../../src/adapters/claude-code/hook-reply.ts';
+import { ALLOW_REPLY_PREFIX } from '../../../src/adapters/claude-code/hook-reply.ts';
 import type { ConversationRecord, HookAnswer } from '../../../src/adapters/core/hook-context.ts';
 import { SessionHost } from '../../../src/daemon/session-host.ts';
 import { bodyOf } from '../../../src/evidence/bodies.ts';
@@ -148,7 +148,7 @@ export function readAnswer(answer: HookAnswer): HookReply {
   const specific = output.hookSpecificOutput ?? {};
   return {
     answer,
-    verdict: answer.exit === 2 ? 'blocked' : answer.stdout.startsWith(ALLOW_START) ? 'allowed' : 'silent',
+    verdict: answer.exit === 2 ? 'blocked' : answer.stdout.startsWith(ALLOW_REPLY_PREFIX) ? 'allowed' : 'silent',
     decision: specific.permissionDecision ?? null,
     reason: answer.stderr,
     context: specific.additionalContext ?? '',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nativeFailure, nativeResult } from '../../../src/adapters/claude-code/native-result.ts';
+import { toNativeFailure, toNativeOutcome } from '../../../src/adapters/claude-code/native-result.ts';
 
 /** Responses as Claude Code 2.1.328 gave them to a hook. */
 const edit = {
@@ -52,18 +52,18 @@ describe('the client’s report of a call’s result', () => {
     ['something', { a: 1 }, { said: '{"a":1}' }],
     ['read', null, {}],
   ] as const)('for %s has the shape of hopgate’s own result', (tool, response, result) => {
-    expect(nativeResult(tool, response, '/repo')).toEqual({ status: 'ok', result });
+    expect(toNativeOutcome(tool, response, '/repo')).toEqual({ status: 'ok', result });
   });
 
   it('is cut if it is too long', () => {
     const content = 'x'.repeat(1 << 20);
-    const outcome = nativeResult('read', { file: { filePath: '/repo/a', content } }, '/repo');
+    const outcome = toNativeOutcome('read', { file: { filePath: '/repo/a', content } }, '/repo');
     expect(JSON.stringify(outcome).length).toBeLessThan(210_000);
     expect(JSON.stringify(outcome)).toContain('(1048576 characters)');
   });
 
   it('says why the call failed', () => {
-    expect(nativeFailure('EACCES')).toMatchObject({ status: 'failed', message: 'EACCES' });
-    expect(nativeFailure(undefined)).toMatchObject({ status: 'failed' });
+    expect(toNativeFailure('EACCES')).toMatchObject({ status: 'failed', message: 'EACCES' });
+    expect(toNativeFailure(undefined)).toMatchObject({ status: 'failed' });
   });
 });

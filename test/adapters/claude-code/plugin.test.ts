@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { renderReply } from '../../../src/adapters/claude-code/hook-reply.ts';
+import { renderHookReply } from '../../../src/adapters/claude-code/hook-reply.ts';
 import { pluginFiles } from '../../../src/adapters/claude-code/plugin/plugin-files.ts';
 import { folder } from '../../cli/run.ts';
 import { SERVER } from '../../server-name.ts';
@@ -70,13 +70,13 @@ function ask(event: string, answer: string) {
 }
 
 const printing = (text: string): string => `cat > /dev/null; printf '%s' '${text}'`;
-const allow = renderReply({ kind: 'allow' }, null).stdout;
+const allow = renderHookReply({ kind: 'allow' }, null).stdout;
 
 describe('the script that starts the hook', () => {
   it.each([
     ['an allow', allow],
-    ['an allow with a remark', renderReply({ kind: 'allow' }, 'it was silent').stdout],
-    ['a rewritten call', renderReply({ kind: 'allow', input: { command: 'x "y" }' } }, null).stdout],
+    ['an allow with a remark', renderHookReply({ kind: 'allow' }, 'it was silent').stdout],
+    ['a rewritten call', renderHookReply({ kind: 'allow', input: { command: 'x "y" }' } }, null).stdout],
   ])('passes on %s unchanged', (_, output) => {
     expect(ask('PreToolUse', printing(output))).toEqual({ status: 0, stdout: output, stderr: '' });
   });

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { handleCodexEvent } from '../../../src/adapters/codex/handle-codex-event.ts';
 import type {
-  Conversation,
+  ClientConversation,
   ConversationRecord,
   HookAnswer,
   HookContext,
 } from '../../../src/adapters/core/hook-context.ts';
-import type { RecordedItem } from '../../../src/adapters/core/transcript/transcript-items.ts';
+import type { RecordedTranscriptItem } from '../../../src/adapters/core/transcript/transcript-items.ts';
 import type { NativeCallWatch, ToolBackend } from '../../../src/ports/tool-backend.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
@@ -43,7 +43,7 @@ export interface World {
   readonly session: Session;
   readonly host: HookContext;
   /** The records of the transcripts, in order. */
-  readonly transcript: (RecordedItem & { readonly agent: string })[];
+  readonly transcript: (RecordedTranscriptItem & { readonly agent: string })[];
   /** The records, by agent; `main` for the main agent. */
   readonly records: ReadonlyMap<string, ConversationRecord>;
   /** Sends one event, with the fields that every event has. */
@@ -71,7 +71,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
   const sessions = new Map([['main', session]]);
   const kept = new Map<string, Json>();
   const transcript: World['transcript'] = [];
-  const nameOf = ({ agentId }: Conversation) => agentId ?? 'main';
+  const nameOf = ({ agentId }: ClientConversation) => agentId ?? 'main';
   const sessionOf = (record: ConversationRecord) => sessions.get(nameOf(record.conversation)) as Session;
   const host: HookContext = {
     server: SERVER,

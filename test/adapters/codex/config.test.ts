@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { CODEX_EVENTS, codexHooks } from '../../../src/adapters/codex/codex-hook-config.ts';
 import { hookOverrides, mcpOverrides, sandboxOverrides, trustOverride } from '../../../src/adapters/codex/overrides.ts';
 import { threadOptions } from '../../../src/adapters/codex/thread-options.ts';
-import { type TomlValue, tomlLiteral } from '../../../src/adapters/codex/toml.ts';
+import { printTomlLiteral, type TomlValue } from '../../../src/adapters/codex/toml.ts';
 import { quoteShell } from '../../../src/base/text.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
 import { fixtureSpecs } from '../../session/sessions.ts';
@@ -30,7 +30,7 @@ const parsed = (overrides: readonly string[]) => parse(overrides.join('\n')) as 
 test('a printed TOML value reads back as the same value', () => {
   fc.assert(
     fc.property(value, (given) => {
-      expect(parse(`a = ${tomlLiteral(given)}`)['a']).toEqual(given);
+      expect(parse(`a = ${printTomlLiteral(given)}`)['a']).toEqual(given);
     }),
   );
 });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { conversationOf, readCodexEvent } from '../../../src/adapters/codex/codex-event.ts';
+import { conversationOfCodexEvent, readCodexEvent } from '../../../src/adapters/codex/codex-event.ts';
 import { handleCodexEvent } from '../../../src/adapters/codex/handle-codex-event.ts';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import type { Session } from '../../../src/session/session.ts';
@@ -186,7 +186,7 @@ test('the hooks use the configured repository, whichever of its folders Codex wo
   writeFileSync(join(root, 'hopgate.yaml'), '');
   const rootOf = (folder: string, env = {}) => {
     const event = { hook_event_name: 'SessionStart', session_id: 's', cwd: join(root, folder) };
-    return conversationOf(readCodexEvent(event), env).root;
+    return conversationOfCodexEvent(readCodexEvent(event), env).root;
   };
   expect(['.', 'src', 'other'].map((folder) => rootOf(folder))).toEqual([root, root, join(root, 'other')]);
   expect(rootOf('src', { HOPGATE_ROOT: join(root, 'src') })).toBe(join(root, 'src'));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sandboxAdvice } from '../../../src/adapters/core/sandbox-advice.ts';
+import { adviseOnSandboxError } from '../../../src/adapters/core/sandbox-advice.ts';
 import { must, stage } from '../../session/sessions.ts';
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
   const { session } = await stage();
   await must(session.setMode({ to: 'diagnose' }));
   await must(session.start('explore', { by: 'operator' }));
-  expect(sandboxAdvice(session, output)).toMatch(advice);
-  expect(sandboxAdvice(session, 'all is well')).toBeNull();
-  expect(sandboxAdvice(session, 'EAI_AGAIN\nThere is no network here.')).toBeNull();
+  expect(adviseOnSandboxError(session, output)).toMatch(advice);
+  expect(adviseOnSandboxError(session, 'all is well')).toBeNull();
+  expect(adviseOnSandboxError(session, 'EAI_AGAIN\nThere is no network here.')).toBeNull();
 });

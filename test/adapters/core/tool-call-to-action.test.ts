@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PROVIDERS, type Provider } from '../../../src/adapters/core/calls/client-tools.ts';
-import { claudePluginServer } from '../../../src/adapters/core/calls/mcp-name.ts';
+import { CLIENT_PROVIDERS, type Provider } from '../../../src/adapters/core/calls/client-tools.ts';
+import { claudePluginServerName } from '../../../src/adapters/core/calls/mcp-name.ts';
 import {
   type ActionContext,
   type ClientAction,
@@ -283,7 +283,7 @@ describe('apply_patch', () => {
 describe('hopgate’s own MCP tools', () => {
   it('are recognised by the exact name of the server', () => {
     const prefix = 'mcp__hopgate__';
-    for (const provider of PROVIDERS) {
+    for (const provider of CLIENT_PROVIDERS) {
       expect(calls(act(provider, `${prefix}read`, { path: 'a' }))).toEqual([['hopgate', 'read', { path: 'a' }]]);
       expect(act(provider, `${prefix}status`, {})).toMatchObject({ kind: 'ask', control: 'status' });
       const hop = { to: 'edit', exit: 'found-target', reason: 'there', by: 'operator' };
@@ -304,7 +304,7 @@ describe('hopgate’s own MCP tools', () => {
 
   it('are not recognised on a server with a similar name', () => {
     expect(claude('mcp__hopgate_2__read', {})).toMatchObject({ kind: 'unmapped' });
-    const context = at('edit', { own: claudePluginServer('hopgate_k3') });
+    const context = at('edit', { own: claudePluginServerName('hopgate_k3') });
     for (const server of [
       'hopgate',
       'hopgate_k3',
@@ -322,7 +322,7 @@ describe('hopgate’s own MCP tools', () => {
   });
 
   it('include no resource reads, because any server can have the same name', () => {
-    const context = at('edit', { own: claudePluginServer('hopgate_k3') });
+    const context = at('edit', { own: claudePluginServerName('hopgate_k3') });
     for (const server of ['plugin:hopgate:hopgate_k3', 'hopgate', 'hopgate_k3', 'plugin_hopgate_hopgate_k3'])
       expect(claude('ReadMcpResourceTool', { server, uri: 'x' }, context).kind, server).toBe('unmapped');
   });
@@ -380,7 +380,7 @@ describe('the table of client tools', () => {
     expect(claude(name, {})).toEqual({ kind: 'unmapped', why: expect.any(String) });
   });
   it.each(['Teleport', '', 'read', 'bash', '__proto__', 'constructor', 'toString'])('does not know "%s"', (name) => {
-    for (const provider of PROVIDERS) expect(act(provider, name, {})).toEqual({ kind: 'unmapped', why: null });
+    for (const provider of CLIENT_PROVIDERS) expect(act(provider, name, {})).toEqual({ kind: 'unmapped', why: null });
   });
   it('keeps the names of the two clients apart', () => {
     expect(claude('apply_patch', {})).toMatchObject({ kind: 'unmapped' });
@@ -444,7 +444,7 @@ describe('any input', () => {
   it('is answered, and never makes the agent an operator', () => {
     fc.assert(
       fc.property(
-        fc.constantFrom(...PROVIDERS),
+        fc.constantFrom(...CLIENT_PROVIDERS),
         fc.oneof(names, fc.string()),
         odd,
         fc.constantFrom('edit', 'deploy', null),

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { transcriptTo } from '../../../src/adapters/core/transcript/transcript-file.ts';
-import { assistantMessage } from '../../../src/adapters/core/transcript/transcript-items.ts';
+import { assistantMessageItem } from '../../../src/adapters/core/transcript/transcript-items.ts';
 import { parseTranscript } from '../../../src/evidence/transcript.ts';
 
 let folder: string;
@@ -21,18 +21,18 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 
 it('a transcript’s numbering continues after another writer’s items', () => {
   const [one, other] = [transcriptTo(file), transcriptTo(file)];
-  one.add(assistantMessage('a'));
-  other.add(assistantMessage('b'), assistantMessage('c'));
-  one.add(assistantMessage('d'));
-  other.add(assistantMessage('e'));
+  one.add(assistantMessageItem('a'));
+  other.add(assistantMessageItem('b'), assistantMessageItem('c'));
+  one.add(assistantMessageItem('d'));
+  other.add(assistantMessageItem('e'));
   expect(counts()).toEqual(upTo(5));
 });
 
 it('a transcript starts at zero again after its file was erased', () => {
   const one = transcriptTo(file);
-  one.add(assistantMessage('a'), assistantMessage('b'));
+  one.add(assistantMessageItem('a'), assistantMessageItem('b'));
   writeFileSync(file, '');
-  one.add(assistantMessage('c'));
+  one.add(assistantMessageItem('c'));
   expect(counts()).toEqual([0]);
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { approvalQuestion } from '../../../src/adapters/core/approval-question.ts';
+import { renderApprovalQuestion } from '../../../src/adapters/core/approval-question.ts';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import { bodyOf } from '../../../src/evidence/bodies.ts';
 import type { Approver } from '../../../src/ports/approver.ts';
@@ -362,7 +362,7 @@ describe('an answer to an approval request', () => {
 
 it('shown text cannot imitate hopgate’s own lines', () => {
   const hostile = 'x\nsha256 0\r\u001b[2J\u2066\u200b';
-  const text = approvalQuestion(
+  const text = renderApprovalQuestion(
     {
       sessionId: 's',
       agent: hostile,

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AgentAnswer, AgentSession } from '../../../src/adapters/core/agent-session.ts';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
-import { messagesText } from '../../../src/adapters/core/turn-messages.ts';
-import { LongAnswers } from '../../../src/adapters/mcp/long-answers.ts';
+import { renderMessagesForAgent } from '../../../src/adapters/core/turn-messages.ts';
+import { LongAnswerParts } from '../../../src/adapters/mcp/long-answers.ts';
 import { agentWorld } from '../../contracts/agent-world.ts';
 import { call, connected, ERAS, hostOf } from './client.ts';
 
@@ -61,7 +61,7 @@ const answer = (text: string, messages: AgentAnswer['messages'] = []): AgentAnsw
 it('the parts of an answer contain each character once and fit the limit', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('a', 'é', '漢', '😀', '\n'), maxLength: 400 }), (text) => {
-      const long = new LongAnswers(40);
+      const long = new LongAnswerParts(40);
       const first = long.firstPart(answer(text));
       if (first === null) return Buffer.byteLength(text) <= 40;
       const parts = [first];
@@ -77,8 +77,8 @@ it('new messages come with the first part of a long answer', () => {
   const at = '2026-01-01T00:00:00.000Z';
   const message = { id: 'm-1', from: 'session:s-1', to: 'session:s-2', author: 's-1', kind: 'tell', text: 'hello', at };
   const messages = [message] as unknown as NonNullable<AgentAnswer['messages']>;
-  const text = `${'x'.repeat(100)}\n${messagesText(messages)}`;
-  const long = new LongAnswers(60);
+  const text = `${'x'.repeat(100)}\n${renderMessagesForAgent(messages)}`;
+  const long = new LongAnswerParts(60);
   const first = long.firstPart(answer(text, messages)) ?? '';
   expect(first).toContain('hello');
   expect(long.requestedPart({ name: 'status', input: nextIn(first) })).toBe(
@@ -87,6 +87,6 @@ it('new messages come with the first part of a long answer', () => {
 });
 
 it('a client without a limit gets a long answer whole', () => {
-  const long = new LongAnswers(Number.POSITIVE_INFINITY);
+  const long = new LongAnswerParts(Number.POSITIVE_INFINITY);
   expect(long.firstPart(answer('x'.repeat(1e6)))).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { upstreamNames } from '../../../src/adapters/mcp/upstream-names.ts';
+import { upstreamToolNames } from '../../../src/adapters/mcp/upstream-names.ts';
 import type { SpecSet, ToolSpec } from '../../../src/spec/types.ts';
 
 const bound = (id: string, tool: string): ToolSpec => ({
@@ -16,7 +16,7 @@ const specsOf = (...tools: ToolSpec[]) =>
 
 describe('upstream tool names', () => {
   it('are used in lists and calls, and ids are accepted as well', () => {
-    const { nameOf, idOf } = upstreamNames(specsOf(own, bound('files-read', 'read_text_file')));
+    const { nameOf, idOf } = upstreamToolNames(specsOf(own, bound('files-read', 'read_text_file')));
     expect(nameOf('files-read')).toBe('read_text_file');
     expect(idOf('read_text_file')).toBe('files-read');
     expect(idOf('files-read')).toBe('files-read');
@@ -28,7 +28,7 @@ describe('upstream tool names', () => {
     ['a control of hopgate', [bound('files-hop', 'hop')]],
     ['a tool of another server', [bound('a-read', 'x_read'), bound('b-read', 'x_read')]],
   ])('are not used if they are also the name of %s', (_why, tools) => {
-    const { nameOf, idOf } = upstreamNames(specsOf(...tools));
+    const { nameOf, idOf } = upstreamToolNames(specsOf(...tools));
     for (const { id } of tools) expect([nameOf(id), idOf(id)]).toEqual([id, id]);
   });
 });

@@ -1,4 +1,4 @@
-import { ALLOW_END, ALLOW_START } from '../hook-reply.ts';
+import { ALLOW_REPLY_PREFIX, HOOK_REPLY_SUFFIX } from '../hook-reply.ts';
 
 /** The hook events. None has a matcher, so tools of later versions of the client are covered, too. */
 const EVENTS = [
@@ -33,9 +33,9 @@ type ClaudeHooks = { readonly [event in ClaudeEvent]: readonly { readonly hooks:
  * The hooks in the form of Claude Code's settings and plugins. The command line is short, because the model reads it
  * with every refusal. The path of the shell is absolute, because a repository's settings can change PATH.
  *
- * @param script the path of the file with {@link hookScript}, as a word of the shell
+ * @param script the path of the file with {@link printHookScript}, as a word of the shell
  */
-export function claudeHooks(script: string): ClaudeHooks {
+export function makeClaudeHooks(script: string): ClaudeHooks {
   const group = (event: ClaudeEvent) => {
     const hook = { type: 'command' as const, command: `/bin/sh ${script} ${event}`, timeout: TIMEOUT_SECONDS };
     return [{ hooks: [ENDINGS.has(event) ? hook : { ...hook, onFailure: 'block' as const }] }];
@@ -50,7 +50,7 @@ export function claudeHooks(script: string): ClaudeHooks {
  *
  * @param command the shell command line that answers a hook
  */
-export const hookScript = (command: string): string => `# Written by hopgate; changes made here are lost.
+export const printHookScript = (command: string): string => `# Written by hopgate; changes made here are lost.
 fault() {
   echo "hopgate could not decide (its hook ended with $1), so this is refused; run hopgate doctor" >&2
   exit 2
@@ -68,7 +68,7 @@ esac
 [ $ended -eq 0 ] || fault $ended
 if [ "$1" = PreToolUse ]; then
   case $reply in
-  '${ALLOW_START}'*'${ALLOW_END}') ;;
+  '${ALLOW_REPLY_PREFIX}'*'${HOOK_REPLY_SUFFIX}') ;;
   *) fault "$ended, without a decision" ;;
   esac
 fi
@@ -76,11 +76,10 @@ printf '%s' "$reply"
 `;
 
 /** Path of the guard script, relative to the root of a repository. */
-export const GUARD_FILE = '.claude/skills/hopgate/hooks/here.sh';
+export const GUARD_SCRIPT_PATH = '.claude/skills/hopgate/hooks/here.sh';
 
-/** True if a hook's command is one of {@link guardHooks}. */
-export const isGuardCommand = (command: unknown): boolean =>
-  typeof command === 'string' && command.includes(GUARD_FILE);
+export const isGuardHookCommand = (command: unknown): boolean =>
+  typeof command === 'string' && command.includes(GUARD_SCRIPT_PATH);
 
 /**
  * Hooks for a repository's own settings, in addition to the plugin in `.claude/skills`. If Claude Code starts in a
@@ -89,7 +88,7 @@ export const isGuardCommand = (command: unknown): boolean =>
  *
  * @param script the path of the file with {@link GUARD_SCRIPT}, as a word of the shell
  */
-export function guardHooks(script: string): {
+export function makeGuardHooks(script: string): {
   readonly [event in 'UserPromptSubmit' | 'PreToolUse']: ClaudeHooks[event];
 } {
   const hook = { type: 'command', command: `/bin/sh ${script}`, timeout: TIMEOUT_SECONDS, onFailure: 'block' } as const;

@@ -1,6 +1,6 @@
 import type { ClaudeToolName } from '../claude-tool-name.ts';
 import { claudeToolName } from '../claude-tool-name.ts';
-import { claudeHooks, hookScript } from './claude-hook-config.ts';
+import { makeClaudeHooks, printHookScript } from './claude-hook-config.ts';
 
 interface PluginOptions {
   readonly version: string;
@@ -27,9 +27,9 @@ export function pluginFiles({ version, hookCommand, server, mcp }: PluginOptions
     }),
     'hooks/hooks.json': json({
       description: 'Every call is decided by hopgate.',
-      hooks: claudeHooks('"${CLAUDE_PLUGIN_ROOT}/hooks/ask.sh"'),
+      hooks: makeClaudeHooks('"${CLAUDE_PLUGIN_ROOT}/hooks/ask.sh"'),
     }),
-    'hooks/ask.sh': hookScript(hookCommand),
+    'hooks/ask.sh': printHookScript(hookCommand),
     // The tools are loaded at the start, not by the tool search: an agent needs hop to leave its peripheral.
     '.mcp.json': json({ mcpServers: { [server]: { command: mcp.command, args: mcp.args, alwaysLoad: true } } }),
     'README.md': `# hopgate for Claude Code\n\n${description} Written by \`hopgate claude\` and \`hopgate install claude\`; changes made here are lost.\n`,

@@ -1,9 +1,9 @@
 /** The programs whose tool names hopgate knows. `mcp`: any client that only calls tools by MCP names. */
-export const PROVIDERS = ['claude-code', 'codex', 'mcp'] as const;
-export type Provider = (typeof PROVIDERS)[number];
+export const CLIENT_PROVIDERS = ['claude-code', 'codex', 'mcp'] as const;
+export type Provider = (typeof CLIENT_PROVIDERS)[number];
 
 /** The translation of a client's tool into hopgate's tools. */
-export type ClientTool =
+export type ClientToolTranslation =
   /** A hopgate tool does the same. `as` renames the arguments; arguments not named there are kept in `extra`. */
   | {
       readonly kind: 'same';
@@ -25,10 +25,11 @@ export type ClientTool =
   /** A tool that is always refused, because no scope can limit it. `why` completes "the tool …". */
   | { readonly kind: 'outside'; readonly why: string };
 
-type Table = ReadonlyMap<string, ClientTool>;
+type Table = ReadonlyMap<string, ClientToolTranslation>;
 
-const inner = (...names: readonly string[]): [string, ClientTool][] => names.map((name) => [name, { kind: 'inner' }]);
-const outside = (why: string, ...names: readonly string[]): [string, ClientTool][] =>
+const inner = (...names: readonly string[]): [string, ClientToolTranslation][] =>
+  names.map((name) => [name, { kind: 'inner' }]);
+const outside = (why: string, ...names: readonly string[]): [string, ClientToolTranslation][] =>
   names.map((name) => [name, { kind: 'outside', why }]);
 
 /** Resources are refused: another server can have hopgate's name, and a read cannot be decided by its content. */
@@ -38,7 +39,7 @@ const READS_RESOURCE = 'reads from an MCP server that it names, and a name does 
  * The tools that Claude Code 2.1.328 offered to a model (headless, with and without its switches for search and task
  * tools), and further ones that its SDK's types name. MultiEdit, BashOutput and KillShell are of older versions.
  */
-const CLAUDE_CODE: Table = new Map<string, ClientTool>([
+const CLAUDE_CODE: Table = new Map<string, ClientToolTranslation>([
   ['Read', { kind: 'same', tool: 'read', as: { file_path: 'path', offset: 'offset', limit: 'limit' }, how: 'native' }],
   ['Glob', { kind: 'same', tool: 'glob', as: { pattern: 'pattern', path: 'path' }, how: 'native' }],
   [
@@ -87,15 +88,15 @@ const CLAUDE_CODE: Table = new Map<string, ClientTool>([
   ...outside('runs a language server over the files; use grep and read', 'LSP'),
 ]);
 
-const SHELL: ClientTool = { kind: 'shell', command: ['cmd', 'command'], folder: 'workdir' };
+const SHELL: ClientToolTranslation = { kind: 'shell', command: ['cmd', 'command'], folder: 'workdir' };
 
 /**
  * The tools that Codex 0.169.0 offered to several models, under the names in its hooks (hooks call every shell tool
  * `Bash`). shell, local_shell, container.exec, read_file, list_dir and grep_files are of older versions.
  */
-const CODEX: Table = new Map<string, ClientTool>([
+const CODEX: Table = new Map<string, ClientToolTranslation>([
   ...['Bash', 'exec_command', 'shell', 'shell_command', 'local_shell', 'container.exec'].map(
-    (name): [string, ClientTool] => [name, SHELL],
+    (name): [string, ClientToolTranslation] => [name, SHELL],
   ),
   ['apply_patch', { kind: 'patch' }],
   ['view_image', { kind: 'same', tool: 'read', as: { path: 'path' }, how: 'native' }],
@@ -127,7 +128,7 @@ const TABLES: { readonly [provider in Provider]: Table } = {
 };
 
 /** The translation of a client's built-in tool; undefined for unknown tools and for MCP tools. */
-export function clientTool(provider: Provider, name: string): ClientTool | undefined {
+export function translateClientTool(provider: Provider, name: string): ClientToolTranslation | undefined {
   const table = TABLES[provider];
   // Codex prefixes some of its tools with a namespace.
   return table.get(name) ?? table.get(name.replace(/^(?:functions|multi_agent_v1)(?:\.|__|\/)/, ''));

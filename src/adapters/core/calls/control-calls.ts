@@ -4,21 +4,21 @@ import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
 import { type ModeLeg, shortestModePath } from '../../../spec/mode-way.ts';
 import type { Json, Mode } from '../../../spec/types.ts';
 
-export type ModeArguments = Parameters<Session['setMode']>[0];
+export type ModeCallArguments = Parameters<Session['setMode']>[0];
 
-export type ModelArguments = { readonly [name: string]: Json };
+export type ModelCallArguments = { readonly [name: string]: Json };
 
 /** The model's arguments as an object; empty if they are not an object. */
-export const argumentsOf = (input: unknown): ModelArguments =>
+export const readCallArguments = (input: unknown): ModelCallArguments =>
   isObject(input)
-    ? (Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as ModelArguments)
+    ? (Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as ModelCallArguments)
     : {};
 
 /**
  * The hop that a model requests, in the full form or the short one, `{"hop": …, "reason": …}`. Reads only fields that
  * an agent may set; the requester's identity never comes from the text.
  */
-export function requestedHop({ to, hop, exit, reason, summary, fruit }: ModelArguments): HopOptions | ShortHop {
+export function readRequestedHop({ to, hop, exit, reason, summary, fruit }: ModelCallArguments): HopOptions | ShortHop {
   const common = { reason: reason ?? '', ...(exit === undefined || exit === null ? {} : { exit }) };
   return (
     hop === undefined || hop === null
@@ -28,27 +28,27 @@ export function requestedHop({ to, hop, exit, reason, summary, fruit }: ModelArg
 }
 
 /** The mode changes to the mode that a hop's field `mode` requests; if no path leads there, the refused change. */
-export function requestedModesOfHop(
-  fields: ModelArguments,
+export function requestedModeChanges(
+  fields: ModelCallArguments,
   { specs, state }: Session,
-): readonly (ModeLeg & ModeArguments)[] {
+): readonly (ModeLeg & ModeCallArguments)[] {
   const { mode: requested } = fields;
   const from = state.mode;
   if (requested === undefined || requested === null || from === null || requested === from) return [];
   const path = shortestModePath(specs, from, (mode) => mode === requested) ?? [{ from, to: requested as Mode }];
-  return path.map((leg) => ({ ...requestedMode({ ...fields, to: leg.to }), from: leg.from }));
+  return path.map((leg) => ({ ...readRequestedMode({ ...fields, to: leg.to }), from: leg.from }));
 }
 
 /**
- * The mode changes to make before a hop; see `requestedModesOfHop`. Empty if the hop would be refused for the same
+ * The mode changes to make before a hop; see `requestedModeChanges`. Empty if the hop would be refused for the same
  * reason even after them, so that such a hop neither changes the mode nor asks a person.
  */
-export async function modesBeforeHop(
-  fields: ModelArguments,
+export async function modeChangesBeforeHop(
+  fields: ModelCallArguments,
   session: Session,
-  hop: HopOptions | ShortHop = requestedHop(fields),
-): Promise<ReturnType<typeof requestedModesOfHop>> {
-  const modes = requestedModesOfHop(fields, session);
+  hop: HopOptions | ShortHop = readRequestedHop(fields),
+): Promise<ReturnType<typeof requestedModeChanges>> {
+  const modes = requestedModeChanges(fields, session);
   const last = modes.at(-1);
   if (last === undefined || session.state.peripheral === null) return modes;
   const after = await session.whyMove({ hop }, last.to);
@@ -57,7 +57,12 @@ export async function modesBeforeHop(
 }
 
 /** The mode change that a model requests. A model cannot request a reset, because only the operator may reset. */
-export function requestedMode({ to, reason, summary, 'exit-criteria': exitCriteria }: ModelArguments): ModeArguments {
+export function readRequestedMode({
+  to,
+  reason,
+  summary,
+  'exit-criteria': exitCriteria,
+}: ModelCallArguments): ModeCallArguments {
   return {
     to: (to ?? '') as Mode,
     ...(reason === undefined ? {} : { reason: reason as string }),

@@ -1,7 +1,7 @@
 import type { SpecSet, ToolSpec } from '../../../spec/types.ts';
 
 /** hopgate's own MCP server, as one client program names it. A similar name belongs to another server. */
-export interface OwnServer {
+export interface HopgateServerName {
   /** The server's name in the names of the client's own tools. */
   readonly server: string;
   /** The prefix that the client puts before the names of the server's tools. */
@@ -9,16 +9,16 @@ export interface OwnServer {
 }
 
 /** hopgate's server under this name in Claude Code's plugin `hopgate`. */
-export const claudePluginServer = (name: string): OwnServer => ({
+export const claudePluginServerName = (name: string): HopgateServerName => ({
   server: `plugin:hopgate:${name}`,
   prefix: `mcp__plugin_hopgate_${name}__`,
 });
 
 /** hopgate's server under this name in Codex, and in programs where the user names the servers. */
-export const userNamedServer = (name: string): OwnServer => ({ server: name, prefix: `mcp__${name}__` });
+export const userChosenServerName = (name: string): HopgateServerName => ({ server: name, prefix: `mcp__${name}__` });
 
 /** The id of the hopgate tool with this MCP name; null if the name belongs to another server, or to no server. */
-export const hopgateToolOf = (name: string, { prefix }: OwnServer): string | null =>
+export const parseHopgateToolName = (name: string, { prefix }: HopgateServerName): string | null =>
   name.startsWith(prefix) ? name.slice(prefix.length) : null;
 
 /**
@@ -26,8 +26,8 @@ export const hopgateToolOf = (name: string, { prefix }: OwnServer): string | nul
  * `mcp__plugin_<plugin>_<server>__<tool>`; undefined if no spec names such a tool. Clients replace characters that a
  * name may not contain by `_`.
  */
-export function upstreamTool(name: string, specs: SpecSet): ToolSpec | undefined {
-  if (!isMcpName(name)) return undefined;
+export function findUpstreamTool(name: string, specs: SpecSet): ToolSpec | undefined {
+  if (!isMcpToolName(name)) return undefined;
   return Object.values(specs.tools).find(({ upstream }) => {
     if (!upstream) return false;
     const tail = `${asInName(upstream.server)}__${asInName(upstream.tool)}`;
@@ -35,6 +35,6 @@ export function upstreamTool(name: string, specs: SpecSet): ToolSpec | undefined
   });
 }
 
-export const isMcpName = (name: string): boolean => name.startsWith('mcp__');
+export const isMcpToolName = (name: string): boolean => name.startsWith('mcp__');
 
 const asInName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '_');

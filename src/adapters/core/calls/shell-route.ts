@@ -36,7 +36,7 @@ const CONFIGURED: { readonly [tool: string]: (config: ProjectConfig, command: st
       : (Object.keys(deploy).find((name) => isRunOf(deploy[name]?.run ?? [], command)) ?? null),
 };
 
-export interface ShellRoute {
+export interface ShellRoutingContext {
   readonly specs: SpecSet;
   readonly config: ProjectConfig;
   readonly peripheral: string | null;
@@ -45,8 +45,8 @@ export interface ShellRoute {
   readonly tools?: readonly string[];
 }
 
-/** The session's peripheral, mode and tools, for {@link routeCommand}. An observe-only session has every tool. */
-export const shellRouteOf = (session: Session): Pick<ShellRoute, 'peripheral' | 'mode' | 'tools'> => ({
+/** The session's peripheral, mode and tools, for {@link routeShellCommand}. An observe-only session has every tool. */
+export const shellRoutingOf = (session: Session): Pick<ShellRoutingContext, 'peripheral' | 'mode' | 'tools'> => ({
   peripheral: session.state.peripheral,
   mode: session.observeOnly ? null : session.state.mode,
   ...(session.observeOnly ? { tools: session.available().tools } : {}),
@@ -57,9 +57,9 @@ export const shellRouteOf = (session: Session): Pick<ShellRoute, 'peripheral' | 
  * may run, so a command that fits no tool is passed unchanged to one that refuses it. If the peripheral has no command
  * tool, the catalogue's tool of the lowest rank (a plain shell) is chosen; the gate then says where it is available.
  */
-export function routeCommand(
+export function routeShellCommand(
   command: string,
-  context: ShellRoute,
+  context: ShellRoutingContext,
 ): { readonly tool: string; readonly args: { readonly [name: string]: Json } } {
   const { specs, config, peripheral, mode, tools } = context;
   const here = commandTools(specs, tools ?? ((peripheral !== null && specs.peripherals[peripheral]?.tools) || []));
@@ -85,7 +85,7 @@ export function routeCommand(
 }
 
 /** The shell form of a call to a tool that takes commands; null for other tools. */
-export function shellCommandOf(
+export function toShellCommand(
   { tool: id, args }: { readonly tool: string; readonly args: { readonly [name: string]: Json } },
   { tools }: SpecSet,
   { deploy }: ProjectConfig,

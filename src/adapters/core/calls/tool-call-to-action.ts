@@ -4,19 +4,31 @@ import { locatePath } from '../../../gate/scope/locate-path.ts';
 import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
 import { getOwn } from '../../../spec/names.ts';
 import type { Json } from '../../../spec/types.ts';
-import { type ClientTool, clientTool, type Provider } from './client-tools.ts';
-import { argumentsOf, type ModeArguments, type ModelArguments, requestedHop, requestedMode } from './control-calls.ts';
-import { hopgateToolOf, isMcpName, type OwnServer, upstreamTool, userNamedServer } from './mcp-name.ts';
+import { type ClientToolTranslation, type Provider, translateClientTool } from './client-tools.ts';
+import {
+  type ModeCallArguments,
+  type ModelCallArguments,
+  readCallArguments,
+  readRequestedHop,
+  readRequestedMode,
+} from './control-calls.ts';
+import {
+  findUpstreamTool,
+  type HopgateServerName,
+  isMcpToolName,
+  parseHopgateToolName,
+  userChosenServerName,
+} from './mcp-name.ts';
 import { type PatchFile, parsePatch } from './patch.ts';
-import { routeCommand, type ShellRoute } from './shell-route.ts';
+import { routeShellCommand, type ShellRoutingContext } from './shell-route.ts';
 
-export interface ActionContext extends ShellRoute {
+export interface ActionContext extends ShellRoutingContext {
   /** Absolute real path of the repository. */
   readonly root: string;
   /** The client's working folder, which relative paths and commands start from. Default: the root. */
   readonly cwd?: string;
   /** hopgate's own MCP server as the client names it. Default: the server `hopgate`. */
-  readonly own?: OwnServer;
+  readonly own?: HopgateServerName;
 }
 
 /** A call of a hopgate tool, which the gate decides. */
@@ -42,9 +54,9 @@ export interface ActionStep extends HopgateToolCall {
 export type ClientAction =
   | { readonly kind: 'steps'; readonly steps: readonly ActionStep[] }
   | { readonly kind: 'hop'; readonly hop: HopOptions | ShortHop }
-  | { readonly kind: 'mode'; readonly mode: ModeArguments }
+  | { readonly kind: 'mode'; readonly mode: ModeCallArguments }
   /** The client asks hopgate about the session. */
-  | { readonly kind: 'ask'; readonly control: 'status' | 'why'; readonly input: ModelArguments }
+  | { readonly kind: 'ask'; readonly control: 'status' | 'why'; readonly input: ModelCallArguments }
   /** The client's own bookkeeping, without effect on the world. */
   | { readonly kind: 'inner' }
   /** Must be refused; `why` completes "the tool …", null if the tool is unknown. */
@@ -65,18 +77,18 @@ export function toolCallToAction(
   context: ActionContext,
 ): ClientAction {
   const name = typeof call.name === 'string' ? call.name : '';
-  const tool = hopgateToolOf(name, context.own ?? userNamedServer('hopgate'));
+  const tool = parseHopgateToolName(name, context.own ?? userChosenServerName('hopgate'));
   if (tool !== null) return ownAction(tool, call.input, context);
-  if (isMcpName(name)) return mcpAction(name, call.input, context);
-  const builtIn = clientTool(call.provider, name);
+  if (isMcpToolName(name)) return mcpAction(name, call.input, context);
+  const builtIn = translateClientTool(call.provider, name);
   if (!builtIn) return { kind: 'unmapped', why: null };
   return builtInAction(builtIn, call.input, context);
 }
 
 function ownAction(tool: string, input: unknown, { specs }: ActionContext): ClientAction {
-  const fields = argumentsOf(input);
-  if (tool === 'hop') return { kind: 'hop', hop: requestedHop(fields) };
-  if (tool === 'mode') return { kind: 'mode', mode: requestedMode(fields) };
+  const fields = readCallArguments(input);
+  if (tool === 'hop') return { kind: 'hop', hop: readRequestedHop(fields) };
+  if (tool === 'mode') return { kind: 'mode', mode: readRequestedMode(fields) };
   if (tool === 'status' || tool === 'why') return { kind: 'ask', control: tool, input: fields };
   if (!getOwn(specs.tools, tool)) return { kind: 'unmapped', why: null };
   return stepsAction(stepOf({ tool, args: fields }, 'hopgate'));
@@ -84,17 +96,17 @@ function ownAction(tool: string, input: unknown, { specs }: ActionContext): Clie
 
 /** A tool of another MCP server: hopgate runs it if a spec names it. */
 function mcpAction(name: string, input: unknown, { specs }: ActionContext): ClientAction {
-  const tool = upstreamTool(name, specs);
+  const tool = findUpstreamTool(name, specs);
   if (!tool) return { kind: 'unmapped', why: 'belongs to an MCP server that no spec names' };
   const names = new Map(tool.parameters.map((parameter) => [parameter.as ?? parameter.name, parameter.name]));
   const args = Object.fromEntries(
-    Object.entries(argumentsOf(input)).map(([key, value]) => [names.get(key) ?? key, value]),
+    Object.entries(readCallArguments(input)).map(([key, value]) => [names.get(key) ?? key, value]),
   );
   return stepsAction(stepOf({ tool: tool.id, args }, 'contained'));
 }
 
-function builtInAction(builtIn: ClientTool, input: unknown, context: ActionContext): ClientAction {
-  const fields = argumentsOf(input);
+function builtInAction(builtIn: ClientToolTranslation, input: unknown, context: ActionContext): ClientAction {
+  const fields = readCallArguments(input);
   switch (builtIn.kind) {
     case 'inner':
       return { kind: 'inner' };
@@ -136,7 +148,11 @@ const stepOf = (call: HopgateToolCall, how: ActionStep['how'], extra: ActionStep
 });
 
 /** Renames the arguments to those of hopgate's tool; the others go to `extra`. */
-function renameArguments(fields: ModelArguments, as: { readonly [argument: string]: string }, context: ActionContext) {
+function renameArguments(
+  fields: ModelCallArguments,
+  as: { readonly [argument: string]: string },
+  context: ActionContext,
+) {
   const names = new Map(Object.entries(as));
   const args: [string, Json][] = [];
   const extra: [string, Json][] = [];
@@ -156,11 +172,11 @@ function rootRelative(path: Json, { root, cwd = root }: ActionContext): Json {
   return located.ok ? located.path : absolute;
 }
 
-function multiEdit(fields: ModelArguments, context: ActionContext): ClientAction {
+function multiEdit(fields: ModelCallArguments, context: ActionContext): ClientAction {
   const { args, extra } = renameArguments(fields, { file_path: 'path' }, context);
   const { edits, ...rest } = extra;
   const each = (Array.isArray(edits) ? edits : []).map((edit) => {
-    const { old_string: old = '', new_string: text = '', replace_all: all } = argumentsOf(edit);
+    const { old_string: old = '', new_string: text = '', replace_all: all } = readCallArguments(edit);
     return { tool: 'edit', args: { ...args, old, new: text, ...(all === undefined ? {} : { all }) } };
   });
   return stepsAction(editOfFile(args, each, rest));
@@ -181,8 +197,8 @@ function editOfFile(
 }
 
 function shellAction(
-  { command, folder }: Extract<ClientTool, { kind: 'shell' }>,
-  fields: ModelArguments,
+  { command, folder }: Extract<ClientToolTranslation, { kind: 'shell' }>,
+  fields: ModelCallArguments,
   context: ActionContext,
 ): ClientAction {
   const key = command.find((name) => Object.hasOwn(fields, name));
@@ -190,13 +206,14 @@ function shellAction(
   const where = folder === null ? undefined : fields[folder];
   const extra = Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key && name !== folder));
   const line = commandLine(value);
-  const call = line === null ? routeCommandless(value, context) : routeCommand(inFolder(line, where, context), context);
+  const call =
+    line === null ? routeCommandless(value, context) : routeShellCommand(inFolder(line, where, context), context);
   return stepsAction(stepOf(call, 'contained', extra));
 }
 
 /** Sends a value that is not a command to the tool that takes commands, so that the gate says what is wrong. */
 function routeCommandless(command: Json | undefined, context: ActionContext): HopgateToolCall {
-  const { tool, args } = routeCommand('', context);
+  const { tool, args } = routeShellCommand('', context);
   return {
     tool,
     args: command === undefined ? {} : Object.fromEntries(Object.keys(args).map((name) => [name, command])),
@@ -224,7 +241,7 @@ function inFolder(line: string, where: Json | undefined, { root, cwd = root }: A
 }
 
 /** Translates a web search into a call of the tool that the operator bound to the search of an MCP server. */
-function searchAction({ query = '' }: ModelArguments, { specs, peripheral }: ActionContext): ClientAction {
+function searchAction({ query = '' }: ModelCallArguments, { specs, peripheral }: ActionContext): ClientAction {
   const here = specs.peripherals[peripheral ?? '']?.tools ?? [];
   const tool = [...here, ...Object.keys(specs.tools)]
     .map((id) => specs.tools[id])
@@ -236,7 +253,7 @@ function searchAction({ query = '' }: ModelArguments, { specs, peripheral }: Act
 const NO_SEARCH =
   'searches the web, which no tool here does; web-fetch reads an allowed page, and the operator can bind a tool to the search of an MCP server (docs/recipes/mcp-gateway.md)';
 
-function patchAction(input: unknown, fields: ModelArguments, context: ActionContext): ClientAction {
+function patchAction(input: unknown, fields: ModelCallArguments, context: ActionContext): ClientAction {
   const text = typeof input === 'string' ? input : (fields['command'] ?? fields['input'] ?? fields['patch']);
   if (typeof text !== 'string') return { kind: 'unmapped', why: 'came without a patch' };
   const patch = parsePatch(text);
@@ -264,7 +281,7 @@ function patchSteps(file: PatchFile, context: ActionContext): readonly ActionSte
 
 /** Deletes and moves go through the shell, because hopgate has no tool for them. */
 const byShell = (command: string, context: ActionContext): ActionStep =>
-  stepOf(routeCommand(command, context), 'contained');
+  stepOf(routeShellCommand(command, context), 'contained');
 
 const hunkPositions = (hunks: readonly { readonly at: string | null }[]): { readonly [name: string]: Json } =>
   hunks.some(({ at }) => at !== null) ? { at: hunks.map(({ at }) => at) } : {};

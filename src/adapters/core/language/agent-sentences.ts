@@ -1,5 +1,5 @@
 /** A sentence in an agent's own words, without quotes, code and copied tool output. */
-export interface Sentence {
+export interface AgentSentence {
   readonly text: string;
   readonly question: boolean;
 }
@@ -30,7 +30,7 @@ const MAX_TEXT = 1_000_000;
 const MAX_SENTENCE = 600;
 
 /** Returns the sentences of a text that are the agent's own words, in order. */
-export function agentSentences(text: string): readonly Sentence[] {
+export function findAgentSentences(text: string): readonly AgentSentence[] {
   if (text.length > MAX_TEXT) return [];
   let own = text.replaceAll('\0', ' ').replaceAll('\r\n', '\n');
   for (const pattern of QUOTED) own = own.replace(pattern, GAP);

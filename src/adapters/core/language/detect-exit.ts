@@ -1,8 +1,8 @@
 import { shorten } from '../../../base/text.ts';
 import type { Available } from '../../../gate/denial.ts';
 import type { SpecSet } from '../../../spec/types.ts';
-import { agentSentences, type Sentence } from './agent-sentences.ts';
-import { EXITS_REQUIRING_ALL, exitPatterns, hopPatterns, readyPattern } from './exit-phrases.ts';
+import { type AgentSentence, findAgentSentences } from './agent-sentences.ts';
+import { EXITS_REQUIRING_ALL_TESTS, exitPatterns, hopPatterns, readyToEnterPattern } from './exit-phrases.ts';
 
 /** The exit that an agent's words seem to name. Only a hint: a session moves only by a hop that the gate allows. */
 export interface DetectedExit {
@@ -35,7 +35,7 @@ export function detectExit(specs: SpecSet, peripheral: string, text: string): De
   return detectExitAmong(exitsOf(edges), text);
 }
 
-export const openExits = ({ hops }: Pick<Available, 'hops'>): readonly OpenExit[] =>
+export const listOpenExits = ({ hops }: Pick<Available, 'hops'>): readonly OpenExit[] =>
   exitsOf(hops.flatMap(({ exit, to }) => (exit === null ? [] : [{ exit, to }])));
 
 function exitsOf(edges: readonly { readonly exit: string; readonly to: string }[]): readonly OpenExit[] {
@@ -49,7 +49,7 @@ const MAX_SENTENCES = 100;
 /** Detects an exit as `detectExit` does, among these exits. */
 export function detectExitAmong(exits: readonly OpenExit[], text: string): DetectedExit | null {
   if (typeof text !== 'string') return null;
-  for (const sentence of agentSentences(text).slice(-MAX_SENTENCES).toReversed()) {
+  for (const sentence of findAgentSentences(text).slice(-MAX_SENTENCES).toReversed()) {
     const found = exitNamedIn(exits, sentence);
     if (found === 'undecided') return null;
     if (found) return found;
@@ -67,11 +67,12 @@ interface Hit {
 }
 
 /** The exit that one sentence names; `undecided` if it names two, or withdraws its statement. */
-function exitNamedIn(exits: readonly OpenExit[], { text, question }: Sentence): DetectedExit | 'undecided' | null {
+function exitNamedIn(exits: readonly OpenExit[], { text, question }: AgentSentence): DetectedExit | 'undecided' | null {
   if (question) return null;
   const hits = [...namedHops(exits, text), ...findStatements(exits, text)].filter(
     ({ exit, isHop: named, at, length }) =>
-      isMeant(text, at, at + length) && (named || !EXITS_REQUIRING_ALL.has(exit) || !isPartial(text, at, at + length)),
+      isMeant(text, at, at + length) &&
+      (named || !EXITS_REQUIRING_ALL_TESTS.has(exit) || !isPartial(text, at, at + length)),
   );
   const strongest = hits.filter(({ isHop: named }) => named === hits.some((hit) => hit.isHop));
   // "ready to commit" is more specific than "ready": of two matches at one place, the longer one counts.
@@ -87,7 +88,7 @@ function namedHops(exits: readonly OpenExit[], text: string): readonly Hit[] {
   const targets = [...new Set(exits.flatMap(({ to }) => to))];
   return targets.flatMap((to) => {
     const leading = exits.filter((each) => each.to.includes(to));
-    const ready = exits.some((each) => each.exit === `ready-to-${to}`) ? [] : [readyPattern(to)];
+    const ready = exits.some((each) => each.exit === `ready-to-${to}`) ? [] : [readyToEnterPattern(to)];
     const exit = leading.find((each) => each.exit === `hop-${to}`) ?? leading[0];
     return exit
       ? findMatches([...hopPatterns(to), ...ready], text).map((match) => ({

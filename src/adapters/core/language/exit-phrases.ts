@@ -64,7 +64,7 @@ const PHRASES: { readonly [exit: string]: readonly string[] } = {
 };
 
 /** Exits that require all tests to pass; "some tests pass" does not name them. */
-export const EXITS_REQUIRING_ALL: ReadonlySet<string> = new Set(['pass', 'tests-pass']);
+export const EXITS_REQUIRING_ALL_TESTS: ReadonlySet<string> = new Set(['pass', 'tests-pass']);
 
 const escapePattern = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
@@ -105,7 +105,7 @@ export function exitPatterns(exit: string): readonly RegExp[] {
 const WORK = '(?:peripheral|phase|stage)';
 
 /** The pattern of "ready to <peripheral>"; used only if no exit has that name. */
-export const readyPattern = (to: string): RegExp =>
+export const readyToEnterPattern = (to: string): RegExp =>
   new RegExp(
     `(?<![\\w-])ready (?:now )?(?:to|for) ${escapePattern(to).replaceAll('-', '[ -]')}(?= (?:it|this|the|that)\\b|[.,!:;]|$)`,
     'gi',

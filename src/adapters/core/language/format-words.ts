@@ -17,7 +17,7 @@ export function joinList(items: readonly string[], most: number = Number.POSITIV
 }
 
 /** Puts a name or text from the repository on one line, so that a file name cannot begin a new line of a prompt. */
-export function oneLine(text: string, most: number = Number.POSITIVE_INFINITY): string {
+export function toOneLine(text: string, most: number = Number.POSITIVE_INFINITY): string {
   const plain = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
   return shorten(plain, most);
 }
@@ -30,11 +30,10 @@ const typeOf = ({ schema }: ToolParameter): string => {
 };
 
 /** The signature of a tool: `read(path, offset?: integer, limit?: integer)`. */
-export const toolSignature = ({ id, parameters }: ToolSpec): string =>
+export const printToolSignature = ({ id, parameters }: ToolSpec): string =>
   `${id}(${parameters.map((each) => `${each.name}${each.required ? '' : '?'}${typeOf(each)}`).join(', ')})`;
 
-/** The limits of a scope in words, by kind. */
-export interface ScopeWords {
+export interface ScopeDescription {
   readonly reads: string;
   readonly writes: string;
   readonly commands: string;
@@ -45,8 +44,7 @@ export interface ScopeWords {
 
 const MAX_LISTED = 12;
 
-/** Describes a scope rule with this repository's configuration. */
-export function describeScope(rule: ScopeRule, config: ProjectConfig): ScopeWords {
+export function describeScope(rule: ScopeRule, config: ProjectConfig): ScopeDescription {
   const masks = config.mask.filter((mask) => !mask.startsWith('!'));
   return {
     reads: {
@@ -97,16 +95,15 @@ function commandsInWords({ command, write }: ScopeRule, { test, deploy, git }: P
   }
 }
 
-/** Describes the limits of a tool's arguments, by their roles. */
-export function describeLimitsOfTool({ parameters }: ToolSpec, reach: ScopeWords): string {
+export function describeLimitsOfTool({ parameters }: ToolSpec, scope: ScopeDescription): string {
   const roles = new Set(parameters.map(({ role }) => role));
   const touched: { readonly [role in ArgumentRole]: string | null } = {
-    'path:read': `reads ${reach.reads}`,
-    'path:write': `writes ${reach.writes}`,
-    command: `commands: ${reach.commands}`,
-    url: `hosts: ${reach.urls}`,
-    resource: `resources: ${reach.resources}`,
-    agency: `agency peripherals: ${reach.agencies}`,
+    'path:read': `reads ${scope.reads}`,
+    'path:write': `writes ${scope.writes}`,
+    command: `commands: ${scope.commands}`,
+    url: `hosts: ${scope.urls}`,
+    resource: `resources: ${scope.resources}`,
+    agency: `agency peripherals: ${scope.agencies}`,
     text: null,
   };
   const parts = ARGUMENT_ROLES.flatMap((role) => (roles.has(role) && touched[role]) || []);

@@ -1,10 +1,10 @@
 import { isObject, parseJson } from '../../../base/json.ts';
-import { argumentsOf, type ModelArguments } from '../calls/control-calls.ts';
+import { type ModelCallArguments, readCallArguments } from '../calls/control-calls.ts';
 
 /** A call that an agent wrote as text, because its model has no tool calls. */
 export interface JsonMove {
   readonly name: string;
-  readonly input: ModelArguments;
+  readonly input: ModelCallArguments;
 }
 
 const FENCE = /^ {0,3}```[ \t]*([\w-]*)[ \t]*\n([\s\S]*?)^ {0,3}```[ \t]*$/gm;
@@ -49,14 +49,14 @@ function moveOf(json: string): JsonMove | null {
 }
 
 /** A call by the tool's name. Some models write the arguments as JSON within a string, as chat APIs do. */
-function callOf({ tool, name = tool, ...rest }: ModelArguments): JsonMove | null {
+function callOf({ tool, name = tool, ...rest }: ModelCallArguments): JsonMove | null {
   if (typeof name !== 'string' || name === '') return null;
   const args = rest['args'] ?? rest['arguments'] ?? rest['input'] ?? rest['parameters'] ?? {};
   const input = typeof args === 'string' ? parseFields(args) : args;
   return isObject(input) ? { name, input } : null;
 }
 
-function parseFields(json: string): ModelArguments | null {
+function parseFields(json: string): ModelCallArguments | null {
   const value: unknown = parseJson(json);
-  return isObject(value) ? argumentsOf(value) : null;
+  return isObject(value) ? readCallArguments(value) : null;
 }

@@ -1,17 +1,17 @@
 import type { TranscriptSink } from '../../../ports/transcript-sink.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from '../agent-session.ts';
 import {
-  assistantMessage,
-  deliveredMessage,
-  reportsSituation,
-  sessionOpened,
-  sessionReleased,
+  assistantMessageItem,
+  deliveredMessageItem,
+  isSituationReport,
+  offeredToolsItem,
+  sessionOpenedItem,
+  sessionReleasedItem,
   situationOfStatus,
-  toolAnswerResult,
-  toolCall,
-  toolErrorResult,
-  toolsOffered,
-  userMessage,
+  toolAnswerItem,
+  toolCallItem,
+  toolErrorItem,
+  userMessageItem,
 } from './transcript-items.ts';
 
 /** A session that records its agent's transcript. The program reports events that do not pass through the session. */
@@ -54,19 +54,19 @@ export function recordTranscript(
     const id = `${idPrefix}${calls++}`;
     const { name: tool, input } = call;
     evidence?.();
-    sink.add(toolCall({ id, tool, input }));
+    sink.add(toolCallItem({ id, tool, input }));
     const newEvidence = (): readonly string[] | null => evidence?.() ?? null;
     try {
       const answer = await session.call(call);
-      sink.add(toolAnswerResult(id, answer, reportsSituation(tool, answer) ? await situation() : null, newEvidence()));
-      for (const { author, text, kind } of answer.messages ?? []) sink.add(userMessage(author, text, kind));
+      sink.add(toolAnswerItem(id, answer, isSituationReport(tool, answer) ? await situation() : null, newEvidence()));
+      for (const { author, text, kind } of answer.messages ?? []) sink.add(userMessageItem(author, text, kind));
       return answer;
     } catch (error) {
-      sink.add(toolErrorResult(id, error, newEvidence()));
+      sink.add(toolErrorItem(id, error, newEvidence()));
       throw error;
     }
   };
-  sink.add(sessionOpened(session.id));
+  sink.add(sessionOpenedItem(session.id));
   return {
     id: session.id,
     call,
@@ -76,21 +76,21 @@ export function recordTranscript(
     async tools() {
       const tools = await session.tools();
       const now = tools.map(({ name }) => name);
-      if (now.join(' ') !== lastOffered) sink.add(toolsOffered(now));
+      if (now.join(' ') !== lastOffered) sink.add(offeredToolsItem(now));
       lastOffered = now.join(' ');
       return tools;
     },
     async prompt(options) {
       const text = await session.prompt(options);
-      sink.add(deliveredMessage(text, await situation()));
+      sink.add(deliveredMessageItem(text, await situation()));
       return text;
     },
     async close() {
-      sink.add(sessionReleased());
+      sink.add(sessionReleasedItem());
       await session.close();
     },
-    said: (text) => sink.add(assistantMessage(text)),
-    heard: (source, text, channel) => sink.add(userMessage(source, text, channel)),
-    actedOutside: (tool, input) => sink.add(toolCall({ id: `${idPrefix}${calls++}`, tool, input }, true)),
+    said: (text) => sink.add(assistantMessageItem(text)),
+    heard: (source, text, channel) => sink.add(userMessageItem(source, text, channel)),
+    actedOutside: (tool, input) => sink.add(toolCallItem({ id: `${idPrefix}${calls++}`, tool, input }, true)),
   };
 }

@@ -3,7 +3,7 @@ import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync, rm
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../../ports/clock.ts';
 import type { TranscriptSink } from '../../../ports/transcript-sink.ts';
-import type { RecordedItem } from './transcript-items.ts';
+import type { RecordedTranscriptItem } from './transcript-items.ts';
 
 /** The path of a session's transcript, in the folder of its evidence. */
 export function transcriptPath(stateDir: string, sessionId: string): string {
@@ -22,7 +22,7 @@ interface TranscriptFileOptions {
 
 /** A sink that appends the items of one call together, without another writer's items between them. */
 export interface TranscriptFile extends TranscriptSink {
-  add(...items: readonly RecordedItem[]): void;
+  add(...items: readonly RecordedTranscriptItem[]): void;
 }
 
 /**
@@ -51,7 +51,13 @@ interface End {
 }
 
 /** @param missing the number of items before these that could not be written */
-function append(file: string, lastEnd: End, missing: number, added: readonly RecordedItem[], clock: Clock): End {
+function append(
+  file: string,
+  lastEnd: End,
+  missing: number,
+  added: readonly RecordedTranscriptItem[],
+  clock: Clock,
+): End {
   if (lastEnd.bytes === 0) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const unlock = lock(`${file}.lock`);
   try {

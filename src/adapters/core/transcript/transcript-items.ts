@@ -6,29 +6,37 @@ import type { Session } from '../../../session/session.ts';
 import type { Json } from '../../../spec/types.ts';
 import type { AgentAnswer, AgentSession } from '../agent-session.ts';
 
-export type RecordedItem = TranscriptEvent & Attribution;
+export type RecordedTranscriptItem = TranscriptEvent & Attribution;
 
 /** The longest text in the transcript, in characters; the evidence has the full text. */
 const MAX_TEXT = 2000;
 const cutText = (text: string): string => shorten(text, MAX_TEXT);
 
-export const sessionOpened = (sessionId: string, channel = 'session'): RecordedItem => ({
+export const sessionOpenedItem = (sessionId: string, channel = 'session'): RecordedTranscriptItem => ({
   kind: 'opened',
   sessionId,
   source: 'hopgate',
   channel,
 });
 
-export const sessionReleased = (): RecordedItem => ({ kind: 'let-go', source: 'hopgate', channel: 'session' });
+export const sessionReleasedItem = (): RecordedTranscriptItem => ({
+  kind: 'let-go',
+  source: 'hopgate',
+  channel: 'session',
+});
 
-export const toolsOffered = (tools: readonly string[]): RecordedItem => ({
+export const offeredToolsItem = (tools: readonly string[]): RecordedTranscriptItem => ({
   kind: 'offered',
   tools,
   source: 'hopgate',
   channel: 'tools',
 });
 
-export const deliveredMessage = (text: string, situation: Situation, channel = 'prompt'): RecordedItem => ({
+export const deliveredMessageItem = (
+  text: string,
+  situation: Situation,
+  channel = 'prompt',
+): RecordedTranscriptItem => ({
   kind: 'delivered',
   text,
   situation,
@@ -36,14 +44,14 @@ export const deliveredMessage = (text: string, situation: Situation, channel = '
   channel,
 });
 
-export const assistantMessage = (text: string): RecordedItem => ({
+export const assistantMessageItem = (text: string): RecordedTranscriptItem => ({
   kind: 'said',
   text,
   source: 'agent',
   channel: 'text',
 });
 
-export const userMessage = (source: string, text: string, channel = 'text'): RecordedItem => ({
+export const userMessageItem = (source: string, text: string, channel = 'text'): RecordedTranscriptItem => ({
   kind: 'heard',
   text,
   source,
@@ -59,7 +67,10 @@ interface ToolCallFields {
 }
 
 /** @param outside true if the call bypassed hopgate */
-export const toolCall = ({ id, tool, input, channel = 'call' }: ToolCallFields, outside = false): RecordedItem => ({
+export const toolCallItem = (
+  { id, tool, input, channel = 'call' }: ToolCallFields,
+  outside = false,
+): RecordedTranscriptItem => ({
   kind: 'call',
   callId: id,
   tool,
@@ -70,7 +81,7 @@ export const toolCall = ({ id, tool, input, channel = 'call' }: ToolCallFields, 
 });
 
 /** A call of a client tool that has no effect on the world. */
-export const innerCall = ({ id, tool, input, channel = 'call' }: ToolCallFields): RecordedItem => ({
+export const innerCallItem = ({ id, tool, input, channel = 'call' }: ToolCallFields): RecordedTranscriptItem => ({
   kind: 'inner',
   callId: id,
   tool,
@@ -90,10 +101,10 @@ export interface ToolResultFields {
   readonly evidence?: readonly string[] | null;
 }
 
-export const toolResult = (
+export const toolResultItem = (
   callId: string,
   { status, code = null, text, situation = null, evidence = null }: ToolResultFields,
-): RecordedItem => ({
+): RecordedTranscriptItem => ({
   kind: 'result',
   callId,
   status,
@@ -106,27 +117,25 @@ export const toolResult = (
 });
 
 /** True if the answer to a call of this tool describes the agent's situation. */
-export const reportsSituation = (tool: string, { status, data }: Pick<AgentAnswer, 'status' | 'data'>): boolean =>
+export const isSituationReport = (tool: string, { status, data }: Pick<AgentAnswer, 'status' | 'data'>): boolean =>
   status === 'ok' && data !== null && (tool === 'hop' || tool === 'mode' || tool === 'status');
 
-export const toolAnswerResult = (
+export const toolAnswerItem = (
   callId: string,
   { status, denial, text }: AgentAnswer,
   situation: Situation | null,
   evidence: readonly string[] | null = null,
-): RecordedItem => toolResult(callId, { status, code: denial?.code ?? null, text, situation, evidence });
+): RecordedTranscriptItem => toolResultItem(callId, { status, code: denial?.code ?? null, text, situation, evidence });
 
-export const toolErrorResult = (
+export const toolErrorItem = (
   callId: string,
   error: unknown,
   evidence: readonly string[] | null = null,
-): RecordedItem => toolResult(callId, { status: 'error', text: errorText(error), evidence });
+): RecordedTranscriptItem => toolResultItem(callId, { status: 'error', text: errorText(error), evidence });
 
-/** The ids of a call's evidence entries; null if none is recorded yet. */
-export const knownEntryIds = (evidence: readonly { readonly id: string }[]): readonly string[] | null =>
+export const entryIdsOrNull = (evidence: readonly { readonly id: string }[]): readonly string[] | null =>
   evidence.length === 0 ? null : evidence.map(({ id }) => id);
 
-/** The agent's situation as data. */
 export function situationOfStatus({
   peripheral,
   mode,
@@ -137,7 +146,7 @@ export function situationOfStatus({
   return { peripheral, mode, state: backpack, tools: available.tools, exits };
 }
 
-export const situationOf = (session: Session): Situation =>
+export const situationOfSession = (session: Session): Situation =>
   situationOfStatus({ ...session.state, available: session.available() });
 
 /** The model's arguments in the form of the evidence, with long texts cut. */

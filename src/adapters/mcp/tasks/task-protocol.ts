@@ -11,13 +11,13 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { connectedClient } from '../connected-client.ts';
+import { clientOfRequest } from '../connected-client.ts';
 import type { McpTask, McpTasks } from './mcp-tasks.ts';
 
 /** Id of MCP's tasks extension (protocol version 2026-07-28). */
 const EXTENSION = 'io.modelcontextprotocol/tasks';
 /** The tool whose calls can be tasks. */
-export const TASK_TOOL = 'whistle';
+export const TASK_TOOL_NAME = 'whistle';
 /** The polling interval for a task that hopgate suggests to clients, in milliseconds. */
 const POLL_MS = 250;
 
@@ -35,7 +35,7 @@ const formOf = (server: Server): TaskForm =>
   server.getNegotiatedProtocolVersion()?.startsWith('2026') ? '2026' : '2025';
 
 const declaresTasks = (server: Server, ctx: ServerContext): boolean =>
-  connectedClient(server, ctx).capabilities?.extensions?.[EXTENSION] !== undefined;
+  clientOfRequest(server, ctx).capabilities?.extensions?.[EXTENSION] !== undefined;
 
 /**
  * The form of task with which a call is answered; null if its client requests no task. Since 2026-07-28 a client
@@ -51,7 +51,7 @@ export function requestedTaskForm(server: Server, { params }: CallToolRequest, c
 export function refuseTask(name: string): never {
   throw new ProtocolError(
     ProtocolErrorCode.MethodNotFound,
-    `${name} cannot be called as a task; only ${TASK_TOOL} can`,
+    `${name} cannot be called as a task; only ${TASK_TOOL_NAME} can`,
   );
 }
 
@@ -59,7 +59,7 @@ export function refuseTask(name: string): never {
 const CREATED = new WeakMap<object, Result>();
 
 /** The result of a call that has become a task, for a handler of {@link ServerWithTasks}. */
-export function taskResult(task: McpTask, form: TaskForm): CallToolResult {
+export function toTaskResult(task: McpTask, form: TaskForm): CallToolResult {
   const result: CallToolResult = { content: [] };
   CREATED.set(result, form === '2026' ? { resultType: 'task', ...fields2026(task) } : { task: fields2025(task) });
   return result;

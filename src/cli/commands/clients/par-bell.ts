@@ -2,9 +2,9 @@ import { hash, randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Contributions } from '../../../agency/par/review-document.ts';
-import { runParticipants } from '../../../agency/par/run-participants.ts';
-import { serveDocument } from '../../../agency/par/serve-document.ts';
+import type { ReviewContributions } from '../../../agency/par/review-document.ts';
+import { runReviewParticipants } from '../../../agency/par/run-participants.ts';
+import { serveReviewDocument } from '../../../agency/par/serve-document.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import { stateHome } from '../../../base/user-folders.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
@@ -68,7 +68,7 @@ async function ring(io: Io, options: Options): Promise<void> {
   ensureStateDir(root, io.env);
   const tokens = new Tokens(io.env);
   mkdirSync(stateHome(io.env), { recursive: true, mode: 0o700 });
-  const document = await serveDocument({
+  const document = await serveReviewDocument({
     host: listen?.host ?? '127.0.0.1',
     port: listen?.port ?? null,
     file: join(stateHome(io.env), 'par.db'),
@@ -82,7 +82,7 @@ async function ring(io: Io, options: Options): Promise<void> {
     document.keepFacts({ title, session });
     printRemark(io, `${par}: ${plural(agents.length, 'agent')}, document at ${document.host}:${document.port}`);
     const all = await withNode(io, options, (send, signal) =>
-      runParticipants({
+      runReviewParticipants({
         ...{ agents, par, title, session, document, continued: facts.title !== undefined },
         token: readToken(roleTokenFile(io.env, 'operator')) ?? '',
         run: (request, key) => send(request, { key, budgetMs: null, via: [] }, signal),
@@ -111,7 +111,12 @@ async function ring(io: Io, options: Options): Promise<void> {
 async function keepReview(
   root: string,
   io: Io,
-  { par, session, title, contributions }: { par: string; session: string; title: string; contributions: Contributions },
+  {
+    par,
+    session,
+    title,
+    contributions,
+  }: { par: string; session: string; title: string; contributions: ReviewContributions },
 ): Promise<string | null> {
   if (Object.keys(contributions).length === 0) return null;
   const id = `m-${hash('sha256', JSON.stringify([par, session, title, contributions])).slice(0, 24)}`;

@@ -144,6 +144,12 @@ describe('a call of one of the client’s own tools', () => {
     expect([verdict, reason]).toEqual(['blocked', expect.stringContaining('leave out the argument attachments')]);
   });
 
+  it('plans its next turn in words, but no slash command', async () => {
+    const wake = (prompt: string) => world.call('ScheduleWakeup', { delaySeconds: 60, reason: 'x', prompt });
+    expect((await wake('/deploy now')).reason).toContain('would run a slash command later');
+    expect((await wake('see whether src/a is built')).verdict).toBe('allowed');
+  });
+
   it.each(['Glob', 'Grep'])('searches the folder of its event if %s names none', async (tool) => {
     await world.lead('explore', 'diagnose');
     mkdirSync(join(world.folder, 'beside'));

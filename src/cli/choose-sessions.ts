@@ -1,7 +1,7 @@
 import { type EvidenceStore, type SessionSummary, StoreError } from '../ports/evidence-store.ts';
 import { type Pin, readStoredPin } from '../session/pin.ts';
 import { CliError, type Io } from './io.ts';
-import { findSession, withStore } from './open-store.ts';
+import { findSession, withEvidence } from './open-store.ts';
 
 /** The sessions with these ids or id prefixes; all sessions, oldest first, if no id is given. */
 export async function chooseSessions(store: EvidenceStore, ids: readonly string[]): Promise<readonly SessionSummary[]> {
@@ -13,34 +13,34 @@ export const noSessionsError = (root: string): CliError =>
   new CliError('unknown-session', `${root} has no sessions yet`, 'Start one with "hopgate run".');
 
 /**
- * Opens the evidence of a repository for `use`, as {@link withStore} does.
+ * Opens the evidence of a repository for `use`, as {@link withEvidence} does.
  *
  * @throws CliError `unknown-session` if no session has been opened yet
  */
-export async function withSessions<T>(
+export async function withExistingSessions<T>(
   io: Pick<Io, 'env'>,
   root: string,
   use: (store: EvidenceStore) => Promise<T>,
   access: 'read' | 'write' = 'read',
 ): Promise<T> {
   const wrapped = async (store: EvidenceStore) => ({ value: await use(store) });
-  const done = await withStore<{ readonly value: T } | null>(root, io.env, null, wrapped, access);
+  const done = await withEvidence<{ readonly value: T } | null>(root, io.env, null, wrapped, access);
   if (done === null) throw noSessionsError(root);
   return done.value;
 }
 
-/** The session with this id, name or id prefix. Throws as {@link findSession} and {@link withSessions} do. */
-export const findOpenedSession = (io: Pick<Io, 'env'>, root: string, id: string): Promise<SessionSummary> =>
-  withSessions(io, root, async (store) => findSession(await store.sessions(), id));
+/** The session with this id, name or id prefix. Throws as {@link findSession} and {@link withExistingSessions} do. */
+export const findSessionIn = (io: Pick<Io, 'env'>, root: string, id: string): Promise<SessionSummary> =>
+  withExistingSessions(io, root, async (store) => findSession(await store.sessions(), id));
 
 /** The order of each tool's parameters, from the spec sets that the sessions are pinned to. */
-export async function pinnedParameterOrder(
+export async function readPinnedParameterOrder(
   store: EvidenceStore,
   sessions: readonly SessionSummary[],
 ): Promise<(tool: string) => readonly string[] | null> {
   const names = new Map<string, readonly string[]>();
   for (const session of sessions) {
-    const pin = await readPin(store, session);
+    const pin = await readPinOrReason(store, session);
     // without the order, arguments are printed as recorded; "verify" reports the broken pin
     if (typeof pin === 'string') continue;
     for (const { id, parameters } of Object.values(pin.specs.tools))
@@ -53,14 +53,14 @@ export async function pinnedParameterOrder(
 }
 
 /** Reads a session's stored pin. @throws CliError `no-pin` if it cannot be read */
-export async function requirePin(store: EvidenceStore, session: SessionSummary): Promise<Pin> {
-  const pin = await readPin(store, session);
+export async function readPinOrThrow(store: EvidenceStore, session: SessionSummary): Promise<Pin> {
+  const pin = await readPinOrReason(store, session);
   if (typeof pin !== 'string') return pin;
   throw new CliError('no-pin', `${session.sessionId}: ${pin}`, `Run "hopgate verify ${session.sessionId}".`);
 }
 
 /** Reads a session's stored pin. Returns the reason as a string if the pin cannot be read. */
-export async function readPin(store: EvidenceStore, { pin }: SessionSummary): Promise<Pin | string> {
+export async function readPinOrReason(store: EvidenceStore, { pin }: SessionSummary): Promise<Pin | string> {
   try {
     return await readStoredPin(store, pin);
   } catch (error) {

@@ -4,9 +4,10 @@ import { loadProjectConfig } from '../spec/load/load-project-config.ts';
 import type { Io } from './io.ts';
 
 /** Resolves the name of a spec set on the command line: `default`, or a path relative to the current folder. */
-export const resolveSpecsName = ({ cwd }: Io, path: string): string => (path === 'default' ? path : resolve(cwd, path));
+export const resolveSpecsOption = ({ cwd }: Io, path: string): string =>
+  path === 'default' ? path : resolve(cwd, path);
 
 /** The folder of the spec set that a command uses: the named one, or the one in hopgate.yaml. */
-export async function chooseSpecs(io: Io, root: string, path: string | undefined): Promise<string> {
-  return path === undefined ? specsFolder(root, (await loadProjectConfig(root)).config) : resolveSpecsName(io, path);
+export async function chooseSpecsFolder(io: Io, root: string, path: string | undefined): Promise<string> {
+  return path === undefined ? specsFolder(root, (await loadProjectConfig(root)).config) : resolveSpecsOption(io, path);
 }

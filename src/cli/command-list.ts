@@ -15,7 +15,7 @@ const command = (name: string, summary: string, load: Load, { hidden = false } =
 });
 
 /** The commands, in the order of the help. */
-export const COMMANDS = [
+export const CLI_COMMANDS = [
   command('try', 'play a demo in a temporary folder', () => import('./commands/try.ts')),
   command('run', 'run a scenario', () => import('./commands/run.ts')),
   command('shell', 'act as the agent yourself', () => import('./commands/shell.ts')),

@@ -58,10 +58,10 @@ export class CliError extends Error {
 export const usageError = (message: string, remedy: string, code = 'usage', cause?: unknown): CliError =>
   new CliError(code, message, remedy, { exitCode: 2, ...(cause === undefined ? {} : { cause }) });
 
-export type Style = Parameters<typeof styleText>[0];
+export type TextStyle = Parameters<typeof styleText>[0];
 
 /** Styles text if the terminal supports styles. */
-export const paint = (io: Io, style: Style, text: string): string =>
+export const paint = (io: Io, style: TextStyle, text: string): string =>
   io.color ? styleText(style, text, { validateStream: false }) : text;
 
 export function print(io: Io, text = ''): void {
@@ -92,4 +92,4 @@ export function paintDiff(io: Io, line: string): string {
   return line.startsWith('-') ? paint(io, 'red', line) : line;
 }
 
-export const heading = (io: Io, text: string): string => paint(io, 'bold', text);
+export const formatHeading = (io: Io, text: string): string => paint(io, 'bold', text);

@@ -1,5 +1,5 @@
 /** Compares two texts by lines: ` ` is in both, `-` only before, `+` only after (longest common subsequence). */
-export function lineDiff(before: string, after: string): readonly string[] {
+export function diffLines(before: string, after: string): readonly string[] {
   const a = lines(before);
   const b = lines(after);
   // common[i][j]: length of the longest common subsequence of a[i…] and b[j…]

@@ -1,5 +1,5 @@
 /** Calls `act` at the first SIGINT (Ctrl-C), SIGTERM and SIGHUP. Returns a function that stops listening. */
-export function onSignal(act: () => void): () => void {
+export function onTerminationSignal(act: () => void): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.once(signal, act);
   return () => {

@@ -11,7 +11,7 @@ import { CliError, type Io } from './io.ts';
  *
  * @param access `write` if `use` changes the evidence
  */
-export async function withStore<T>(
+export async function withEvidence<T>(
   root: string,
   env: Io['env'],
   none: T,
@@ -20,20 +20,20 @@ export async function withStore<T>(
 ): Promise<T> {
   const file = evidenceFile(root, env);
   if (!pathExists(file)) return none;
-  if (access === 'write') return withNewStore(root, env, use);
-  return useAndClose(openEvidenceFile(file, 'read'), use);
+  if (access === 'write') return withCreatedEvidence(root, env, use);
+  return useAndCloseStore(openEvidenceFile(file, 'read'), use);
 }
 
 /** Opens a root's evidence for `use`, and closes it afterwards. Creates it if no session has been opened yet. */
-export async function withNewStore<T>(
+export async function withCreatedEvidence<T>(
   root: string,
   env: Io['env'],
   use: (store: EvidenceStore) => Promise<T>,
 ): Promise<T> {
-  return useAndClose(openEvidence(root, env, 'create'), use);
+  return useAndCloseStore(openEvidence(root, env, 'create'), use);
 }
 
-export async function useAndClose<T>(store: EvidenceStore, use: (store: EvidenceStore) => Promise<T>): Promise<T> {
+export async function useAndCloseStore<T>(store: EvidenceStore, use: (store: EvidenceStore) => Promise<T>): Promise<T> {
   try {
     return await use(store);
   } finally {

@@ -7,8 +7,8 @@ import { excerpt } from '../base/text.ts';
 import { EMPTY_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { stateDir } from '../project/state-dir.ts';
-import { readPin } from './choose-sessions.ts';
-import { callsWithoutHook } from './client/calls-without-hook.ts';
+import { readPinOrReason } from './choose-sessions.ts';
+import { findCallsWithoutHook } from './client/calls-without-hook.ts';
 import { CliError, type Io, paint, usageError } from './io.ts';
 import { printTable } from './table.ts';
 
@@ -19,14 +19,14 @@ import { printTable } from './table.ts';
  * @throws CliError `unreadable` if the named transcript cannot be read; `no-pin` if the pinned specs of the session are
  *   missing or changed.
  */
-export async function judgeSession(
+export async function judgeSessionInhabitation(
   io: Io,
   store: EvidenceStore,
   session: SessionSummary,
   root: string,
   file: string | undefined,
 ): Promise<readonly DemandResult[]> {
-  const pin = await readPin(store, session);
+  const pin = await readPinOrReason(store, session);
   if (typeof pin === 'string')
     throw new CliError('no-pin', pin, 'Judge a session with an intact pin: P-1 to P-6 depend on the pinned specs.');
   const entries = await Array.fromAsync(store.entries(session.sessionId), ({ entry }) => entry);
@@ -39,7 +39,7 @@ export async function judgeSession(
 function withCallsWithoutHook(io: Io, sessionId: string, root: string, recorded: Transcript): Transcript {
   const last = recorded.items.at(-1);
   if (last === undefined) return recorded;
-  const more = callsWithoutHook(root, io.env, sessionId, recorded).map((item, index) => ({
+  const more = findCallsWithoutHook(root, io.env, sessionId, recorded).map((item, index) => ({
     ...item,
     n: last.n + 1 + index,
     at: last.at,

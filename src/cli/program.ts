@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { COMMANDS } from './command-list.ts';
+import { CLI_COMMANDS } from './command-list.ts';
 import { reportError } from './fail.ts';
 import { type Io, usageError } from './io.ts';
 
@@ -9,7 +9,7 @@ import { type Io, usageError } from './io.ts';
  *
  * @param named the commands whose options are needed (default: all); the others have only a name and a summary
  */
-export async function createProgram(io: Io, named?: readonly string[]): Promise<Command> {
+export async function createCliProgram(io: Io, named?: readonly string[]): Promise<Command> {
   const program = new Command('hopgate')
     .description(
       'Limits an AI agent to the tools and files that its current task needs, and records evidence of every call.',
@@ -33,7 +33,7 @@ export async function createProgram(io: Io, named?: readonly string[]): Promise<
     .hook('preAction', () => {
       io.json = program.opts<{ json?: boolean }>().json === true;
     });
-  for (const { name, summary, hidden = false, load } of COMMANDS) {
+  for (const { name, summary, hidden = false, load } of CLI_COMMANDS) {
     const command = program.command(name, { hidden }).summary(summary);
     if (named === undefined || named.includes(name)) (await load()).register(command, io);
   }
@@ -48,7 +48,7 @@ export async function createProgram(io: Io, named?: readonly string[]): Promise<
  */
 export async function runCli(argv: readonly string[], io: Io): Promise<0 | 1 | 2> {
   try {
-    await (await createProgram(io, commandsIn(argv))).parseAsync([...argv], { from: 'user' });
+    await (await createCliProgram(io, commandsIn(argv))).parseAsync([...argv], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) await onCommander(argv, io, error);
     else reportError(io, error);
@@ -80,7 +80,7 @@ async function commandOf(
   argv: readonly string[],
   io: Io,
 ): Promise<{ readonly command: Command; readonly name: string }> {
-  let command = await createProgram(io, commandsIn(argv));
+  let command = await createCliProgram(io, commandsIn(argv));
   const names = [command.name()];
   for (const word of argv.filter((each) => !each.startsWith('-'))) {
     const next = command.commands.find((each) => each.name() === word);

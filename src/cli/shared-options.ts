@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { realRoot, repositoryOf } from '../project/repository-root.ts';
 import { CliError, type Io } from './io.ts';
 
-/** `--root DIR`: the repository; default: the one that contains the current folder. Resolve it with {@link rootOf}. */
+/** `--root DIR`: the repository; default: the one that contains the current folder. See {@link resolveRootOption}. */
 export const rootOption = (): Option =>
   new Option('--root <dir>', 'the repository').default('.', 'the one that contains the current folder');
 
@@ -18,7 +18,7 @@ export const observeOption = (): Option =>
   ).conflicts(['session', 'attach']);
 
 /** The real path of `--root`. Throws ProjectError `no-root` (usage). */
-export function rootOf(io: Io, { root }: RootOption): string {
+export function resolveRootOption(io: Io, { root }: RootOption): string {
   const named = realRoot(root, io.cwd);
   return root === '.' ? repositoryOf(named) : named;
 }
@@ -28,7 +28,7 @@ export const helpExamples = (...lines: readonly string[]) =>
   ['after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`] as const;
 
 /** Parses an option that is a whole number, by default from 0. @throws InvalidArgumentError */
-export const wholeNumberUpTo =
+export const wholeNumberParser =
   (most: number, least = 0) =>
   (text: string): number => {
     const value = Number(text);
@@ -37,7 +37,7 @@ export const wholeNumberUpTo =
   };
 
 /** Parses an option that is a number from 0. @throws InvalidArgumentError */
-export const numberUpTo =
+export const numberParser =
   (most: number) =>
   (text: string): number => {
     const value = Number(text);
@@ -46,7 +46,7 @@ export const numberUpTo =
   };
 
 /** Parses `host:port` or `[IPv6]:port`. @throws InvalidArgumentError */
-export function hostAndPortOf(text: string): { readonly host: string; readonly port: number } {
+export function parseHostAndPortOption(text: string): { readonly host: string; readonly port: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   if (host !== undefined && Number(port) < 65_536) return { host, port: Number(port) };
@@ -60,13 +60,14 @@ export const telemetryOption = (): Option =>
   ).choices(['contents']);
 
 /** The value of `--telemetry`, as the option `telemetry` of `openSession`. */
-export const telemetryOf = (telemetry: boolean | 'contents' | undefined): boolean | { readonly contents: true } =>
-  telemetry === 'contents' ? { contents: true } : (telemetry ?? false);
+export const telemetryFromOption = (
+  telemetry: boolean | 'contents' | undefined,
+): boolean | { readonly contents: true } => (telemetry === 'contents' ? { contents: true } : (telemetry ?? false));
 
-/** {@link telemetryOf} for a program that opens sessions later. @throws CliError `no-telemetry` without the package */
-export async function checkedTelemetry(
-  telemetry: Parameters<typeof telemetryOf>[0],
-): Promise<ReturnType<typeof telemetryOf>> {
+/** {@link telemetryFromOption} before any session is opened. @throws CliError `no-telemetry` without the package */
+export async function checkTelemetryOption(
+  telemetry: Parameters<typeof telemetryFromOption>[0],
+): Promise<ReturnType<typeof telemetryFromOption>> {
   if (telemetry)
     await import('../telemetry/index.ts').catch((cause: unknown) => {
       throw new CliError(
@@ -76,5 +77,5 @@ export async function checkedTelemetry(
         { cause },
       );
     });
-  return telemetryOf(telemetry);
+  return telemetryFromOption(telemetry);
 }

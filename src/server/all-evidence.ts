@@ -8,7 +8,7 @@ import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { evidenceFileIn } from '../project/state-dir.ts';
 import { openingBody, type Pin, readStoredPin } from '../session/pin.ts';
 import { type Arrivals, openArrivals } from '../stores/arrival-order.ts';
-import { ApiError, unknownSession } from './api-error.ts';
+import { ApiError, unknownSessionError } from './api-error.ts';
 
 export interface RepositoryEvidence {
   /** The name of the repository's state folder: the first 16 hex digits of the sha256 of its root. */
@@ -32,7 +32,7 @@ const LIST_CACHE_MS = 250;
 const MAX_PINS = 50;
 
 /** The evidence of every repository of this user, which all processes of the user write. */
-export class AllEvidence {
+export class EvidenceOfAllRepositories {
   readonly #env: Env;
   readonly #home: string;
   readonly #open = new Map<string, RepositoryEvidence>();
@@ -105,7 +105,7 @@ export class AllEvidence {
       this.#repositoryBySession.set(sessionId, repository);
       return repository;
     }
-    throw unknownSession(sessionId);
+    throw unknownSessionError(sessionId);
   }
 
   /** The root of a session's repository; null for an erased session, and for evidence that another program recorded. */
@@ -143,12 +143,12 @@ export class AllEvidence {
 
   /**
    * The pin of a session; sessions with the same pin share one value.
-   * @throws ApiError as {@link AllEvidence.ownSession}
+   * @throws ApiError as {@link EvidenceOfAllRepositories.ownSession}
    */
   async pinOf(sessionId: string): Promise<Pin> {
     const { store } = await this.ownSession(sessionId);
     const opened = await openingBody(store, sessionId);
-    if (opened === null) throw unknownSession(sessionId);
+    if (opened === null) throw unknownSessionError(sessionId);
     const pin = getOrInsert(this.#pins, opened.pin, () => readStoredPin(store, opened.pin));
     pin.catch(() => this.#pins.delete(opened.pin));
     if (this.#pins.size > MAX_PINS) this.#pins.delete(this.#pins.keys().next().value!);

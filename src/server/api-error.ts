@@ -9,7 +9,7 @@ import { formatSpecProblems, SpecError } from '../spec/check/spec-problem.ts';
  * The HTTP status of each error code. A denial by the gate is not an error: its response has status 200 and `ok:
  * false`.
  */
-export const HTTP_STATUS = {
+export const HTTP_STATUS_BY_CODE = {
   'invalid-request': 400,
   'invalid-spec': 400,
   'no-root': 400,
@@ -39,7 +39,7 @@ export const HTTP_STATUS = {
   'no-answer': 504,
   failed: 500,
 } as const;
-type ErrorCode = keyof typeof HTTP_STATUS;
+type ErrorCode = keyof typeof HTTP_STATUS_BY_CODE;
 
 /** A refused request. `path` names the wrong part of the request: `body.tool`, `query.limit`. */
 export class ApiError extends Error {
@@ -54,8 +54,8 @@ export class ApiError extends Error {
     this.path = path;
   }
 
-  get status(): (typeof HTTP_STATUS)[ErrorCode] {
-    return HTTP_STATUS[this.code];
+  get status(): (typeof HTTP_STATUS_BY_CODE)[ErrorCode] {
+    return HTTP_STATUS_BY_CODE[this.code];
   }
 
   /** The body of the answer. */
@@ -65,7 +65,7 @@ export class ApiError extends Error {
   }
 }
 
-export const unknownSession = (id: string): ApiError =>
+export const unknownSessionError = (id: string): ApiError =>
   new ApiError('unknown-session', `there is no session "${id}"`, 'List the sessions with GET /v1/sessions.');
 
 const STORE_ERRORS: { readonly [code in StoreErrorCode]?: readonly [ErrorCode, string] } = {
@@ -83,7 +83,7 @@ const STORE_ERRORS: { readonly [code in StoreErrorCode]?: readonly [ErrorCode, s
 };
 
 /** The API error for an error of another layer; null for an internal fault, whose text only the log may show. */
-export function apiErrorOf(error: unknown): ApiError | null {
+export function toApiError(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error;
   if (error instanceof SessionBusyError)
     return new ApiError('session-busy', error.message, 'Wait, then send the request again.');

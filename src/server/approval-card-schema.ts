@@ -34,7 +34,7 @@ export const ApprovalCardSchema = z.object({
 });
 
 /** Summarises a request for the person who answers it: its commit, tests, effect and diff. */
-export async function cardOfRequest(
+export async function makeApprovalCard(
   request: ApprovalRequest,
   pin: Pin,
   diff: TreeDiff | null,

@@ -15,7 +15,7 @@ interface Piece {
 }
 
 /** Frames from a position on, and the state before the first of them. */
-export interface FramePage {
+interface FramePage {
   readonly before: ViewState;
   readonly frames: readonly ViewFrame[];
 }
@@ -35,7 +35,7 @@ export interface FrameTail {
  * The frames of one session. Of a long session, only the tail is made at first, and new entries are added to it. The
  * earlier frames are made when a page requests them, and stored in compressed pieces.
  */
-export class CompressedFrames {
+export class CompressedViewFrames {
   readonly #store: EvidenceStore;
   readonly #sessionId: string;
   readonly #whole: SessionFrames;

@@ -5,13 +5,13 @@ import { bodyLimit } from 'hono/body-limit';
 import { getCookie } from 'hono/cookie';
 import type { z } from 'zod';
 import { parseJson } from '../base/json.ts';
-import { checkOrigin } from './access/check-origin.ts';
+import { checkRequestOrigin } from './access/check-origin.ts';
 import { LOGIN_COOKIE, PAGE_KEY_HEADER } from './access/login-names.ts';
 import type { Requester } from './access/tokens.ts';
-import { ApiError, apiErrorOf } from './api-error.ts';
-import { type HttpRoute, isStreamed } from './http-route.ts';
-import type { Services } from './services.ts';
-import { sendMessages } from './stream/send-events.ts';
+import { ApiError, toApiError } from './api-error.ts';
+import { type HttpRoute, isStreamedAnswer } from './http-route.ts';
+import type { ServerServices } from './services.ts';
+import { sendEventsToSocket } from './stream/send-events.ts';
 
 /** Maximum size of a request's body, in bytes. */
 export const MAX_REQUEST_BODY = 4 << 20;
@@ -31,8 +31,8 @@ const SECURITY_HEADERS: { readonly [name: string]: string } = {
   'Cache-Control': 'no-store',
 };
 
-export interface AppOptions {
-  readonly services: Services;
+interface AppOptions {
+  readonly services: ServerServices;
   readonly routes: readonly HttpRoute[];
   /** The server's names with the port, which is known only after listening; null accepts any name, but no browser. */
   readonly hosts: () => readonly string[] | null;
@@ -42,7 +42,7 @@ export interface AppOptions {
 }
 
 /** The HTTP application: checks access, then the schemas of the request, then runs the route. */
-export function createApp(options: AppOptions): Hono {
+export function createHttpApp(options: AppOptions): Hono {
   const { services, routes, hosts, log } = options;
   const app = new Hono();
   app.use(async (c, next) => {
@@ -53,7 +53,7 @@ export function createApp(options: AppOptions): Hono {
   });
   app.use(async (c, next) => {
     const { req } = c;
-    checkOrigin(hosts(), {
+    checkRequestOrigin(hosts(), {
       host: req.header('host'),
       origin: req.header('origin'),
       site: req.header('sec-fetch-site'),
@@ -75,7 +75,7 @@ export function createApp(options: AppOptions): Hono {
   for (const route of routes) mountRoute(app, route, options);
   app.notFound(() => answerWith(new ApiError('not-found', 'the server lacks this path', 'Read GET /v1/openapi.json.')));
   app.onError((error, c) => {
-    const known = apiErrorOf(error);
+    const known = toApiError(error);
     if (known) return answerWith(known);
     log(`${c.req.method} ${c.req.path}: ${error.stack ?? error.message}`);
     return answerWith(new ApiError('failed', 'hopgate failed', 'Read the log of the daemon.'));
@@ -87,17 +87,17 @@ const answerWith = (error: ApiError): Response => Response.json(error, { status:
 
 function mountRoute(app: Hono, route: HttpRoute, { services, checkAnswers }: AppOptions): void {
   const pattern = route.at.replaceAll(/\{(\w+)\}/g, ':$1');
-  if (isStreamed(route.answer) && route.answer.type === 'websocket') {
+  if (isStreamedAnswer(route.answer) && route.answer.type === 'websocket') {
     app.get(
       pattern,
       upgradeWebSocket(async (c) => {
         const gone = new AbortController();
         const request = await routeRequest(c, route, services, gone.signal);
-        const answer = (await route.run(request)) as ConnectionHandlers | Parameters<typeof sendMessages>[0];
+        const answer = (await route.run(request)) as ConnectionHandlers | Parameters<typeof sendEventsToSocket>[0];
         if ('onMessage' in answer) return socketHandlers(answer);
         const batches = answer;
         return {
-          onOpen: (_event, socket) => void sendMessages(batches, socket).finally(() => gone.abort()),
+          onOpen: (_event, socket) => void sendEventsToSocket(batches, socket).finally(() => gone.abort()),
           onClose: () => gone.abort(),
           onError: () => gone.abort(),
         };
@@ -113,7 +113,7 @@ function mountRoute(app: Hono, route: HttpRoute, { services, checkAnswers }: App
     });
     const answer = request instanceof Response ? request : await route.run(request);
     if (answer instanceof Response) return answer;
-    if (checkAnswers && !isStreamed(route.answer))
+    if (checkAnswers && !isStreamedAnswer(route.answer))
       deepStrictEqual(asClientReads(route.answer.parse(answer)), asClientReads(answer));
     return c.json(answer as object, route.status);
   });
@@ -144,7 +144,7 @@ function socketHandlers({ onOpen, onMessage, onClose }: ConnectionHandlers) {
 }
 
 /** Checks the sender and the parts of a request. @throws ApiError */
-async function routeRequest(c: Context, route: HttpRoute, services: Services, gone: AbortSignal) {
+async function routeRequest(c: Context, route: HttpRoute, services: ServerServices, gone: AbortSignal) {
   const who = requesterOf(c, services);
   if (!who && route.for !== 'public')
     throw c.req.header(PAGE_KEY_HEADER) === undefined
@@ -175,7 +175,7 @@ async function routeRequest(c: Context, route: HttpRoute, services: Services, go
 }
 
 /** The holder of the token or the login; null without either. A wrong token is never ignored. */
-function requesterOf(c: Context, { tokens, logins }: Services): Requester | null {
+function requesterOf(c: Context, { tokens, logins }: ServerServices): Requester | null {
   const header = c.req.header('authorization');
   if (header !== undefined) {
     const who = tokens.holder(/^Bearer +(\S+)$/i.exec(header)?.[1] ?? '');

@@ -4,8 +4,8 @@ import { readStoredState } from '../session/state/stored-state.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { SessionFrames } from '../view/session-frames.ts';
 import type { ViewFrame, ViewGraph } from '../view/view-state.ts';
-import type { AllEvidence } from './all-evidence.ts';
-import { CompressedFrames, type FrameTail } from './compressed-frames.ts';
+import type { EvidenceOfAllRepositories } from './all-evidence.ts';
+import { CompressedViewFrames, type FrameTail } from './compressed-frames.ts';
 import type { GraphCache } from './graph-cache.ts';
 
 /** Maximum number of sessions whose frames are kept; the least recently requested one is dropped first. */
@@ -13,21 +13,21 @@ const MAX_SESSIONS = 128;
 /** A session with more entries than this is read from its end first. */
 const LONG_SESSION = 2_000;
 /** The number of newest rows that a page of a long session shows first. */
-export const NEWEST_ROWS = 200;
+export const NEWEST_ROW_COUNT = 200;
 
 /** The most recently requested frames and graphs. */
 export class FrameCache {
-  readonly #allEvidence: AllEvidence;
+  readonly #allEvidence: EvidenceOfAllRepositories;
   readonly #graphs: GraphCache;
-  readonly #sessions = new Map<string, Promise<CompressedFrames>>();
+  readonly #sessions = new Map<string, Promise<CompressedViewFrames>>();
 
-  constructor(allEvidence: AllEvidence, graphs: GraphCache) {
+  constructor(allEvidence: EvidenceOfAllRepositories, graphs: GraphCache) {
     this.#allEvidence = allEvidence;
     this.#graphs = graphs;
   }
 
-  /** The frames of a session up to this moment. @throws ApiError as `AllEvidence.ownSession` */
-  async of(sessionId: string): Promise<CompressedFrames> {
+  /** The frames of a session up to this moment. @throws ApiError as `EvidenceOfAllRepositories.ownSession` */
+  async of(sessionId: string): Promise<CompressedViewFrames> {
     const cached = this.#sessions.get(sessionId) ?? this.#begin(sessionId);
     this.#sessions.delete(sessionId);
     this.#sessions.set(sessionId, cached);
@@ -41,10 +41,10 @@ export class FrameCache {
     return frames;
   }
 
-  async #begin(sessionId: string): Promise<CompressedFrames> {
+  async #begin(sessionId: string): Promise<CompressedViewFrames> {
     const { store } = await this.#allEvidence.ownSession(sessionId);
     const pin = await this.#allEvidence.pinOf(sessionId);
-    return new CompressedFrames(store, sessionId, new SessionFrames(pin, sessionId), await this.#tailOf(sessionId));
+    return new CompressedViewFrames(store, sessionId, new SessionFrames(pin, sessionId), await this.#tailOf(sessionId));
   }
 
   /** The tail of a long session; null if the session is short, or no state is stored near its end. */
@@ -60,7 +60,7 @@ export class FrameCache {
     for await (const stored of store.entries(sessionId, { from: state.head.seq + 1 }))
       state = applyEntry(tables, state, stored);
     const end = state.head.seq;
-    const from = Math.max(0, end - NEWEST_ROWS + 1);
+    const from = Math.max(0, end - NEWEST_ROW_COUNT + 1);
     const view = new SessionFrames(pin, sessionId, { state, from });
     const past: ViewFrame[] = [];
     for await (const stored of store.entries(sessionId, { from })) {

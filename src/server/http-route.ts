@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Requester, Role } from './access/tokens.ts';
 import type { ApiError } from './api-error.ts';
-import type { Services } from './services.ts';
+import type { ServerServices } from './services.ts';
 
 /** Describes an answer that is not one JSON document. */
 interface StreamedAnswer {
@@ -21,7 +21,7 @@ export interface RouteRequest<Path, Query, Body> {
   readonly path: Parsed<Path>;
   readonly query: Parsed<Query>;
   readonly body: Parsed<Body>;
-  readonly services: Services;
+  readonly services: ServerServices;
   /** Aborted if the client is gone, or the server ends. */
   readonly signal: AbortSignal;
   readonly header: (name: string) => string | undefined;
@@ -69,5 +69,5 @@ export function defineRoute<
   return { ...parts, method, at, path, query, body, status, run: run as HttpRoute['run'] };
 }
 
-export const isStreamed = (answer: HttpRoute['answer']): answer is StreamedAnswer =>
+export const isStreamedAnswer = (answer: HttpRoute['answer']): answer is StreamedAnswer =>
   'description' in answer && 'type' in answer && !('parse' in answer);

@@ -11,13 +11,13 @@ import { writeNodeAddress } from '../agency/nearest-node.ts';
 import type { Env } from '../base/user-folders.ts';
 import type { HttpEndpoint } from '../daemon/serve-daemon.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
-import { createApp, MAX_REQUEST_BODY } from './create-app.ts';
+import { createHttpApp, MAX_REQUEST_BODY } from './create-app.ts';
 import type { HttpRoute } from './http-route.ts';
-import { keepExchanges } from './messages/keep-exchanges.ts';
+import { exchangeMailWithAllNodes } from './messages/keep-exchanges.ts';
 import { A2A_ROUTES } from './routes/a2a.ts';
 import { AGENCY_ROUTES } from './routes/agency.ts';
 import { ROUTES } from './routes.ts';
-import { makeServices, type Services } from './services.ts';
+import { makeServerServices, type ServerServices } from './services.ts';
 
 const MAX_CONNECTIONS = 512;
 /** How long a request may take to arrive, in milliseconds. */
@@ -57,7 +57,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
   const { env, listen, log = () => {}, routes = [], checkAnswers = false } = options;
   const ending = new AbortController();
   const { agencyFolder, agencyListen } = options;
-  const services = makeServices({
+  const services = makeServerServices({
     env,
     host,
     version: manifest.version,
@@ -65,12 +65,12 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
     ...(agencyFolder === undefined ? {} : { agencyFolder }),
   });
   let hosts: readonly string[] = ['localhost'];
-  const app = createApp({ services, routes: [...ROUTES, ...routes], hosts: () => hosts, log, checkAnswers });
+  const app = createHttpApp({ services, routes: [...ROUTES, ...routes], hosts: () => hosts, log, checkAnswers });
   const server = serverOf(app, MAX_SOCKET_BYTES);
   const nodeServer =
     agencyListen &&
     serverOf(
-      createApp({ services, routes: [...AGENCY_ROUTES, ...A2A_ROUTES], hosts: () => null, log, checkAnswers }),
+      createHttpApp({ services, routes: [...AGENCY_ROUTES, ...A2A_ROUTES], hosts: () => null, log, checkAnswers }),
       MAX_REQUEST_BODY * 2,
     );
   if ('socket' in listen) rmSync(listen.socket, { force: true });
@@ -94,7 +94,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
     withdraw = writeNodeAddress(env, address);
   }
   void layOutOpenSessions(services).catch(() => {});
-  void keepExchanges(services, ending.signal, log);
+  void exchangeMailWithAllNodes(services, ending.signal, log);
   return {
     address,
     agencyAddress: nodeServer ? addressOf(nodeServer) : null,
@@ -124,7 +124,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
 }
 
 /** Lays out the hop graphs of the newest open sessions, so that a page need not wait for them. */
-async function layOutOpenSessions({ allEvidence, frames, ending }: Services): Promise<void> {
+async function layOutOpenSessions({ allEvidence, frames, ending }: ServerServices): Promise<void> {
   await setImmediate();
   const open = (await allEvidence.sessions()).filter(({ summary, root }) => !summary.closed && root !== null);
   for (const { summary } of open.slice(0, MAX_LAID_OUT)) {

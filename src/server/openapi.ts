@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { HTTP_STATUS } from './api-error.ts';
-import { type HttpRoute, isStreamed } from './http-route.ts';
-import { FailureSchema } from './schemas.ts';
+import { HTTP_STATUS_BY_CODE } from './api-error.ts';
+import { type HttpRoute, isStreamedAnswer } from './http-route.ts';
+import { ApiErrorSchema } from './schemas.ts';
 
 type Document = { readonly [field: string]: unknown };
 
@@ -49,8 +49,8 @@ class JsonSchemas {
 }
 
 /** The OpenAPI 3.1 page of the routes. It is generated, so that it cannot differ from what the server checks. */
-export function openApi(routes: readonly HttpRoute[], version: string): Document {
-  const schemas: Schemas = { Failure: new JsonSchemas({}, '').of(FailureSchema, 'output') };
+export function makeOpenApiDocument(routes: readonly HttpRoute[], version: string): Document {
+  const schemas: Schemas = { Failure: new JsonSchemas({}, '').of(ApiErrorSchema, 'output') };
   const paths: { [at: string]: { [method: string]: Document } } = {};
   for (const route of routes) {
     paths[route.at] ??= {};
@@ -80,7 +80,7 @@ export function openApi(routes: readonly HttpRoute[], version: string): Document
 
 function operationOf(route: HttpRoute, schemas: JsonSchemas): Document {
   const { id, summary, path, query, body, answer } = route;
-  const isSocket = isStreamed(answer) && answer.type === 'websocket';
+  const isSocket = isStreamedAnswer(answer) && answer.type === 'websocket';
   const parameters = [
     ...parametersOf(schemas, path, 'path'),
     ...parametersOf(schemas, query, 'query'),
@@ -98,7 +98,7 @@ function operationOf(route: HttpRoute, schemas: JsonSchemas): Document {
   };
 }
 
-const codes = Object.entries(HTTP_STATUS)
+const codes = Object.entries(HTTP_STATUS_BY_CODE)
   .map(([code, status]) => `${code} (${status})`)
   .join(', ');
 const failure: Document = {
@@ -107,7 +107,7 @@ const failure: Document = {
 };
 
 function answerOf({ answer, summary }: HttpRoute, schemas: JsonSchemas): Document {
-  if (!isStreamed(answer))
+  if (!isStreamedAnswer(answer))
     return { description: summary, content: { 'application/json': { schema: schemas.of(answer, 'output') } } };
   const { type, description } = answer;
   if (type === 'websocket') return { description };
@@ -117,7 +117,8 @@ function answerOf({ answer, summary }: HttpRoute, schemas: JsonSchemas): Documen
 const LAST_EVENT_ID = { 'Last-Event-ID': 'The id of the last event that you have; the stream goes on after it.' };
 
 function headersOf({ headers = {}, answer }: HttpRoute): readonly Document[] {
-  const all = isStreamed(answer) && answer.type === 'text/event-stream' ? { ...LAST_EVENT_ID, ...headers } : headers;
+  const all =
+    isStreamedAnswer(answer) && answer.type === 'text/event-stream' ? { ...LAST_EVENT_ID, ...headers } : headers;
   return Object.entries(all).map(([name, description]) => ({
     name,
     in: 'header',

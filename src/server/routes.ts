@@ -1,5 +1,5 @@
 import { defineRoute, type HttpRoute } from './http-route.ts';
-import { openApi } from './openapi.ts';
+import { makeOpenApiDocument } from './openapi.ts';
 import { A2A_ROUTES } from './routes/a2a.ts';
 import { ABOUT_ROUTES } from './routes/about.ts';
 import { ACTIVITY_ROUTES } from './routes/activity.ts';
@@ -37,6 +37,6 @@ export const ROUTES: readonly HttpRoute[] = [
     summary: 'This description, as OpenAPI 3.1.',
     for: 'public',
     answer: { type: 'application/json', description: 'An OpenAPI document.' },
-    run: async ({ services }) => Response.json(openApi(ROUTES, services.version)),
+    run: async ({ services }) => Response.json(makeOpenApiDocument(ROUTES, services.version)),
   }),
 ];

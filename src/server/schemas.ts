@@ -7,9 +7,9 @@ import type { Json as JsonValue } from '../spec/types.ts';
 /** Any JSON value. These schemas are parts of requests and answers; the OpenAPI page is generated from them. */
 
 export const JsonSchema = z.unknown().describe('Any JSON value.') as z.ZodType<JsonValue>;
-export const FieldsSchema = z.record(z.string(), JsonSchema);
+export const JsonFieldsSchema = z.record(z.string(), JsonSchema);
 export const NameSchema = z.string().min(1).max(300);
-export const TextSchema = z.string().max(100_000);
+export const BoundedTextSchema = z.string().max(100_000);
 export const ModeSchema = NameSchema.describe('A mode of the mode gate, such as discuss.');
 export const InstantSchema = z.string().describe('ISO 8601 in UTC: 2026-01-31T09:00:00.000Z');
 export const MillisSchema = z.number().describe('Epoch milliseconds.');
@@ -21,13 +21,13 @@ export const PrincipalSchema = z
   .enum(['agent', 'operator'])
   .describe('The principal of the request. Only the operator may name "operator".');
 
-export const SessionPath = z.object({ session: NameSchema.describe('The id of the session.') });
-export const LimitSchema = z.coerce.number().int().min(1).max(MAX_QUERY_LIMIT);
-export const SeqSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+export const SessionPathParameters = z.object({ session: NameSchema.describe('The id of the session.') });
+export const PageLimitSchema = z.coerce.number().int().min(1).max(MAX_QUERY_LIMIT);
+export const EntrySeqSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 const ModeStepSchema = z.object({ to: ModeSchema, needs: z.array(z.string()) });
 
-export const LegSchema = z.object({
+const WayLegSchema = z.object({
   from: z.string().nullable(),
   exit: z.string().nullable(),
   to: z.string(),
@@ -35,20 +35,20 @@ export const LegSchema = z.object({
   modes: z.array(ModeStepSchema).optional().describe('Changes of mode before this leg.'),
   modesAfter: z.array(ModeStepSchema).optional().describe('Changes of mode after this leg.'),
 });
-export const AvailableSchema = z.object({
+export const AvailableActionsSchema = z.object({
   peripheral: z.string().nullable(),
   mode: ModeSchema.nullable(),
   tools: z.array(z.string()),
-  hops: z.array(LegSchema),
+  hops: z.array(WayLegSchema),
   modes: z.array(ModeStepSchema),
 });
 export const DenialSchema = z.object({
   code: z.enum(DENIAL_CODES),
   message: z.string(),
   remedy: z.string(),
-  about: FieldsSchema,
-  available: AvailableSchema,
-  way: z.array(LegSchema).nullable(),
+  about: JsonFieldsSchema,
+  available: AvailableActionsSchema,
+  way: z.array(WayLegSchema).nullable(),
 });
 
 export const EntrySchema = z.looseObject({
@@ -68,7 +68,7 @@ export const EntrySchema = z.looseObject({
   prev: z.string().optional(),
 });
 
-export const StatusSchema = z.object({
+export const SessionStatusSchema = z.object({
   sessionId: z.string(),
   agent: z.string(),
   mode: ModeSchema.nullable(),
@@ -78,41 +78,41 @@ export const StatusSchema = z.object({
   steps: z.int(),
   denials: z.int(),
   visits: z.record(z.string(), z.int()),
-  backpack: FieldsSchema,
-  fruits: z.record(z.string(), FieldsSchema),
-  here: z.object({ steps: z.int(), deadline: MillisSchema.nullable(), observed: FieldsSchema }).nullable(),
+  backpack: JsonFieldsSchema,
+  fruits: z.record(z.string(), JsonFieldsSchema),
+  here: z.object({ steps: z.int(), deadline: MillisSchema.nullable(), observed: JsonFieldsSchema }).nullable(),
   changedFiles: z.array(z.string()),
   observeOnly: z.boolean().describe('True if calls that would be refused run, and the refusals are recorded.'),
 });
 
 /** A refusal by the gate: an answer with status 200. */
-export const RefusedSchema = z.object({
+export const RefusedAnswerSchema = z.object({
   ok: z.literal(false),
   denial: DenialSchema,
   evidence: z.array(EntrySchema).describe('The entries that record the refusal.'),
 });
 const doneAnswer = <Shape extends z.core.$ZodShape>(shape: Shape) =>
-  z.union([z.object({ ok: z.literal(true), evidence: z.array(EntrySchema), ...shape }), RefusedSchema]);
+  z.union([z.object({ ok: z.literal(true), evidence: z.array(EntrySchema), ...shape }), RefusedAnswerSchema]);
 
-export const StartAnswer = doneAnswer({ peripheral: z.string(), context: FieldsSchema });
-export const StepAnswer = doneAnswer({
+export const StartAnswerSchema = doneAnswer({ peripheral: z.string(), context: JsonFieldsSchema });
+export const StepAnswerSchema = doneAnswer({
   result: JsonSchema,
   outcome: z.enum(['ok', 'failed']),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 });
-export const StopAnswer = doneAnswer({ fruit: FieldsSchema, context: FieldsSchema });
-export const HopAnswer = doneAnswer({
+export const StopAnswerSchema = doneAnswer({ fruit: JsonFieldsSchema, context: JsonFieldsSchema });
+export const HopAnswerSchema = doneAnswer({
   from: z.string(),
   to: z.string(),
   exit: z.string(),
-  fruit: FieldsSchema,
-  context: FieldsSchema,
+  fruit: JsonFieldsSchema,
+  context: JsonFieldsSchema,
 });
-export const ModeAnswer = doneAnswer({ mode: ModeSchema });
-export const CloseAnswer = doneAnswer({ openSelections: z.array(z.string()) });
-export const SettleAnswer = doneAnswer({});
+export const ModeAnswerSchema = doneAnswer({ mode: ModeSchema });
+export const CloseAnswerSchema = doneAnswer({ openSelections: z.array(z.string()) });
+export const SettleAnswerSchema = doneAnswer({});
 
-export const FailureSchema = z.object({
+export const ApiErrorSchema = z.object({
   error: z.object({
     code: z.string(),
     message: z.string(),

@@ -6,21 +6,21 @@ import type { Env } from '../base/user-folders.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
 import { type A2aHandler, openA2aHandler } from './a2a/a2a-handler.ts';
 import { Logins } from './access/logins.ts';
-import { nodeId, type Requester, Tokens, tokenFolder } from './access/tokens.ts';
-import { AllEvidence } from './all-evidence.ts';
+import { nodeIdOfUser, type Requester, Tokens, tokenFolder } from './access/tokens.ts';
+import { EvidenceOfAllRepositories } from './all-evidence.ts';
 import { ApiError } from './api-error.ts';
 import { FrameCache } from './frame-cache.ts';
 import { GraphCache } from './graph-cache.ts';
 import { NodeMail } from './messages/node-mail.ts';
 import { SessionReaders } from './session-reader.ts';
-import { EntryFeed } from './stream/entry-feed.ts';
+import { NewEntryNotifier } from './stream/entry-feed.ts';
 
 /** Maximum number of open event streams: of all clients, and of the agent of one session. */
 const MAX_STREAMS = 256;
 const MAX_SESSION_STREAMS = 16;
 
 /** Numbers for `metrics`, since the start. */
-export interface Counters {
+interface Counters {
   readonly requests: Map<string, number>;
   denials: number;
   streams: number;
@@ -28,16 +28,16 @@ export interface Counters {
   readonly streamsOf: Map<string, number>;
 }
 
-export interface Services {
+export interface ServerServices {
   readonly env: Env;
   readonly version: string;
   readonly startedAt: number;
   /** The daemon's host of sessions, which hooks, MCP servers and this server share. */
   readonly host: SessionHost;
-  readonly allEvidence: AllEvidence;
+  readonly allEvidence: EvidenceOfAllRepositories;
   readonly readers: SessionReaders;
   readonly frames: FrameCache;
-  readonly feed: EntryFeed;
+  readonly feed: NewEntryNotifier;
   readonly tokens: Tokens;
   readonly logins: Logins;
   /** Runs agents, here and on other nodes. */
@@ -53,17 +53,17 @@ export interface Services {
 }
 
 /** Makes the services of one server. `close` closes their stores and stops their work. */
-export function makeServices(
-  parts: Pick<Services, 'env' | 'version' | 'host' | 'ending'> & {
+export function makeServerServices(
+  parts: Pick<ServerServices, 'env' | 'version' | 'host' | 'ending'> & {
     /** The agency folder. Default: this user's. */
     readonly agencyFolder?: string;
   },
-): Services & { readonly close: () => Promise<void> } {
-  const allEvidence = new AllEvidence(parts.env);
-  const feed = new EntryFeed(allEvidence);
+): ServerServices & { readonly close: () => Promise<void> } {
+  const allEvidence = new EvidenceOfAllRepositories(parts.env);
+  const feed = new NewEntryNotifier(allEvidence);
   const dialIns = new DialIns();
   const { env, agencyFolder: folder = agencyFolder(env) } = parts;
-  const agency = openAgencyNode({ env, dialIns, id: nodeId(env), folder });
+  const agency = openAgencyNode({ env, dialIns, id: nodeIdOfUser(env), folder });
   let a2a: Promise<A2aHandler> | null = null;
   return {
     ...parts,
@@ -89,7 +89,7 @@ export function makeServices(
 }
 
 /** Counts an open stream. Call the returned function when the stream ends. @throws ApiError `too-many-streams` */
-export function countStream({ counters }: Services, who: Requester): () => void {
+export function countOpenStream({ counters }: ServerServices, who: Requester): () => void {
   const own = who.role === 'session' ? who.session : null;
   const ofSession = own === null ? 0 : (counters.streamsOf.get(own) ?? 0);
   if (counters.streams >= MAX_STREAMS || ofSession >= MAX_SESSION_STREAMS)

@@ -11,24 +11,24 @@ import { getOwn } from '../spec/names.ts';
 import { summariseInOneLine } from '../view/entry-summary.ts';
 import type { Requester } from './access/tokens.ts';
 import { ApiError } from './api-error.ts';
-import { useSession } from './routes/use-session.ts';
-import type { Services } from './services.ts';
+import { withHostedSession } from './routes/use-session.ts';
+import type { ServerServices } from './services.ts';
 
 /** Maximum number of characters of one entry in the block `evidence`. */
 const ENTRY_CHARACTERS = 1_000;
 
 /**
  * Checks that a requester may start a run, and returns the request with `tools: off` if the run may have none, because
- * the node that runs the agent has an agency folder of its own. Only the operator and a session itself may send the context of that session.
- * If the session's peripheral has `delegates`, its gate judges and records a run by its agent. Without
- * `delegates`, the session's agent may only run agents that have no tools: a run must not do what the session's gate
- * forbids.
+ * the node that runs the agent has an agency folder of its own. Only the operator and a session itself may send the
+ * context of that session. If the session's peripheral has `delegates`, its gate judges and records a run by its agent.
+ * Without `delegates`, the session's agent may only run agents that have no tools: a run must not do what the session's
+ * gate forbids.
  *
  * @param run the key of the run
  * @throws ApiError `forbidden`
  */
-export async function checkCaller(
-  services: Services,
+export async function checkRunRequester(
+  services: ServerServices,
   who: Requester,
   request: RunRequest,
   run: string,
@@ -60,12 +60,12 @@ export async function checkCaller(
 
 /** True if the gate of a session admits a run; false if its peripheral names no delegates. @throws ApiError */
 async function isDelegated(
-  services: Services,
+  services: ServerServices,
   id: string,
   { peripheral, 'agent-id': agent }: RunRequest,
   { run, acts }: { readonly run: string; readonly acts: boolean },
 ): Promise<boolean> {
-  const done = await useSession(services, id, 'a run of the agency', async (session) => {
+  const done = await withHostedSession(services, id, 'a run of the agency', async (session) => {
     const delegates = mayDelegate(session);
     if (!delegates || (await isRecorded(session, run, peripheral))) return { ok: true as const, by: delegates };
     const made = await session.delegate({ to: peripheral, reason: `run of ${agent}`, agency: { run, acts } });
@@ -86,8 +86,8 @@ async function isRecorded(session: Session, run: string, peripheral: string): Pr
  * Adds the context of a session to a run. Files are read by steps of that session, so its gate, scope, masks and limits
  * apply, and each read is in its evidence. A refused read refuses the run with `context-refused`.
  */
-export const addContext =
-  (services: Services): AddSessionContext =>
+export const addSessionContext =
+  (services: ServerServices): AddSessionContext =>
   async ({ 'context-from': _, ...request }, from) => {
     const { store } = await services.allEvidence.ownSession(from.session);
     const count = from.entries ?? 20;
@@ -112,11 +112,14 @@ const lineOf = (entry: Entry): string => {
   return `${entry.at} ${entry.peripheral ?? '-'} ${event}: ${text}`;
 };
 
-async function filesOf(services: Services, { session: id, files }: SessionContextRequest): Promise<string | null> {
+async function filesOf(
+  services: ServerServices,
+  { session: id, files }: SessionContextRequest,
+): Promise<string | null> {
   if (files === undefined) return null;
   let text = '';
   for (const path of files) {
-    const read = await useSession(services, id, 'context of a run', (session) =>
+    const read = await withHostedSession(services, id, 'context of a run', (session) =>
       session.step({ tool: 'read', args: { path } }),
     );
     if (!read.ok)

@@ -13,7 +13,7 @@ import { initialState, type SessionState } from '../session/state/session-state.
 import { readStoredState } from '../session/state/stored-state.ts';
 import { viewOfState } from '../session/state/view-of-state.ts';
 import type { ToolSpec } from '../spec/types.ts';
-import type { AllEvidence } from './all-evidence.ts';
+import type { EvidenceOfAllRepositories } from './all-evidence.ts';
 
 /** Maximum number of sessions whose state is kept. */
 const MAX_SESSIONS = 200;
@@ -79,10 +79,10 @@ export class SessionReader {
 
 /** The readers of the most recently requested sessions. */
 export class SessionReaders {
-  readonly #allEvidence: AllEvidence;
+  readonly #allEvidence: EvidenceOfAllRepositories;
   readonly #readers = new Map<string, Promise<SessionReader>>();
 
-  constructor(allEvidence: AllEvidence) {
+  constructor(allEvidence: EvidenceOfAllRepositories) {
     this.#allEvidence = allEvidence;
   }
 

@@ -16,10 +16,10 @@ import { initialState, type SessionState } from './state/session-state.ts';
 import { viewOfState } from './state/view-of-state.ts';
 
 /** A decision as text: `allow`, or the code of the denial. */
-export type ReplayedAnswer = 'allow' | (string & {});
+type ReplayedAnswer = 'allow' | (string & {});
 
 /** A recorded decision, and the decision on the same request under other specs. */
-export interface ReplayedDecision {
+interface ReplayedDecision {
   readonly seq: number;
   readonly entryId: string;
   readonly peripheral: string | null;

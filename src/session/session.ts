@@ -38,7 +38,7 @@ import type { SessionWriter } from './session-writer.ts';
 import type { HopOptions, ShortHop } from './short-hop.ts';
 
 /** The approver of one call; if absent, the session's approver. */
-export interface CallApprover {
+interface CallApprover {
   readonly approver?: Approver | null;
 }
 

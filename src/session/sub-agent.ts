@@ -8,7 +8,7 @@ import { type Session, sessionCallsOf } from './session.ts';
 import type { Delegation } from './state/session-state.ts';
 
 /** The values with which a sub-agent's session begins. */
-export interface SubAgent {
+interface SubAgent {
   /** The delegation that the session belongs to; null if the sub-agent works in its parent's peripheral. */
   readonly delegation: Delegation | null;
   /** The peripheral that the sub-agent works in; null if its parent is in none. */

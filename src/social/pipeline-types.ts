@@ -38,7 +38,7 @@ export interface SocialServices {
 }
 
 /** The outcome of a message: a task was submitted, or coordination has completed or failed. */
-export type SocialOutcomeType = 'task-submission' | 'coordination-complete' | 'coordination-failed';
+type SocialOutcomeType = 'task-submission' | 'coordination-complete' | 'coordination-failed';
 
 export interface SocialOutcome {
   readonly type: SocialOutcomeType;

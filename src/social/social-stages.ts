@@ -1,5 +1,5 @@
 /** A stage of the social pipeline: its result, and the codes of its failures. */
-export interface SocialStage {
+interface SocialStage {
   readonly id: 'presence' | 'authenticate' | 'mode' | 'dispatch' | 'validate' | 'persist';
   /** The result in words; it is the input of the next stage. */
   readonly yields: string;

@@ -4,7 +4,7 @@ import { MAX_RULE_NODES } from './policy/limits.ts';
 import type { FruitType, Json } from './types.ts';
 
 /** The names that a rule may use in addition to the fixed facts of {@link CEL_FACTS}. */
-export interface FactScope {
+interface FactScope {
   /** The fruit fields of the peripherals that may be left when the rule is judged. */
   readonly fruit: { readonly [field: string]: FruitType };
   /** The ids of all peripherals; `visits` has a member for each. */

@@ -1,7 +1,7 @@
 import { nodeSqlite } from './sqlite/node-sqlite.ts';
 
 /** The position of an entry: among all entries of its store by order of arrival (`nth`), and in its session (`seq`). */
-export interface Arrival {
+interface Arrival {
   readonly nth: number;
   readonly id: string;
   readonly sessionId: string;

@@ -10,7 +10,7 @@ import { planWalks } from './plan/plan-walks.ts';
 import { describeRoute, itemsCoveredByMove, type PlannedCase, peripheralName } from './plan/planned-case.ts';
 import { allStates, searchRoute } from './plan/search-route.ts';
 
-export interface TestPlan {
+interface TestPlan {
   readonly cases: readonly PlannedCase[];
   /** All items that can be covered: `edge edit hop-test test`, `state edit`, `start explore`, `mode a b`. */
   readonly reachable: ReadonlySet<string>;

@@ -6,7 +6,7 @@ import type { CallEnvelope } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 
 /** The state of a file: the test-related patterns found in its text (skip, only, …), and its mode. */
-export interface FileState {
+interface FileState {
   readonly signals: TestScan | null;
   readonly mode: number;
 }

@@ -48,7 +48,7 @@ function entryIfAny(path: string): Stats | undefined {
 }
 
 /** Detects paths in git folders of any name. Reads each folder once. */
-export interface GitPathDetector {
+interface GitPathDetector {
   /** True if git keeps credentials in the file with this root-relative path. */
   holdsCredential(path: string): boolean;
   /**

@@ -73,7 +73,7 @@ function readProblem({ root, config: { mask, imports = [] } }: ImportContext, fi
 export type InstructedClient = 'claude-code' | 'codex';
 
 /** A file whose content a client program shows its model without a call of the session. */
-export interface ShownFile {
+interface ShownFile {
   readonly message: string;
   readonly remedy: string;
 }

@@ -9,7 +9,7 @@ import { isMasked } from '../gate/scope/masks.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
 import { findInstructionFiles, importProblem } from './instruction-imports.ts';
 
-export interface SkillCall {
+interface SkillCall {
   readonly skill: string;
   /** The text that replaces `$ARGUMENTS`. */
   readonly args: string;

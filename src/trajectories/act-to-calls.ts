@@ -11,9 +11,7 @@ export interface HopgateCall {
 }
 
 /** The calls of hopgate's tools that replace an act, in order; `submit` if the act ends the run with its result. */
-export type ActReplacement =
-  | { readonly kind: 'calls'; readonly calls: readonly HopgateCall[] }
-  | { readonly kind: 'submit' };
+type ActReplacement = { readonly kind: 'calls'; readonly calls: readonly HopgateCall[] } | { readonly kind: 'submit' };
 
 const NO_CALLS: ActReplacement = { kind: 'calls', calls: [] };
 

@@ -12,7 +12,7 @@ import { actToCalls, fileOpenedBy, type HopgateCall } from './act-to-calls.ts';
 import type { ForeignAct, Trajectory } from './read-trajectory.ts';
 
 /** An act that every peripheral within the session's reach would have refused. */
-export interface RefusedAct {
+interface RefusedAct {
   /** The position of the act in the trajectory, from 0. */
   readonly act: number;
   /** The request as text: `write /etc/hosts`, `submit`. */

@@ -7,7 +7,7 @@ import { viewOfState } from '../session/state/view-of-state.ts';
 import type { Mode } from '../spec/types.ts';
 
 /** The tests' state. `stale`: none ran since the last change. `partial`: a command ran in part. null: none ran. */
-export type TestStatus = 'passed' | 'failed' | 'stale' | 'partial' | null;
+type TestStatus = 'passed' | 'failed' | 'stale' | 'partial' | null;
 
 export interface LineStatus {
   readonly sessionId: string;

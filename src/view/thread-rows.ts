@@ -20,7 +20,7 @@ export interface ThreadRow extends EntrySummary {
 }
 
 /** The row that an added entry created or changed. */
-export interface RowChange {
+interface RowChange {
   readonly row: ThreadRow;
   /** Earlier rows that are now a part of this row. The caller must remove them. */
   readonly takes: readonly ThreadRow[];

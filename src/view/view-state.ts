@@ -2,7 +2,7 @@
 import type { Mode, ToolEffect } from '../spec/types.ts';
 
 /** The status of a hop. `asks`: only an approval is missing. `yours`: possible for the operator alone. */
-export type HopStatus = 'open' | 'asks' | 'yours' | 'closed';
+type HopStatus = 'open' | 'asks' | 'yours' | 'closed';
 
 /** A requirement of a hop that is not met. `stale`: the tests passed once, but not since the last change. */
 export interface MissingNeed {
@@ -64,7 +64,7 @@ export interface ViewState {
 }
 
 /** The fields of a {@link ViewState} that an entry changed. In a map, null removes a member. */
-export type ViewDelta = Partial<Omit<ViewState, 'backpack' | 'files'>> & {
+type ViewDelta = Partial<Omit<ViewState, 'backpack' | 'files'>> & {
   readonly backpack?: { readonly [field: string]: string | null };
   readonly files?: { readonly [path: string]: string | null };
 };

@@ -1,5 +1,5 @@
 /** The task that a request in words names: its type, and the classes of its things. null: not named. */
-export interface RequestedTask {
+interface RequestedTask {
   readonly type: string | null;
   readonly object: string | null;
   readonly receptacle: string | null;
@@ -7,7 +7,7 @@ export interface RequestedTask {
 }
 
 /** The classes of things that a request may name. */
-export interface NameableClasses {
+interface NameableClasses {
   readonly objects: readonly string[];
   readonly receptacles: readonly string[];
 }

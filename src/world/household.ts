@@ -6,7 +6,7 @@ import { type FactSet, formulaHolds, formulaSolutions, type VariableBindings } f
 import { type WorldFact, WorldFacts } from './world-facts.ts';
 
 /** Maximum number of commands in one game; the game then ends without a win. */
-export const MAX_GAME_STEPS = 100;
+const MAX_GAME_STEPS = 100;
 
 export interface Turn {
   readonly observation: string;

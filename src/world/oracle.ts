@@ -5,7 +5,7 @@ import { Household } from './household.ts';
 import { WorldFacts } from './world-facts.ts';
 
 /** The ids of the things that a goal may need, by their part in the task. */
-export interface RelevantObjects {
+interface RelevantObjects {
   readonly objects: readonly string[];
   readonly destinations: readonly string[];
   readonly tools: readonly string[];

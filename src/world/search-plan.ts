@@ -4,7 +4,7 @@ import { relevantObjectsIn } from './oracle.ts';
 import { WorldFacts } from './world-facts.ts';
 
 /** Limits of a search. `nodes`: the number of visited states; `objects`: the number of objects of the task to try. */
-export interface SearchLimits {
+interface SearchLimits {
   readonly nodes?: number;
   readonly objects?: number;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
-import { describeRequest } from '../../src/cli/approve/show-request.ts';
+import { describeApprovalRequest } from '../../src/cli/approve/show-request.ts';
 import { processIo } from '../../src/cli/io.ts';
 import { openSession } from '../../src/open-session.ts';
 import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';
@@ -130,7 +130,7 @@ describe('the operator sees what is approved', () => {
     const session = await open();
     await leadToApproval(session, 'mode', () => {});
     const request = await session.wants({ mode: { to: 'execute', reason: text, exitCriteria: text } });
-    const shown = describeRequest(io, request!);
+    const shown = describeApprovalRequest(io, request!);
     expect(shown).toContain(shows);
     expect(shown.replaceAll('\n', '')).not.toMatch(
       /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u,

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { applyToAuditState } from '../../src/audit/rules/apply-to-audit-state.ts';
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
 import { firstRuleProblem } from '../../src/audit/rules/judge-request.ts';
-import { viewAfterEntry } from '../../src/cli/commands/specs/explain.ts';
+import { sessionViewAfterEntry } from '../../src/cli/commands/specs/explain.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
@@ -374,7 +374,7 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
       await fold();
     }
     const asked = { kind: 'step', ...call } as const;
-    const view = viewAfterEntry('/repo', 'explore', session.state.mode);
+    const view = sessionViewAfterEntry('/repo', 'explore', session.state.mode);
     const dryRun = (settings: ProjectConfig) => {
       const at = { ...view, files: [...state.files] };
       const decision = decide({ specs, config: settings, view: at, unsafeNoSandbox: false }, asked);

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMPLETION_SCRIPTS } from '../../src/cli/help/completion-scripts.ts';
-import { manPage } from '../../src/cli/help/man-page.ts';
+import { renderManPage } from '../../src/cli/help/man-page.ts';
 import { processIo } from '../../src/cli/io.ts';
-import { createProgram } from '../../src/cli/program.ts';
+import { createCliProgram } from '../../src/cli/program.ts';
 import { isDeep } from '../depth.ts';
 import { folder, machine } from './run.ts';
 
@@ -120,8 +120,8 @@ describe('the completion script', () => {
 
 describe('the manual page', () => {
   it('has a section for each command, its options and examples', async () => {
-    const program = await createProgram(processIo());
-    const page = manPage(program);
+    const program = await createCliProgram(processIo());
+    const page = renderManPage(program);
     for (const command of program.createHelp().visibleCommands(program))
       if (command.name() !== 'help') expect(page).toContain(`.SS hopgate ${command.name().replaceAll('-', '\\-')}`);
     expect(page).toContain('.B \\-\\-format <format>');

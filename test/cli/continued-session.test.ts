@@ -1,7 +1,7 @@
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { continuedSessionId } from '../../src/cli/client/continued-session.ts';
+import { findContinuedSessionId } from '../../src/cli/client/continued-session.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { ConversationFiles, type StoredConversation } from '../../src/daemon/conversation-files.ts';
 import { machine } from './run.ts';
@@ -37,10 +37,10 @@ test.each([
       notes: { transcript: talk(id, minute) },
       events: [],
     } as unknown as StoredConversation);
-  expect(continuedSessionId(io, root, client, 'last')).toBe(`s-${OLD}`);
+  expect(findContinuedSessionId(io, root, client, 'last')).toBe(`s-${OLD}`);
   talk(NEW, 3);
-  expect(continuedSessionId(io, root, client, 'last')).toBe(`s-${NEW}`);
-  expect(continuedSessionId(io, root, client, { id: OLD })).toBe(`s-${OLD}`);
+  expect(findContinuedSessionId(io, root, client, 'last')).toBe(`s-${NEW}`);
+  expect(findContinuedSessionId(io, root, client, { id: OLD })).toBe(`s-${OLD}`);
   talk(FREE, 4); // a conversation that was held without hopgate
-  expect(continuedSessionId(io, root, client, 'last')).toBeNull();
+  expect(findContinuedSessionId(io, root, client, 'last')).toBeNull();
 });

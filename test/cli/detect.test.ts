@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { detectDeploys, detectGit, detectProject } from '../../src/cli/detect/detect-project.ts';
-import { proposeEditScope, withManifests, withoutTests } from '../../src/cli/detect/edit-scope.ts';
-import { findFilesToUnmask, unmaskPattern } from '../../src/cli/detect/mask-exceptions.ts';
+import { detectDeployCommands, detectGitConfig, detectProject } from '../../src/cli/detect/detect-project.ts';
+import { addManifestsToScope, excludeTestFiles, proposeEditScope } from '../../src/cli/detect/edit-scope.ts';
+import { findFilesToUnmask, unmaskPatternOf } from '../../src/cli/detect/mask-exceptions.ts';
 import { splitUnquotedWords } from '../../src/cli/detect/package-json.ts';
 import { prefersSingleQuotes } from '../../src/cli/detect/prefers-single-quotes.ts';
-import { proposedCaches, proposedPrograms } from '../../src/cli/detect/proposed-programs.ts';
-import { renderConfig } from '../../src/cli/detect/render-config.ts';
+import { proposeCaches, proposePrograms } from '../../src/cli/detect/proposed-programs.ts';
+import { renderProjectConfig } from '../../src/cli/detect/render-config.ts';
 import { writePathReason } from '../../src/gate/scope/write-paths.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
@@ -192,23 +192,25 @@ describe('the detection of deploys', () => {
       Makefile: 'deploy:\n\tx\ndeploy-canary: a\n\ty\n',
       'deploy.sh': '#!/bin/sh\n',
     };
-    expect(detectDeploys(memoryTree(files)).map(({ name, run }) => [name, run.join(' ')])).toEqual([
+    expect(detectDeployCommands(memoryTree(files)).map(({ name, run }) => [name, run.join(' ')])).toEqual([
       ['deploy', 'npm run deploy'],
       ['staging', 'npm run deploy:staging'],
       ['canary', 'make deploy-canary'],
     ]);
-    expect(detectDeploys(memoryTree({ 'deploy.sh': '' })).map(({ run }) => run)).toEqual([['./deploy.sh']]);
+    expect(detectDeployCommands(memoryTree({ 'deploy.sh': '' })).map(({ run }) => run)).toEqual([['./deploy.sh']]);
   });
 
   it('proposes a push to origin or the only remote, on its default branch', async () => {
     const git = (answers: { readonly [args: string]: string }) => async (args: readonly string[]) =>
       answers[args.at(-1)!] ?? null;
     expect(
-      await detectGit(git({ remote: 'fork\norigin\n', 'refs/remotes/origin/HEAD': 'origin/trunk\n', HEAD: 'topic\n' })),
+      await detectGitConfig(
+        git({ remote: 'fork\norigin\n', 'refs/remotes/origin/HEAD': 'origin/trunk\n', HEAD: 'topic\n' }),
+      ),
     ).toEqual({ remote: 'origin', branch: 'trunk' });
-    expect(await detectGit(git({ remote: 'up\n', HEAD: 'main\n' }))).toEqual({ remote: 'up', branch: 'main' });
-    expect(await detectGit(git({ remote: 'a\nb\n', HEAD: 'main\n' }))).toBeNull();
-    expect(await detectGit(git({}))).toBeNull();
+    expect(await detectGitConfig(git({ remote: 'up\n', HEAD: 'main\n' }))).toEqual({ remote: 'up', branch: 'main' });
+    expect(await detectGitConfig(git({ remote: 'a\nb\n', HEAD: 'main\n' }))).toBeNull();
+    expect(await detectGitConfig(git({}))).toBeNull();
   });
 });
 
@@ -284,7 +286,7 @@ describe('the proposed write paths', () => {
 
   it('have manifests and, for C without a deploy target, build files if asked', () => {
     const withThem = (files: { readonly [path: string]: string }) =>
-      withManifests(proposeEditScope(memoryTree(files)), memoryTree(files));
+      addManifestsToScope(proposeEditScope(memoryTree(files)), memoryTree(files));
     expect(withThem({ 'kilo.c': '', Makefile: 'all:\n' })).not.toContain('!Makefile');
     expect(withThem({ 'kilo.c': '', Makefile: 'deploy:\n' })).toContain('!Makefile');
     expect(withThem({ 'src/a.c': '', 'configure.ac': '', 'Makefile.am': '' })).toContain('Makefile.am');
@@ -324,7 +326,7 @@ describe('the proposed write paths', () => {
 
   it('exclude all test files if asked', () => {
     for (const start of [['.'], ['src/', 'test/', 'tests/', '*.js']]) {
-      const write = withoutTests(start);
+      const write = excludeTestFiles(start);
       for (const path of [
         'src/a.test.ts',
         'src/__tests__/x.js',
@@ -356,7 +358,7 @@ describe('the proposed write paths', () => {
     fc.assert(
       fc.property(fc.uniqueArray(name), (names) => {
         const edit = proposeEditScope(memoryTree(Object.fromEntries(names.map((path) => [path, '']))));
-        const text = renderConfig({ edit, test: [], deploy: [], git: null });
+        const text = renderProjectConfig({ edit, test: [], deploy: [], git: null });
         expect(parseProjectConfig(text)).toMatchObject({ ok: true, config: { scopes: { edit } } });
       }),
     );
@@ -378,8 +380,8 @@ describe('the proposed exceptions to the masks', () => {
         'src/a.ts': '',
       }),
     ).toEqual(['.npmrc', 'sig/a.key', 'ca/root.pem', 'src/__tests__/env/.env.production']);
-    const proposed = { certain: [], possible: [], caches: [], shown: ['.npmrc', 'a/.npmrc'].map(unmaskPattern) };
-    const text = renderConfig({ edit: ['.'], test: [], deploy: [], git: null }, proposed);
+    const proposed = { certain: [], possible: [], caches: [], shown: ['.npmrc', 'a/.npmrc'].map(unmaskPatternOf) };
+    const text = renderProjectConfig({ edit: ['.'], test: [], deploy: [], git: null }, proposed);
     const mask = [...DEFAULT_MASKS, '!/.npmrc', '!a/.npmrc'];
     expect(parseProjectConfig(text)).toMatchObject({ ok: true, config: { mask } });
   });
@@ -412,7 +414,7 @@ describe('the proposed hopgate.yaml', () => {
             deploy: [{ name, run: ['d', ...run], because }],
             git: { remote: 'origin', branch: because },
           };
-          const read = parse(renderConfig(found)) as { [key: string]: unknown };
+          const read = parse(renderProjectConfig(found)) as { [key: string]: unknown };
           expect(read['scopes']).toEqual({ edit: found.edit });
           expect(read['test']).toEqual([{ run: found.test[0]!.run, report: 'none' }]);
           expect(read['deploy']).toEqual({ [name]: found.deploy[0]!.run });
@@ -429,8 +431,8 @@ describe('the proposed hopgate.yaml', () => {
     expect(wants({ 'prettier.config.mjs': 'export default { singleQuote: true };' })).toBe(true);
     expect(wants({ '.prettierrc.json': '{"singleQuote":false}', 'package.json': '{}' })).toBe(false);
     const found = { edit: ['*.md'], test: [], deploy: [], git: null };
-    expect(renderConfig(found)).toContain('edit: ["*.md"]');
-    expect(renderConfig(found, undefined, { singleQuote: true })).toContain("edit: ['*.md']");
+    expect(renderProjectConfig(found)).toContain('edit: ["*.md"]');
+    expect(renderProjectConfig(found, undefined, { singleQuote: true })).toContain("edit: ['*.md']");
   });
 
   it.each([
@@ -447,7 +449,7 @@ describe('the proposed hopgate.yaml', () => {
     ['make test', 'make test'],
   ])('lets an agent run a part of the tests if %s takes words', (line, expected) => {
     const test = [{ run: line.split(' '), report: 'none' as const, because: 'x' }];
-    const text = renderConfig({ edit: ['*.md'], test, deploy: [], git: null });
+    const text = renderProjectConfig({ edit: ['*.md'], test, deploy: [], git: null });
     expect((parseDocument(text).toJSON() as { test: { run: string[] }[] }).test[0]?.run.join(' ')).toBe(expected);
   });
 
@@ -463,7 +465,7 @@ describe('the proposed hopgate.yaml', () => {
       git: { remote: 'origin', branch: 'main' },
     };
     const caches = many.map((place, at) => (at % 2 ? place : { read: `~/${place}` }));
-    const text = renderConfig(found, { certain: many, possible: many, caches, shown: many });
+    const text = renderProjectConfig(found, { certain: many, possible: many, caches, shown: many });
     expect(parseDocument(text).toString({ flowCollectionPadding: false })).toBe(text);
     expect(text).not.toMatch(/\[$/m); // prettier breaks such a list differently
     const lines = text.split('\n');
@@ -541,23 +543,23 @@ describe('the proposed hopgate.yaml', () => {
       'uv.lock': '',
       Makefile: 'all:\n\t@-uv run x && mytool y\n\techo private\n',
     });
-    expect(proposedPrograms(tree, path, [shown])).toEqual({ certain: ['uv', 'go', 'mytool'], possible: ['private'] });
-    expect(proposedCaches(tree, home)).toEqual(['~/.cache/go-build', { read: '~/go/pkg/mod' }]);
-    expect(proposedCaches(memoryTree({ 'go.mod': '' }), home)).toEqual(['~/.cache/go-build']);
-    expect(proposedPrograms(memoryTree({}), path, [shown])).toEqual({ certain: [], possible: [] });
+    expect(proposePrograms(tree, path, [shown])).toEqual({ certain: ['uv', 'go', 'mytool'], possible: ['private'] });
+    expect(proposeCaches(tree, home)).toEqual(['~/.cache/go-build', { read: '~/go/pkg/mod' }]);
+    expect(proposeCaches(memoryTree({ 'go.mod': '' }), home)).toEqual(['~/.cache/go-build']);
+    expect(proposePrograms(memoryTree({}), path, [shown])).toEqual({ certain: [], possible: [] });
   });
 
   it('reads no cache of modules that the repository replaces', () => {
     const { home } = machineWith([], ['go/pkg/mod', '.cargo/registry']);
     const files = { 'go.sum': 'x', 'Cargo.lock': 'source = "registry"\n' };
-    const read = (more: object) => proposedCaches(memoryTree({ ...files, ...more }), home);
+    const read = (more: object) => proposeCaches(memoryTree({ ...files, ...more }), home);
     expect(read({})).toEqual([{ read: '~/go/pkg/mod' }, { read: '~/.cargo/registry' }]);
     const config = '[source.crates-io]\nreplace-with = "vendored-sources"\n';
     expect(read({ 'vendor/modules.txt': '# x', '.cargo/config.toml': config })).toEqual([]);
   });
 
   it('says what to fill in if nothing was found', () => {
-    const empty = renderConfig({ edit: [], test: [], deploy: [], git: null });
+    const empty = renderProjectConfig({ edit: [], test: [], deploy: [], git: null });
     expect(parse(empty)).toEqual({
       specs: 'default',
       web: { allow: [] },

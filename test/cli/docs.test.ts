@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { Io } from '../../src/cli/io.ts';
-import { createProgram } from '../../src/cli/program.ts';
+import { createCliProgram } from '../../src/cli/program.ts';
 import { commitAll, type Machine, machine } from './run.ts';
 
 const PAGE = 'docs/cli.md';
@@ -68,7 +68,7 @@ it('docs/cli.md names every command', async () => {
     ...{ env: {}, cwd: '/', color: false, json: false, exitCode: 0 as const },
   };
   const page = readFileSync(PAGE, 'utf8');
-  const program = await createProgram(io);
+  const program = await createCliProgram(io);
   const names = program
     .createHelp()
     .visibleCommands(program)

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type DoctorContext, examineMachine } from '../../src/cli/doctor/examine-machine.ts';
+import { type DoctorEnvironment, examineMachine } from '../../src/cli/doctor/examine-machine.ts';
 import { type Io, processIo } from '../../src/cli/io.ts';
 import { runProgram } from '../../src/cli/run-program.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
@@ -11,7 +11,7 @@ import { isDeep } from '../depth.ts';
 import { commitAll, folder, machine } from './run.ts';
 
 const io = (env: Io['env']): Io => ({ ...processIo(), env });
-const works: DoctorContext = {
+const works: DoctorEnvironment = {
   run: runProgram,
   free: () => 1e9,
   sandbox: async () => ({ ok: true, version: '1.2.3', overlay: true, unixSockets: true, limits: { memory: 'none' } }),
@@ -20,7 +20,7 @@ const works: DoctorContext = {
 async function finding(
   name: string,
   files: { readonly [path: string]: string },
-  without: Partial<DoctorContext> = {},
+  without: Partial<DoctorEnvironment> = {},
   env: Io['env'] = {},
 ) {
   const { root, env: world } = machine(files);

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { makeFixture } from '../../src/cli/run/fixture.ts';
+import { makeFixtureRepository } from '../../src/cli/run/fixture.ts';
 
 it('a run removes the fixtures of earlier runs after a day, and nothing else', () => {
   const temp = mkdtempSync(join(tmpdir(), 'temp-'));
@@ -23,7 +23,7 @@ it('a run removes the fixtures of earlier runs after a day, and nothing else', (
     make('hopgate-other2', ['repository'], 25),
     make('someones-work', ['repository', 'remote.git'], 25),
   ];
-  const { root } = makeFixture('bug-in-median');
+  const { root } = makeFixtureRepository('bug-in-median');
   expect(existsSync(old)).toBe(false);
   expect(kept.filter(existsSync)).toEqual(kept);
   expect(existsSync(join(root, 'src/median.js'))).toBe(true);

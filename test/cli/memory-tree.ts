@@ -1,7 +1,7 @@
-import type { DiskTree } from '../../src/cli/detect/disk-tree.ts';
+import type { ProjectFileReader } from '../../src/cli/detect/project-file-reader.ts';
 
 /** Files held in memory, by path. */
-export function memoryTree(files: { readonly [path: string]: string }): DiskTree {
+export function memoryTree(files: { readonly [path: string]: string }): ProjectFileReader {
   const listed = new Map<string, readonly string[]>();
   const list = (folder: string) => {
     const prefix = folder === '' ? '' : `${folder.replace(/\/$/, '')}/`;

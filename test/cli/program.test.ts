@@ -3,10 +3,10 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { processIo } from '../../src/cli/io.ts';
-import { createProgram } from '../../src/cli/program.ts';
+import { createCliProgram } from '../../src/cli/program.ts';
 import { machine, spawnCli } from './run.ts';
 
-const program = await createProgram(processIo());
+const program = await createCliProgram(processIo());
 /** The commands that the help lists; those that only client programs call are hidden. */
 const COMMANDS = program
   .createHelp()

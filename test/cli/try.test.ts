@@ -2,7 +2,7 @@ import { rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
-import { tryDemo } from '../../src/cli/commands/try.ts';
+import { playDemo } from '../../src/cli/commands/try.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { withoutShellSteps } from '../../src/cli/run/without-shell-steps.ts';
 import { loadScenario } from '../../src/spec/load/load-scenario.ts';
@@ -16,7 +16,7 @@ it('the demo plays its steps without a sandbox, says so once, writes a recording
   const streams = { stdout: sink(out), stderr: sink(err), stdin: Readable.from([]) };
   const io: Io = { ...streams, isTty: false, env, cwd, color: false, json: false, exitCode: 0 };
   const reason = 'bubblewrap is not installed';
-  await tryDemo(io, {}, async () => ({ ok: false, reason, remedy: 'install it (`apk add bubblewrap`)' }));
+  await playDemo(io, {}, async () => ({ ok: false, reason, remedy: 'install it (`apk add bubblewrap`)' }));
   const [, root = ''] = /^ {2}repository {2}(.+)$/m.exec(out.join('')) ?? [];
   onTestFinished(() => rmSync(dirname(root), { recursive: true, force: true }));
   expect(err.join('')).toBe(

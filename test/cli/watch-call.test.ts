@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { visibleOutput } from '../../src/base/text.ts';
 import type { Io } from '../../src/cli/io.ts';
-import { watchCall } from '../../src/cli/run/watch-call.ts';
+import { showCallProgress } from '../../src/cli/run/watch-call.ts';
 import { lastFailureLines } from '../../src/view/describe-value.ts';
 import { commitAll, machine } from './run.ts';
 
@@ -25,7 +25,7 @@ const until = async (holds: () => boolean) => {
 
 it('a running call shows its output and time on a line of the terminal that is removed at its end', async () => {
   const { io, printed: said } = terminal(true);
-  const call = watchCall(io, 'bash-test', NOW);
+  const call = showCallProgress(io, 'bash-test', NOW);
   call.onOutput?.('one\ntw');
   await until(() => said().includes('│ one'));
   expect(said()).toMatch(/bash-test, 0 s \(Ctrl-C cancels it\)/);
@@ -39,18 +39,18 @@ it('a running call shows its output and time on a line of the terminal that is r
 
 it('a short call shows no line with its time, and without a terminal there is only a note', async () => {
   const short = terminal(true);
-  const call = watchCall(short.io, 'x', { firstMs: 60_000, everyMs: 60_000 });
+  const call = showCallProgress(short.io, 'x', { firstMs: 60_000, everyMs: 60_000 });
   call.onOutput?.('out\n');
   expect([call.end(), short.printed()]).toEqual([false, '']);
   const pipe = terminal(false);
-  const long = watchCall(pipe.io, 'bash-test', NOW);
+  const long = showCallProgress(pipe.io, 'bash-test', NOW);
   await until(() => pipe.printed() !== '');
   expect([long.end(), pipe.printed().split('\n')[0]]).toEqual([false, 'hopgate: bash-test has been running for 0 s']);
 });
 
 it('the end of a call prints the output that was not shown in full', async () => {
   const { io, printed: said } = terminal(true);
-  const call = watchCall(io, 'x', NOW);
+  const call = showCallProgress(io, 'x', NOW);
   call.onOutput?.('line\n'.repeat(2000));
   await until(() => said() !== '');
   expect(call.end()).toBe(false);
@@ -75,7 +75,7 @@ it.each([
 });
 
 it('a call is cancelled once', () => {
-  const call = watchCall(terminal(true).io, 'x');
+  const call = showCallProgress(terminal(true).io, 'x');
   expect([call.cancel(), call.signal.aborted, call.cancel()]).toEqual([true, true, false]);
   call.end();
 });

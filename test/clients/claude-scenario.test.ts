@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { type Fixture, makeFixture } from '../../src/cli/run/fixture.ts';
+import { type FixtureRepository, makeFixtureRepository } from '../../src/cli/run/fixture.ts';
 import { loadScenario } from '../../src/spec/load/load-scenario.ts';
 import type { ScenarioAction, ScenarioStep } from '../../src/spec/schema/scenario-file.ts';
 import { CLAUDE_BIN, ClaudeWorld, call, own } from './claude-world.ts';
@@ -13,10 +13,10 @@ const scenario = await loadScenario('specs/scenarios/fix-a-bug.yaml');
 /** The session is in explore already when the client starts, and only the operator stops and closes. */
 const steps = scenario.steps.filter(({ action }) => !['start', 'stop', 'close'].includes(action.verb));
 
-let fixture: Fixture;
+let fixture: FixtureRepository;
 let world: ClaudeWorld;
 beforeEach(() => {
-  fixture = makeFixture('bug-in-median');
+  fixture = makeFixtureRepository('bug-in-median');
   world = new ClaudeWorld(fixture.root);
   const { scopes, test, git, toolchains } = fixture.config;
   writeFileSync(join(fixture.root, 'hopgate.yaml'), stringify({ scopes, test, git, toolchains }));

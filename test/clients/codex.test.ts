@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { makeFixture } from '../../src/cli/run/fixture.ts';
+import { makeFixtureRepository } from '../../src/cli/run/fixture.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { loadScenario } from '../../src/spec/load/load-scenario.ts';
 import type { ScenarioAction } from '../../src/spec/schema/scenario-file.ts';
@@ -393,7 +393,7 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
   });
 
   test('runs the shipped scenario from the first read to the push, and its evidence verifies', async () => {
-    const { root, remote, config } = makeFixture('bug-in-median');
+    const { root, remote, config } = makeFixtureRepository('bug-in-median');
     onTestFinished(() => rmSync(dirname(root), { recursive: true, force: true }));
     const scenario = await loadScenario(join(import.meta.dirname, '../../specs/scenarios/fix-a-bug.yaml'));
     const steps = scenario.steps.flatMap((step) => {

@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findProgram } from '../../src/base/process.ts';
-import { answeringAgent, joeInEmacs, type Participant, scriptedJoe } from '../../src/cli/world/story-participants.ts';
+import {
+  playJoeByScript,
+  playJoeInEmacs,
+  type StoryParticipant,
+  startAnsweringAgent,
+} from '../../src/cli/world/story-participants.ts';
 import { storySpecs } from '../../src/cli/world/story-specs.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
@@ -54,11 +59,11 @@ async function people(root: string, env: { readonly [name: string]: string }) {
   const helper = await openSession({ root, agent: 'helper', store, specs });
   await helper.start('desk');
   const knows = `The ${hint}.`;
-  const joe: Participant =
+  const joe: StoryParticipant =
     findProgram('emacs', process.env['PATH']) !== null
-      ? await joeInEmacs({ root, env: { ...process.env, ...env }, store, printLine: () => {} }, knows)
-      : await scriptedJoe(store, knows);
-  const desk = answeringAgent(helper, 'Open it. The answer names what is in it.');
+      ? await playJoeInEmacs({ root, env: { ...process.env, ...env }, store, printLine: () => {} }, knows)
+      : await playJoeByScript(store, knows);
+  const desk = startAnsweringAgent(helper, 'Open it. The answer names what is in it.');
   return {
     store,
     async end() {

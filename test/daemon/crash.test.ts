@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
-import { withStore } from '../../src/cli/open-store.ts';
+import { withEvidence } from '../../src/cli/open-store.ts';
 import { askDaemon } from '../../src/daemon/hook/ask-daemon.ts';
 import { installLauncher } from '../../src/daemon/hook/launcher.ts';
 import { entryFile } from '../../src/daemon/package-files.ts';
@@ -60,7 +60,7 @@ async function evidenceOf(world: World & { readonly sessionId: string }) {
   const entries = await session.evidence();
   const { specs, config, id } = session;
   await session.detach();
-  const result = await withStore(world.root, world.env, null, (store) =>
+  const result = await withEvidence(world.root, world.env, null, (store) =>
     verifySession(id, { specs, config }, store.entries(id)),
   );
   expect(result).toMatchObject({ chain: [], audit: { violations: [] } });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileTables } from '../../src/compile/spec-tables.ts';
 import type { StoredEntry } from '../../src/evidence/entry.ts';
-import { CompressedFrames } from '../../src/server/compressed-frames.ts';
+import { CompressedViewFrames } from '../../src/server/compressed-frames.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
 import { initialState } from '../../src/session/state/session-state.ts';
 import { SessionFrames } from '../../src/view/session-frames.ts';
@@ -32,7 +32,7 @@ async function fromTail({ session, store }: Stage) {
   const from = Math.max(0, end - 3);
   const view = new SessionFrames(pin, session.id, { state, from });
   const past = all.slice(from).map((stored) => view.addPast(stored));
-  const kept = new CompressedFrames(counting, session.id, new SessionFrames(pin, session.id), {
+  const kept = new CompressedViewFrames(counting, session.id, new SessionFrames(pin, session.id), {
     view,
     before: view.state,
     end,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Tokens } from '../../src/server/access/tokens.ts';
-import { AllEvidence } from '../../src/server/all-evidence.ts';
-import { exchangeMail } from '../../src/server/messages/exchange-mail.ts';
+import { EvidenceOfAllRepositories } from '../../src/server/all-evidence.ts';
+import { exchangeMailWithNode } from '../../src/server/messages/exchange-mail.ts';
 import { NodeMail } from '../../src/server/messages/node-mail.ts';
 import { isDeep } from '../depth.ts';
 import { type Served, serveWorld, until } from './serve-world.ts';
@@ -18,12 +18,12 @@ async function ringOf(count: number) {
   );
   const ended = new AbortController();
   for (const [index, { served }] of machines.entries()) {
-    const world = new AllEvidence(served.env);
+    const world = new EvidenceOfAllRepositories(served.env);
     const next = machines[(index + 1) % count]!.served;
     const token = new Tokens(next.env).ofNode('last');
     const url = next.http.agencyAddress!;
     const mail = new NodeMail(world);
-    const done = exchangeMail({ node: 'next', url, token: () => token, mail, signal: ended.signal });
+    const done = exchangeMailWithNode({ node: 'next', url, token: () => token, mail, signal: ended.signal });
     served.later(async () => {
       ended.abort();
       await done;

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Tokens } from '../../src/server/access/tokens.ts';
-import { AllEvidence } from '../../src/server/all-evidence.ts';
-import { exchangeMail } from '../../src/server/messages/exchange-mail.ts';
-import { NO_MAIL, NodeMail } from '../../src/server/messages/node-mail.ts';
-import { nameForNode, nameFromNode } from '../../src/server/messages/node-waits.ts';
+import { EvidenceOfAllRepositories } from '../../src/server/all-evidence.ts';
+import { exchangeMailWithNode } from '../../src/server/messages/exchange-mail.ts';
+import { NO_MAIL_POSITIONS, NodeMail } from '../../src/server/messages/node-mail.ts';
+import { readNameFromNode, spellNameForNode } from '../../src/server/messages/node-waits.ts';
 import { breakingWire } from '../agency/agency-nodes.ts';
 import { isDeep } from '../depth.ts';
 import { type Served, send, serveWorld, until } from './serve-world.ts';
@@ -20,8 +20,8 @@ async function reachable() {
 /** Exchanges the messages of two machines; one of them is called `desk` on the other. */
 async function exchange(laptop: Served, url: string, token: string): Promise<{ readonly stop: () => Promise<void> }> {
   const ended = new AbortController();
-  const world = new AllEvidence(laptop.env);
-  const done = exchangeMail({
+  const world = new EvidenceOfAllRepositories(laptop.env);
+  const done = exchangeMailWithNode({
     node: 'desk',
     url,
     token: () => token,
@@ -223,9 +223,9 @@ describe('the mail of a node', () => {
 
   it('is empty for a machine that nobody wrote to', async () => {
     const { laptop } = await twoMachines();
-    const world = new AllEvidence(laptop.env);
+    const world = new EvidenceOfAllRepositories(laptop.env);
     const mail = new NodeMail(world);
-    const { after } = (await mail.collect('third', NO_MAIL))!;
+    const { after } = (await mail.collect('third', NO_MAIL_POSITIONS))!;
     expect(await mail.collect('third', after)).toBeNull();
     await world.close();
   });
@@ -235,9 +235,9 @@ describe('the mail of a node', () => {
     fc.assert(
       fc.property(name, name, name, (own, here, there) => {
         fc.pre(here !== there);
-        expect(nameFromNode(nameForNode(own, there), here)).toBe(`${own}@${here}`);
-        expect(nameFromNode(nameForNode(`${own}@${there}`, there), here)).toBe(own);
-        expect(nameFromNode(nameForNode(`${own}@third-1`, there), here)).toBe(`${own}@third-1`);
+        expect(readNameFromNode(spellNameForNode(own, there), here)).toBe(`${own}@${here}`);
+        expect(readNameFromNode(spellNameForNode(`${own}@${there}`, there), here)).toBe(own);
+        expect(readNameFromNode(spellNameForNode(`${own}@third-1`, there), here)).toBe(`${own}@third-1`);
       }),
     );
   });

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { RUN_HTTP_STATUS } from '../../src/agency/run-reply.ts';
-import { HTTP_STATUS } from '../../src/server/api-error.ts';
-import { openApi } from '../../src/server/openapi.ts';
+import { HTTP_STATUS_BY_CODE } from '../../src/server/api-error.ts';
+import { makeOpenApiDocument } from '../../src/server/openapi.ts';
 import { ROUTES } from '../../src/server/routes.ts';
-import { FailureSchema } from '../../src/server/schemas.ts';
+import { ApiErrorSchema } from '../../src/server/schemas.ts';
 import { depth } from '../depth.ts';
 import { type Served, serveWorld } from './serve-world.ts';
 
@@ -86,7 +86,7 @@ function requestsFor(served: Served, at: string, { parameters = [], requestBody 
   });
 }
 
-const page = openApi(ROUTES, '1') as unknown as {
+const page = makeOpenApiDocument(ROUTES, '1') as unknown as {
   readonly paths: { readonly [at: string]: { readonly [method: string]: Operation } };
 };
 const STREAMS = ['sessionEvents', 'sessionSocket', 'allEvents', 'allSocket', 'inboxEvents', 'sessionInboxEvents'];
@@ -130,7 +130,7 @@ describe('the OpenAPI page', () => {
 
 describe('every address', () => {
   it('answers generated requests as its schemas say, and never with a fault', async () => {
-    const known = { ...HTTP_STATUS, ...RUN_HTTP_STATUS };
+    const known = { ...HTTP_STATUS_BY_CODE, ...RUN_HTTP_STATUS };
     const lines: string[] = [];
     const served = await serveWorld({}, { log: (line) => lines.push(line) });
     for (const { at, method, operation, id } of operations) {
@@ -144,7 +144,7 @@ describe('every address', () => {
           );
           statuses.add(answer.status);
           if (answer.status < 300) return;
-          const { error } = FailureSchema.parse(answer.json);
+          const { error } = ApiErrorSchema.parse(answer.json);
           expect(known[error.code as keyof typeof known], `${id}: ${error.code}`).toBe(answer.status);
           expect(error.remedy).not.toBe('');
           expect(answer.status, `${id} ${path} ${JSON.stringify(body)}: ${lines.at(-1)}`).not.toBe(500);

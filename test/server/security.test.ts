@@ -3,7 +3,7 @@ import { createConnection, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Logins } from '../../src/server/access/logins.ts';
-import { FILE_ROLES, roleTokenFile } from '../../src/server/access/tokens.ts';
+import { ROLES_WITH_TOKEN_FILE, roleTokenFile } from '../../src/server/access/tokens.ts';
 import { MAX_REQUEST_BODY } from '../../src/server/create-app.ts';
 import { ROUTES } from '../../src/server/routes.ts';
 import { isDeep } from '../depth.ts';
@@ -22,7 +22,7 @@ const PRIVATE = ROUTES.filter((route) => route.for !== 'public');
 describe('a token', () => {
   it('lies in a file that only its user can read, outside of the root', async () => {
     const served = await serveWorld();
-    for (const role of FILE_ROLES) {
+    for (const role of ROLES_WITH_TOKEN_FILE) {
       const file = roleTokenFile(served.env, role);
       expect(file.startsWith(served.root)).toBe(false);
       expect(statSync(file).mode & 0o777).toBe(0o600);

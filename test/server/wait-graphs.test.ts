@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { checkMessage, sendBell } from '../../src/messages/send-message.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { MessageStore } from '../../src/ports/message-store.ts';
-import type { AllEvidence } from '../../src/server/all-evidence.ts';
+import type { EvidenceOfAllRepositories } from '../../src/server/all-evidence.ts';
 import { MailSchema, type NodeMailBody } from '../../src/server/messages/mail-schema.ts';
-import { type MailPositions, NO_MAIL, NodeMail } from '../../src/server/messages/node-mail.ts';
+import { type MailPositions, NO_MAIL_POSITIONS, NodeMail } from '../../src/server/messages/node-mail.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { depth } from '../depth.ts';
 
@@ -50,7 +50,7 @@ class Machines {
       const repositories = () => [{ key: 'r', store }];
       this.#stores.push(messages);
       this.#evidence.push(store);
-      this.#mails.push(new NodeMail({ repositories } as unknown as AllEvidence));
+      this.#mails.push(new NodeMail({ repositories } as unknown as EvidenceOfAllRepositories));
     }
     const names = ['session:a', 'session:b', 'person:operator'];
     for (let nth = 0; nth < 3 * count; nth++) {
@@ -109,7 +109,7 @@ class Machines {
   async post(from: number, to: number): Promise<void> {
     const key = `${from} ${to}`;
     if (this.#underWay.has(key)) return;
-    const due = await this.#mails[from]!.collect(this.nameOf(to, from), this.#sent.get(key) ?? NO_MAIL);
+    const due = await this.#mails[from]!.collect(this.nameOf(to, from), this.#sent.get(key) ?? NO_MAIL_POSITIONS);
     if (due) this.#underWay.set(key, due);
   }
 

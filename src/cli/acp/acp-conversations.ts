@@ -5,7 +5,7 @@ import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { readPrivateJson, writePrivateJson } from '../../daemon/private-json-file.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
-import { withStore } from '../open-store.ts';
+import { withEvidence } from '../open-store.ts';
 
 /** A conversation's file in the state folder. The ACP agent itself stores the text of the conversation. */
 interface ConversationFile extends AcpConversation {
@@ -14,7 +14,7 @@ interface ConversationFile extends AcpConversation {
 }
 
 /** The conversations of one ACP agent in a repository, each in a file named after its session. */
-export function acpConversations(io: Io, root: string, command: readonly string[]): AcpConversations {
+export function createAcpConversations(io: Io, root: string, command: readonly string[]): AcpConversations {
   const folder = join(ensureStateDir(root, io.env), 'acp');
   const ownCommand = JSON.stringify(command);
   return {
@@ -30,7 +30,7 @@ export function acpConversations(io: Io, root: string, command: readonly string[
           .map((stored) => [stored!.session, stored!]),
       );
       if (stored.size === 0) return [];
-      const sessions = await withStore(root, io.env, [], (store) => store.sessions());
+      const sessions = await withEvidence(root, io.env, [], (store) => store.sessions());
       return sessions
         .filter(({ closed, erased, archived }) => !closed && !erased && !archived)
         .flatMap(({ sessionId: session, lastAt: updatedAt, name }) => {

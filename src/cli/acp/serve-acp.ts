@@ -13,17 +13,17 @@ import { ensureStateDir } from '../../project/state-dir.ts';
 import { type Io, printRemark } from '../io.ts';
 import type { McpCommand } from '../mcp/mcp-command.ts';
 import { openAgentSession } from '../mcp/open-agent.ts';
-import { diffForWindow } from '../mcp/serve-mcp.ts';
-import { sessionReading } from '../mcp/session-reading.ts';
-import { rootOf } from '../shared-options.ts';
-import { acpConversations } from './acp-conversations.ts';
+import { formatDiffForClient } from '../mcp/serve-mcp.ts';
+import { createSessionReading } from '../mcp/session-reading.ts';
+import { resolveRootOption } from '../shared-options.ts';
+import { createAcpConversations } from './acp-conversations.ts';
 import { startInnerAgent } from './inner-agent.ts';
 
 type AcpCommand = Pick<McpCommand, 'root' | 'agent' | 'peripheral' | 'specs' | 'approve' | 'unsafeNoSandbox'>;
 
 /** `hopgate acp`: serves an editor on stdin and stdout until the editor or the ACP agent ends. */
 export async function serveAcp(io: Io, options: AcpCommand, command: readonly string[]): Promise<void> {
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const child = await startInnerAgent(io, { root, command, unsafeNoSandbox: options.unsafeNoSandbox ?? false });
   child.on('error', (error) => printRemark(io, `the ACP agent does not run: ${error.message}`));
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
@@ -35,7 +35,7 @@ export async function serveAcp(io: Io, options: AcpCommand, command: readonly st
       editor: streamOf(io.stdout, io.stdin),
       inner: streamOf(child.stdin!, child.stdout!),
       open: (editor, session) => openServed(io, root, options, editor, session),
-      conversations: acpConversations(io, root, command),
+      conversations: createAcpConversations(io, root, command),
       note: (text) => printRemark(io, text),
     });
   } finally {
@@ -58,7 +58,7 @@ async function openServed(
 ): Promise<SessionOverMcp> {
   const stateDir = ensureStateDir(root, io.env);
   const inEditor = askHereOrElsewhere('approver', { stateDir, root }, async (request, signal) => {
-    const diff = await diffForWindow(io, request, root);
+    const diff = await formatDiffForClient(io, request, root);
     return askPermission(editor, request.sessionId, request, { diff }, signal).catch((error: Error) => {
       if (!signal.aborted) printRemark(io, `the editor could not ask for the approval: ${error.message}`);
       return false;
@@ -82,7 +82,7 @@ async function openServed(
   const host = new McpHost({
     session,
     version: manifest.version,
-    reading: sessionReading(io, root, session),
+    reading: createSessionReading(io, root, session),
     elicit: false,
     onError: (error) => printRemark(io, error.message),
   });

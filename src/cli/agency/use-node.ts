@@ -7,9 +7,9 @@ import { agencyFolder, openAgencyNode } from '../../agency/open-node.ts';
 import type { RunReply } from '../../agency/run-reply.ts';
 import { RUN_CANCELLED_REASON, type SendRun } from '../../agency/send-run.ts';
 import { escapeInvisible } from '../../base/text.ts';
-import { nodeId } from '../../server/access/tokens.ts';
+import { nodeIdOfUser } from '../../server/access/tokens.ts';
 import type { Io } from '../io.ts';
-import { onSignal } from '../on-signal.ts';
+import { onTerminationSignal } from '../on-signal.ts';
 
 interface AgencyOptions {
   readonly agency?: string;
@@ -22,13 +22,18 @@ export const agencyFolderOf = (io: Io, { agency }: AgencyOptions): string =>
   agency === undefined ? agencyFolder(io.env) : resolve(io.cwd, agency);
 
 export const openLocalNode = (io: Io, options: AgencyOptions): AgencyNode =>
-  openAgencyNode({ env: io.env, id: nodeId(io.env), folder: agencyFolderOf(io, options), dialIns: new DialIns() });
+  openAgencyNode({
+    env: io.env,
+    id: nodeIdOfUser(io.env),
+    folder: agencyFolderOf(io, options),
+    dialIns: new DialIns(),
+  });
 
 /**
  * Calls `work` with a function that sends runs to the running server, because other nodes are connected to it. Without
  * a server, this process runs them. Ctrl-C and SIGTERM cancel the runs, so that no agent continues without a caller.
  */
-export async function withNode<T>(
+export async function withLocalNode<T>(
   io: Io,
   options: AgencyOptions,
   work: (send: SendRun, signal: AbortSignal) => Promise<T>,
@@ -37,7 +42,7 @@ export async function withNode<T>(
   const folder = options.agency === undefined ? {} : { folder: agencyFolderOf(io, options) };
   const nearest = new NearestNode({ env, role: 'operator', ...folder });
   const ended = new AbortController();
-  const stop = onSignal(() => ended.abort(RUN_CANCELLED_REASON));
+  const stop = onTerminationSignal(() => ended.abort(RUN_CANCELLED_REASON));
   try {
     return await work(
       async (...run) => (nearest.server === null ? withServerRemedy(await nearest.send(...run)) : nearest.send(...run)),

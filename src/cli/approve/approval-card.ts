@@ -4,12 +4,12 @@ import type { ApprovalCardSchema } from '../../server/approval-card-schema.ts';
 import { openingBody, readStoredPin } from '../../session/pin.ts';
 import type { TreeDiff } from '../../tools/tree/tree-diff.ts';
 import type { Io } from '../io.ts';
-import { withStore } from '../open-store.ts';
+import { withEvidence } from '../open-store.ts';
 
 export type ApprovalCard = z.output<typeof ApprovalCardSchema>;
 
 /** The line in a printed diff before the files that no peripheral may write. */
-export const SCOPE_BORDER = '── outside of the scope: no peripheral of this session may write these ──';
+export const OUT_OF_SCOPE_LINE = '── outside of the scope: no peripheral of this session may write these ──';
 
 /** The summary of a request as the live view shows it; null if the repository's evidence lacks its session. */
 export function readApprovalCard(
@@ -18,17 +18,17 @@ export function readApprovalCard(
   root: string,
   diff: TreeDiff | null,
 ): Promise<ApprovalCard | null> {
-  return withStore(root, io.env, null, async (store) => {
+  return withEvidence(root, io.env, null, async (store) => {
     const opened = await openingBody(store, request.sessionId);
     if (opened === null) return null;
-    const { cardOfRequest } = await import('../../server/approval-card-schema.ts');
-    return cardOfRequest(request, await readStoredPin(store, opened.pin), diff, store);
+    const { makeApprovalCard } = await import('../../server/approval-card-schema.ts');
+    return makeApprovalCard(request, await readStoredPin(store, opened.pin), diff, store);
   });
 }
 
-/** The lines of a diff, with {@link SCOPE_BORDER} before the files that no peripheral may write. */
-export function diffLinesWithBorder(diff: TreeDiff, card: ApprovalCard | null): readonly string[] {
+/** The lines of a diff, with {@link OUT_OF_SCOPE_LINE} before the files that no peripheral may write. */
+export function diffLinesMarkedByScope(diff: TreeDiff, card: ApprovalCard | null): readonly string[] {
   if (card === null || card.files.length === 0) return diff.lines;
   const border = card.files.findIndex(({ inside }) => !inside);
-  return card.files.flatMap(({ lines }, index) => (index === border ? [SCOPE_BORDER, ...lines] : lines));
+  return card.files.flatMap(({ lines }, index) => (index === border ? [OUT_OF_SCOPE_LINE, ...lines] : lines));
 }

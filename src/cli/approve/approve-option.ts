@@ -4,15 +4,14 @@ import { nearestName } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { usageError } from '../io.ts';
 
-/** `--approve NAMES`: approvals that the operator gives in advance. Check the names with {@link checkApprovedNames}. */
+/** `--approve NAMES`: approvals that the operator gives in advance. Check the names with {@link checkApproveOption}. */
 export const approveOption = (): Option =>
   new Option(
     '--approve <names...>',
     'give these approvals: destinations (deploy), modes (execute), tools whose calls need one, or all; separated by commas or spaces',
-  ).argParser((word: string, before: readonly string[] = []) => [...before, ...splitApprovedNames(word)]);
+  ).argParser((word: string, before: readonly string[] = []) => [...before, ...splitAtCommas(word)]);
 
-/** Splits one word at its commas: `execute,deploy`. */
-export const splitApprovedNames = (word: string): readonly string[] =>
+export const splitAtCommas = (word: string): readonly string[] =>
   word
     .split(',')
     .map((name) => name.trim())
@@ -24,7 +23,7 @@ export const splitApprovedNames = (word: string): readonly string[] =>
  *
  * @throws CliError `usage`
  */
-export function checkApprovedNames(names: readonly string[], { peripherals, modeGate, tools }: SpecSet): void {
+export function checkApproveOption(names: readonly string[], { peripherals, modeGate, tools }: SpecSet): void {
   const destinations = Object.keys(peripherals);
   const modes = modeGate ? Object.keys(modeGate.effects) : [];
   // The tool `install` is always listed: hopgate.yaml, which is not read here, decides if it needs an approval.

@@ -5,7 +5,7 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, paint, print } from '../io.ts';
 
 /** An answer typed at the terminal; `problem` if unknown words follow a yes. */
-export type TypedAnswer = ReturnType<typeof parseTypedAnswer>;
+type TypedAnswer = ReturnType<typeof parseTypedAnswer>;
 
 /**
  * Asks a person to approve a request. `y` or `yes` approves; words after it make a grant. Null keeps the request

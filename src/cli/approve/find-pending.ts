@@ -6,10 +6,10 @@ import { type PendingItem, pendingItems } from '../../operator/pending-items.ts'
 import { stateDir } from '../../project/state-dir.ts';
 import { nearestName } from '../../spec/names.ts';
 import { CliError, type Io } from '../io.ts';
-import { rootOf } from '../shared-options.ts';
+import { resolveRootOption } from '../shared-options.ts';
 
 /** The pending requests of all repositories, the oldest first. */
-export function pendingOfAllRoots(io: Io): readonly PendingItem[] {
+export function findAllPendingRequests(io: Io): readonly PendingItem[] {
   const home = stateHome(io.env);
   if (!pathExists(home)) return [];
   return readdirSync(home, { withFileTypes: true })
@@ -19,8 +19,8 @@ export function pendingOfAllRoots(io: Io): readonly PendingItem[] {
 }
 
 /** The pending requests of the repository that `--root` names. */
-export const pendingOfRoot = (io: Io, root: string): readonly PendingItem[] =>
-  pendingItems(stateDir(rootOf(io, { root }), io.env));
+export const findPendingRequestsOf = (io: Io, root: string): readonly PendingItem[] =>
+  pendingItems(stateDir(resolveRootOption(io, { root }), io.env));
 
 /**
  * Finds a request by its id: in the given repository, or in all of them if `root` is undefined.
@@ -28,7 +28,7 @@ export const pendingOfRoot = (io: Io, root: string): readonly PendingItem[] =>
  * @throws CliError `unknown-request` with the nearest id; `ambiguous-request` if two repositories use the id.
  */
 export function findPendingRequest(io: Io, id: string, root: string | undefined): PendingItem {
-  const items = root === undefined ? pendingOfAllRoots(io) : pendingOfRoot(io, root);
+  const items = root === undefined ? findAllPendingRequests(io) : findPendingRequestsOf(io, root);
   const wantedId = id.toLowerCase();
   const found = items.filter(({ pending }) => pending.id === wantedId);
   if (found.length === 1) return found[0]!;

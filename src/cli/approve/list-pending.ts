@@ -4,8 +4,8 @@ import type { PendingItem } from '../../operator/pending-items.ts';
 import { type Io, print, printJson, printRemark } from '../io.ts';
 import { printTable } from '../table.ts';
 
-export function listPending(io: Io, items: readonly PendingItem[], elsewhere: number): void {
-  if (io.json) return printJson(io, items.map(pendingJson));
+export function printPendingRequests(io: Io, items: readonly PendingItem[], elsewhere: number): void {
+  if (io.json) return printJson(io, items.map(pendingRequestJson));
   if (items.length === 0) print(io, 'No request waits for an answer.');
   else {
     const roots = new Set(items.map(({ pending }) => pending.root));
@@ -24,7 +24,7 @@ export function listPending(io: Io, items: readonly PendingItem[], elsewhere: nu
 }
 
 /** The `--json` form of a request. Times are ISO 8601. */
-export const pendingJson = ({ pending, answer, stateDir }: PendingItem) => ({
+export const pendingRequestJson = ({ pending, answer, stateDir }: PendingItem) => ({
   id: pending.id,
   root: pending.root,
   askedAt: new Date(pending.askedAt).toISOString(),

@@ -5,12 +5,12 @@ import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { type TreeDiff, treeDiff } from '../../tools/tree/tree-diff.ts';
 import { formatDuration } from '../../view/format-time.ts';
 import { type Io, paint, paintDiff, print } from '../io.ts';
-import { type ApprovalCard, diffLinesWithBorder, readApprovalCard, SCOPE_BORDER } from './approval-card.ts';
+import { type ApprovalCard, diffLinesMarkedByScope, OUT_OF_SCOPE_LINE, readApprovalCard } from './approval-card.ts';
 
 /** Shows a person what to approve: the request, and for a hop after changes the diff of the current tree. */
-export async function showRequest(io: Io, request: ApprovalRequest, root: string): Promise<void> {
-  print(io, describeRequest(io, request));
-  const diff = await diffOfRequest(request, root);
+export async function showApprovalRequest(io: Io, request: ApprovalRequest, root: string): Promise<void> {
+  print(io, describeApprovalRequest(io, request));
+  const diff = await readDiffToApprove(request, root);
   const card = await readApprovalCard(io, request, root, diff);
   if (card !== null) print(io, `  a yes opens: ${escapeInvisible(card.opens)}`);
   if (diff === null) return;
@@ -28,7 +28,7 @@ export async function showRequest(io: Io, request: ApprovalRequest, root: string
           : '  the tree against the last commit, as it is now:',
       ),
     );
-    for (const line of diffLinesWithBorder(diff, card))
+    for (const line of diffLinesMarkedByScope(diff, card))
       print(io, paintLine(io, escapeInvisible(line.replaceAll('\t', '    '))));
   }
   if (diff.problem !== null)
@@ -39,7 +39,7 @@ export async function showRequest(io: Io, request: ApprovalRequest, root: string
  * The diff to show for a request; null if nothing differs. The diff is not limited to the session's own changes: a
  * sub-agent's edits belong to another session, and earlier changes in the tree are shipped too.
  */
-export async function diffOfRequest(request: ApprovalRequest, root: string): Promise<TreeDiff | null> {
+export async function readDiffToApprove(request: ApprovalRequest, root: string): Promise<TreeDiff | null> {
   if (request.action.kind !== 'hop') return null;
   const diff = await treeDiff(root, request);
   return diff.lines.length > 0 || Object.keys(request.view[APPROVAL_VIEW.changes] ?? {}).length > 0 ? diff : null;
@@ -54,10 +54,10 @@ function testsLine(io: Io, { tests }: ApprovalCard): string {
 }
 
 const paintLine = (io: Io, line: string): string =>
-  line === SCOPE_BORDER ? paint(io, 'yellow', line) : paintDiff(io, line);
+  line === OUT_OF_SCOPE_LINE ? paint(io, 'yellow', line) : paintDiff(io, line);
 
 /** Formats the exact bytes of the request, with every invisible character escaped. */
-export function describeRequest(io: Io, request: ApprovalRequest): string {
+export function describeApprovalRequest(io: Io, request: ApprovalRequest): string {
   return [
     paint(io, 'bold', `${escapeInvisible(request.agent)} asks for ${approvalTitle(request)}`),
     request.reason ? row('reason', request.reason) : '  (no reason given)',

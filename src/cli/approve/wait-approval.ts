@@ -3,17 +3,17 @@ import { pendingApprover } from '../../operator/pending-approver.ts';
 import type { Approver } from '../../ports/approver.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { type Io, printRemark } from '../io.ts';
-import { wholeNumberUpTo } from '../shared-options.ts';
+import { wholeNumberParser } from '../shared-options.ts';
 
 /** `--wait-approval SECONDS`: how long a command waits until the operator answers its request for approval. */
 export const waitApprovalOption = (): Option =>
   new Option(
     '--wait-approval <seconds>',
     'if nobody can be asked here, wait this long for "hopgate approve" in another terminal',
-  ).argParser(wholeNumberUpTo(86_400));
+  ).argParser(wholeNumberParser(86_400));
 
 /** Files a repository's requests for the operator. While it waits, it prints on stderr how to answer. */
-export function waitingApprover(io: Io, root: string, waitSeconds = 0): Approver {
+export function createWaitingApprover(io: Io, root: string, waitSeconds = 0): Approver {
   return pendingApprover({
     stateDir: ensureStateDir(root, io.env),
     root,

@@ -6,7 +6,7 @@ import { type Io, paint, print } from '../io.ts';
 const POLL_MS = 500;
 
 /** Asks about each new request one time. Ends at the end of the terminal's input or at Ctrl-C. */
-export async function watchPending(
+export async function askEachNewRequest(
   io: Io,
   items: () => readonly PendingItem[],
   ask: (item: PendingItem) => Promise<unknown>,

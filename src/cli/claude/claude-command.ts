@@ -1,4 +1,4 @@
-import { type ClientCommand, parseClientCommand, splitOption } from '../client/client-command.ts';
+import { type ClientCommand, parseClientCommand, splitLongOption } from '../client/client-command.ts';
 import { type ContinuedConversation, isConversationId } from '../client/continued-session.ts';
 import { usageError } from '../io.ts';
 
@@ -20,7 +20,7 @@ export function parseClaudeCommand(words: readonly string[]): ClaudeCommand {
 function continuedConversation(args: readonly string[]): ContinuedConversation | null {
   for (const [at, word] of args.entries()) {
     if (word === '--') return null;
-    const [name, joined] = splitOption(word);
+    const [name, joined] = splitLongOption(word);
     if (name === '--continue' || /^-[pchv]*c[pchv]*$/.test(word)) return 'last';
     const id = joined ?? args[at + 1];
     if ((name === '--resume' || name === '-r') && isConversationId(id)) return { id: id ?? '' };
@@ -35,7 +35,7 @@ function withoutSettings(words: readonly string[]): Pick<ClaudeCommand, 'args' |
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? '';
     if (word === '--') return { args: [...args, ...words.slice(at)], settings };
-    const [name, joined] = splitOption(word);
+    const [name, joined] = splitLongOption(word);
     if (name !== '--settings') args.push(word);
     else settings = joined ?? words[++at] ?? '';
   }
@@ -70,7 +70,7 @@ function refuseOptions(args: readonly string[]): void {
     throw usageError(`"claude ${first}" runs no agent in a session`, `Run it without hopgate: claude ${first}.`);
   for (const word of args) {
     if (word === '--') return;
-    const [long] = splitOption(word);
+    const [long] = splitLongOption(word);
     // Short options can be combined, and a value can directly follow the last one.
     const name = /^-[pchv]*w/.test(word) ? '-w' : long;
     const why = Object.hasOwn(REFUSED_OPTIONS, name) ? REFUSED_OPTIONS[name] : undefined;

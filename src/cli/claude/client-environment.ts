@@ -23,7 +23,7 @@ const STEERING = [
  *
  * @param rules true if its command line has rules that deny or ask
  */
-export const clientEnvironment = (env: Io['env'], session: string, root: string, rules = false): Io['env'] => ({
+export const claudeEnvironment = (env: Io['env'], session: string, root: string, rules = false): Io['env'] => ({
   ...Object.fromEntries(Object.entries(env).filter(([name]) => !isSwitch(name))),
   HOPGATE_SESSION: session,
   HOPGATE_ROOT: root,
@@ -35,7 +35,7 @@ export const clientEnvironment = (env: Io['env'], session: string, root: string,
  * repository can override the environment of the program. Settings on the command line override both. An empty variable
  * counts as unset.
  */
-export const pinnedVariables = (env: Io['env']): { readonly [name: string]: string } =>
+export const pinnedClaudeVariables = (env: Io['env']): { readonly [name: string]: string } =>
   Object.fromEntries(
     [...STEERING, ...SWITCHES].map((name) => [name, name === 'HOME' ? homeFolder(env) : (env[name] ?? '')]),
   );

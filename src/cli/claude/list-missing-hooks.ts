@@ -11,11 +11,11 @@ interface MissingHook {
 /**
  * The events that no hook reported in a repository's conversations. Creates no folder if there were no conversations.
  */
-export function listMissingHooks(root: string, env: Io['env']): readonly MissingHook[] {
-  return ConversationFiles.existing(root, env)?.all().flatMap(missingHooksIn) ?? [];
+export function listMissingHooksOfRoot(root: string, env: Io['env']): readonly MissingHook[] {
+  return ConversationFiles.existing(root, env)?.all().flatMap(missingHooksOfSession) ?? [];
 }
 
-export function missingHooksIn({ sessionId, notes }: StoredConversation): readonly MissingHook[] {
+export function missingHooksOfSession({ sessionId, notes }: StoredConversation): readonly MissingHook[] {
   const { silent } = notes;
   if (!Array.isArray(silent)) return [];
   return silent.flatMap((item) => {

@@ -13,7 +13,7 @@ import type { Io } from '../io.ts';
 type PluginFiles = { readonly [path: string]: string };
 
 /** The plugin's files for this installation of hopgate. */
-export function ownPluginFiles(env: Io['env']): PluginFiles {
+export function makePluginFiles(env: Io['env']): PluginFiles {
   const [command, ...own] = hopgateCommandLine();
   return pluginFiles({
     version: manifest.version,
@@ -27,8 +27,8 @@ export function ownPluginFiles(env: Io['env']): PluginFiles {
  * Returns the plugin's folder, and writes it if it does not exist. The folder is outside of every repository. Its name
  * contains the version and a content hash, so that a running client keeps the plugin that it was started with.
  */
-export function ensurePlugin(env: Io['env']): string {
-  const files = ownPluginFiles(env);
+export function ensurePluginFolder(env: Io['env']): string {
+  const files = makePluginFiles(env);
   const name = `${manifest.version}-${hash('sha256', JSON.stringify(files)).slice(0, 12)}`;
   const folder = join(ensurePrivateDir(join(stateHome(env), 'claude-code')), name, 'hopgate');
   if (!hasFiles(folder, files)) writeFolder(folder, files);
@@ -36,7 +36,7 @@ export function ensurePlugin(env: Io['env']): string {
 }
 
 /** True if every file exists with this content. */
-export const hasFiles = (folder: string, files: PluginFiles): boolean =>
+const hasFiles = (folder: string, files: PluginFiles): boolean =>
   Object.entries(files).every(([path, text]) => {
     const file = join(folder, path);
     return existsSync(file) && readFileSync(file, 'utf8') === text;

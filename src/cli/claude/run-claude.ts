@@ -6,24 +6,24 @@ import { openSession } from '../../open-session.ts';
 import { evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { findOpenedSession } from '../choose-sessions.ts';
-import { readClientRun } from '../client/client-end.ts';
+import { findSessionIn } from '../choose-sessions.ts';
+import { summariseClientRun } from '../client/client-end.ts';
 import { findClientProgram } from '../client/client-program.ts';
 import { openClientSession } from '../client/open-client.ts';
 import { printSessionStart } from '../client/print-place.ts';
-import { runClient } from '../client/run-client.ts';
+import { runClientProgram } from '../client/run-client.ts';
 import { type Io, usageError } from '../io.ts';
-import { rootOf } from '../shared-options.ts';
+import { resolveRootOption } from '../shared-options.ts';
 import type { ClaudeCommand } from './claude-command.ts';
-import { clientEnvironment, pinnedVariables } from './client-environment.ts';
-import { ensurePlugin } from './plugin-folder.ts';
-import { withRunCommand } from './run-command-rules.ts';
+import { claudeEnvironment, pinnedClaudeVariables } from './client-environment.ts';
+import { ensurePluginFolder } from './plugin-folder.ts';
+import { allowRunCommand } from './run-command-rules.ts';
 import { showClaudeEnd } from './show-claude-end.ts';
-import { userStatusLine, withStatusLine } from './status-line-setting.ts';
+import { addHopgateStatusLine, readUserStatusLine } from './status-line-setting.ts';
 
 /** `hopgate claude`: runs Claude Code in a session until Claude Code ends. */
 export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
-  const root = rootOf(io, command);
+  const root = resolveRootOption(io, command);
   const program = findClientProgram(io, 'claude', command.program);
   const stated = userSettings(io, command.settings);
   const host = new SessionHost({ env: io.env, keepOpenMs: 0 });
@@ -37,16 +37,16 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     printSessionStart(io, sessionId, root, before);
     const begun = new Date().toISOString();
     const rules = stated.permissions !== undefined || command.args.some((word) => /^--disallowed-?tools\b/i.test(word));
-    const env = clientEnvironment(io.env, sessionId, root, rules);
-    const variables = { ...stated.env, ...pinnedVariables(env) };
-    const permissions = withRunCommand(stated.permissions, io.env);
-    const statusLine = withStatusLine(stated.statusLine ?? userStatusLine(io.env), io.env);
+    const env = claudeEnvironment(io.env, sessionId, root, rules);
+    const variables = { ...stated.env, ...pinnedClaudeVariables(env) };
+    const permissions = allowRunCommand(stated.permissions, io.env);
+    const statusLine = addHopgateStatusLine(stated.statusLine ?? readUserStatusLine(io.env), io.env);
     const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, permissions, statusLine, env: variables });
-    const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...types, ...command.args];
-    const code = await runClient('claude', program, args, { cwd: root, env });
+    const args = ['--plugin-dir', ensurePluginFolder(io.env), '--settings', settings, ...types, ...command.args];
+    const code = await runClientProgram('claude', program, args, { cwd: root, env });
     // if this fails, the end of this process releases the session
     await host.sessions.release(root, sessionId).catch(() => {});
-    const run = readClientRun(io, root, sessionId, begun);
+    const run = summariseClientRun(io, root, sessionId, begun);
     const isScript = command.args.some((word) => word === '-p' || word === '--print');
     const after = await inSession(io, root, sessionId, ({ state }) => state);
     showClaudeEnd(io, { ...run, code, before, after, isScript });
@@ -72,7 +72,7 @@ async function allowReading(session: Session): Promise<void> {
 
 /** Reads a session's state without its lease, because the daemon may still hold the session. */
 async function inSession<T>(io: Io, root: string, sessionId: string, read: (session: Session) => T): Promise<T> {
-  const { agent } = await findOpenedSession(io, root, sessionId);
+  const { agent } = await findSessionIn(io, root, sessionId);
   const session = await openSession({ root, agent, session: sessionId, store: evidenceFile(root, io.env) });
   try {
     return read(session);

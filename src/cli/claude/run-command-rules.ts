@@ -5,14 +5,14 @@ import type { Io } from '../io.ts';
  * Adds hopgate's run command, and the `exit` after it, to the allowed commands of Claude Code's permissions. Claude
  * Code asks about each part of `<run command> …; exit; <command>`, so the user is then asked only about the last.
  */
-export function withRunCommand(permissions: object | undefined, env: Io['env']): Permissions {
+export function allowRunCommand(permissions: object | undefined, env: Io['env']): Permissions {
   const rules = runCommandRules(env);
   const allow = allowed(permissions);
   return { ...permissions, allow: [...allow, ...rules.filter((rule) => !allow.includes(rule))] };
 }
 
 /** Removes the run command's rules from the permissions, and the `allow` list too if it is then empty. */
-export function withoutRunCommand(permissions: object, env: Io['env']): Permissions {
+export function removeRunCommand(permissions: object, env: Io['env']): Permissions {
   const rules: readonly unknown[] = runCommandRules(env);
   const [ownRule] = rules;
   const allow = allowed(permissions);

@@ -1,28 +1,30 @@
 import { join } from 'node:path';
 import { claudeFolder } from '../../base/user-folders.ts';
 import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
-import { type ClientEnd, didQuitAtOnce, mainConversationId, showClientEnd } from '../client/client-end.ts';
+import { type ClientEnd, didUserQuitAtOnce, mainConversationIdOf, showClientEnd } from '../client/client-end.ts';
 import type { Io } from '../io.ts';
-import { missingHooksIn } from './list-missing-hooks.ts';
+import { missingHooksOfSession } from './list-missing-hooks.ts';
 
 /**
  * Prints the end of the session on stderr. The exit code is that of the client; it is 1 instead of 0 if hooks were
  * missing.
  */
 export function showClaudeEnd(io: Io, end: ClientEnd): void {
-  const missingHooks = didQuitAtOnce(end, join(claudeFolder(io.env), 'projects')) ? [] : missingHooksOf(end);
+  const missingHooks = didUserQuitAtOnce(end, join(claudeFolder(io.env), 'projects')) ? [] : missingHooksOf(end);
   io.exitCode = (end.code === 0 && missingHooks.length > 0 ? 1 : end.code) as Io['exitCode'];
-  const main = mainConversationId(end);
+  const main = mainConversationIdOf(end);
   showClientEnd(io, end, missingHooks, ['claude', ...(main === null ? [] : ['--resume', main])]);
 }
 
 /** Events of this run that the hooks should have reported but did not. */
 function missingHooksOf(end: ClientEnd): readonly string[] {
-  if (mainConversationId(end) === null)
+  if (mainConversationIdOf(end) === null)
     return [
       "none of hopgate's hooks was called: the agent's own tools were neither checked nor observed. Run hopgate doctor.",
     ];
-  const noticed = end.conversations.flatMap(missingHooksIn).flatMap(({ at, text }) => (at >= end.begun ? [text] : []));
+  const noticed = end.conversations
+    .flatMap(missingHooksOfSession)
+    .flatMap(({ at, text }) => (at >= end.begun ? [text] : []));
   const bypassed = callsWithoutHookWarning('Claude Code', end.callsWithoutHook);
   return [...noticed, ...(bypassed === null ? [] : [bypassed])];
 }

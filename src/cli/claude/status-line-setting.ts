@@ -17,8 +17,7 @@ const REFRESH_SECONDS = 5;
 
 const commandStart = (env: Io['env']): string => `${quoteShell(launcherFile(env))} line`;
 
-/** True if hopgate wrote this setting. */
-export const isOurStatusLine = (stated: unknown, env: Io['env']): boolean =>
+export const isHopgateStatusLine = (stated: unknown, env: Io['env']): boolean =>
   isStatusLine(stated) && stated.command.startsWith(commandStart(env));
 
 const isStatusLine = (stated: unknown): stated is StatusLine =>
@@ -28,15 +27,15 @@ const isStatusLine = (stated: unknown): stated is StatusLine =>
  * The setting that prints hopgate's status line, followed by the output of the user's own command. That command is one
  * word of the new command, byte for byte; its other settings are kept.
  */
-export function withStatusLine(own: unknown, env: Io['env']): StatusLine {
-  if (isOurStatusLine(own, env)) return own as StatusLine;
+export function addHopgateStatusLine(own: unknown, env: Io['env']): StatusLine {
+  if (isHopgateStatusLine(own, env)) return own as StatusLine;
   if (!isStatusLine(own) || own.command.trim() === '')
     return { type: 'command', command: commandStart(env), refreshInterval: REFRESH_SECONDS };
   return { ...own, command: `${commandStart(env)} '' ${quoteShell(own.command)}` };
 }
 
 /** The status line of the user's own settings; undefined without one. The settings of a repository are ignored. */
-export function userStatusLine(env: Io['env']): unknown {
+export function readUserStatusLine(env: Io['env']): unknown {
   const folder = claudeFolder(env);
   try {
     const settings: unknown = JSON.parse(readFileSync(join(folder, 'settings.json'), 'utf8'));

@@ -22,7 +22,7 @@ import type { Io } from '../io.ts';
  *
  * @param recorded the transcript that the hooks recorded
  */
-export function callsWithoutHook(
+export function findCallsWithoutHook(
   root: string,
   env: Io['env'],
   sessionId: string,
@@ -80,7 +80,7 @@ function notReceived(
 }
 
 /** The transcript that the hooks recorded for a session; an empty one if none exists. */
-export const recordedTranscript = (root: string, env: Io['env'], sessionId: string): Transcript =>
+export const readHookTranscript = (root: string, env: Io['env'], sessionId: string): Transcript =>
   valueOr(() => parseTranscript(readFileSync(transcriptPath(stateDir(root, env), sessionId), 'utf8')), {
     items: [],
     problems: [],

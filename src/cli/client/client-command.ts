@@ -1,4 +1,4 @@
-import { splitApprovedNames } from '../approve/approve-option.ts';
+import { splitAtCommas } from '../approve/approve-option.ts';
 import { usageError } from '../io.ts';
 import type { ContinuedConversation } from './continued-session.ts';
 
@@ -44,12 +44,12 @@ export function parseClientCommand(
       afterApprove = null;
       continue;
     }
-    const [option, joined] = splitOption(word);
+    const [option, joined] = splitLongOption(word);
     if (!options.includes(option)) break;
     const value = joined ?? words[++at];
     afterApprove = option === '--approve' ? (words[at + 1] ?? null) : null;
     if (!value) throw usageError(`${option} needs a value`, `Write a value after ${option}.`);
-    if (option === '--approve') approve.push(...splitApprovedNames(value));
+    if (option === '--approve') approve.push(...splitAtCommas(value));
     else values[option] = value;
   }
   if (words[at] === '--') at++;
@@ -71,7 +71,7 @@ export function parseClientCommand(
   return { own, on, args: words.slice(at) };
 }
 
-export function splitOption(word: string): [name: string, value: string | null] {
+export function splitLongOption(word: string): [name: string, value: string | null] {
   const at = word.indexOf('=');
   return word.startsWith('--') && at > 0 ? [word.slice(0, at), word.slice(at + 1)] : [word, null];
 }

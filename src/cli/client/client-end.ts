@@ -5,8 +5,8 @@ import { shellWord } from '../../base/text.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
 import { type Io, printRemark } from '../io.ts';
-import { callsWithoutHook, recordedTranscript } from './calls-without-hook.ts';
-import { describeProgress } from './print-place.ts';
+import { findCallsWithoutHook, readHookTranscript } from './calls-without-hook.ts';
+import { describeSessionProgress } from './print-place.ts';
 
 /** A client program's run in a session, as its hooks and its own transcript report it. */
 interface ClientRun {
@@ -28,18 +28,18 @@ export interface ClientEnd extends ClientRun {
   readonly isScript: boolean;
 }
 
-export const readClientRun = ({ env }: Io, root: string, sessionId: string, begun: string): ClientRun => ({
+export const summariseClientRun = ({ env }: Io, root: string, sessionId: string, begun: string): ClientRun => ({
   root,
   sessionId,
   begun,
   conversations: new ConversationFiles(root, env)
     .all()
     .filter((record) => record.sessionId === sessionId && record.events.some(({ at }) => at >= begun)),
-  callsWithoutHook: callsWithoutHook(root, env, sessionId, recordedTranscript(root, env, sessionId)),
+  callsWithoutHook: findCallsWithoutHook(root, env, sessionId, readHookTranscript(root, env, sessionId)),
 });
 
 /** The id of the main agent's conversation; null if there is none. */
-export const mainConversationId = ({ conversations }: Pick<ClientRun, 'conversations'>): string | null =>
+export const mainConversationIdOf = ({ conversations }: Pick<ClientRun, 'conversations'>): string | null =>
   conversations.find(({ conversation }) => conversation.agentId === null)?.conversation.id ?? null;
 
 /**
@@ -47,7 +47,7 @@ export const mainConversationId = ({ conversations }: Pick<ClientRun, 'conversat
  *
  * @param transcripts the folder tree in which the client records its conversations
  */
-export const didQuitAtOnce = ({ isScript, conversations, begun }: ClientEnd, transcripts: string): boolean =>
+export const didUserQuitAtOnce = ({ isScript, conversations, begun }: ClientEnd, transcripts: string): boolean =>
   !isScript && conversations.length === 0 && !wroteSince(transcripts, begun);
 
 function wroteSince(folder: string, since: string): boolean {
@@ -80,7 +80,7 @@ export function showClientEnd(
     io.stderr.write(`${JSON.stringify(end)}\n`);
     return;
   }
-  printRemark(io, describeProgress(before, after));
+  printRemark(io, describeSessionProgress(before, after));
   for (const missing of [missingHooks ?? []].flat()) printRemark(io, `WARNING: ${missing}`);
   const next = ['hopgate', name, '--session', sessionId, '--root', shellWord(root), ...args].join(' ');
   if (!after.closed) printRemark(io, `continue: ${next}`);

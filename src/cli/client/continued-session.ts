@@ -10,7 +10,7 @@ export type ContinuedConversation = { readonly id: string } | 'last';
 export const isConversationId = (word = ''): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(word);
 
 /** The id of the session in which a conversation was held; null if it was held without hopgate. */
-export function continuedSessionId(
+export function findContinuedSessionId(
   io: Io,
   root: string,
   client: 'claude-code' | 'codex',

@@ -3,12 +3,12 @@ import type { SessionHost } from '../../daemon/session-host.ts';
 import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { type InstructedClient, instructionProblem } from '../../tools/instruction-imports.ts';
-import { checkApprovedNames } from '../approve/approve-option.ts';
-import { findOpenedSession } from '../choose-sessions.ts';
+import { checkApproveOption } from '../approve/approve-option.ts';
+import { findSessionIn } from '../choose-sessions.ts';
 import { CliError, type Io, printRemark, usageError } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 import type { ClientCommand } from './client-command.ts';
-import { continuedSessionId } from './continued-session.ts';
+import { findContinuedSessionId } from './continued-session.ts';
 
 /**
  * Opens the session for a client program, and records the operator's approvals in advance.
@@ -28,13 +28,13 @@ export async function openClientSession(
   if (problem) throw new CliError('instructions-show', problem.message, problem.remedy);
   // Checked before a session is opened. The spec set of a continued session is known only after opening it.
   if (command.session === null) {
-    checkApprovedNames(command.approve, project.specs);
+    checkApproveOption(command.approve, project.specs);
     checkList(command, agent, project.specs);
   }
   const session = command.session ?? (await openContinued(io, root, agent, command));
   const sessionId = await clientSession(io, host, root, { agent, ...command, session });
   const { specs, config } = await host.sessions.join(root, sessionId, async ({ specs, config }) => ({ specs, config }));
-  checkApprovedNames(command.approve, specs);
+  checkApproveOption(command.approve, specs);
   await host.sessions.claim(root, sessionId, { approve: command.approve }).catch((cause: unknown) => {
     if (!(cause instanceof SessionBusyError)) throw cause;
     const remedy = 'Wait until it ends, or leave out --session to open another one.';
@@ -69,9 +69,9 @@ async function openContinued(
   agent: InstructedClient,
   { continued, peripheral }: ClientCommand,
 ): Promise<string | null> {
-  const session = continued && peripheral === null ? continuedSessionId(io, root, agent, continued) : null;
+  const session = continued && peripheral === null ? findContinuedSessionId(io, root, agent, continued) : null;
   if (session === null) return null;
-  const summary = await findOpenedSession(io, root, session).catch(() => null); // the session may have been pruned
+  const summary = await findSessionIn(io, root, session).catch(() => null); // the session may have been pruned
   if (summary?.closed === false) return session;
   printRemark(io, `the session of this conversation, ${session}, is ${summary ? 'closed' : 'gone'}; opening a new one`);
   return null;
@@ -95,7 +95,7 @@ async function clientSession(
     return host.conversations.attach(root, agent, { env, pid: null, observe });
   }
   if (peripheral !== null) throw usageError('a continued session stays in its peripheral', 'Leave out --peripheral.');
-  const found = await findOpenedSession(io, root, session);
+  const found = await findSessionIn(io, root, session);
   if (!found.closed) return found.sessionId;
   throw new CliError(
     'session-closed',

@@ -10,7 +10,7 @@ export const printSessionStart = (io: Io, sessionId: string, root: string, { mod
   );
 
 /** Summarises the steps and denials between two states of a session, and says where the session is now. */
-export const describeProgress = (before: SessionStatus, after: SessionStatus): string =>
+export const describeSessionProgress = (before: SessionStatus, after: SessionStatus): string =>
   `${plural(after.steps - before.steps, 'step')}, ${plural(after.denials - before.denials, 'refusal')}; the session is ${whereIs(after)}`;
 
 const whereIs = ({ closed, peripheral, mode }: SessionStatus): string =>

@@ -19,7 +19,7 @@ interface ClientCommandTexts {
  * @param run receives the words after the command unchanged: commander would parse the program's own options as
  *   hopgate's
  */
-export function registerClient(
+export function registerClientCommand(
   command: Command,
   io: Io,
   texts: ClientCommandTexts,

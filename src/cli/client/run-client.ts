@@ -10,7 +10,7 @@ const LATE_INTERRUPT = 2_000;
  *
  * @param name `claude` or `codex`: the option that names another program
  */
-export function runClient(
+export function runClientProgram(
   name: string,
   program: string,
   args: readonly string[],

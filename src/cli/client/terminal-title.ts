@@ -1,7 +1,7 @@
 import { StatusReader } from '../../daemon/answer-status-line.ts';
 import { statusLine } from '../../view/status-line.ts';
 import type { Io } from '../io.ts';
-import { withStore } from '../open-store.ts';
+import { withEvidence } from '../open-store.ts';
 
 /** Interval between comparisons of the title with the session, in milliseconds. */
 const PERIOD_MS = 3_000;
@@ -20,7 +20,7 @@ export function showTerminalTitle(io: Io, root: string, sessionId: string): () =
   let lastTitle = '';
   let ended = false;
   const show = async () => {
-    const status = await withStore(root, io.env, null, (store) => reader.read(store, { root, session: sessionId }));
+    const status = await withEvidence(root, io.env, null, (store) => reader.read(store, { root, session: sessionId }));
     const line = `hopgate: ${statusLine(status, false)}`;
     if (ended || line === lastTitle) return;
     lastTitle = line;

@@ -31,7 +31,7 @@ interface CodexLaunch extends Pick<HookedCodex, 'root' | 'hooks'> {
   readonly server: string;
   /** True if a person is at Codex's screen. */
   readonly isInteractive: boolean;
-  /** The setting by which Codex trusts hopgate's hooks, see {@link askHookTrust}. */
+  /** The setting by which Codex trusts hopgate's hooks, see {@link askCodexHookTrust}. */
   readonly trust: Override;
 }
 
@@ -39,7 +39,7 @@ interface CodexLaunch extends Pick<HookedCodex, 'root' | 'hooks'> {
  * The arguments that put Codex into a session; they come before the user's. No file of the user is written: everything
  * is passed on the command line, and the trust in hopgate's hooks is valid for this run only.
  */
-export const launchArguments = ({
+export const makeCodexArguments = ({
   root,
   options,
   mcp,
@@ -61,7 +61,7 @@ export const launchArguments = ({
  *
  * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
  */
-export async function askHookTrust({ codex, root, env, hooks }: HookedCodex): Promise<Override> {
+export async function askCodexHookTrust({ codex, root, env, hooks }: HookedCodex): Promise<Override> {
   const answer = await listHooks(codex, root, env, hookOverrides(hooks));
   if (!isNewEnough(answer.version))
     throw new CliError(
@@ -69,7 +69,7 @@ export async function askHookTrust({ codex, root, env, hooks }: HookedCodex): Pr
       `${codex} is Codex ${answer.version || 'of an unknown version'}, and hopgate needs ${OLDEST_VERSION.join('.')} or newer`,
       'Update Codex (codex update), or name another program with --codex PROGRAM.',
     );
-  return trustOverride(hookHashes(answer, hooks), installedHookKeys(answer));
+  return trustOverride(hashesOfHopgateHooks(answer, hooks), installedHookKeys(answer));
 }
 
 /** The keys of hopgate's installed hooks: this run disables them, so that only one hook answers each event. */
@@ -92,7 +92,7 @@ async function listHooks(codex: string, cwd: string, env: Env, overrides: readon
 }
 
 /** The hash of each of hopgate's hooks, by the key under which Codex stores its trust. */
-export function hookHashes(
+export function hashesOfHopgateHooks(
   { hooks: listed, problems }: CodexAnswer,
   hopgateHooks: CodexHooks,
 ): { readonly [key: string]: string } {

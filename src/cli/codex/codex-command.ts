@@ -1,4 +1,4 @@
-import { type ClientCommand, parseClientCommand, splitOption } from '../client/client-command.ts';
+import { type ClientCommand, parseClientCommand, splitLongOption } from '../client/client-command.ts';
 import { type ContinuedConversation, isConversationId } from '../client/continued-session.ts';
 import { usageError } from '../io.ts';
 
@@ -52,7 +52,7 @@ function refuseOptions(args: readonly string[]): void {
     throw usageError(`"codex ${first}" runs no agent in a session`, `Run it without hopgate: codex ${first}.`);
   for (const [index, word] of args.entries()) {
     if (word === '--') return;
-    const [name] = word.startsWith('--') ? splitOption(word) : [word.slice(0, 2)];
+    const [name] = word.startsWith('--') ? splitLongOption(word) : [word.slice(0, 2)];
     if (word.startsWith('-') && SET_BY_HOPGATE.has(name ?? ''))
       throw usageError(`hopgate sets ${name} itself, by the limits of the peripheral`, `Leave ${name} out.`);
     const key = keyOf(word, args[index + 1]);

@@ -8,15 +8,15 @@ import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { remoteAgentSession } from '../../daemon/remote-agent-session.ts';
 import { SessionHost } from '../../daemon/session-host.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
-import { mainConversationId, readClientRun } from '../client/client-end.ts';
+import { mainConversationIdOf, summariseClientRun } from '../client/client-end.ts';
 import { findClientProgram, hopgateCommandLine } from '../client/client-program.ts';
 import { openClientSession } from '../client/open-client.ts';
 import { printSessionStart } from '../client/print-place.ts';
-import { runClient } from '../client/run-client.ts';
+import { runClientProgram } from '../client/run-client.ts';
 import { showTerminalTitle } from '../client/terminal-title.ts';
 import { type Io, printRemark } from '../io.ts';
-import { rootOf } from '../shared-options.ts';
-import { askHookTrust, launchArguments } from './codex-arguments.ts';
+import { resolveRootOption } from '../shared-options.ts';
+import { askCodexHookTrust, makeCodexArguments } from './codex-arguments.ts';
 import type { CodexCommand } from './codex-command.ts';
 import { showCodexEnd } from './show-codex-end.ts';
 
@@ -25,10 +25,10 @@ const MAX_ROUNDS = 8;
 
 /** `hopgate codex`: runs Codex in a session until Codex ends. */
 export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
-  const root = rootOf(io, command);
+  const root = resolveRootOption(io, command);
   const codex = findClientProgram(io, 'codex', command.program);
   const hooks = codexHooks(hookCommand('codex', io.env));
-  const trust = askHookTrust({ codex, root, env: io.env, hooks });
+  const trust = askCodexHookTrust({ codex, root, env: io.env, hooks });
   trust.catch(() => {}); // a failure is thrown below, where `trust` is awaited
   const { sessionId, specs, config } = await openCodexSession(io, root, command);
   // Starts the daemon, which holds the session for the hooks and the tools, before they need it.
@@ -42,7 +42,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   let code = await runOnce(io, { ...launch, options, args: command.args });
   let after = await remote.status();
   for (let round = 1; command.follow && code === 0 && round < MAX_ROUNDS; round++) {
-    const thread = mainConversationId(readClientRun(io, root, sessionId, begun));
+    const thread = mainConversationIdOf(summariseClientRun(io, root, sessionId, begun));
     const next = optionsFor(after);
     if (!isExec(command.args) || thread === null || after.closed || next.sandboxMode === options.sandboxMode) break;
     printRemark(io, `the session is in ${after.peripheral} now: resuming with the sandbox ${next.sandboxMode}`);
@@ -55,7 +55,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   // If this fails, the end of this process releases the session.
   await withHost(io, (host) => host.sessions.release(root, sessionId)).catch(() => {});
   const sandboxes = { sandbox: options.sandboxMode, allowedSandbox: optionsFor(after).sandboxMode };
-  const run = readClientRun(io, root, sessionId, begun);
+  const run = summariseClientRun(io, root, sessionId, begun);
   showCodexEnd(io, { ...run, code, before, after, isScript: isExec(command.args), ...sandboxes });
 }
 
@@ -92,10 +92,10 @@ async function runOnce(io: Io, { codex, root, sessionId, hooks, trust, options, 
     args: [...own, 'mcp', '--attach', '--agent', 'codex', '--root', root, ...(isInteractive ? [] : ['--no-elicit'])],
     env: { ...passedVariables(io), ...session, CODEX_BIN: codex.includes('/') ? resolve(io.cwd, codex) : codex },
   };
-  const first = launchArguments({ root, options, isInteractive, mcp, server: mcpServerName(io.env), hooks, trust });
+  const first = makeCodexArguments({ root, options, isInteractive, mcp, server: mcpServerName(io.env), hooks, trust });
   const hideTitle = showTerminalTitle(io, root, sessionId);
   try {
-    return await runClient('codex', codex, [...first, ...args], { cwd: root, env });
+    return await runClientProgram('codex', codex, [...first, ...args], { cwd: root, env });
   } finally {
     hideTitle();
   }

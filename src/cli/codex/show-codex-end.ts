@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { codexFolder } from '../../base/user-folders.ts';
 import type { StoredConversation } from '../../daemon/conversation-files.ts';
 import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
-import { type ClientEnd, didQuitAtOnce, mainConversationId, showClientEnd } from '../client/client-end.ts';
+import { type ClientEnd, didUserQuitAtOnce, mainConversationIdOf, showClientEnd } from '../client/client-end.ts';
 import type { Io } from '../io.ts';
 
 interface CodexEnd extends ClientEnd {
@@ -16,11 +16,11 @@ interface CodexEnd extends ClientEnd {
 export function showCodexEnd(io: Io, end: CodexEnd): void {
   const { isScript, after, sandbox, allowedSandbox } = end;
   // Codex begins to call hooks and to record with the first turn.
-  const missingHooks = didQuitAtOnce(end, join(codexFolder(io.env), 'sessions'))
+  const missingHooks = didUserQuitAtOnce(end, join(codexFolder(io.env), 'sessions'))
     ? null
-    : (hookWarning(end.conversations, end.begun) ?? callsWithoutHookWarning('Codex', end.callsWithoutHook));
+    : (codexHookWarning(end.conversations, end.begun) ?? callsWithoutHookWarning('Codex', end.callsWithoutHook));
   io.exitCode = end.code === 0 && missingHooks === null ? 0 : 1;
-  const main = mainConversationId(end);
+  const main = mainConversationIdOf(end);
   const other = `Codex's own sandbox was ${sandbox}; for the session's present peripheral it will be ${allowedSandbox} at the next start${isScript ? ' (--follow resumes by itself)' : ''}`;
   showClientEnd(
     io,
@@ -32,7 +32,7 @@ export function showCodexEnd(io: Io, end: CodexEnd): void {
 }
 
 /** A warning about missing hooks, or null. Codex silently skips untrusted or disabled hooks. */
-export function hookWarning(conversations: readonly StoredConversation[], since: string): string | null {
+export function codexHookWarning(conversations: readonly StoredConversation[], since: string): string | null {
   const main = conversations.filter(({ conversation }) => conversation.agentId === null);
   if (main.some(({ notes }) => typeof notes['begun'] === 'string' && notes['begun'] >= since)) return null;
   return main.length === 0

@@ -7,9 +7,9 @@ import type { ProbeResult } from '../../tools/sandbox/probe-result.ts';
 import { diagnoseTests } from '../doctor/diagnose-tests.ts';
 import type { Diagnosis } from '../doctor/diagnosis.ts';
 import { examineMachine } from '../doctor/examine-machine.ts';
-import { heading, type Io, paint, print, printJson, type Style } from '../io.ts';
-import { watchWork } from '../run/watch-call.ts';
-import { helpExamples, rootOf, rootOption } from '../shared-options.ts';
+import { formatHeading, type Io, paint, print, printJson, type TextStyle } from '../io.ts';
+import { withProgressLine } from '../run/watch-call.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../shared-options.ts';
 import { formatTable } from '../table.ts';
 
 interface Options {
@@ -36,11 +36,11 @@ export function register(command: Command, io: Io): void {
 }
 
 async function doctor(io: Io, options: Options): Promise<void> {
-  const root = rootOf(io, options);
-  const examined = await watchWork(io, 'checking this machine', () => examineMachine(root, io));
+  const root = resolveRootOption(io, options);
+  const examined = await withProgressLine(io, 'checking this machine', () => examineMachine(root, io));
   const tests = options.tests ? await compareTestRuns(io, options, examined) : [];
   const diagnoses = [...examined, ...tests];
-  const attempts = options.probe ? await watchWork(io, 'trying to leave the sandbox', probe) : null;
+  const attempts = options.probe ? await withProgressLine(io, 'trying to leave the sandbox', probe) : null;
   const allStopped = !options.probe || attempts?.every(({ stopped }) => stopped) === true;
   const ok =
     allStopped && diagnoses.every(({ status }) => status !== 'broken') && tests.every(({ status }) => status === 'ok');
@@ -56,8 +56,8 @@ async function doctor(io: Io, options: Options): Promise<void> {
 /** The diagnoses of the test commands; empty if no session can start, which an earlier diagnosis then explains. */
 async function compareTestRuns(io: Io, options: Options, found: readonly Diagnosis[]): Promise<readonly Diagnosis[]> {
   if (found.some(({ status }) => status === 'broken')) return [];
-  const { root, config } = await openProject(rootOf(io, options), io.env);
-  return watchWork(io, 'comparing the test commands', () => diagnoseTests(root, config, io));
+  const { root, config } = await openProject(resolveRootOption(io, options), io.env);
+  return withProgressLine(io, 'comparing the test commands', () => diagnoseTests(root, config, io));
 }
 
 async function probe(): Promise<readonly ProbeResult[] | null> {
@@ -72,10 +72,10 @@ function describeAttempts(io: Io, attempts: readonly ProbeResult[]): string {
     name,
     escapeInvisible(detail),
   ]);
-  return `${heading(io, 'Attempts to leave the sandbox')}\n${formatTable(io, ['', 'layout', 'attempt', 'what it saw'], rows)}`;
+  return `${formatHeading(io, 'Attempts to leave the sandbox')}\n${formatTable(io, ['', 'layout', 'attempt', 'what it saw'], rows)}`;
 }
 
-const MARKS: { readonly [status in Diagnosis['status']]: readonly [mark: string, style: Style] } = {
+const MARKS: { readonly [status in Diagnosis['status']]: readonly [mark: string, style: TextStyle] } = {
   ok: ['ok     ', 'green'],
   missing: ['missing', 'yellow'],
   broken: ['broken ', 'red'],

@@ -11,18 +11,18 @@ import { isExclusion } from '../../spec/path-patterns.ts';
 import { isBareRepository } from '../../tools/git/repository.ts';
 import { commandPrograms } from '../../tools/shell/shell-context.ts';
 import { type DetectedProject, detectProject } from '../detect/detect-project.ts';
-import { diskTree } from '../detect/disk-tree.ts';
-import { isTestPath, manifestsIn, withManifests, withoutTests } from '../detect/edit-scope.ts';
-import { findFilesToUnmask, unmaskPattern } from '../detect/mask-exceptions.ts';
+import { addManifestsToScope, excludeTestFiles, isTestOnlyPath, listManifests } from '../detect/edit-scope.ts';
+import { findFilesToUnmask, unmaskPatternOf } from '../detect/mask-exceptions.ts';
 import { prefersSingleQuotes } from '../detect/prefers-single-quotes.ts';
-import { proposedCaches, proposedPrograms } from '../detect/proposed-programs.ts';
-import { type ProposedConfig, renderConfig } from '../detect/render-config.ts';
+import { createProjectFileReader } from '../detect/project-file-reader.ts';
+import { proposeCaches, proposePrograms } from '../detect/proposed-programs.ts';
+import { type ProposedConfigParts, renderProjectConfig } from '../detect/render-config.ts';
 import { diagnosePrograms } from '../doctor/diagnose-programs.ts';
 import { diagnoseTests } from '../doctor/diagnose-tests.ts';
 import type { Diagnosis } from '../doctor/diagnosis.ts';
 import { CliError, type Io, paintDiff, print, printJson, printResult } from '../io.ts';
-import { lineDiff } from '../line-diff.ts';
-import { watchWork } from '../run/watch-call.ts';
+import { diffLines } from '../line-diff.ts';
+import { withProgressLine } from '../run/watch-call.ts';
 import { askGit, runProgram } from '../run-program.ts';
 import { helpExamples, rootOption } from '../shared-options.ts';
 
@@ -59,25 +59,25 @@ async function init(io: Io, options: Options): Promise<void> {
   if (isBareRepository(root))
     throw new CliError('bare-repository', `${root} is a bare repository`, 'Run this in a clone or a work tree of it.');
   const isAbove = root !== here;
-  const tree = diskTree(root);
+  const tree = createProjectFileReader(root);
   const project = await detectProject(tree, (args) => askGit(root, args, io.env['PATH']));
   const tracked = ((await askGit(root, ['ls-files', '-z'], io.env['PATH'])) ?? '').split('\0').filter(Boolean);
-  const tested = options.tests ? project.edit : withoutTests(project.edit);
-  const manifests = manifestsIn(tree);
+  const tested = options.tests ? project.edit : excludeTestFiles(project.edit);
+  const manifests = listManifests(tree);
   const mayChangeManifests =
     manifests.length > 0 &&
     (options.manifests ?? (options.dryRun !== true && (await askYes(io, aboutManifests(manifests)))));
-  const found = { ...project, edit: mayChangeManifests ? withManifests(tested, tree) : tested };
+  const found = { ...project, edit: mayChangeManifests ? addManifestsToScope(tested, tree) : tested };
   const deploy = Object.fromEntries(found.deploy.map(({ name, run }) => [name, { run, network: false }]));
   const { mounts, path } = commandPrograms(root, { mask: [], toolchains: [], test: found.test, deploy }, { ...io.env });
   const proposed = {
-    ...proposedPrograms(tree, path.join(delimiter), [root, ...mounts.map(({ target }) => target)]),
-    caches: proposedCaches(tree, io.env['HOME']),
-    shown: findFilesToUnmask(tree, tracked).map(unmaskPattern),
+    ...proposePrograms(tree, path.join(delimiter), [root, ...mounts.map(({ target }) => target)]),
+    caches: proposeCaches(tree, io.env['HOME']),
+    shown: findFilesToUnmask(tree, tracked).map(unmaskPatternOf),
   };
-  const text = renderConfig(found, proposed, { singleQuote: prefersSingleQuotes(tree) });
+  const text = renderProjectConfig(found, proposed, { singleQuote: prefersSingleQuotes(tree) });
   const before = tree.read(CONFIG_FILE);
-  const diff = lineDiff(before ?? '', text);
+  const diff = diffLines(before ?? '', text);
   const changed = diff.some((line) => !line.startsWith(' '));
   const file = join(root, CONFIG_FILE);
 
@@ -95,13 +95,13 @@ async function init(io: Io, options: Options): Promise<void> {
   if (changed) writeFileSync(file, text, { flag: before === null ? 'wx' : 'w' });
   await trustCurrentConfig(root, io.env);
   const { config } = await openProject(root, io.env);
-  const diagnoses = await watchWork(io, 'asking the programs for their versions', () =>
+  const diagnoses = await withProgressLine(io, 'asking the programs for their versions', () =>
     diagnosePrograms(root, config, io, runProgram),
   );
   const programs = diagnoses.filter(({ status }) => status !== 'ok');
   const isCompared = config.test.length > 0 && (options.runTests ?? (await askYes(io, ABOUT_TESTS)));
   const compared = isCompared
-    ? await watchWork(io, 'comparing the test commands', () => diagnoseTests(root, config, io))
+    ? await withProgressLine(io, 'comparing the test commands', () => diagnoseTests(root, config, io))
     : [];
   io.exitCode = compared.every(({ status }) => status === 'ok') ? 0 : 1;
   if (io.json)
@@ -137,7 +137,7 @@ function testPaths(paths: readonly string[]): readonly string[] {
   const shortest = paths.flatMap((path) => {
     const names = path.split('/');
     const starts = names.map((_, at) => names.slice(0, at + 1).join('/') + (at < names.length - 1 ? '/' : ''));
-    return starts.find(isTestPath) ?? [];
+    return starts.find(isTestOnlyPath) ?? [];
   });
   const all = [...new Set(shortest)];
   return [...all.filter((path) => path.endsWith('/')), ...all.filter((path) => !path.endsWith('/'))];
@@ -159,7 +159,7 @@ const ABOUT_TESTS = 'Run the test commands once outside and once in the sandbox,
 function summary(
   { edit, test, deploy, git }: DetectedProject,
   programs: readonly Diagnosis[],
-  { certain, possible, caches, shown }: ProposedConfig,
+  { certain, possible, caches, shown }: ProposedConfigParts,
   testFiles: readonly string[],
   closed: readonly string[],
 ): readonly string[] {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { plural, shellWord } from '../../base/text.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
-import { helpExamples, type RootOption, rootOf, rootOption } from '../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../shared-options.ts';
 import { openShellSession } from './shell.ts';
 
 export function register(command: Command, io: Io): void {
@@ -45,7 +45,7 @@ async function resume(io: Io, id: string, { root }: RootOption): Promise<void> {
         paint(
           io,
           'dim',
-          `Continue with: hopgate shell --session ${state.sessionId} --root ${shellWord(rootOf(io, { root }))}`,
+          `Continue with: hopgate shell --session ${state.sessionId} --root ${shellWord(resolveRootOption(io, { root }))}`,
         ),
       );
   } finally {

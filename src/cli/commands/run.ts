@@ -12,24 +12,24 @@ import { loadSpecs } from '../../spec/load/load-specs.ts';
 import type { Scenario } from '../../spec/schema/scenario-file.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { lastFailureLines } from '../../view/describe-value.ts';
-import { checkApprovedNames } from '../approve/approve-option.ts';
-import { waitingApprover } from '../approve/wait-approval.ts';
-import { resolveSpecsName } from '../choose-specs.ts';
-import { keepBridgeOpen, watchIfAsked } from '../inspect/watch-machines.ts';
-import { heading, type Io, paint, print, printJsonLine, printRemark } from '../io.ts';
-import { makeFixture } from '../run/fixture.ts';
-import { operatorApprover } from '../run/operator-approver.ts';
+import { checkApproveOption } from '../approve/approve-option.ts';
+import { createWaitingApprover } from '../approve/wait-approval.ts';
+import { resolveSpecsOption } from '../choose-specs.ts';
+import { keepInspectorBridgeOpen, startWatchIfOptionSet } from '../inspect/watch-machines.ts';
+import { formatHeading, type Io, paint, print, printJsonLine, printRemark } from '../io.ts';
+import { makeFixtureRepository } from '../run/fixture.ts';
+import { createOperatorApprover } from '../run/operator-approver.ts';
 import { type SessionOptions, withSessionOptions } from '../run/session-options.ts';
 import {
-  describeAction,
-  describeOutcome,
-  describeRefusedResult,
-  describeWouldRefuse,
-  resultStatus,
+  describeScenarioAction,
+  formatDenial,
+  formatResultStatus,
+  formatWouldBeDenial,
+  summariseToolResult,
 } from '../run/show-result.ts';
-import { fruitsOf, showScenarioEnd } from '../run/show-scenario-end.ts';
-import { type WatchedCall, watchCall } from '../run/watch-call.ts';
-import { helpExamples, rootOf } from '../shared-options.ts';
+import { fruitsOfVisits, showScenarioEnd } from '../run/show-scenario-end.ts';
+import { type CallWithProgress, showCallProgress } from '../run/watch-call.ts';
+import { helpExamples, resolveRootOption } from '../shared-options.ts';
 
 interface Options extends SessionOptions {
   readonly root?: string;
@@ -65,7 +65,7 @@ interface RunRepository {
 
 async function run(io: Io, file: string, options: Options): Promise<void> {
   const scenario = await loadScenario(resolve(io.cwd, file));
-  await playScenario(io, scenario, await scenarioRepository(io, scenario, options), options);
+  await playScenario(io, scenario, await prepareScenarioRepository(io, scenario, options), options);
 }
 
 /** Maximum time between two Ctrl-C that end the run, in milliseconds. */
@@ -80,9 +80,9 @@ export async function playScenario(
 ): Promise<string> {
   let scripted: 'given' | 'refused' | null = null;
   const named = options.specs ?? scenario.specs;
-  const specs = named === null ? repository.specs : await loadSpecs(resolveSpecsName(io, named));
-  checkApprovedNames(options.approve ?? [], specs);
-  const watch = await watchIfAsked(io, options.inspect);
+  const specs = named === null ? repository.specs : await loadSpecs(resolveSpecsOption(io, named));
+  checkApproveOption(options.approve ?? [], specs);
+  const watch = await startWatchIfOptionSet(io, options.inspect);
   const store = openEvidence(repository.root, io.env, 'create');
   const session = await openSession({
     root: repository.root,
@@ -91,17 +91,17 @@ export async function playScenario(
     store,
     observe: options.observe ?? false,
     unsafeNoSandbox: options.unsafeNoSandbox ?? false,
-    approver: operatorApprover(io, {
+    approver: createOperatorApprover(io, {
       yes: options.yes ?? false,
       approve: options.approve ?? [],
       scripted: () => scripted,
-      ...(options.waitApproval ? { fallback: waitingApprover(io, repository.root, options.waitApproval) } : {}),
+      ...(options.waitApproval ? { fallback: createWaitingApprover(io, repository.root, options.waitApproval) } : {}),
       root: repository.root,
     }),
     ...(watch ? { inspector: watch.inspector } : {}),
     specs,
   });
-  const running: { call: WatchedCall | null } = { call: null };
+  const running: { call: CallWithProgress | null } = { call: null };
   let cancelledAt = Number.NEGATIVE_INFINITY;
   // Cancels the command. A second Ctrl-C soon after it, or one between commands, ends the run like any signal.
   const onInterrupt = () => {
@@ -118,9 +118,9 @@ export async function playScenario(
     const outcomes: ScenarioOutcome[] = [];
     const steps = runScenario(session, scenario, (step, number) => {
       scripted = step.approve;
-      const action = describeAction(step.action);
+      const action = describeScenarioAction(step.action);
       printStep(io, number, scenario, session, step.say, action);
-      running.call = step.action.verb === 'step' ? watchCall(io, action) : null;
+      running.call = step.action.verb === 'step' ? showCallProgress(io, action) : null;
       return running.call ?? undefined;
     });
     for await (const outcome of steps) {
@@ -131,7 +131,7 @@ export async function playScenario(
     }
     await printEnd(io, session, repository, outcomes);
     process.removeListener('SIGINT', onInterrupt);
-    if (watch) await keepBridgeOpen(io, watch);
+    if (watch) await keepInspectorBridgeOpen(io, watch);
     return session.id;
   } finally {
     process.removeListener('SIGINT', onInterrupt);
@@ -143,9 +143,14 @@ export async function playScenario(
 }
 
 /** The repository of a run: the named one, or the scenario's fixture. */
-export async function scenarioRepository(io: Io, { fixture }: Scenario, { root }: Options): Promise<RunRepository> {
-  if (root === undefined && fixture !== null) return { ...makeFixture(fixture), specs: await loadSpecs('default') };
-  const project = await openProject(rootOf(io, { root: root ?? '.' }), io.env);
+export async function prepareScenarioRepository(
+  io: Io,
+  { fixture }: Scenario,
+  { root }: Options,
+): Promise<RunRepository> {
+  if (root === undefined && fixture !== null)
+    return { ...makeFixtureRepository(fixture), specs: await loadSpecs('default') };
+  const project = await openProject(resolveRootOption(io, { root: root ?? '.' }), io.env);
   if (project.narrowed)
     printRemark(
       io,
@@ -163,7 +168,7 @@ function printOpening(io: Io, scenario: Scenario, session: Session, { root }: Ru
       root,
       steps: scenario.steps.length,
     });
-  print(io, heading(io, scenario.title));
+  print(io, formatHeading(io, scenario.title));
   print(io, paint(io, 'dim', `${session.state.agent} in ${root}, session ${session.id}`));
 }
 
@@ -199,13 +204,13 @@ function printOutcome(io: Io, { number, step, result, surprises }: ScenarioOutco
     return;
   }
   if (result.ok) {
-    print(io, `      ${resultStatus(io, result)} ${describeOutcome(result)}`.trimEnd());
-    if ('wouldRefuse' in result && result.wouldRefuse) print(io, describeWouldRefuse(io, result.wouldRefuse));
+    print(io, `      ${formatResultStatus(io, result)} ${summariseToolResult(result)}`.trimEnd());
+    if ('wouldRefuse' in result && result.wouldRefuse) print(io, formatWouldBeDenial(io, result.wouldRefuse));
     if ('result' in result)
       for (const line of lastFailureLines(result.result))
         print(io, paint(io, 'dim', `      │ ${escapeInvisible(line)}`));
   }
-  if (!result.ok) print(io, describeRefusedResult(io, result.denial));
+  if (!result.ok) print(io, formatDenial(io, result.denial));
   for (const surprise of surprises) print(io, `      ${paint(io, 'red', 'unexpected')}: ${escapeInvisible(surprise)}`);
 }
 
@@ -229,7 +234,7 @@ async function printEnd(
       steps: outcomes.length,
       denials,
       unexpected: unexpected.map(({ number, surprises }) => ({ number, surprises })),
-      fruits: fruitsOf(evidence),
+      fruits: fruitsOfVisits(evidence),
       entries: evidence.length,
       head: head ? { seq: head.seq, hash: head.hash } : null,
       evidence: database,

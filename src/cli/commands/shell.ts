@@ -5,17 +5,17 @@ import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
-import { checkApprovedNames } from '../approve/approve-option.ts';
-import { waitingApprover } from '../approve/wait-approval.ts';
-import { findOpenedSession } from '../choose-sessions.ts';
+import { checkApproveOption } from '../approve/approve-option.ts';
+import { createWaitingApprover } from '../approve/wait-approval.ts';
+import { findSessionIn } from '../choose-sessions.ts';
 import { showTerminalTitle } from '../client/terminal-title.ts';
-import { type MachineWatch, watchIfAsked } from '../inspect/watch-machines.ts';
-import { heading, type Io, paint, print, printJsonLine } from '../io.ts';
+import { type MachineWatch, startWatchIfOptionSet } from '../inspect/watch-machines.ts';
+import { formatHeading, type Io, paint, print, printJsonLine } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
-import { operatorApprover } from '../run/operator-approver.ts';
+import { createOperatorApprover } from '../run/operator-approver.ts';
 import { type SessionOptions, withSessionOptions } from '../run/session-options.ts';
-import type { WatchedCall } from '../run/watch-call.ts';
-import { helpExamples, rootOf, rootOption } from '../shared-options.ts';
+import type { CallWithProgress } from '../run/watch-call.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../shared-options.ts';
 import { completeLine } from '../shell/complete-line.ts';
 import { runLine } from '../shell/run-line.ts';
 
@@ -52,12 +52,12 @@ export async function openShellSession(
   confirm?: (question: string) => Promise<boolean>,
   watch?: MachineWatch | null,
 ): Promise<Session> {
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const project = await openProject(root, io.env);
   printConfigWarnings(io, project);
   ensureStateDir(root, io.env);
-  const resumed = options.session === undefined ? null : await findOpenedSession(io, root, options.session);
-  if (resumed === null) checkApprovedNames(options.approve ?? [], project.specs);
+  const resumed = options.session === undefined ? null : await findSessionIn(io, root, options.session);
+  if (resumed === null) checkApproveOption(options.approve ?? [], project.specs);
   const session = await openSession({
     root,
     agent: resumed?.agent ?? options.agent,
@@ -66,18 +66,18 @@ export async function openShellSession(
     store: evidenceFile(root, io.env),
     observe: options.observe ?? false,
     unsafeNoSandbox: options.unsafeNoSandbox ?? false,
-    approver: operatorApprover(io, {
+    approver: createOperatorApprover(io, {
       yes: options.yes ?? false,
       approve: options.approve ?? [],
       root,
-      fallback: waitingApprover(io, root, options.waitApproval),
+      fallback: createWaitingApprover(io, root, options.waitApproval),
       ...(confirm ? { confirm } : {}),
     }),
     ...(watch ? { inspector: watch.inspector } : {}),
     ...(resumed ? { session: resumed.sessionId } : {}),
   });
   try {
-    checkApprovedNames(options.approve ?? [], session.specs);
+    checkApproveOption(options.approve ?? [], session.specs);
     return session;
   } catch (error) {
     await session.detach();
@@ -92,7 +92,8 @@ async function shell(io: Io, options: Options): Promise<void> {
     ...(io.isTty
       ? {
           output: io.stdout,
-          completer: (line: string) => (opened ? completeLine(opened, line, rootOf(io, options)) : [[], line]),
+          completer: (line: string) =>
+            opened ? completeLine(opened, line, resolveRootOption(io, options)) : [[], line],
         }
       : {}),
     terminal: io.isTty,
@@ -100,7 +101,7 @@ async function shell(io: Io, options: Options): Promise<void> {
   });
   const lines = reader[Symbol.asyncIterator]();
   let running: string | null = null;
-  let call: WatchedCall | null = null;
+  let call: CallWithProgress | null = null;
   let leaving = false;
   let closed = false;
   reader.once('close', () => {
@@ -121,10 +122,10 @@ async function shell(io: Io, options: Options): Promise<void> {
       reader.once('close', () => resolve(false));
       reader.question(`${question} [y/N] `, (answer) => resolve(/^y(es)?$/i.test(answer.trim())));
     });
-  const watch = await watchIfAsked(io, options.inspect);
+  const watch = await startWatchIfOptionSet(io, options.inspect);
   const session = await openShellSession(io, options, confirm, watch);
   opened = session;
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const continueCommand = `hopgate shell --session ${session.id} --root ${shellWord(root)}`;
   const hideTitle = io.json ? () => {} : showTerminalTitle(io, root, session.id);
   try {
@@ -132,7 +133,7 @@ async function shell(io: Io, options: Options): Promise<void> {
     else
       print(
         io,
-        `${heading(io, 'hopgate shell')}  session ${session.id}\n${paint(io, 'dim', 'type help for the commands; Ctrl-D leaves (you can continue the session later)')}`,
+        `${formatHeading(io, 'hopgate shell')}  session ${session.id}\n${paint(io, 'dim', 'type help for the commands; Ctrl-D leaves (you can continue the session later)')}`,
       );
     if (!closed) prompt(io, reader, session);
     for await (const line of lines) {

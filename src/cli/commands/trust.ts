@@ -9,8 +9,8 @@ import { currentTrustRecord } from '../../project/trust.ts';
 import { readTrustOf, revokeTrust, writeTrust } from '../../project/trust-record.ts';
 import { readProjectFile } from '../../spec/load/load-project-config.ts';
 import { MAX_AUTHORED_BYTES } from '../../spec/policy/limits.ts';
-import { CliError, heading, type Io, paint, print, printResult } from '../io.ts';
-import { helpExamples, rootOf, rootOption } from '../shared-options.ts';
+import { CliError, formatHeading, type Io, paint, print, printResult } from '../io.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -31,7 +31,7 @@ export function register(command: Command, io: Io): void {
 }
 
 async function trust(io: Io, options: Options): Promise<void> {
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const file = join(root, CONFIG_FILE);
   if (options.revoke) {
     const revoked = revokeTrust(root, io.env);
@@ -66,7 +66,7 @@ async function trust(io: Io, options: Options): Promise<void> {
     const text = readRegularFile(file, MAX_AUTHORED_BYTES);
     if (createHash('sha256').update(text).digest('hex') !== next.config)
       throw new CliError('config-changed', `${file} changed while it was read`, 'Run this again.');
-    print(io, heading(io, file));
+    print(io, formatHeading(io, file));
     print(io, quoted(io, text.toString('utf8')));
     if (next.specs !== null)
       print(io, `It also names the spec folder ${next.specs.folder} (spec set ${next.specs.hash.slice(0, 16)}…).`);

@@ -8,9 +8,9 @@ import { pageScript } from '../../view/page-script.ts';
 import { type Io, print, printJsonLine, printRemark } from '../io.ts';
 import { withoutShellSteps } from '../run/without-shell-steps.ts';
 import { helpExamples } from '../shared-options.ts';
-import { DEFAULT_HTTP_PORT, serveHttp } from './clients/serve.ts';
+import { DEFAULT_HTTP_PORT, serveHttpUntilSignal } from './clients/serve.ts';
 import { writeRecording } from './evidence/record.ts';
-import { playScenario, scenarioRepository } from './run.ts';
+import { playScenario, prepareScenarioRepository } from './run.ts';
 
 const NO_OVERLAY =
   'bubblewrap has no overlays here, which bash and bash-test need; use Linux 5.11 or newer, where user namespaces may mount overlays';
@@ -22,18 +22,18 @@ export function register(command: Command, io: Io): void {
     )
     .option('--open', 'open the live view in the browser, and serve it until Ctrl-C')
     .addHelpText(...helpExamples('hopgate try', 'hopgate try --open'))
-    .action((options: { readonly open?: boolean }) => tryDemo(io, options));
+    .action((options: { readonly open?: boolean }) => playDemo(io, options));
 }
 
 /** Plays the shipped demo. @param sandbox finds the sandbox of this machine; tests pass another function */
-export async function tryDemo(
+export async function playDemo(
   io: Io,
   { open = false }: { readonly open?: boolean },
   sandbox: () => Promise<SandboxAvailability> = async () => (await sharedSandbox()).availability,
 ): Promise<void> {
   const whole = await loadScenario(join(defaultSpecsFolder(), 'scenarios', 'fix-a-bug.yaml'));
   const missing = missingFor(await sandbox());
-  const repository = await scenarioRepository(io, whole, {});
+  const repository = await prepareScenarioRepository(io, whole, {});
   if (missing !== null) printRemark(io, `${missing}. The demo plays the steps that need no shell.`);
   const scenario = missing === null ? whole : withoutShellSteps(whole, repository.specs);
   const session = await playScenario(io, scenario, repository, {});
@@ -43,7 +43,7 @@ export async function tryDemo(
     else print(io, `\nThe session as a page, for any browser: ${file}`);
   }
   if (!io.json) print(io, 'Next, in your own repository: hopgate init');
-  if (open) await serveHttp(io, { port: DEFAULT_HTTP_PORT, open, session });
+  if (open) await serveHttpUntilSignal(io, { port: DEFAULT_HTTP_PORT, open, session });
 }
 
 /** The reason why this machine cannot play the whole demo, with the remedy; null if it can. */

@@ -3,8 +3,8 @@ import { type Command, Option } from 'commander';
 import { TASK_TYPES, type TaskType, type Wording } from '../../world/house.ts';
 import type { HouseChoice } from '../../world/household-environment.ts';
 import { CliError, type Io, print, printJson, printRemark, printResult, usageError } from '../io.ts';
-import { onSignal } from '../on-signal.ts';
-import { helpExamples, wholeNumberUpTo } from '../shared-options.ts';
+import { onTerminationSignal } from '../on-signal.ts';
+import { helpExamples, wholeNumberParser } from '../shared-options.ts';
 
 const WORLD_PORT = 3456;
 
@@ -28,12 +28,12 @@ export function register(command: Command, io: Io): void {
       'Serves a text household on this machine: POST /reset, POST /step and GET /state as the ALFWorld server, and OpenEnv over the WebSocket /ws. Every house can be won. All clients of /reset and /step play one game; each WebSocket has its own. Ctrl-C ends it.',
     )
     .addOption(
-      new Option('--port <n>', 'the port; 0 takes a free one').default(WORLD_PORT).argParser(wholeNumberUpTo(65_535)),
+      new Option('--port <n>', 'the port; 0 takes a free one').default(WORLD_PORT).argParser(wholeNumberParser(65_535)),
     )
     .addOption(
       new Option('--seed <n>', 'the seed of the first house; the next one has the next seed')
         .default(1)
-        .argParser(wholeNumberUpTo(2 ** 31)),
+        .argParser(wholeNumberParser(2 ** 31)),
     )
     .addOption(new Option('--task <type>', 'the kind of task; by default the seed chooses').choices(TASK_TYPES))
     .addOption(
@@ -96,7 +96,7 @@ async function world(io: Io, options: Options): Promise<void> {
       );
     },
   );
-  onSignal(() => void server.close());
+  onTerminationSignal(() => void server.close());
   const { task, id, hint } = house;
   if (io.json) printJson(io, { address: server.address, game: id, task: task.goal, ...(hint ? { hint } : {}) });
   else {

@@ -1,16 +1,24 @@
-import type { DiskTree } from './disk-tree.ts';
-import { type GitFolders, proposeEditScope } from './edit-scope.ts';
-import type { FoundDeploy, FoundTest } from './found-commands.ts';
-import { makefileDeploys, makefileTest } from './makefile.ts';
-import { cargoTest, denoTest, goTests, otherTests, pytestTest, scriptTest, unittestTest } from './other-tests.ts';
-import { packageDeploys, packageTest } from './package-json.ts';
-import { workspaceTests } from './workspace-tests.ts';
+import { proposeEditScope, type RootFoldersByGit } from './edit-scope.ts';
+import type { DetectedDeploy, DetectedTest } from './found-commands.ts';
+import { detectMakefileDeploys, detectMakefileTest } from './makefile.ts';
+import {
+  detectCargoTest,
+  detectDenoTest,
+  detectGoTests,
+  detectOtherTests,
+  detectPytest,
+  detectTestScript,
+  detectUnittest,
+} from './other-tests.ts';
+import { detectPackageDeploys, detectPackageTest } from './package-json.ts';
+import type { ProjectFileReader } from './project-file-reader.ts';
+import { detectWorkspaceTests } from './workspace-tests.ts';
 
 /** The edit scope, tests and deploys that a repository's files suggest. */
 export interface DetectedProject {
   readonly edit: readonly string[];
-  readonly test: readonly FoundTest[];
-  readonly deploy: readonly FoundDeploy[];
+  readonly test: readonly DetectedTest[];
+  readonly deploy: readonly DetectedDeploy[];
   readonly git: { readonly remote: string; readonly branch: string } | null;
 }
 
@@ -19,21 +27,25 @@ export interface DetectedProject {
  * counts only if no other tests are found, and a test script only if there is no such target, because both would run
  * the same tests again.
  */
-export async function detectProject(tree: DiskTree, git: AskGit): Promise<DetectedProject> {
-  const script = packageTest(tree);
-  const others = [cargoTest(tree), ...goTests(tree), pytestTest(tree), unittestTest(tree), ...otherTests(tree)].filter(
-    (found) => found !== null,
-  );
+export async function detectProject(tree: ProjectFileReader, git: AskGit): Promise<DetectedProject> {
+  const script = detectPackageTest(tree);
+  const others = [
+    detectCargoTest(tree),
+    ...detectGoTests(tree),
+    detectPytest(tree),
+    detectUnittest(tree),
+    ...detectOtherTests(tree),
+  ].filter((found) => found !== null);
   const tests =
     script === null
-      ? [...workspaceTests(tree), ...[denoTest(tree) ?? []].flat(), ...others]
+      ? [...detectWorkspaceTests(tree), ...[detectDenoTest(tree) ?? []].flat(), ...others]
       : [script, ...others.filter(({ run }) => !isRunBy(script.because, run))];
-  const fallback = makefileTest(tree) ?? scriptTest(tree);
+  const fallback = detectMakefileTest(tree) ?? detectTestScript(tree);
   return {
     edit: proposeEditScope(tree, await gitFolders(tree, git)),
     test: tests.length > 0 || fallback === null ? tests : [fallback],
-    deploy: detectDeploys(tree),
-    git: await detectGit(git),
+    deploy: detectDeployCommands(tree),
+    git: await detectGitConfig(git),
   };
 }
 
@@ -47,7 +59,7 @@ const isRunBy = (script: string, run: readonly string[]): boolean =>
   );
 
 /** Asks git about the folders at the root. */
-async function gitFolders(tree: DiskTree, git: AskGit): Promise<GitFolders> {
+async function gitFolders(tree: ProjectFileReader, git: AskGit): Promise<RootFoldersByGit> {
   const folders = tree.list('').filter((name) => name.endsWith('/'));
   const lines = async (args: readonly string[]) => ((await git(args)) ?? '').split('\n').filter((line) => line !== '');
   const ignored = folders.length === 0 ? [] : await lines(['check-ignore', '--', ...folders.slice(0, MAX_FOLDERS)]);
@@ -62,7 +74,9 @@ const MAX_FOLDERS = 1000;
 type AskGit = (args: readonly string[]) => Promise<string | null>;
 
 /** The remote (`origin`, or the only one) and the branch to push: its HEAD, or the checked-out branch. */
-export async function detectGit(git: AskGit): Promise<{ readonly remote: string; readonly branch: string } | null> {
+export async function detectGitConfig(
+  git: AskGit,
+): Promise<{ readonly remote: string; readonly branch: string } | null> {
   const remotes = ((await git(['remote'])) ?? '').split('\n').filter((line) => line !== '');
   const remote = remotes.includes('origin') ? 'origin' : remotes.length === 1 ? remotes[0]! : null;
   if (remote === null) return null;
@@ -75,12 +89,12 @@ export async function detectGit(git: AskGit): Promise<{ readonly remote: string;
 const SCRIPTS = ['deploy.sh', 'bin/deploy', 'scripts/deploy.sh', 'script/deploy'];
 
 /** All deploy commands. Of two with one name, package.json has priority over the Makefile, and that over a script. */
-export function detectDeploys(tree: DiskTree): readonly FoundDeploy[] {
+export function detectDeployCommands(tree: ProjectFileReader): readonly DetectedDeploy[] {
   const scripts = SCRIPTS.filter((path) => tree.read(path) !== null).map((path) => ({
     name: 'deploy',
     run: [`./${path}`],
     because: path,
   }));
-  const all = [...packageDeploys(tree), ...makefileDeploys(tree), ...scripts];
+  const all = [...detectPackageDeploys(tree), ...detectMakefileDeploys(tree), ...scripts];
   return all.filter((found, i) => all.findIndex(({ name }) => name === found.name) === i);
 }

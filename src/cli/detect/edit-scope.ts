@@ -1,8 +1,8 @@
 import { compileGlob } from '../../base/glob.ts';
 import { WritePaths } from '../../spec/schema/path-schema.ts';
 import { isTestFile, TEST_FILE_PATTERNS } from '../../spec/test-files.ts';
-import type { DiskTree } from './disk-tree.ts';
-import { makefileDeploys } from './makefile.ts';
+import { detectMakefileDeploys } from './makefile.ts';
+import type { ProjectFileReader } from './project-file-reader.ts';
 
 /** A kind of project. A file or folder at the root identifies it. */
 interface Kind {
@@ -96,7 +96,7 @@ const MAX_FOLDERS = 40;
 const MAX_LISTED = 300;
 
 /** The folders at the root that git ignores, and those with committed files; by name with a slash. */
-export interface GitFolders {
+export interface RootFoldersByGit {
   readonly ignored: ReadonlySet<string>;
   readonly tracked: ReadonlySet<string>;
 }
@@ -107,8 +107,8 @@ export interface GitFolders {
  * and configuring files are excluded, because they decide what is installed and run.
  */
 export function proposeEditScope(
-  tree: DiskTree,
-  git: GitFolders = { ignored: new Set(), tracked: new Set() },
+  tree: ProjectFileReader,
+  git: RootFoldersByGit = { ignored: new Set(), tracked: new Set() },
 ): readonly string[] {
   const names = tree.list('').filter((name) => !name.startsWith('.') || RELEASE_NOTES.test(name));
   const kinds = KINDS.filter(({ sign }) => names.some((name) => sign.test(name)));
@@ -153,37 +153,35 @@ export function proposeEditScope(
   ];
 }
 
-export const withoutTests = (scope: readonly string[]): readonly string[] => [
-  ...scope.filter((path) => path.startsWith('!') || !isTestPath(path)),
+export const excludeTestFiles = (scope: readonly string[]): readonly string[] => [
+  ...scope.filter((path) => path.startsWith('!') || !isTestOnlyPath(path)),
   ...TEST_FILE_PATTERNS.map((pattern) => `!${pattern}`),
 ];
 
 const isC = (names: readonly string[]): boolean => names.some((name) => C_SIGN.test(name));
 
-const manifestPatterns = (tree: DiskTree): readonly string[] =>
-  isC(tree.list('')) && makefileDeploys(tree).length === 0 ? [...MANIFESTS, ...BUILD_FILES] : MANIFESTS;
+const manifestPatterns = (tree: ProjectFileReader): readonly string[] =>
+  isC(tree.list('')) && detectMakefileDeploys(tree).length === 0 ? [...MANIFESTS, ...BUILD_FILES] : MANIFESTS;
 
 /** The manifests, lock files and, of a C program, build files at the root. */
-export function manifestsIn(tree: DiskTree): readonly string[] {
+export function listManifests(tree: ProjectFileReader): readonly string[] {
   const patterns = manifestPatterns(tree);
   return tree.list('').filter((name) => patterns.some((pattern) => matches(pattern, name)));
 }
 
-/** Adds the manifests and lock files of the repository to a scope. */
-export function withManifests(scope: readonly string[], tree: DiskTree): readonly string[] {
+export function addManifestsToScope(scope: readonly string[], tree: ProjectFileReader): readonly string[] {
   const patterns = manifestPatterns(tree);
   return [
-    ...(scope[0] === '.' ? [] : manifestsIn(tree).map(asWritePath).filter(isValid)),
+    ...(scope[0] === '.' ? [] : listManifests(tree).map(asWritePath).filter(isValid)),
     ...scope.filter((path) => !patterns.some((pattern) => path === `!${pattern}` || path === `!/${pattern}`)),
   ];
 }
 
-/** True if this path of a scope contains only tests. */
-export const isTestPath = (path: string): boolean => isTestFile(path.endsWith('/') ? `${path}a` : path);
-const isTestFolder = (name: string): boolean => name.endsWith('/') && isTestPath(name);
+export const isTestOnlyPath = (path: string): boolean => isTestFile(path.endsWith('/') ? `${path}a` : path);
+const isTestFolder = (name: string): boolean => name.endsWith('/') && isTestOnlyPath(name);
 const isCode = (name: string): boolean => CODE.test(name);
 
-const isProposed = (folder: string, { ignored, tracked }: GitFolders): boolean =>
+const isProposed = (folder: string, { ignored, tracked }: RootFoldersByGit): boolean =>
   tracked.has(folder) && OUTPUT_FOLDERS.test(folder.slice(0, -1))
     ? true
     : !ignored.has(folder) &&
@@ -210,7 +208,11 @@ interface Listing {
 }
 
 /** The exclusions for names at the root and in the upper two levels of the folders. */
-function existingExclusions(tree: DiskTree, names: readonly string[], folders: readonly string[]): readonly string[] {
+function existingExclusions(
+  tree: ProjectFileReader,
+  names: readonly string[],
+  folders: readonly string[],
+): readonly string[] {
   const listing = (at: string): Listing => ({ at, names: tree.list(at) });
   const first = folders.slice(0, MAX_LISTED).map(listing);
   const below = first.flatMap(({ at, names: inner }) =>
@@ -227,7 +229,7 @@ function existingExclusions(tree: DiskTree, names: readonly string[], folders: r
 }
 
 /** Patterns for the settings and deploy files in a folder; for `packages/a/`, they cover all packages. */
-function exclusionsIn(tree: DiskTree, { at, names }: Listing): readonly string[] {
+function exclusionsIn(tree: ProjectFileReader, { at, names }: Listing): readonly string[] {
   const isPackage = at === '' || names.includes('package.json');
   const patterns = [
     ...(isPackage && names.some((name) => matches(SETTINGS, name)) ? [SETTINGS] : []),
@@ -241,7 +243,7 @@ const SCRIPTS = /(?:^|\/)(?:bin|scripts?|tools|ci)\/$/;
 /** Code and documents, which are never a deploy file. */
 const OWN_TEXT = new RegExp(`^(?!readme)(?!.*\\.(?:sh|bash)$).*(?:${CODE.source}|${PROSE.source})`, 'i');
 
-const isShippingFile = (tree: DiskTree, at: string, name: string): boolean =>
+const isShippingFile = (tree: ProjectFileReader, at: string, name: string): boolean =>
   name.endsWith('/')
     ? at === '' || !holdsName(tree, `${at}${name}`, (each) => OWN_TEXT.test(each))
     : !PROSE.test(name) && (at === '' || SCRIPTS.test(at) || /\.(?:sh|ya?ml)$/.test(name));
@@ -249,7 +251,7 @@ const isShippingFile = (tree: DiskTree, at: string, name: string): boolean =>
 const matchesAny = (name: string): boolean => ALL_EXCLUDED.some((pattern) => matches(pattern, name));
 
 /** True if the predicate holds for a name at any depth of a folder. Generated folders are not searched. */
-function holdsName(tree: DiskTree, folder: string, isSuch: (name: string) => boolean): boolean {
+function holdsName(tree: ProjectFileReader, folder: string, isSuch: (name: string) => boolean): boolean {
   const open = [folder];
   for (let listed = 0; listed < MAX_LISTED && open.length > 0; listed++) {
     const at = open.shift()!;

@@ -1,20 +1,20 @@
-import type { DiskTree } from './disk-tree.ts';
-import type { FoundDeploy, FoundTest } from './found-commands.ts';
+import type { DetectedDeploy, DetectedTest } from './found-commands.ts';
+import type { ProjectFileReader } from './project-file-reader.ts';
 
-function targets(tree: DiskTree): readonly string[] {
+function targets(tree: ProjectFileReader): readonly string[] {
   const text =
     ['GNUmakefile', 'makefile', 'Makefile'].map((name) => tree.read(name)).find((found) => found !== null) ?? '';
   return [...text.matchAll(/^([\w./-]+(?: +[\w./-]+)*) *::?(?!=)/gm)].flatMap((match) => match[1]!.split(/ +/));
 }
 
 /** The Makefile's `test` (or `check`) target. */
-export function makefileTest(tree: DiskTree): FoundTest | null {
+export function detectMakefileTest(tree: ProjectFileReader): DetectedTest | null {
   const target = ['test', 'check'].find((name) => targets(tree).includes(name));
   return target === undefined ? null : { run: ['make', target], report: 'none', because: `Makefile: ${target}` };
 }
 
 /** The Makefile's targets `deploy` and `deploy-<name>`. */
-export const makefileDeploys = (tree: DiskTree): readonly FoundDeploy[] =>
+export const detectMakefileDeploys = (tree: ProjectFileReader): readonly DetectedDeploy[] =>
   [...new Set(targets(tree))]
     .filter((target) => /^deploy(-[a-z][a-z0-9-]*)?$/.test(target))
     .map((target) => ({

@@ -1,7 +1,7 @@
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import { DEFAULT_MASKS } from '../../spec/policy/default-masks.ts';
 import { isTestFile } from '../../spec/test-files.ts';
-import type { DiskTree } from './disk-tree.ts';
+import type { ProjectFileReader } from './project-file-reader.ts';
 
 /** A harmless line of an .npmrc: it contains no account, password or key, and a token only as a variable. */
 const NPM_LINE =
@@ -16,7 +16,7 @@ const MAX_EXCEPTIONS = 20;
  *
  * @param tracked the root-relative paths that git tracks
  */
-export function findFilesToUnmask(tree: DiskTree, tracked: readonly string[]): readonly string[] {
+export function findFilesToUnmask(tree: ProjectFileReader, tracked: readonly string[]): readonly string[] {
   const harmless = tracked.filter(maskMatcher(DEFAULT_MASKS)).filter((path) => isHarmless(path, tree));
   return harmless.slice(0, MAX_EXCEPTIONS).filter(isPlain);
 }
@@ -24,7 +24,7 @@ export function findFilesToUnmask(tree: DiskTree, tracked: readonly string[]): r
 /** True if a path, used as a pattern, matches only itself. */
 const isPlain = (path: string): boolean => /^[\w./@+ -]+$/.test(path);
 
-function isHarmless(path: string, tree: DiskTree): boolean {
+function isHarmless(path: string, tree: ProjectFileReader): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   if (/^\.env(?:\.\w+)?$/.test(name))
     return isTestFile(path) || /(?:^|\/)(?:__)?(?:fixtures|testdata)(?:__)?\//.test(path);
@@ -34,4 +34,4 @@ function isHarmless(path: string, tree: DiskTree): boolean {
 }
 
 /** The pattern for `mask` that shows a file: `!a/.npmrc`. A name without a slash would apply to every folder. */
-export const unmaskPattern = (path: string): string => (path.includes('/') ? `!${path}` : `!/${path}`);
+export const unmaskPatternOf = (path: string): string => (path.includes('/') ? `!${path}` : `!/${path}`);

@@ -1,10 +1,10 @@
 import { parse } from 'smol-toml';
 import { valueOr } from '../../base/value-or.ts';
-import type { DiskTree } from './disk-tree.ts';
-import { type FoundTest, JUNIT_FILE } from './found-commands.ts';
+import { type DetectedTest, JUNIT_REPORT_NAME } from './found-commands.ts';
+import type { ProjectFileReader } from './project-file-reader.ts';
 
 /** Cargo.toml → `cargo test`, with `--workspace` if cargo would otherwise test only the package at the root. */
-export function cargoTest(tree: DiskTree): FoundTest | null {
+export function detectCargoTest(tree: ProjectFileReader): DetectedTest | null {
   const text = tree.read('Cargo.toml');
   if (text === null) return null;
   const isRoot = /^\[workspace\]/m.test(text) && /^\[package\]/m.test(text) && !/^default-members\b/m.test(text);
@@ -15,7 +15,7 @@ export function cargoTest(tree: DiskTree): FoundTest | null {
 const MAX_MODULES = 8;
 
 /** go.mod → `go test ./...`, and the same for each module below the root, because `./...` does not include them. */
-export function goTests(tree: DiskTree): readonly FoundTest[] {
+export function detectGoTests(tree: ProjectFileReader): readonly DetectedTest[] {
   const folders = tree.list('').filter(isGoFolder);
   const below = [
     ...folders,
@@ -69,11 +69,11 @@ const BUILD_TOOLS: readonly (readonly [sign: RegExp, run: string])[] = [
  * look for newer packages. CMake, Meson and autotools build in a temporary folder: CMake and Meson keep the path of the
  * folder, and autotools write generated files next to the sources.
  */
-export function otherTests(tree: DiskTree): readonly FoundTest[] {
+export function detectOtherTests(tree: ProjectFileReader): readonly DetectedTest[] {
   const names = new Set(tree.list(''));
   const has = (...all: string[]): string | undefined => all.find((name) => names.has(name));
   const named = (sign: RegExp): string | undefined => [...names].find((name) => sign.test(name));
-  const found = (because: string | undefined, run: readonly string[], report: FoundTest['report'] = 'none') =>
+  const found = (because: string | undefined, run: readonly string[], report: DetectedTest['report'] = 'none') =>
     because === undefined ? [] : [{ run, report, because }];
   const bundled = names.has('Gemfile') || names.has('gems.rb') ? ['bundle', 'exec'] : [];
   const isTested = /\b(?:enable_testing|include *\( *CTest)\b/i.test(tree.read('CMakeLists.txt') ?? '');
@@ -110,8 +110,8 @@ export function otherTests(tree: DiskTree): readonly FoundTest[] {
     ...(rakeTask && !(rakeTask === 'spec' && names.has('.rspec'))
       ? found('Rakefile', [...bundled, 'rake', rakeTask])
       : []),
-    ...found(has('phpunit.xml', 'phpunit.xml.dist'), ['vendor/bin/phpunit', '--log-junit', JUNIT_FILE], {
-      junit: JUNIT_FILE,
+    ...found(has('phpunit.xml', 'phpunit.xml.dist'), ['vendor/bin/phpunit', '--log-junit', JUNIT_REPORT_NAME], {
+      junit: JUNIT_REPORT_NAME,
     }),
     ...found(
       tree.list('t').find((name) => name.endsWith('.t')),
@@ -124,7 +124,7 @@ export function otherTests(tree: DiskTree): readonly FoundTest[] {
 }
 
 /** True if `meson.build`, or one in a folder that it includes, has a test: without one, `meson test` passes. */
-function hasMesonTest(tree: DiskTree, folder = ''): boolean {
+function hasMesonTest(tree: ProjectFileReader, folder = ''): boolean {
   const text = tree.read(`${folder}meson.build`) ?? '';
   if (/^\s*test *\(/m.test(text)) return true;
   const included = [...text.matchAll(/^\s*subdir *\( *'([\w.+-]+)(?:\/*)'/gm)];
@@ -132,7 +132,7 @@ function hasMesonTest(tree: DiskTree, folder = ''): boolean {
 }
 
 /** The first existing test script under a usual name that is written for a shell. */
-export function scriptTest(tree: DiskTree): FoundTest | null {
+export function detectTestScript(tree: ProjectFileReader): DetectedTest | null {
   const names = ['test.sh', 'tests.sh', 'run_tests.sh', 'run-tests.sh', 'test_runner'];
   for (const path of [...names, 'test/run.sh', 'tests/run.sh']) {
     const shell = /^#!.*?\b(bash|dash|ksh|zsh|sh)\b/.exec(tree.read(path) ?? '')?.[1];
@@ -142,7 +142,7 @@ export function scriptTest(tree: DiskTree): FoundTest | null {
 }
 
 /** Deno's tests, unless package.json names a test script, which may run on Deno itself. */
-export function denoTest(tree: DiskTree): FoundTest | null {
+export function detectDenoTest(tree: ProjectFileReader): DetectedTest | null {
   const because = ['deno.json', 'deno.jsonc'].find((file) => tree.read(file) !== null);
   if (because === undefined) return null;
   const hasTask = /"test"\s*:\s*["{]/.test(tree.read(because) ?? '');
@@ -150,16 +150,20 @@ export function denoTest(tree: DiskTree): FoundTest | null {
 }
 
 /** pytest, if a file mentions it. It is run by the environment manager whose lock file exists, such as uv. */
-export function pytestTest(tree: DiskTree): FoundTest | null {
+export function detectPytest(tree: ProjectFileReader): DetectedTest | null {
   const because = pytestSign(tree);
   if (because === null) return null;
   const files = new Set(tree.list(''));
   const through = files.has('uv.lock') ? ['uv', 'run', '--no-sync'] : files.has('poetry.lock') ? ['poetry', 'run'] : [];
-  return { run: [...through, 'pytest', `--junitxml=${JUNIT_FILE}`], report: { junit: JUNIT_FILE }, because };
+  return {
+    run: [...through, 'pytest', `--junitxml=${JUNIT_REPORT_NAME}`],
+    report: { junit: JUNIT_REPORT_NAME },
+    because,
+  };
 }
 
 /** Python's own runner, if there are test files and nothing mentions pytest. */
-export function unittestTest(tree: DiskTree): FoundTest | null {
+export function detectUnittest(tree: ProjectFileReader): DetectedTest | null {
   if (pytestSign(tree) !== null) return null;
   for (const folder of ['tests', 'test', '']) {
     const file = tree.list(folder).find((name) => /^test.*\.py$/.test(name));
@@ -173,7 +177,7 @@ export function unittestTest(tree: DiskTree): FoundTest | null {
   return null;
 }
 
-function pytestSign(tree: DiskTree): string | null {
+function pytestSign(tree: ProjectFileReader): string | null {
   for (const file of ['pytest.ini', '.pytest.ini', 'conftest.py', 'tests/conftest.py'])
     if (tree.read(file) !== null) return file;
   if (/^\[pytest\]/m.test(tree.read('tox.ini') ?? '')) return 'tox.ini: [pytest]';

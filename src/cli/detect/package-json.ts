@@ -1,6 +1,6 @@
 import { fieldsOf, isObject, parseJson } from '../../base/json.ts';
-import type { DiskTree } from './disk-tree.ts';
-import { type FoundDeploy, type FoundTest, JUNIT_FILE } from './found-commands.ts';
+import { type DetectedDeploy, type DetectedTest, JUNIT_REPORT_NAME } from './found-commands.ts';
+import type { ProjectFileReader } from './project-file-reader.ts';
 
 interface Manifest {
   readonly scripts: { readonly [name: string]: string };
@@ -18,24 +18,27 @@ const MANAGERS = {
 type Manager = (typeof MANAGERS)[keyof typeof MANAGERS];
 
 /** The fields of an object that are strings; empty if the value is not an object. */
-export const stringFields = (value: unknown): { [key: string]: string } =>
+export const pickStringFields = (value: unknown): { [key: string]: string } =>
   Object.fromEntries(
     Object.entries(fieldsOf(value)).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
   );
 
-function manifestOf(tree: DiskTree): Manifest | null {
+function manifestOf(tree: ProjectFileReader): Manifest | null {
   const json: unknown = parseJson(tree.read('package.json') ?? '');
   if (!isObject(json)) return null;
   const { scripts, dependencies, devDependencies, packageManager } = json;
   return {
-    scripts: stringFields(scripts),
-    packages: new Set([...Object.keys(stringFields(dependencies)), ...Object.keys(stringFields(devDependencies))]),
+    scripts: pickStringFields(scripts),
+    packages: new Set([
+      ...Object.keys(pickStringFields(dependencies)),
+      ...Object.keys(pickStringFields(devDependencies)),
+    ]),
     packageManager: typeof packageManager === 'string' ? packageManager : '',
   };
 }
 
 /** The package manager that package.json names, or whose lock file is at the root. */
-export function packageManagerNameOf(tree: DiskTree): keyof typeof MANAGERS {
+export function detectPackageManager(tree: ProjectFileReader): keyof typeof MANAGERS {
   const files = new Set(tree.list(''));
   const names = Object.keys(MANAGERS) as (keyof typeof MANAGERS)[];
   const stated = names.find((name) => manifestOf(tree)?.packageManager.startsWith(`${name}@`));
@@ -43,7 +46,7 @@ export function packageManagerNameOf(tree: DiskTree): keyof typeof MANAGERS {
   return stated ?? locked ?? 'npm';
 }
 
-const managerOf = (tree: DiskTree): Manager => MANAGERS[packageManagerNameOf(tree)];
+const managerOf = (tree: ProjectFileReader): Manager => MANAGERS[detectPackageManager(tree)];
 
 /** The command that runs a script: `npm test` for npm's `test`. `bun test` would not be the same as `bun run test`. */
 const runScript = (manager: Manager, script: string, args: readonly string[] = []): readonly string[] => {
@@ -52,7 +55,7 @@ const runScript = (manager: Manager, script: string, args: readonly string[] = [
 };
 
 /** The test script of package.json, with a report if the script runs a known test runner. */
-export function packageTest(tree: DiskTree): FoundTest | null {
+export function detectPackageTest(tree: ProjectFileReader): DetectedTest | null {
   const manifest = manifestOf(tree);
   const script = manifest?.scripts['test'];
   if (manifest === null || script === undefined || script.trim() === '' || script.includes('no test specified'))
@@ -73,7 +76,7 @@ export function packageTest(tree: DiskTree): FoundTest | null {
 }
 
 type Reporter = ({ readonly args: readonly string[] } | { readonly run: readonly string[] }) &
-  Pick<FoundTest, 'report'>;
+  Pick<DetectedTest, 'report'>;
 
 /** The arguments or the command by which a test runner writes a report that hopgate reads; null if not possible. */
 function reporter(words: readonly string[], { packages }: Manifest): Reporter | null {
@@ -95,8 +98,8 @@ function reporter(words: readonly string[], { packages }: Manifest): Reporter | 
       )
         return null;
       const once = rest.includes('run') || rest.includes('--run') ? [] : ['--run'];
-      const report = ['--reporter=default', '--reporter=junit', `--outputFile.junit=${JUNIT_FILE}`];
-      return { args: [...once, ...report], report: { junit: JUNIT_FILE } };
+      const report = ['--reporter=default', '--reporter=junit', `--outputFile.junit=${JUNIT_REPORT_NAME}`];
+      return { args: [...once, ...report], report: { junit: JUNIT_REPORT_NAME } };
     }
     case 'jest':
       return packages.has('jest-junit') && !has('--reporters')
@@ -118,7 +121,7 @@ function reporter(words: readonly string[], { packages }: Manifest): Reporter | 
 }
 
 /** The scripts `deploy` and `deploy:<name>` of package.json. */
-export function packageDeploys(tree: DiskTree): readonly FoundDeploy[] {
+export function detectPackageDeploys(tree: ProjectFileReader): readonly DetectedDeploy[] {
   const manifest = manifestOf(tree);
   if (manifest === null) return [];
   const manager = managerOf(tree);

@@ -1,4 +1,4 @@
-import type { DiskTree } from './disk-tree.ts';
+import type { ProjectFileReader } from './project-file-reader.ts';
 
 const FILES = [
   '.prettierrc',
@@ -7,7 +7,7 @@ const FILES = [
 const SCRIPTS = ['js', 'cjs', 'mjs', 'ts'].map((end) => `prettier.config.${end}`);
 
 /** True if the repository's prettier wants single quotes. Its settings are read as text. */
-export const prefersSingleQuotes = (tree: DiskTree): boolean =>
+export const prefersSingleQuotes = (tree: ProjectFileReader): boolean =>
   [...FILES, ...SCRIPTS, 'package.json'].some((file) =>
     /\bsingleQuote["']?\s*[:=]\s*true\b/.test(tree.read(file) ?? ''),
   );

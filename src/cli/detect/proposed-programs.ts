@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
-import type { DiskTree } from './disk-tree.ts';
-import { stringFields } from './package-json.ts';
+import { pickStringFields } from './package-json.ts';
+import type { ProjectFileReader } from './project-file-reader.ts';
 
 const MAX_WORDS = 2000;
 
@@ -57,7 +57,11 @@ export interface ProposedPrograms {
  * Finds the programs that a repository needs, that are on the operator's PATH and that the sandbox does not show yet.
  * The result comes from comparing words. It is a proposal for the operator to read, and gives no permission.
  */
-export function proposedPrograms(tree: DiskTree, path: string | undefined, shown: readonly string[]): ProposedPrograms {
+export function proposePrograms(
+  tree: ProjectFileReader,
+  path: string | undefined,
+  shown: readonly string[],
+): ProposedPrograms {
   const isHidden = (name: string): boolean => {
     const file = findProgram(name, path);
     return file !== null && !['/usr', '/bin', '/sbin', ...shown].some((folder) => isWithin(folder, file));
@@ -67,7 +71,7 @@ export function proposedPrograms(tree: DiskTree, path: string | undefined, shown
   const manifest = tree.read('package.json') ?? '';
   const lines = [
     ...makefiles.flatMap((text) => text.split('\n').filter((line) => line.startsWith('\t'))),
-    ...Object.values(stringFields(fieldsOf(parseJson(manifest))['scripts'])),
+    ...Object.values(pickStringFields(fieldsOf(parseJson(manifest))['scripts'])),
   ];
   const first = lines.flatMap((line) => [...line.matchAll(/(?:^[\s@-]*|[;&|]\s*)([a-z][\w.+-]*)(?=\s|$)/g)]);
   const certain = [
@@ -104,7 +108,7 @@ const EXTERNAL: readonly {
  * The caches that make tests run without a network: downloaded modules of the operator that exist, and the build cache
  * of Go, without which each run compiles the standard library.
  */
-export function proposedCaches(tree: DiskTree, home: string | undefined): readonly ProposedCache[] {
+export function proposeCaches(tree: ProjectFileReader, home: string | undefined): readonly ProposedCache[] {
   const build: readonly ProposedCache[] = tree.read('go.mod') === null ? [] : ['~/.cache/go-build'];
   const has = ([file, text]: readonly [string, RegExp]) => text.test(tree.read(file) ?? '');
   const modules = EXTERNAL.filter(({ sign, unless }) => has(sign) && !(unless && has(unless)))

@@ -49,18 +49,18 @@ const commentOut = (text: string): string => text.replaceAll(/^/gm, '# ').replac
 const section = (explanation: string, setting: string): string => `${commentOut(explanation)}\n${setting}\n`;
 
 /** The programs and folders of the operator that the sandbox shows. */
-export interface ProposedConfig extends ProposedPrograms {
+export interface ProposedConfigParts extends ProposedPrograms {
   readonly caches: readonly ProposedCache[];
   /** Exceptions for `mask`: files that the default masks hide without need. */
   readonly shown: readonly string[];
 }
 
-const NOTHING: ProposedConfig = { certain: [], possible: [], caches: [], shown: [] };
+const NOTHING: ProposedConfigParts = { certain: [], possible: [], caches: [], shown: [] };
 
 /** Writes a hopgate.yaml, with a comment for each key. A key without a detected value is commented out. */
-export function renderConfig(
+export function renderProjectConfig(
   { edit, test, deploy, git }: DetectedProject,
-  { certain, possible, caches, shown }: ProposedConfig = NOTHING,
+  { certain, possible, caches, shown }: ProposedConfigParts = NOTHING,
   style: QuoteStyle = {},
 ): string {
   const inStyle = (key: string, value: unknown, reasons: readonly string[] = []) =>

@@ -2,9 +2,9 @@ import { parse } from 'yaml';
 import { compileGlob, globProblem } from '../../base/glob.ts';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 import { valueOr } from '../../base/value-or.ts';
-import type { DiskTree } from './disk-tree.ts';
-import type { FoundTest } from './found-commands.ts';
-import { packageManagerNameOf } from './package-json.ts';
+import type { DetectedTest } from './found-commands.ts';
+import { detectPackageManager } from './package-json.ts';
+import type { ProjectFileReader } from './project-file-reader.ts';
 
 /** Maximum depth of folders in which packages of a workspace are searched. */
 const DEPTH = 4;
@@ -12,7 +12,7 @@ const DEPTH = 4;
 const MAX_COMMANDS = 20;
 
 /** The tests of the packages of a workspace whose root has no test script. */
-export function workspaceTests(tree: DiskTree): readonly FoundTest[] {
+export function detectWorkspaceTests(tree: ProjectFileReader): readonly DetectedTest[] {
   const tested = packagesOf(tree).flatMap((folder) => {
     const { name, scripts } = fieldsOf(parseJson(tree.read(`${folder}/package.json`) ?? ''));
     const script = fieldsOf(scripts)['test'];
@@ -23,8 +23,8 @@ export function workspaceTests(tree: DiskTree): readonly FoundTest[] {
   if (!first) return [];
   const others = tested.length === 1 ? '' : ` and ${tested.length - 1} more`;
   const because = `${first.folder}/package.json: "test": ${JSON.stringify(first.script)}${others}`;
-  const found = (run: readonly string[], why = because): FoundTest => ({ run, report: 'none', because: why });
-  switch (packageManagerNameOf(tree)) {
+  const found = (run: readonly string[], why = because): DetectedTest => ({ run, report: 'none', because: why });
+  switch (detectPackageManager(tree)) {
     case 'pnpm':
       // By `{args}`, an agent may choose packages: --filter NAME.
       return [found(['pnpm', '-r', '{args}', 'run', 'test'])];
@@ -45,7 +45,7 @@ export function workspaceTests(tree: DiskTree): readonly FoundTest[] {
 }
 
 /** The folders of the packages that a workspace lists. */
-function packagesOf(tree: DiskTree): readonly string[] {
+function packagesOf(tree: ProjectFileReader): readonly string[] {
   const patterns = patternsOf(tree).map((pattern) => pattern.replace(/^(!?)\.\//, '$1').replace(/\/$/, ''));
   const [excluded, included] = [true, false].map((is) => {
     const globs = patterns.filter((pattern) => pattern.startsWith('!') === is).map((each) => each.replace(/^!/, ''));
@@ -65,7 +65,7 @@ function packagesOf(tree: DiskTree): readonly string[] {
   return found;
 }
 
-function patternsOf(tree: DiskTree): readonly string[] {
+function patternsOf(tree: ProjectFileReader): readonly string[] {
   const strings = (value: unknown): readonly string[] =>
     Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
   const workspace = tree.read('pnpm-workspace.yaml');

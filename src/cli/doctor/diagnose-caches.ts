@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProjectConfig } from '../../spec/types.ts';
-import { diskTree } from '../detect/disk-tree.ts';
-import { proposedCaches } from '../detect/proposed-programs.ts';
+import { createProjectFileReader } from '../detect/project-file-reader.ts';
+import { proposeCaches } from '../detect/proposed-programs.ts';
 import type { Io } from '../io.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
@@ -10,10 +10,10 @@ import type { Diagnosis } from './diagnosis.ts';
 export function diagnoseCaches(root: string, config: ProjectConfig, io: Io): readonly Diagnosis[] {
   const home = io.env['HOME'];
   if (config.test.length === 0 || home === undefined) return [];
-  const tree = diskTree(root);
+  const tree = createProjectFileReader(root);
   const read = (config.cache ?? []).filter((each) => each.read).map(({ folder }) => folder.replace(/\/+$/, ''));
   const isRead = (folder: string) => read.some((each) => folder === each || folder.startsWith(`${each}/`));
-  const modules = proposedCaches(tree, home).flatMap((each) => (typeof each === 'string' ? [] : each.read));
+  const modules = proposeCaches(tree, home).flatMap((each) => (typeof each === 'string' ? [] : each.read));
   const diagnoses = modules
     .filter((folder) => !isRead(folder))
     .map((folder) => missing(folder, `Add { read: ${folder} } to cache: in hopgate.yaml, if tests need it.`));

@@ -75,7 +75,7 @@ const namesIn = ({ test, install = [], deploy, programs = [] }: ProjectConfig): 
 };
 
 /** The toolchains and programs of hopgate.yaml that do not exist. Runs no program. */
-export function missingPrograms(root: string, config: ProjectConfig, io: Io): readonly Diagnosis[] {
+export function diagnoseMissingPrograms(root: string, config: ProjectConfig, io: Io): readonly Diagnosis[] {
   const bad = badToolchains(config);
   if (bad.length > 0) return bad;
   const programs = commandPrograms(root, config, io.env as NodeJS.ProcessEnv);

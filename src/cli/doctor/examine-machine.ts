@@ -28,14 +28,14 @@ import { diagnosePrograms } from './diagnose-programs.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** The environment that {@link examineMachine} checks; tests remove parts of it. */
-export interface DoctorContext {
+export interface DoctorEnvironment {
   readonly run: RunProgram;
   readonly sandbox: () => Promise<SandboxAvailability>;
   /** The free space for this user on the disk of a folder, in bytes. */
   readonly free: (folder: string) => number;
 }
 
-const THIS_MACHINE: DoctorContext = {
+const THIS_MACHINE: DoctorEnvironment = {
   run: runProgram,
   sandbox: async () => (await sharedSandbox()).availability,
   free: (folder) => {
@@ -51,7 +51,7 @@ const MIN_FREE_BYTES = 4 << 20;
 export async function examineMachine(
   root: string,
   io: Io,
-  { run, sandbox, free }: DoctorContext = THIS_MACHINE,
+  { run, sandbox, free }: DoctorEnvironment = THIS_MACHINE,
 ): Promise<readonly Diagnosis[]> {
   return [
     { name: 'Node', status: 'ok', found: `${process.versions.node} (${process.execPath})` },
@@ -82,7 +82,7 @@ const commandTools = (needsOverlay: boolean): string =>
     .filter((id) => COMMAND_TOOLS[id]!.needsOverlay === needsOverlay)
     .join(', ');
 
-async function diagnoseBubblewrap(sandbox: DoctorContext['sandbox']): Promise<Diagnosis> {
+async function diagnoseBubblewrap(sandbox: DoctorEnvironment['sandbox']): Promise<Diagnosis> {
   const name = 'bubblewrap';
   const found = await sandbox();
   if (!found.ok)
@@ -120,7 +120,7 @@ async function diagnoseRipgrep(run: RunProgram): Promise<Diagnosis> {
     : { name: 'ripgrep', status: 'ok', found: `${numberIn(version)} (comes with hopgate)` };
 }
 
-function diagnoseStateFolder(root: string, io: Io, free: DoctorContext['free']): Diagnosis {
+function diagnoseStateFolder(root: string, io: Io, free: DoctorEnvironment['free']): Diagnosis {
   try {
     const dir = ensureStateDir(root, io.env);
     const freeBytes = free(dir);

@@ -13,14 +13,14 @@ type ListSessions = (root: string) => Promise<readonly Completion[]>;
  * file names.
  *
  * @param program the program, in which the named command must be loaded
- * @example await completions(program, ['graph', '--format', 's'], sessions) // svg, stately
+ * @example await completeWords(program, ['graph', '--format', 's'], sessions) // svg, stately
  */
-export async function completions(
+export async function completeWords(
   program: Command,
   words: readonly string[],
   sessions: ListSessions,
 ): Promise<readonly Completion[]> {
-  if (words[0] === 'help' && words.length > 1) return completions(program, words.slice(1), sessions);
+  if (words[0] === 'help' && words.length > 1) return completeWords(program, words.slice(1), sessions);
   // bash splits "--format=svg" into three words.
   const typed = words.filter((word) => word !== '=');
   const last = words.at(-1) === '=' ? '' : (typed.pop() ?? '');

@@ -44,7 +44,7 @@ function sectionOf(command: Command, program: string): readonly string[] {
 const isNotHelp = (command: Command): boolean => command.name() !== 'help';
 
 /** Renders the manual page of a program in roff. All commands must be loaded. */
-export function manPage(program: Command): string {
+export function renderManPage(program: Command): string {
   const name = program.name();
   const commands = program.createHelp().visibleCommands(program).filter(isNotHelp);
   return [

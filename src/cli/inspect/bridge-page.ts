@@ -6,7 +6,10 @@ const INSPECTOR = 'https://stately.ai/inspect';
  * reports that it is ready. Unlike the bridge of `@statelyai/inspect`, it sends messages only to the inspector's
  * origin.
  */
-export function bridgePage(nonce: string, inspector = INSPECTOR): { readonly html: string; readonly policy: string } {
+export function renderInspectorPage(
+  nonce: string,
+  inspector = INSPECTOR,
+): { readonly html: string; readonly policy: string } {
   const origin = new URL(inspector).origin;
   const html = `<!doctype html>
 <html lang="en">

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import { CliError } from '../io.ts';
-import { bridgePage } from './bridge-page.ts';
+import { renderInspectorPage } from './bridge-page.ts';
 import type { Send } from './stately-inspector.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -71,7 +71,7 @@ function serveRequest(request: IncomingMessage, response: ServerResponse, inspec
   } else if (request.method !== 'GET' || request.url !== '/') {
     response.writeHead(404, { 'content-type': 'text/plain' }).end('this server has only the page /\n');
   } else {
-    const { html, policy } = bridgePage(randomBytes(16).toString('base64'), inspector);
+    const { html, policy } = renderInspectorPage(randomBytes(16).toString('base64'), inspector);
     response.writeHead(200, {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': policy,

@@ -16,7 +16,7 @@ interface InspectorReceiver {
  *
  * @throws CliError `bad-address` (usage) or `inspector-unreachable`
  */
-export async function connectToReceiver(url: string, onLost: (why: string) => void): Promise<InspectorReceiver> {
+export async function connectToInspector(url: string, onLost: (why: string) => void): Promise<InspectorReceiver> {
   if (!URL.canParse(url) || !['ws:', 'wss:'].includes(new URL(url).protocol))
     throw usageError(`"${url}" is not a WebSocket address`, 'Write it like ws://127.0.0.1:8080.', 'bad-address');
   const socket = new WebSocket(url);

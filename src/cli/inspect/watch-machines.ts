@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { Inspector } from '../../ports/inspector.ts';
 import { type Io, printRemark } from '../io.ts';
-import { onSignal } from '../on-signal.ts';
-import { wholeNumberUpTo } from '../shared-options.ts';
+import { onTerminationSignal } from '../on-signal.ts';
+import { wholeNumberParser } from '../shared-options.ts';
 import { startBridge } from './bridge-server.ts';
-import { connectToReceiver } from './socket-client.ts';
+import { connectToInspector } from './socket-client.ts';
 import { statelyInspector } from './stately-inspector.ts';
 
 /** The inspector of a session's machines, and the addresses where they are shown. */
@@ -28,7 +28,7 @@ interface WatchOptions {
 /** Starts sending to a receiver at `url`, or else starts a bridge on the loopback interface. */
 export async function startMachineWatch(io: Io, { port, url }: WatchOptions): Promise<MachineWatch> {
   if (url !== undefined) {
-    const receiver = await connectToReceiver(url, (why) =>
+    const receiver = await connectToInspector(url, (why) =>
       printRemark(io, `the inspector at ${url} disconnected: ${why}`),
     );
     return { inspector: statelyInspector(receiver.send), address: null, socket: url, close: receiver.close };
@@ -37,7 +37,7 @@ export async function startMachineWatch(io: Io, { port, url }: WatchOptions): Pr
   return { inspector: statelyInspector(send), address, socket, close };
 }
 
-const portOf = wholeNumberUpTo(65_535);
+const portOf = wholeNumberParser(65_535);
 
 /** `--port` and `--url` of `hopgate inspect`. */
 export const addWatchOptions = (command: Command): Command =>
@@ -55,7 +55,7 @@ export const inspectOption = (): Option =>
   );
 
 /** Starts the watch that `--inspect` requests; null without the option. */
-export async function watchIfAsked(io: Io, inspect: string | true | undefined): Promise<MachineWatch | null> {
+export async function startWatchIfOptionSet(io: Io, inspect: string | true | undefined): Promise<MachineWatch | null> {
   if (inspect === undefined) return null;
   const watch = await startMachineWatch(
     io,
@@ -67,8 +67,8 @@ export async function watchIfAsked(io: Io, inspect: string | true | undefined): 
 }
 
 /** Keeps the bridge open after the session until Ctrl-C, so that watchers can continue to read. */
-export async function keepBridgeOpen(io: Io, { address }: MachineWatch): Promise<void> {
+export async function keepInspectorBridgeOpen(io: Io, { address }: MachineWatch): Promise<void> {
   if (address === null) return;
   printRemark(io, `the session is still shown at ${address}; Ctrl-C ends this`);
-  await new Promise<void>(onSignal);
+  await new Promise<void>(onTerminationSignal);
 }

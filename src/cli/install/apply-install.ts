@@ -7,7 +7,7 @@ import { CliError } from '../io.ts';
 import type { FileChange } from './installer.ts';
 
 /** Reads the text of a file; null if it does not exist. @throws CliError `not-a-file` */
-export function readText(path: string): string | null {
+export function readTextOrNull(path: string): string | null {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return null;
   const remedy = 'Move it away, then run this again. Nothing was changed.';
@@ -17,9 +17,13 @@ export function readText(path: string): string | null {
   return readRegularFile(path, MAX_SETTINGS_BYTES).toString('utf8');
 }
 
-export const changeTo = (path: string, after: string | null): FileChange => ({ path, before: readText(path), after });
+export const fileChangeTo = (path: string, after: string | null): FileChange => ({
+  path,
+  before: readTextOrNull(path),
+  after,
+});
 
-export const realChanges = (changes: readonly FileChange[]): readonly FileChange[] =>
+export const withoutEqualChanges = (changes: readonly FileChange[]): readonly FileChange[] =>
   changes.filter(({ before, after }) => before !== after);
 
 /**
@@ -30,9 +34,9 @@ export const realChanges = (changes: readonly FileChange[]): readonly FileChange
  * @throws CliError `changed-meanwhile`, `unwritable`
  */
 export function applyInstall(changes: readonly FileChange[], keep: string): void {
-  const todo = realChanges(changes);
+  const todo = withoutEqualChanges(changes);
   for (const { path, before } of todo)
-    if (readText(path) !== before)
+    if (readTextOrNull(path) !== before)
       throw new CliError('changed-meanwhile', `${path} was changed meanwhile`, 'Run this again. Nothing was changed.');
   for (const [index, change] of todo.entries()) {
     try {

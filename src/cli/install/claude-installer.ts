@@ -10,14 +10,14 @@ import { isObject } from '../../base/json.ts';
 import { quoteShell } from '../../base/text.ts';
 import { claudeFolder } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
-import { ownPluginFiles } from '../claude/plugin-folder.ts';
-import { withoutRunCommand, withRunCommand } from '../claude/run-command-rules.ts';
-import { isOurStatusLine, userStatusLine, withStatusLine } from '../claude/status-line-setting.ts';
+import { makePluginFiles } from '../claude/plugin-folder.ts';
+import { allowRunCommand, removeRunCommand } from '../claude/run-command-rules.ts';
+import { addHopgateStatusLine, isHopgateStatusLine, readUserStatusLine } from '../claude/status-line-setting.ts';
 import { CliError } from '../io.ts';
-import { changeTo, readText } from './apply-install.ts';
+import { fileChangeTo, readTextOrNull } from './apply-install.ts';
 import type { FileChange, Installer, InstallTarget } from './installer.ts';
-import { parseObject, withKey } from './json-settings.ts';
-import { withGuardHook } from './merge-claude-hooks.ts';
+import { parseJsonObject, setJsonKey } from './json-settings.ts';
+import { replaceHopgateHooks } from './merge-claude-hooks.ts';
 
 /**
  * Installs the plugin in the folder where Claude Code looks for skills that are plugins, so that no settings have to
@@ -29,7 +29,7 @@ export const claudeInstaller: Installer = {
   async install(target) {
     const folder = pluginFolder(target);
     assertOurs(folder);
-    const plugin = Object.entries(ownPluginFiles(target.io.env)).map(
+    const plugin = Object.entries(makePluginFiles(target.io.env)).map(
       ([path, text]) => [join(folder, path), text] as const,
     );
     const guard = target.scope === 'project' ? [[join(target.root, GUARD_SCRIPT_PATH), GUARD_SCRIPT] as const] : [];
@@ -54,7 +54,7 @@ export const claudeInstaller: Installer = {
 
 /** Refuses a folder that already contains something else, such as a skill of the user with the same name. */
 function assertOurs(folder: string): void {
-  if (filesIn(folder).length === 0 || isOurPlugin(readText(join(folder, PLUGIN_FILE)))) return;
+  if (filesIn(folder).length === 0 || isOurPlugin(readTextOrNull(join(folder, PLUGIN_FILE)))) return;
   throw new CliError(
     'folder-taken',
     `${folder} contains files that hopgate did not write`,
@@ -76,9 +76,12 @@ const projectNotes = ({ root }: InstallTarget): readonly string[] => [
 
 /** The files of the installed plugin; none if hopgate did not write the folder. */
 const ourFiles = (target: InstallTarget): readonly string[] =>
-  isOurPlugin(readText(join(pluginFolder(target), PLUGIN_FILE))) ? filesIn(pluginFolder(target)) : [];
+  isOurPlugin(readTextOrNull(join(pluginFolder(target), PLUGIN_FILE))) ? filesIn(pluginFolder(target)) : [];
 
-const ownChange = (path: string, after: string | null): FileChange => ({ ...changeTo(path, after), isOwnFile: true });
+const ownChange = (path: string, after: string | null): FileChange => ({
+  ...fileChangeTo(path, after),
+  isOwnFile: true,
+});
 
 const PLUGIN_FILE = join('.claude-plugin', 'plugin.json');
 
@@ -107,14 +110,14 @@ const settingsFile = (target: InstallTarget): string =>
 
 function settingsChange(target: InstallTarget, installs: boolean): FileChange {
   const path = settingsFile(target);
-  const before = readText(path);
-  const originalText = readText(originalFile(target));
+  const before = readTextOrNull(path);
+  const originalText = readTextOrNull(originalFile(target));
   if (installs) return { path, before, after: withOurs(target, path, before) };
   if (originalText !== null && withOurs(target, path, originalText) === before)
     return { path, before, after: originalText };
   const after = withoutOurs(target, path, before, originalText);
   const isNonEmpty =
-    originalText !== null || after === null || after === before || Object.keys(parseObject(after, path)).length > 0;
+    originalText !== null || after === null || after === before || Object.keys(parseJsonObject(after, path)).length > 0;
   return { path, before, after: isNonEmpty ? after : null };
 }
 
@@ -123,21 +126,21 @@ const originalFile = (target: InstallTarget): string => join(pluginFolder(target
 
 /** The text for {@link originalFile}. If hopgate's settings are already installed, the existing copy is kept. */
 function textToKeep(target: InstallTarget): string | null {
-  const [path, originalText] = [settingsFile(target), readText(originalFile(target))];
-  const before = readText(path);
+  const [path, originalText] = [settingsFile(target), readTextOrNull(originalFile(target))];
+  const before = readTextOrNull(path);
   return before === withOurs(target, path, before) ? originalText : before;
 }
 
 function withOurs(target: InstallTarget, path: string, text: string | null): string | null {
-  const switched = withKey(text, path, 'disableAllHooks', false);
+  const switched = setJsonKey(text, path, 'disableAllHooks', false);
   const own =
-    settingIn(text, path, 'statusLine') ?? (target.scope === 'project' ? userStatusLine(target.io.env) : undefined);
-  const shown = withKey(switched, path, 'statusLine', withStatusLine(own, target.io.env) as never);
-  return withGuardHook(withAllowedRunCommand(shown, path, target.io.env, true), path, guardOf(target));
+    settingIn(text, path, 'statusLine') ?? (target.scope === 'project' ? readUserStatusLine(target.io.env) : undefined);
+  const shown = setJsonKey(switched, path, 'statusLine', addHopgateStatusLine(own, target.io.env) as never);
+  return replaceHopgateHooks(withAllowedRunCommand(shown, path, target.io.env, true), path, guardOf(target));
 }
 
 const settingIn = (text: string | null, path: string, key: string): unknown =>
-  text?.trim() ? parseObject(text, path)[key] : undefined;
+  text?.trim() ? parseJsonObject(text, path)[key] : undefined;
 
 /** @param originalText the settings before the installation, whose `disableAllHooks` and `statusLine` are restored */
 function withoutOurs(
@@ -148,11 +151,11 @@ function withoutOurs(
 ): string | null {
   const original = settingIn(originalText, path, 'disableAllHooks') as boolean | undefined;
   const isSetByHopgate = settingIn(text, path, 'disableAllHooks') === false;
-  const switched = isSetByHopgate ? withKey(text, path, 'disableAllHooks', original) : text;
-  const shown = isOurStatusLine(settingIn(text, path, 'statusLine'), io.env)
-    ? withKey(switched, path, 'statusLine', settingIn(originalText, path, 'statusLine') as never)
+  const switched = isSetByHopgate ? setJsonKey(text, path, 'disableAllHooks', original) : text;
+  const shown = isHopgateStatusLine(settingIn(text, path, 'statusLine'), io.env)
+    ? setJsonKey(switched, path, 'statusLine', settingIn(originalText, path, 'statusLine') as never)
     : switched;
-  return withGuardHook(withAllowedRunCommand(shown, path, io.env, false), path, {});
+  return replaceHopgateHooks(withAllowedRunCommand(shown, path, io.env, false), path, {});
 }
 
 /** Adds or removes the rules that allow hopgate's run command. On removal, parts that become empty are removed too. */
@@ -162,11 +165,11 @@ function withAllowedRunCommand(
   env: InstallTarget['io']['env'],
   isAllowed: boolean,
 ): string | null {
-  const permissions = text === null || text.trim() === '' ? undefined : parseObject(text, path)['permissions'];
+  const permissions = text === null || text.trim() === '' ? undefined : parseJsonObject(text, path)['permissions'];
   if (permissions !== undefined && !isObject(permissions)) return text;
-  const changed = isAllowed ? withRunCommand(permissions, env) : withoutRunCommand(permissions ?? {}, env);
+  const changed = isAllowed ? allowRunCommand(permissions, env) : removeRunCommand(permissions ?? {}, env);
   if (isDeepStrictEqual(changed, permissions ?? {})) return text;
-  return withKey(text, path, 'permissions', Object.keys(changed).length > 0 ? (changed as never) : undefined);
+  return setJsonKey(text, path, 'permissions', Object.keys(changed).length > 0 ? (changed as never) : undefined);
 }
 
 const guardOf = ({ root, scope }: InstallTarget) =>

@@ -8,7 +8,7 @@ import { CliError } from '../io.ts';
 
 type Table = { readonly [key: string]: unknown };
 
-export interface ConfigAdditions {
+export interface CodexConfigAdditions {
   /** The name of hopgate's block: a file may have one for the server, and one for each trusted repository. */
   readonly block: string;
   readonly tables: readonly {
@@ -30,9 +30,9 @@ const MARK = '# hopgate';
  * @throws CliError `malformed` if the file cannot be parsed; `taken` if it has a table of this name that hopgate did
  *   not write, or if no feature can be added to it
  */
-export function withConfigAdditions(path: string, text: string | null, additions: ConfigAdditions): string {
+export function addToCodexConfig(path: string, text: string | null, additions: CodexConfigAdditions): string {
   const { block, tables, features } = additions;
-  const plain = withoutConfigAdditions(path, text ?? '', block, features) ?? '';
+  const plain = removeFromCodexConfig(path, text ?? '', block, features) ?? '';
   const before = parseConfig(path, plain);
   for (const table of tables)
     if (valueAt(before, table.path) !== undefined)
@@ -61,7 +61,7 @@ export function withConfigAdditions(path: string, text: string | null, additions
 }
 
 /** Removes hopgate's block and marked lines from config.toml, and restores the earlier bytes; null if none remain. */
-export function withoutConfigAdditions(
+export function removeFromCodexConfig(
   path: string,
   text: string,
   block: string,
@@ -119,7 +119,12 @@ function withFeatures(
   );
 }
 
-function losesNoValue(before: Table, after: Table, { tables }: ConfigAdditions, features: readonly string[]): boolean {
+function losesNoValue(
+  before: Table,
+  after: Table,
+  { tables }: CodexConfigAdditions,
+  features: readonly string[],
+): boolean {
   const stripped = plainTables(after) as { [key: string]: unknown };
   for (const { path } of tables) remove(stripped, path);
   for (const name of features) remove(stripped, ['features', name]);
@@ -159,7 +164,7 @@ function parseConfig(path: string, text: string): Table {
 }
 
 /** The value at a path of keys; undefined if there is none. */
-export function valueAt(table: Table, path: readonly string[]): unknown {
+function valueAt(table: Table, path: readonly string[]): unknown {
   let value: unknown = table;
   for (const key of path) value = isObject(value) ? value[key] : undefined;
   return value;

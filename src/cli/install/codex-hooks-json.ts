@@ -17,7 +17,7 @@ interface InstalledHooks {
  * @param text the current text of the file; null if it does not exist
  * @throws CliError `malformed` if Codex would not accept the file
  */
-export function withHopgateHooks(path: string, text: string | null, hopgateHooks: CodexHooks): InstalledHooks {
+export function addHopgateHooks(path: string, text: string | null, hopgateHooks: CodexHooks): InstalledHooks {
   const file = parseHooks(path, text);
   const others = withoutOurs(file.hooks);
   const hooks: { [event: string]: readonly unknown[] } = { ...others };
@@ -31,7 +31,7 @@ export function withHopgateHooks(path: string, text: string | null, hopgateHooks
 }
 
 /** Removes hopgate's hooks from hooks.json; null if nothing remains, so that the file can be deleted. */
-export function withoutOurHooks(path: string, text: string): string | null {
+export function removeHopgateHooks(path: string, text: string): string | null {
   const file = parseHooks(path, text);
   if (!Object.values(file.hooks).some((groups) => groups.some(isOurGroup))) return text;
   const hooks = withoutOurs(file.hooks);

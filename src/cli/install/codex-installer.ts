@@ -8,12 +8,12 @@ import { codexFolder } from '../../base/user-folders.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { findClientProgram, hopgateCommandLine } from '../client/client-program.ts';
-import { hookHashes } from '../codex/codex-arguments.ts';
-import { changeTo, readText } from './apply-install.ts';
-import { type ConfigAdditions, withConfigAdditions, withoutConfigAdditions } from './codex-config-toml.ts';
-import { withHopgateHooks, withoutOurHooks } from './codex-hooks-json.ts';
+import { hashesOfHopgateHooks } from '../codex/codex-arguments.ts';
+import { fileChangeTo, readTextOrNull } from './apply-install.ts';
+import { addToCodexConfig, type CodexConfigAdditions, removeFromCodexConfig } from './codex-config-toml.ts';
+import { addHopgateHooks, removeHopgateHooks } from './codex-hooks-json.ts';
 import type { FileChange, Installer, InstallPlan, InstallTarget } from './installer.ts';
-import { originalCopies, restoredCopies, withCopies } from './original-copies.ts';
+import { changesThatRestoreCopies, changeThatStoresCopies, readOriginalCopies } from './original-copies.ts';
 
 /** Features that Codex needs: the tools change with every hop, and without this one Codex keeps its first tool list. */
 const FEATURES = ['mcp_tool_list_changed'];
@@ -38,29 +38,29 @@ async function planInstall(target: InstallTarget): Promise<InstallPlan> {
   const { folder, home } = foldersOf(target);
   const hooksFile = join(folder, 'hooks.json');
   const hopgateHooks = codexHooks(hookCommand('codex', io.env));
-  const hooks = withHopgateHooks(hooksFile, readText(hooksFile), hopgateHooks);
+  const hooks = addHopgateHooks(hooksFile, readTextOrNull(hooksFile), hopgateHooks);
   const notes = ['Codex reads its hooks when it starts: restart it. "hopgate doctor" shows if they run.'];
   const trust = await trustOf(target, hooksFile, hooks.positions, notes);
-  const configs = new Map<string, ConfigAdditions[]>([[join(folder, 'config.toml'), [serverAdditions(target)]]]);
+  const configs = new Map<string, CodexConfigAdditions[]>([[join(folder, 'config.toml'), [serverAdditions(target)]]]);
   if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
-  const changes = [changeTo(hooksFile, hooks.text)];
+  const changes = [fileChangeTo(hooksFile, hooks.text)];
   for (const [path, additions] of configs) {
-    let text = readText(path);
+    let text = readTextOrNull(path);
     // Starts from the text without hopgate's additions, which are removed in the reverse order of adding.
     for (const { block, features } of additions.toReversed())
-      if (text !== null) text = withoutConfigAdditions(path, text, block, features);
-    for (const addition of additions) text = withConfigAdditions(path, text, addition);
-    changes.push(changeTo(path, text));
+      if (text !== null) text = removeFromCodexConfig(path, text, block, features);
+    for (const addition of additions) text = addToCodexConfig(path, text, addition);
+    changes.push(fileChangeTo(path, text));
   }
   const removals = partsRemoved(target);
   const isPlain = (path: string) => removals.every((each) => each.path !== path || each.after === each.before);
-  const copies = withCopies(originalCopies(target, folder), changes, isPlain);
+  const copies = changeThatStoresCopies(readOriginalCopies(target, folder), changes, isPlain);
   return { changes: [...changes, copies], notes, keep: keptFolder(target) };
 }
 
 /** Plans the changes of `hopgate uninstall codex`: removes everything that hopgate wrote, and changes nothing else. */
 async function planUninstall(target: InstallTarget): Promise<InstallPlan> {
-  const changes = restoredCopies(originalCopies(target, foldersOf(target).folder), partsRemoved(target));
+  const changes = changesThatRestoreCopies(readOriginalCopies(target, foldersOf(target).folder), partsRemoved(target));
   const notes = ['The evidence is kept. A running Codex keeps the hooks until it ends.'];
   return { changes, notes, keep: keptFolder(target) };
 }
@@ -69,18 +69,18 @@ async function planUninstall(target: InstallTarget): Promise<InstallPlan> {
 function partsRemoved(target: InstallTarget): readonly FileChange[] {
   const { folder, home } = foldersOf(target);
   const hooksFile = join(folder, 'hooks.json');
-  const hooks = readText(hooksFile);
-  const changes = [changeTo(hooksFile, hooks === null ? null : withoutOurHooks(hooksFile, hooks))];
+  const hooks = readTextOrNull(hooksFile);
+  const changes = [fileChangeTo(hooksFile, hooks === null ? null : removeHopgateHooks(hooksFile, hooks))];
   for (const path of new Set([join(folder, 'config.toml'), join(home, 'config.toml')])) {
-    let text = readText(path);
+    let text = readTextOrNull(path);
     // Removes in the reverse order of installing, so that the file gets its earlier text back.
     for (const [block, features] of [
       [trustBlock(hooksFile), []],
       [SERVER_BLOCK, FEATURES],
     ] as const)
       if (text !== null && (block !== SERVER_BLOCK || path === join(folder, 'config.toml')))
-        text = withoutConfigAdditions(path, text, block, features);
-    changes.push(changeTo(path, text));
+        text = removeFromCodexConfig(path, text, block, features);
+    changes.push(fileChangeTo(path, text));
   }
   return changes;
 }
@@ -98,7 +98,7 @@ function keptFolder(target: InstallTarget): string {
   return target.scope === 'user' && target.io.env['CODEX_HOME'] ? folder : dirname(folder);
 }
 
-function serverAdditions({ io }: InstallTarget): ConfigAdditions {
+function serverAdditions({ io }: InstallTarget): CodexConfigAdditions {
   const [command, ...own] = hopgateCommandLine();
   return {
     block: SERVER_BLOCK,
@@ -127,7 +127,7 @@ async function trustOf(
   hooksFile: string,
   indexes: { readonly [event: string]: number },
   notes: string[],
-): Promise<ConfigAdditions | null> {
+): Promise<CodexConfigAdditions | null> {
   const hopgateHooks = codexHooks(hookCommand('codex', io.env));
   let answer: CodexAnswer;
   let hashes: { readonly [key: string]: string };
@@ -138,7 +138,7 @@ async function trustOf(
       env: io.env,
       overrides: hookOverrides(hopgateHooks),
     });
-    hashes = hookHashes(answer, hopgateHooks);
+    hashes = hashesOfHopgateHooks(answer, hopgateHooks);
   } catch (error) {
     notes.push(
       `The hooks are not trusted yet (${(error as Error).message}), so Codex ignores them: start codex, type /hooks, and trust those of hopgate.`,

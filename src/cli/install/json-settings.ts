@@ -4,10 +4,10 @@ import { CliError } from '../io.ts';
 type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 
 /** Sets one top-level key of a JSON object, or removes it (undefined). All other text stays the same. */
-export function withKey(text: string | null, path: string, key: string, value: Value | undefined): string | null {
+export function setJsonKey(text: string | null, path: string, key: string, value: Value | undefined): string | null {
   if (text === null || text.trim() === '')
     return value === undefined ? text : `${JSON.stringify({ [key]: value }, null, 2)}\n`;
-  const object = parseObject(text, path);
+  const object = parseJsonObject(text, path);
   // If a name occurs twice, the later member counts.
   const member = memberRanges(text).findLast((member) => member.key === key);
   if (value === undefined) return member ? removeMember(text, member) : text;
@@ -21,7 +21,7 @@ export function withKey(text: string | null, path: string, key: string, value: V
  * @throws CliError `bad-json` if the file is not a JSON object, which its client could not read either; the file is not
  *   changed.
  */
-export function parseObject(text: string, path: string): { readonly [key: string]: unknown } {
+export function parseJsonObject(text: string, path: string): { readonly [key: string]: unknown } {
   try {
     const parsed: unknown = JSON.parse(text);
     if (isObject(parsed)) return parsed;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isGuardHookCommand } from '../../adapters/claude-code/plugin/claude-hook-config.ts';
 import { isObject } from '../../base/json.ts';
-import { parseObject, withKey } from './json-settings.ts';
+import { parseJsonObject, setJsonKey } from './json-settings.ts';
 
 type Groups = { readonly [event: string]: readonly unknown[] };
 
@@ -11,15 +11,15 @@ type Groups = { readonly [event: string]: readonly unknown[] };
  *
  * @throws CliError `bad-json`
  */
-export function withGuardHook(text: string | null, path: string, guard: Groups): string | null {
-  const hooksBefore = text === null || text.trim() === '' ? undefined : parseObject(text, path)['hooks'];
+export function replaceHopgateHooks(text: string | null, path: string, guard: Groups): string | null {
+  const hooksBefore = text === null || text.trim() === '' ? undefined : parseJsonObject(text, path)['hooks'];
   // Claude Code also ignores hooks that are not an object.
   if (hooksBefore !== undefined && !isObject(hooksBefore)) return text;
   const others = withoutOurs(hooksBefore ?? {});
   const hooks: { [event: string]: unknown } = { ...others };
   for (const [event, groups] of Object.entries(guard)) hooks[event] = [...listOf(others[event]), ...groups];
   if (isDeepStrictEqual(hooks, hooksBefore ?? {})) return text;
-  return withKey(text, path, 'hooks', Object.keys(hooks).length > 0 ? (hooks as never) : undefined);
+  return setJsonKey(text, path, 'hooks', Object.keys(hooks).length > 0 ? (hooks as never) : undefined);
 }
 
 const listOf = (groups: unknown): readonly unknown[] => (Array.isArray(groups) ? groups : []);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { fieldsOf } from '../../base/json.ts';
 import { stateHome } from '../../base/user-folders.ts';
-import { readText } from './apply-install.ts';
+import { readTextOrNull } from './apply-install.ts';
 import type { FileChange, InstallTarget } from './installer.ts';
 
 /** A file's text before an installation (null if there was no file), and the hash of the installed text. */
@@ -20,10 +20,10 @@ interface OriginalCopies {
 const hashOf = (text: string): string => hash('sha256', text);
 
 /** The copies of one installation, in the state folder. @param folder the folder that the installation writes to */
-export function originalCopies({ io }: InstallTarget, folder: string): OriginalCopies {
+export function readOriginalCopies({ io }: InstallTarget, folder: string): OriginalCopies {
   const path = join(stateHome(io.env), `before-install-${hashOf(folder).slice(0, 16)}.json`);
   try {
-    return { path, files: fieldsOf(JSON.parse(readText(path) ?? '{}')) as OriginalCopies['files'] };
+    return { path, files: fieldsOf(JSON.parse(readTextOrNull(path) ?? '{}')) as OriginalCopies['files'] };
   } catch {
     return { path, files: {} }; // a damaged file counts as no copies: the uninstallation then removes each added part
   }
@@ -35,7 +35,7 @@ export function originalCopies({ io }: InstallTarget, folder: string): OriginalC
  *
  * @param isPlain true if a file, by its path, contains nothing that hopgate wrote
  */
-export function withCopies(
+export function changeThatStoresCopies(
   { path, files }: OriginalCopies,
   changes: readonly FileChange[],
   isPlain: (path: string) => boolean,
@@ -46,15 +46,23 @@ export function withCopies(
     if (after === null || !(isInstalled || isPlain(file))) return [];
     return [[file, { before: isInstalled ? stored.before : before, installed: hashOf(after) }]];
   });
-  return { path, before: readText(path), after: `${JSON.stringify(Object.fromEntries(copies))}\n`, isOwnFile: true };
+  return {
+    path,
+    before: readTextOrNull(path),
+    after: `${JSON.stringify(Object.fromEntries(copies))}\n`,
+    isOwnFile: true,
+  };
 }
 
 /** The changes of an uninstallation: a file that nobody changed since the installation gets its earlier bytes back. */
-export function restoredCopies({ path, files }: OriginalCopies, changes: readonly FileChange[]): readonly FileChange[] {
+export function changesThatRestoreCopies(
+  { path, files }: OriginalCopies,
+  changes: readonly FileChange[],
+): readonly FileChange[] {
   const restored = changes.map((change) => {
     const stored = files[change.path];
     const isUnchanged = stored !== undefined && change.before !== null && hashOf(change.before) === stored.installed;
     return isUnchanged ? { ...change, after: stored.before } : change;
   });
-  return [...restored, { path, before: readText(path), after: null, isOwnFile: true }];
+  return [...restored, { path, before: readTextOrNull(path), after: null, isOwnFile: true }];
 }

@@ -16,5 +16,5 @@ export function parseHttpAddress(text: string | true): HttpAddress {
   return { address: (parts[1] ?? '127.0.0.1').replace(/^\[(.*)\]$/, '$1'), port };
 }
 
-export const isLoopback = (address: string): boolean =>
+export const isLoopbackHost = (address: string): boolean =>
   address === 'localhost' || address === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(address);

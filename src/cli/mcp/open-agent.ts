@@ -9,13 +9,13 @@ import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import { firstPeripheral } from '../../spec/first-peripheral.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
-import { checkApprovedNames } from '../approve/approve-option.ts';
-import { findOpenedSession } from '../choose-sessions.ts';
-import { resolveSpecsName } from '../choose-specs.ts';
+import { checkApproveOption } from '../approve/approve-option.ts';
+import { findSessionIn } from '../choose-sessions.ts';
+import { resolveSpecsOption } from '../choose-specs.ts';
 import { CliError, type Io, usageError } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 
-export interface AgentOptions {
+export interface AgentSessionOptions {
   /** Absolute real path. */
   readonly root: string;
   readonly agent: string;
@@ -34,14 +34,14 @@ export interface AgentOptions {
 }
 
 /** Opens a session for an agent's program in this process: a new one, started in a peripheral, or an existing one. */
-export async function openAgentSession(io: Io, options: AgentOptions): Promise<AgentSession> {
+export async function openAgentSession(io: Io, options: AgentSessionOptions): Promise<AgentSession> {
   const { root, approver, unsafeNoSandbox } = options;
   const project = await openProject(root, io.env);
   printConfigWarnings(io, project);
   ensureStateDir(root, io.env);
-  const found = options.session === undefined ? null : await findOpenedSession(io, root, options.session);
-  const specs = options.specs === undefined ? project.specs : await loadSpecs(resolveSpecsName(io, options.specs));
-  if (found === null) checkApprovedNames(options.approve, specs);
+  const found = options.session === undefined ? null : await findSessionIn(io, root, options.session);
+  const specs = options.specs === undefined ? project.specs : await loadSpecs(resolveSpecsOption(io, options.specs));
+  if (found === null) checkApproveOption(options.approve, specs);
   const session = await openSession({
     root,
     approver,
@@ -55,7 +55,7 @@ export async function openAgentSession(io: Io, options: AgentOptions): Promise<A
     ...(found ? { session: found.sessionId } : {}),
   });
   try {
-    checkApprovedNames(options.approve, session.specs);
+    checkApproveOption(options.approve, session.specs);
     await enterPeripheral(session, options.peripheral, found !== null);
     const transcript = transcriptTo(transcriptPath(ensureStateDir(root, io.env), session.id));
     return recordTranscript(agentSession(session), transcript);

@@ -14,18 +14,18 @@ import { grantLimits, parseTypedAnswer } from '../../operator/grant-terms.ts';
 import { storePending } from '../../operator/pending-approver.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { ensureStateDir, stateDir } from '../../project/state-dir.ts';
-import { diffLinesWithBorder, readApprovalCard } from '../approve/approval-card.ts';
-import { diffOfRequest } from '../approve/show-request.ts';
-import { waitingApprover } from '../approve/wait-approval.ts';
-import { codexRules } from '../codex/codex-rules.ts';
+import { diffLinesMarkedByScope, readApprovalCard } from '../approve/approval-card.ts';
+import { readDiffToApprove } from '../approve/show-request.ts';
+import { createWaitingApprover } from '../approve/wait-approval.ts';
+import { makeCodexRuleCheck } from '../codex/codex-rules.ts';
 import { reportError } from '../fail.ts';
 import { type Io, printRemark, usageError } from '../io.ts';
-import { onSignal } from '../on-signal.ts';
-import { rootOf, telemetryOf } from '../shared-options.ts';
-import { type HttpAddress, isLoopback, parseHttpAddress } from './http-address.ts';
+import { onTerminationSignal } from '../on-signal.ts';
+import { resolveRootOption, telemetryFromOption } from '../shared-options.ts';
+import { type HttpAddress, isLoopbackHost, parseHttpAddress } from './http-address.ts';
 import { MCP_TOKEN_VARIABLE, type McpCommand } from './mcp-command.ts';
-import type { AgentOptions } from './open-agent.ts';
-import { sessionReading } from './session-reading.ts';
+import type { AgentSessionOptions } from './open-agent.ts';
+import { createSessionReading } from './session-reading.ts';
 
 /** The remark about an invalid line from the client, instead of its schema errors. */
 const NO_MESSAGE = 'ignored input that is not a JSON-RPC 2.0 message';
@@ -50,15 +50,15 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
   const host = new McpHost({
     session,
     version: manifest.version,
-    reading: sessionReading(io, root, session),
+    reading: createSessionReading(io, root, session),
     elicit: options.elicit,
     describes: !options.attach,
     upstreamNames: options.upstreamNames ?? false,
     answeredAhead: answeredAhead(io, root, options),
     ...(options.attach && options.agent === 'claude-code' ? { answerBytes: Number.POSITIVE_INFINITY } : {}),
-    ...(options.attach && options.agent === 'codex' ? { userRules: codexRules(io, root, session) } : {}),
+    ...(options.attach && options.agent === 'codex' ? { userRules: makeCodexRuleCheck(io, root, session) } : {}),
     ...(options.telemetry ? { inTrace: (await import('../../telemetry/index.ts')).inTrace } : {}),
-    diff: (request) => diffForWindow(io, request, root),
+    diff: (request) => formatDiffForClient(io, request, root),
     grantIn,
     readBy: (request) => fileForTerminal(io, root, request),
     answered: (hash) => approvalsFolder(ensureStateDir(root, io.env)).dropPending(hash),
@@ -74,16 +74,18 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
 
 /** The repository to serve. With `--attach` it is the one that the hooks' environment names. */
 function servedRoot(io: Io, { root, attach }: McpCommand): string {
-  if (!attach || root !== '.') return rootOf(io, { root });
+  if (!attach || root !== '.') return resolveRootOption(io, { root });
   const { HOPGATE_SESSION: session, HOPGATE_ROOT: named, CLAUDE_PROJECT_DIR: folder } = io.env;
-  return named && session ? rootOf(io, { root: named }) : rootOf({ ...io, cwd: folder || io.cwd }, { root });
+  return named && session
+    ? resolveRootOption(io, { root: named })
+    : resolveRootOption({ ...io, cwd: folder || io.cwd }, { root });
 }
 
-const agentOptions = (io: Io, root: string, options: McpCommand): AgentOptions => ({
+const agentOptions = (io: Io, root: string, options: McpCommand): AgentSessionOptions => ({
   root,
   agent: options.agent,
   observe: options.observe ?? false,
-  telemetry: telemetryOf(options.telemetry),
+  telemetry: telemetryFromOption(options.telemetry),
   unsafeNoSandbox: options.unsafeNoSandbox ?? false,
   approver: approverOf(io, root, options),
   approve: options.approve ?? [],
@@ -94,7 +96,7 @@ const agentOptions = (io: Io, root: string, options: McpCommand): AgentOptions =
 
 async function serveStdio(io: Io, host: McpHost, session: AgentSession, root: string): Promise<void> {
   const serving = serveOverStdio(host, io.stdin, io.stdout);
-  const stop = onSignal(() => void serving.close());
+  const stop = onTerminationSignal(() => void serving.close());
   try {
     await printOpened(io, session, root, null);
     await serving.ended;
@@ -112,7 +114,7 @@ async function serveHttp(
 ): Promise<void> {
   const fixedToken = tokenFromEnv(io);
   const stopped = Promise.withResolvers<void>();
-  const stop = onSignal(stopped.resolve);
+  const stop = onTerminationSignal(stopped.resolve);
   try {
     const serving = await serveOverHttp(host, {
       ...at,
@@ -159,17 +161,21 @@ async function printOpened(
 
 /** Approves requests that the operator approved in advance; other requests wait for "hopgate approve". */
 const approverOf = (io: Io, root: string, { approve = [], waitApproval = 0 }: McpCommand) =>
-  fallbackApprover(approverInAdvance(approve), waitingApprover(io, root, waitApproval));
+  fallbackApprover(approverInAdvance(approve), createWaitingApprover(io, root, waitApproval));
 
 /** Maximum number of lines of a diff in a client's window. */
 const MAX_LINES = 2000;
 
 /** The lines of the change that an approval would ship, formatted for a client's window; null if there is none. */
-export async function diffForWindow(io: Io, request: ApprovalRequest, root: string): Promise<readonly string[] | null> {
-  const diff = await diffOfRequest(request, root);
+export async function formatDiffForClient(
+  io: Io,
+  request: ApprovalRequest,
+  root: string,
+): Promise<readonly string[] | null> {
+  const diff = await readDiffToApprove(request, root);
   if (diff === null) return null;
   const { changedSince, problem } = diff;
-  const lines = diffLinesWithBorder(diff, await readApprovalCard(io, request, root, diff));
+  const lines = diffLinesMarkedByScope(diff, await readApprovalCard(io, request, root, diff));
   const hidden = lines.length - MAX_LINES;
   return [
     ...changedSince.map((path) => `(${path} differs from this session's last version)`),
@@ -205,7 +211,7 @@ const answeredAhead =
 
 function listenAddress(http: string | true, allowHosts: readonly string[]): HttpAddress {
   const at = parseHttpAddress(http);
-  if (isLoopback(at.address) || allowHosts.length > 0) return at;
+  if (isLoopbackHost(at.address) || allowHosts.length > 0) return at;
   throw usageError(
     `${at.address} can be reached from other machines`,
     'Serve on 127.0.0.1, or name with --allow-host the names under which it may be reached (and put TLS in front of it).',

@@ -9,17 +9,17 @@ import type { Pin } from '../../session/pin.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { outlineThread } from '../../view/outline-thread.ts';
-import { readPin } from '../choose-sessions.ts';
+import { readPinOrReason } from '../choose-sessions.ts';
 import type { Io } from '../io.ts';
-import { findSession, withStore } from '../open-store.ts';
+import { findSession, withEvidence } from '../open-store.ts';
 import { renderThread } from '../thread/render-thread.ts';
 
 const COLUMNS = 120;
 
 /** The data that MCP clients may read about a session, from the evidence; the session may be in any process. */
-export function sessionReading(io: Io, root: string, session: AgentSession): McpReading {
+export function createSessionReading(io: Io, root: string, session: AgentSession): McpReading {
   const reading = <T>(use: (store: EvidenceStore) => Promise<T>): Promise<T> => readStore(io, root, use);
-  const pin = () => pinOfSession(io, root, session);
+  const pin = () => readPinOfSession(io, root, session);
   // The store stays open, because it is read four times a second.
   let open: EvidenceStore | null = null;
   const store = (): EvidenceStore => (open ??= openEvidence(root, io.env, 'read', { readOnly: true }));
@@ -50,15 +50,14 @@ export function sessionReading(io: Io, root: string, session: AgentSession): Mcp
 }
 
 const readStore = <T>(io: Io, root: string, use: (store: EvidenceStore) => Promise<T>): Promise<T> =>
-  withStore<T | null>(root, io.env, null, use).then((found) => {
+  withEvidence<T | null>(root, io.env, null, use).then((found) => {
     if (found === null) throw new Error(`the evidence of ${root} is gone`);
     return found;
   });
 
-/** The specs and the configuration that a session was opened with. */
-export const pinOfSession = (io: Io, root: string, { id }: Pick<AgentSession, 'id'>): Promise<Pin> =>
+export const readPinOfSession = (io: Io, root: string, { id }: Pick<AgentSession, 'id'>): Promise<Pin> =>
   readStore(io, root, async (store) => {
-    const read = await readPin(store, findSession(await store.sessions(), id));
+    const read = await readPinOrReason(store, findSession(await store.sessions(), id));
     if (typeof read === 'string') throw new Error(read);
     return read;
   });

@@ -6,8 +6,8 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { CliError, type Io } from '../io.ts';
-import { withStore } from '../open-store.ts';
-import { rootOf } from '../shared-options.ts';
+import { withEvidence } from '../open-store.ts';
+import { resolveRootOption } from '../shared-options.ts';
 
 export interface PersonOptions {
   readonly root: string;
@@ -25,7 +25,7 @@ const NAME = /^[a-z][a-z0-9-]*$/;
  *
  * @throws CliError `invalid-name`, `no-sessions`
  */
-export async function withInboxes<T>(
+export async function withPersonInboxes<T>(
   io: Io,
   options: PersonOptions,
   use: (messages: MessageStore, store: EvidenceStore) => Promise<T>,
@@ -36,14 +36,14 @@ export async function withInboxes<T>(
       `"${options.as}" is not the name of a person`,
       'Use lowercase letters, digits and "-".',
     );
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   ensureOperatorToken(ensureStateDir(root, io.env));
   const none = new CliError(
     'no-sessions',
     'there is no session in this repository yet',
     'Start one, such as "hopgate claude".',
   );
-  return withStore<T | null>(
+  return withEvidence<T | null>(
     root,
     io.env,
     null,
@@ -60,7 +60,7 @@ export async function withInboxes<T>(
 }
 
 /** Checks a message of a person. @throws CliError `invalid-message` */
-export async function checkMessageDraft(
+export async function checkPersonMessage(
   store: EvidenceStore,
   messages: MessageStore,
   options: PersonOptions,
@@ -68,9 +68,9 @@ export async function checkMessageDraft(
 ): Promise<MessageDraft> {
   const message = { ...post, id: `m-${randomUUID()}`, from: `person:${options.as}` };
   const checked = await checkMessage(store, messages, message);
-  if (!checked.ok) throw invalidMessage(checked);
+  if (!checked.ok) throw invalidMessageError(checked);
   return checked.draft;
 }
 
-export const invalidMessage = ({ message, remedy }: MessageProblem): CliError =>
+export const invalidMessageError = ({ message, remedy }: MessageProblem): CliError =>
   new CliError('invalid-message', message, remedy);

@@ -9,7 +9,7 @@ import type { ProjectConfig } from '../../spec/types.ts';
 import { CliError } from '../io.ts';
 
 /** A repository made for a scenario, and its bare remote. */
-export interface Fixture {
+export interface FixtureRepository {
   /** Absolute real path of the work tree. */
   readonly root: string;
   readonly remote: string;
@@ -47,7 +47,7 @@ test('the median of an even count', () => assert.equal(median([4, 1, 3, 2]), 2.5
 };
 
 /** Makes a fixture repository in a temporary folder: one commit, pushed to a bare remote. */
-export function makeFixture(name: string): Fixture {
+export function makeFixtureRepository(name: string): FixtureRepository {
   const files = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
   if (!files) {
     throw new CliError(

@@ -4,7 +4,7 @@ import { approverInAdvance, fallbackApprover } from '../../operator/fallback-app
 import { askHereOrElsewhere } from '../../operator/pending-approver.ts';
 import type { ApprovalRequest, Approver } from '../../ports/approver.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
-import { showRequest } from '../approve/show-request.ts';
+import { showApprovalRequest } from '../approve/show-request.ts';
 import { type Io, print, printRemark } from '../io.ts';
 
 /** The sources of answers to approval requests, other than a person at the terminal. */
@@ -26,7 +26,7 @@ interface OperatorOptions {
  * The approver of commands. It asks in this order: `--yes` and `--approve`; a person at the terminal; without a
  * terminal, the scenario's answer, then `fallback`. Without any answer the approval is not given.
  */
-export function operatorApprover(io: Io, options: OperatorOptions): Approver {
+export function createOperatorApprover(io: Io, options: OperatorOptions): Approver {
   const inAdvance = approverInAdvance(options.yes ? ['all'] : options.approve);
   const terminal = () =>
     askHereOrElsewhere(
@@ -62,7 +62,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<boolean> {
   print(io);
-  await showRequest(io, request, root);
+  await showApprovalRequest(io, request, root);
   return confirmed(`Approve ${approvalTitle(request)}?`, signal);
 }
 

@@ -7,7 +7,7 @@ import { describeValue, shortValue } from '../../view/describe-value.ts';
 import { type Io, paint } from '../io.ts';
 
 /** An action on one line: `read src/a.js`, `hop edit --exit ready-to-edit`. */
-export function describeAction(action: ScenarioAction): string {
+export function describeScenarioAction(action: ScenarioAction): string {
   switch (action.verb) {
     case 'mode':
       return `mode ${action.to}${action.reset ? ' (reset)' : ''}`;
@@ -32,7 +32,7 @@ export function describeAction(action: ScenarioAction): string {
 }
 
 /** A denial as text: the problem, and on the next line the remedy. `inWords` rewrites the remedy for its reader. */
-export function describeRefusedResult(
+export function formatDenial(
   io: Io,
   { code, message, remedy, way }: Denial,
   indent = '      ',
@@ -46,20 +46,19 @@ export function describeRefusedResult(
 }
 
 /** The text about the refusal that a call would have got under enforcement. */
-export const describeWouldRefuse = (
+export const formatWouldBeDenial = (
   io: Io,
   denial: Denial,
   indent = '      ',
   inWords?: (next: string) => string,
-): string =>
-  `${indent}${paint(io, 'yellow', 'would be refused')}\n${describeRefusedResult(io, denial, indent, inWords)}`;
+): string => `${indent}${paint(io, 'yellow', 'would be refused')}\n${formatDenial(io, denial, indent, inWords)}`;
 
 /** `ok`, or `failed` if the tool ran without success. */
-export const resultStatus = (io: Io, result: object): string =>
+export const formatResultStatus = (io: Io, result: object): string =>
   'outcome' in result && result.outcome === 'failed' ? paint(io, 'yellow', 'failed') : paint(io, 'green', 'ok');
 
 /** Summarises a tool's result in one line for a person. */
-export function describeOutcome(result: object): string {
+export function summariseToolResult(result: object): string {
   if ('error' in result && result.error) {
     const { code, message } = result.error as { code: string; message: string };
     return `${code}: ${excerpt(message, 160)}`;

@@ -4,13 +4,12 @@ import type { Json } from '../../spec/types.ts';
 import { outlineThread } from '../../view/outline-thread.ts';
 import type { ParameterOrder } from '../../view/spell-call.ts';
 import { summariseValue } from '../../view/summarise-value.ts';
-import { heading, type Io, paint, print } from '../io.ts';
+import { formatHeading, type Io, paint, print } from '../io.ts';
 import { printTable, terminalColumns } from '../table.ts';
 import { printFindings } from '../thread/print-findings.ts';
 import { renderThread } from '../thread/render-thread.ts';
 
-/** The fruit of each visit, in order. */
-export const fruitsOf = (
+export const fruitsOfVisits = (
   evidence: readonly Entry[],
 ): { peripheral: string; fruit: { readonly [field: string]: Json } }[] =>
   evidence.flatMap(({ body }) => {
@@ -26,12 +25,12 @@ export function showScenarioEnd(
   fields: { readonly [name: string]: string },
 ): void {
   print(io);
-  print(io, heading(io, 'Thread'));
+  print(io, formatHeading(io, 'Thread'));
   print(io, renderThread(io, outlineThread(evidence, order), terminalColumns(io)));
   printFindings(io, evidence);
   print(io);
-  print(io, heading(io, 'Fruits'));
-  const rows = fruitsOf(evidence).map(({ peripheral, fruit }) => [
+  print(io, formatHeading(io, 'Fruits'));
+  const rows = fruitsOfVisits(evidence).map(({ peripheral, fruit }) => [
     paint(io, 'cyan', peripheral),
     Object.entries(fruit)
       .map(([field, value]) => `${field}: ${summariseValue(value)}`)
@@ -39,6 +38,6 @@ export function showScenarioEnd(
   ]);
   printTable(io, ['peripheral', 'fruit'], rows);
   print(io);
-  print(io, heading(io, 'Evidence'));
+  print(io, formatHeading(io, 'Evidence'));
   for (const [name, value] of Object.entries(fields)) print(io, `  ${name.padEnd(12)}${value}`);
 }

@@ -3,7 +3,7 @@ import type { CallControls } from '../../ports/tool-backend.ts';
 import { type Io, paint, printRemark } from '../io.ts';
 
 /** A call that the command line waits for. */
-export interface WatchedCall extends CallControls {
+export interface CallWithProgress extends CallControls {
   readonly signal: AbortSignal;
   /** Aborts the call; false if it was aborted before. */
   cancel(): boolean;
@@ -18,10 +18,10 @@ const MAX_WAITING = 500;
 const ERASE = '\r\u001b[2K';
 
 /**
- * Runs a task of hopgate itself with the progress line of {@link watchCall}. Ctrl-C ends the whole command.
+ * Runs a task of hopgate itself with the progress line of {@link showCallProgress}. Ctrl-C ends the whole command.
  */
-export async function watchWork<T>(io: Io, what: string, work: () => Promise<T>): Promise<T> {
-  const watched = watchCall(io, what);
+export async function withProgressLine<T>(io: Io, what: string, work: () => Promise<T>): Promise<T> {
+  const watched = showCallProgress(io, what);
   return work().finally(() => watched.end());
 }
 
@@ -31,7 +31,7 @@ export async function watchWork<T>(io: Io, what: string, work: () => Promise<T>)
  *
  * @param pace the time before the first line and the interval of its updates, in milliseconds
  */
-export function watchCall(io: Io, what: string, pace = io.isTty ? TERMINAL : NO_TERMINAL): WatchedCall {
+export function showCallProgress(io: Io, what: string, pace = io.isTty ? TERMINAL : NO_TERMINAL): CallWithProgress {
   const controller = new AbortController();
   const since = performance.now();
   const waiting: string[] = [];

@@ -2,12 +2,12 @@ import { confirm } from '@clack/prompts';
 import { hasLiveWriter } from '../../base/process-holder.ts';
 import { escapeInvisible, plural } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
-import { withSessions } from '../choose-sessions.ts';
+import { withExistingSessions } from '../choose-sessions.ts';
 import { CliError, type Io, print, printJson, printRemark, usageError } from '../io.ts';
 import { findSession } from '../open-store.ts';
-import { rootOf } from '../shared-options.ts';
+import { resolveRootOption } from '../shared-options.ts';
 import { type ErasedSession, eraseSession } from './erase-session.ts';
-import { formatSessions } from './session-table.ts';
+import { formatSessionTable } from './session-table.ts';
 
 interface PruneOptions {
   readonly root: string;
@@ -17,9 +17,9 @@ interface PruneOptions {
 
 /** Shows a person the sessions to erase, then erases their content and archives them. */
 export async function pruneSessions(io: Io, ids: readonly string[], options: PruneOptions): Promise<void> {
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const before = Date.now() - (options.olderThan === undefined ? 0 : ageOf(options.olderThan));
-  const done = await withSessions(
+  const done = await withExistingSessions(
     io,
     root,
     async (store) => {
@@ -55,7 +55,7 @@ export async function pruneSessions(io: Io, ids: readonly string[], options: Pru
 async function confirmErasing(io: Io, sessions: readonly SessionSummary[], yes: boolean): Promise<void> {
   const entries = sessions.reduce((sum, one) => sum + one.entries, 0);
   const what = `the content of ${plural(entries, 'entry', 'entries')} of ${plural(sessions.length, 'session')}`;
-  if (!io.json) print(io, formatSessions(io, sessions));
+  if (!io.json) print(io, formatSessionTable(io, sessions));
   if (yes) return;
   const ids = sessions.map(({ sessionId }) => sessionId);
   if (!io.isTty || io.json)

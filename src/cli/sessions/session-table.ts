@@ -5,7 +5,7 @@ import type { Io } from '../io.ts';
 import { formatTable } from '../table.ts';
 
 /** A table of sessions. It has a column for names only if a session has a name. */
-export function formatSessions(io: Io, sessions: readonly SessionSummary[]): string {
+export function formatSessionTable(io: Io, sessions: readonly SessionSummary[]): string {
   const named = sessions.some(({ name }) => name !== null);
   const withName = <T>(id: T, name: T, ...rest: readonly T[]): readonly T[] =>
     named ? [id, name, ...rest] : [id, ...rest];

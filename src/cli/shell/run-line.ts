@@ -8,8 +8,8 @@ import { nearestName } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { summariseInOneLine } from '../../view/entry-summary.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
-import { describeOutcome, describeRefusedResult, describeWouldRefuse, resultStatus } from '../run/show-result.ts';
-import { type WatchedCall, watchCall } from '../run/watch-call.ts';
+import { formatDenial, formatResultStatus, formatWouldBeDenial, summariseToolResult } from '../run/show-result.ts';
+import { type CallWithProgress, showCallProgress } from '../run/watch-call.ts';
 import { SHELL_VERBS } from './complete-line.ts';
 import { parseArguments, parseLine, type ShellLine } from './parse-line.ts';
 
@@ -28,7 +28,7 @@ export async function runLine(
   io: Io,
   session: Session,
   text: string,
-  onCall: (call: WatchedCall | null) => void = () => {},
+  onCall: (call: CallWithProgress | null) => void = () => {},
 ): Promise<boolean> {
   const line = parseLine(text);
   if (line.verb === '' || line.verb.startsWith('#')) return false;
@@ -46,7 +46,7 @@ export async function runLine(
   else if (line.verb === 'why') printWhy(io, session, line);
   else if (line.verb === 'inbox') await printInbox(io, session);
   else {
-    const call = (SHELL_VERBS as readonly string[]).includes(line.verb) ? null : watchCall(io, text.trim());
+    const call = (SHELL_VERBS as readonly string[]).includes(line.verb) ? null : showCallProgress(io, text.trim());
     onCall(call);
     const result = await runAction(session, line, call);
     onCall(null);
@@ -99,7 +99,7 @@ function mistakeIn(session: Session, { verb, words, options, problem }: ShellLin
 async function runAction(
   session: Session,
   { verb, words, unquoted, options, json: given }: ShellLine,
-  call: WatchedCall | null,
+  call: CallWithProgress | null,
 ): Promise<Result> {
   const text = (name: string): string | undefined => (typeof options[name] === 'string' ? options[name] : undefined);
   const by = text('by') as Principal | undefined;
@@ -162,14 +162,14 @@ function printOutcome(io: Io, result: Result, wasShown: boolean): void {
     const { evidence, ...rest } = result;
     return printJsonLine(io, { type: 'result', ...rest, evidence: evidence.map(({ id }) => id) });
   }
-  if (!result.ok) return print(io, describeRefusedResult(io, result.denial, '  ', asShellCommands));
+  if (!result.ok) return print(io, formatDenial(io, result.denial, '  ', asShellCommands));
   const { text, stdout, stderr, matches, files, leftOut } = (('result' in result && result.result) || {}) as {
     [key: string]: Json;
   };
-  const line = describeOutcome(stdout === undefined ? result : withoutOutput(result));
-  print(io, `  ${resultStatus(io, result)}${line ? ` ${line}` : ''}`);
+  const line = summariseToolResult(stdout === undefined ? result : withoutOutput(result));
+  print(io, `  ${formatResultStatus(io, result)}${line ? ` ${line}` : ''}`);
   if ('wouldRefuse' in result && result.wouldRefuse)
-    print(io, describeWouldRefuse(io, result.wouldRefuse, '  ', asShellCommands));
+    print(io, formatWouldBeDenial(io, result.wouldRefuse, '  ', asShellCommands));
   for (const output of wasShown ? [text] : [text, stdout, stderr])
     if (typeof output === 'string' && output !== '') print(io, visibleText(io, output));
   for (const match of Array.isArray(matches) ? matches : []) {
@@ -251,7 +251,7 @@ function printWhy(io: Io, session: Session, line: ShellLine): void {
     io,
     denial === null
       ? `  ${paint(io, 'green', 'allowed')} ${tool} is allowed here`
-      : describeRefusedResult(io, denial, '  ', asShellCommands),
+      : formatDenial(io, denial, '  ', asShellCommands),
   );
 }
 

@@ -3,10 +3,10 @@ import type { OutcomeMark } from '../../view/entry-summary.ts';
 import { formatDuration, formatOffset } from '../../view/format-time.ts';
 import type { ThreadVisit } from '../../view/outline-thread.ts';
 import type { ThreadRow } from '../../view/thread-rows.ts';
-import { type Io, paint, type Style } from '../io.ts';
+import { type Io, paint, type TextStyle } from '../io.ts';
 import { textWidth, wrapText } from '../table.ts';
 
-const MARKS: { readonly [mark in OutcomeMark]: readonly [sign: string, style: Style] } = {
+const MARKS: { readonly [mark in OutcomeMark]: readonly [sign: string, style: TextStyle] } = {
   ok: ['✓', 'green'],
   failed: ['!', 'yellow'],
   refused: ['✗', 'red'],
@@ -20,7 +20,7 @@ export function renderThread(io: Io, items: readonly (ThreadRow | ThreadVisit)[]
   const wide = Math.max(MIN_COLUMNS, columns);
   const times = items.flatMap((item) => (isVisit(item) ? [item.start, ...item.rows, item.stop] : [item]));
   const margin = 2 + Math.max(0, ...times.map((row) => (row === null ? 0 : formatOffset(row.after).length)));
-  const lines = (row: ThreadRow, indent: string, further: string, style?: Style): string[] =>
+  const lines = (row: ThreadRow, indent: string, further: string, style?: TextStyle): string[] =>
     rowLines(io, row, { wide, margin, indent, laterIndent: further, ...(style === undefined ? {} : { style }) });
   return items
     .flatMap((item) => {
@@ -45,12 +45,12 @@ interface Frame {
   /** The text before the first line; `laterIndent` is the text before each further line. */
   readonly indent: string;
   readonly laterIndent: string;
-  readonly style?: Style;
+  readonly style?: TextStyle;
 }
 
 function rowLines(io: Io, row: ThreadRow, { wide, margin, indent, laterIndent: further, style }: Frame): string[] {
   const { mark, depth } = row;
-  const [sign, color] = mark === null ? ['', 'dim' as Style] : MARKS[mark];
+  const [sign, color] = mark === null ? ['', 'dim' as TextStyle] : MARKS[mark];
   const deep = '  '.repeat(Math.min(depth, MAX_DEPTH));
   const lead = sign === '' ? '' : `${paint(io, color, sign)} `;
   const laterLead = sign === '' ? '  ' : '    ';

@@ -8,7 +8,7 @@ import type { Message } from '../../ports/message-store.ts';
 import type { Json } from '../../spec/types.ts';
 
 /** The answer to a step or a hop, as the HTTP API and `hopgate shell --json` send it. */
-export type DataAnswer =
+export type StepOrHopAnswer =
   | { readonly ok: false; readonly denial: Denial }
   | {
       readonly ok: true;
@@ -18,9 +18,9 @@ export type DataAnswer =
     };
 
 /** A connection that returns only data, without texts for a model. */
-export interface DataConnection {
-  step(tool: string, args: { readonly [name: string]: Json }): Promise<DataAnswer>;
-  hop(hop: { readonly hop: string; readonly exit?: string; readonly reason: string }): Promise<DataAnswer>;
+export interface SessionDataConnection {
+  step(tool: string, args: { readonly [name: string]: Json }): Promise<StepOrHopAnswer>;
+  hop(hop: { readonly hop: string; readonly exit?: string; readonly reason: string }): Promise<StepOrHopAnswer>;
   status(): ReturnType<AgentSession['status']>;
   /** The messages that are not acknowledged. */
   inbox(): Promise<readonly Message[]>;
@@ -28,10 +28,10 @@ export interface DataConnection {
   close(): Promise<void>;
 }
 
-/** A session over a {@link DataConnection}: the agent's program itself builds the texts from the data. */
-export function dataSession(
+/** A session over a {@link SessionDataConnection}: the agent's program itself builds the texts from the data. */
+export function sessionFromData(
   { id, allTools }: Pick<AgentSession, 'id' | 'allTools'>,
-  connection: DataConnection,
+  connection: SessionDataConnection,
 ): AgentSession {
   let shownIds: readonly string[] = [];
   const status = async (): Promise<string> => JSON.stringify(await connection.status(), null, 2);
@@ -43,7 +43,7 @@ export function dataSession(
     if (name === 'status') return arrived();
     const answer =
       name === 'hop'
-        ? await connection.hop(input as Parameters<DataConnection['hop']>[0])
+        ? await connection.hop(input as Parameters<SessionDataConnection['hop']>[0])
         : await connection.step(name, input as { [name: string]: Json });
     if (!answer.ok) {
       const { denial } = answer;

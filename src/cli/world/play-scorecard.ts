@@ -9,12 +9,12 @@ import {
 import { judgeInhabitation } from '../../audit/inhabitation/judge-inhabitation.ts';
 import { excerpt } from '../../base/text.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
-import { heading, type Io, paint, print, printJson } from '../io.ts';
+import { formatHeading, type Io, paint, print, printJson } from '../io.ts';
 import { printTable } from '../table.ts';
-import { runStory, type StoryConnections } from './run-story.ts';
+import { playStoryOnce, type StoryConnectionKinds } from './run-story.ts';
 import { TRANSCRIPT_FAULTS } from './transcript-faults.ts';
 
-const CONNECTIONS: readonly (StoryConnections & { readonly name: string })[] = [
+const CONNECTIONS: readonly (StoryConnectionKinds & { readonly name: string })[] = [
   { name: 'in process', world: 'here', agent: 'here' },
   { name: 'world: HTTP', world: 'http', agent: 'here' },
   { name: 'world: OpenEnv', world: 'openenv', agent: 'here' },
@@ -58,7 +58,7 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
     const runs: { name: string; won: boolean; judged: readonly DemandResult[] }[] = [];
     const faults: FaultyRun[] = [];
     for (const { name, ...wires } of CONNECTIONS) {
-      const run = await runStory({ root, env, seed, joe: 'script', printLine: () => {}, ...wires });
+      const run = await playStoryOnce({ root, env, seed, joe: 'script', printLine: () => {}, ...wires });
       keep(name, run.transcript);
       runs.push({ name, won: run.end.won, judged: judgeInhabitation(run.transcript, run.specs, run.entries) });
       for (const { breaks, what, change } of TRANSCRIPT_FAULTS) {
@@ -87,7 +87,7 @@ function printScorecard(
   const ids = Object.keys(INHABITATION_DEMANDS) as DemandId[];
   const word = (verdict: string): string =>
     paint(io, verdict === 'holds' ? 'green' : verdict === 'fails' ? 'red' : 'dim', verdict);
-  print(io, heading(io, 'An agent in the house, over each connection'));
+  print(io, formatHeading(io, 'An agent in the house, over each connection'));
   const rows = ids.map((id) => [
     id,
     INHABITATION_DEMANDS[id],
@@ -95,7 +95,7 @@ function printScorecard(
   ]);
   printTable(io, ['', 'demand', ...runs.map(({ name }) => name)], rows);
   print(io);
-  print(io, heading(io, 'The same runs with one fault'));
+  print(io, formatHeading(io, 'The same runs with one fault'));
   const broken = TRANSCRIPT_FAULTS.map(({ breaks, what }) => {
     const same = faults.filter(({ id }) => id === breaks);
     const cells = runs.map(({ name }) => word(same.find(({ over }) => over === name)!.verdict));

@@ -7,9 +7,9 @@ import { findProgram } from '../../base/process.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
-import { heading, type Io, print, printJson } from '../io.ts';
+import { formatHeading, type Io, print, printJson } from '../io.ts';
 import { printInhabitation } from '../print-inhabitation.ts';
-import { runStory } from './run-story.ts';
+import { playStoryOnce } from './run-story.ts';
 
 interface StoryOptions {
   readonly seed: number;
@@ -22,7 +22,7 @@ export async function playStory(io: Io, { seed, root: named }: StoryOptions): Pr
   const withEmacs = findProgram('emacs', io.env['PATH']) !== null;
   const printLine = io.json ? () => {} : (line: string) => print(io, line);
   printLine(withEmacs ? 'Joe is in Emacs.' : 'Joe is a script, because there is no Emacs.');
-  const played = await runStory({
+  const played = await playStoryOnce({
     root,
     env: io.env,
     seed,
@@ -39,7 +39,7 @@ export async function playStory(io: Io, { seed, root: named }: StoryOptions): Pr
   if (io.json) printJson(io, { session, root, ...end, fruit, violations: violations.length, inhabitation: judged });
   else {
     print(io);
-    print(io, heading(io, 'The fruit of alfworld, and the evidence'));
+    print(io, formatHeading(io, 'The fruit of alfworld, and the evidence'));
     print(
       io,
       Object.entries(fruit)
@@ -49,7 +49,7 @@ export async function playStory(io: Io, { seed, root: named }: StoryOptions): Pr
     const counts = STORY_TAGS.map((tag) => `${entries.filter(({ tags }) => tags.includes(tag)).length} ${tag}`);
     print(io, counts.join(', '));
     print(io);
-    print(io, heading(io, 'Was it inhabited?'));
+    print(io, formatHeading(io, 'Was it inhabited?'));
     printInhabitation(io, judged);
     print(io, `The audit found ${violations.length === 0 ? 'no violation' : `violations: ${violations.length}`}.`);
     print(io, `See it again: hopgate watch --root ${root}`);

@@ -8,7 +8,7 @@ interface StoryHooks {
   readonly asked: () => Promise<void>;
 }
 
-export interface StoryEnd {
+export interface StoryOutcome {
   readonly won: boolean;
   /** Commands that the agent gave to the world. */
   readonly commands: number;
@@ -18,7 +18,10 @@ export interface StoryEnd {
  * A scripted agent: it enters a house whose goal only a person knows, looks around, asks another agent by a whistle and
  * the person by a bell, hops out, gets the answer in chat, comes back to the same game, wins, and reflects.
  */
-export async function playWithAgent(session: RecordedSession, { printLine, asked }: StoryHooks): Promise<StoryEnd> {
+export async function playScriptedAgent(
+  session: RecordedSession,
+  { printLine, asked }: StoryHooks,
+): Promise<StoryOutcome> {
   const turns = textTurns(session, { record: session });
   let commands = 0;
   /** All answers to the agent: the person's answer may arrive with any of them. */

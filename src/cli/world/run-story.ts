@@ -19,28 +19,28 @@ import { generateHouse } from '../../world/generate-house.ts';
 import { serveWorld } from '../../world/serve/world-server.ts';
 import { hopgateCommandLine } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
-import { dataSession } from './data-session.ts';
-import { playWithAgent, type StoryEnd } from './play-with-agent.ts';
-import { connectToSessionOverHttp, connectToSessionOverShell } from './session-connections.ts';
-import { answeringAgent, joeInEmacs, type Participant, scriptedJoe } from './story-participants.ts';
+import { sessionFromData } from './data-session.ts';
+import { playScriptedAgent, type StoryOutcome } from './play-with-agent.ts';
+import { connectOverHttp, connectOverShell } from './session-connections.ts';
+import { playJoeByScript, playJoeInEmacs, type StoryParticipant, startAnsweringAgent } from './story-participants.ts';
 import { storySpecs } from './story-specs.ts';
 
 /** The connections of a story: of the session to the world, and of the agent to the session. */
-export interface StoryConnections {
+export interface StoryConnectionKinds {
   readonly world: 'here' | 'http' | 'openenv';
   readonly agent: 'here' | 'mcp-http' | 'mcp-stdio' | 'rest' | 'cli';
 }
 
 export interface PlayedStory {
   readonly session: string;
-  readonly end: StoryEnd;
+  readonly end: StoryOutcome;
   readonly specs: SpecSet;
   readonly config: ProjectConfig;
   readonly entries: readonly Entry[];
   readonly transcript: Transcript;
 }
 
-interface StorySetting extends StoryConnections {
+interface StorySetting extends StoryConnectionKinds {
   readonly root: string;
   readonly seed: number;
   /** The state folder of this environment gets the evidence and the transcript. */
@@ -50,8 +50,16 @@ interface StorySetting extends StoryConnections {
   readonly printLine: (line: string) => void;
 }
 
-/** Plays the story of {@link playWithAgent}. A served world is restarted while the agent is in chat. */
-export async function runStory({ root, env, seed, joe, printLine, world, agent }: StorySetting): Promise<PlayedStory> {
+/** Plays the story of {@link playScriptedAgent}. A served world is restarted while the agent is in chat. */
+export async function playStoryOnce({
+  root,
+  env,
+  seed,
+  joe,
+  printLine,
+  world,
+  agent,
+}: StorySetting): Promise<PlayedStory> {
   const { hint } = generateHouse({ seed, asks: true });
   const serve = (port: number) => serveWorld({ choice: { seed, asks: true }, port });
   let server = world === 'here' ? null : await serve(0);
@@ -60,7 +68,7 @@ export async function runStory({ root, env, seed, joe, printLine, world, agent }
   const folder = ensureStateDir(root, env);
   const store = openEvidenceFile(evidenceFileIn(folder), 'create');
   const answer = `The ${hint}.`;
-  const participants: Participant[] = [];
+  const participants: StoryParticipant[] = [];
   try {
     const specs = await specsFor(
       server
@@ -69,9 +77,13 @@ export async function runStory({ root, env, seed, joe, printLine, world, agent }
     );
     const codex = await openSession({ root, agent: 'codex', store, specs });
     await codex.start('desk');
-    participants.push(answeringAgent(codex, 'Open it. The answer names what is in it.'), { end: () => codex.detach() });
+    participants.push(startAnsweringAgent(codex, 'Open it. The answer names what is in it.'), {
+      end: () => codex.detach(),
+    });
     participants.push(
-      joe === 'emacs' ? await joeInEmacs({ root, env, store, printLine }, answer) : await scriptedJoe(store, answer),
+      joe === 'emacs'
+        ? await playJoeInEmacs({ root, env, store, printLine }, answer)
+        : await playJoeByScript(store, answer),
     );
     const opened = await openSession({ root, agent: 'claude', store, specs });
     await opened.start('chat');
@@ -83,7 +95,7 @@ export async function runStory({ root, env, seed, joe, printLine, world, agent }
       await opened.detach();
       connected = await overStdio(recorded, { root, env });
     }
-    const end = await playWithAgent(connected.session, {
+    const end = await playScriptedAgent(connected.session, {
       printLine,
       async asked() {
         if (server) {
@@ -135,14 +147,14 @@ async function specsFor(config: string): Promise<SpecSet> {
  */
 async function sessionFor(
   opened: Session,
-  agent: StoryConnections['agent'],
+  agent: StoryConnectionKinds['agent'],
   { root, env }: Pick<StorySetting, 'root' | 'env'>,
 ): Promise<AgentSession> {
   const here = agentSession(opened);
   if (agent !== 'rest' && agent !== 'cli') return here;
   await opened.detach();
   const place = { session: opened.id, root, env };
-  return dataSession(here, await (agent === 'rest' ? connectToSessionOverHttp : connectToSessionOverShell)(place));
+  return sessionFromData(here, await (agent === 'rest' ? connectOverHttp : connectOverShell)(place));
 }
 
 interface ConnectedAgent {

@@ -5,7 +5,7 @@ import { quote } from '../../adapters/text-turns.ts';
 import type { Json } from '../../spec/types.ts';
 import { hopgateCommandLine } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
-import type { DataAnswer, DataConnection } from './data-session.ts';
+import type { SessionDataConnection, StepOrHopAnswer } from './data-session.ts';
 
 interface ConnectionSetting {
   readonly session: string;
@@ -14,7 +14,7 @@ interface ConnectionSetting {
 }
 
 /** Connects to a session by the HTTP API, with the token of its agent. The server ends with the connection. */
-export async function connectToSessionOverHttp({ session, env }: ConnectionSetting): Promise<DataConnection> {
+export async function connectOverHttp({ session, env }: ConnectionSetting): Promise<SessionDataConnection> {
   const [{ SessionHost }, { openHttpServer }, { Tokens }] = await Promise.all([
     import('../../daemon/session-host.ts'),
     import('../../server/http-server.ts'),
@@ -47,7 +47,7 @@ export async function connectToSessionOverHttp({ session, env }: ConnectionSetti
 }
 
 /** Connects to a session in a separate process, `hopgate shell --json`, which writes one JSON object per line. */
-export async function connectToSessionOverShell({ session, root, env }: ConnectionSetting): Promise<DataConnection> {
+export async function connectOverShell({ session, root, env }: ConnectionSetting): Promise<SessionDataConnection> {
   const [command, ...args] = hopgateCommandLine();
   const shell = spawn(command, [...args, 'shell', '--json', '--root', root, '--session', session], {
     env: env as NodeJS.ProcessEnv,
@@ -70,9 +70,9 @@ export async function connectToSessionOverShell({ session, root, env }: Connecti
   await answer();
   return {
     step: (tool, args) =>
-      type<DataAnswer>([tool, ...Object.entries(args).map(([name, value]) => `${name}=${word(value)}`)].join(' ')),
+      type<StepOrHopAnswer>([tool, ...Object.entries(args).map(([name, value]) => `${name}=${word(value)}`)].join(' ')),
     hop: ({ hop, exit, reason }) =>
-      type<DataAnswer>(`hop ${hop}${exit === undefined ? '' : ` --exit ${exit}`} --reason ${word(reason)}`),
+      type<StepOrHopAnswer>(`hop ${hop}${exit === undefined ? '' : ` --exit ${exit}`} --reason ${word(reason)}`),
     status: () => type('status'),
     inbox: async () => (await type<{ messages: never[] }>('inbox')).messages,
     // The shell acknowledges the messages that it prints.

@@ -12,14 +12,14 @@ import { hopgateCommandLine } from '../client/client-program.ts';
 type Environment = { readonly [name: string]: string | undefined };
 
 /** A participant that answers messages until the story ends. */
-export interface Participant {
+export interface StoryParticipant {
   readonly end: () => Promise<void>;
 }
 
 const POLL_MS = 25;
 
 /** Joe, played by a script: he answers each message with his knowledge, over the inbox that Emacs also uses. */
-export async function scriptedJoe({ messages }: EvidenceStore, knows: string): Promise<Participant> {
+export async function playJoeByScript({ messages }: EvidenceStore, knows: string): Promise<StoryParticipant> {
   await messages!.addPerson('joe');
   return poll(async () => {
     for (const { id, from } of await messages!.inbox('person:joe', { unread: true })) {
@@ -31,7 +31,7 @@ export async function scriptedJoe({ messages }: EvidenceStore, knows: string): P
 }
 
 /** An agent with its own session, which answers whistles by its tool `bell`. */
-export const answeringAgent = (session: Session, knows: string): Participant =>
+export const startAnsweringAgent = (session: Session, knows: string): StoryParticipant =>
   poll(async () => {
     const inbox = await session.inbox();
     if (!inbox.ok) return;
@@ -42,7 +42,7 @@ export const answeringAgent = (session: Session, knows: string): Participant =>
     }
   });
 
-function poll(look: () => Promise<void>): Participant {
+function poll(look: () => Promise<void>): StoryParticipant {
   let ended = false;
   const work = (async () => {
     while (!ended) {
@@ -59,7 +59,7 @@ function poll(look: () => Promise<void>): Participant {
 }
 
 /** Joe, played by `emacs --batch` with hopgate.el. `printLine` receives the lines that Emacs prints. */
-export async function joeInEmacs(
+export async function playJoeInEmacs(
   {
     root,
     env,
@@ -67,7 +67,7 @@ export async function joeInEmacs(
     printLine,
   }: { root: string; env: Environment; store: EvidenceStore; printLine: (line: string) => void },
   knows: string,
-): Promise<Participant> {
+): Promise<StoryParticipant> {
   await store.messages!.addPerson('joe');
   const folder = mkdtempSync(join(tmpdir(), 'hopgate-emacs-'));
   const script = join(folder, 'joe.el');

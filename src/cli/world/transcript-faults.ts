@@ -3,7 +3,7 @@ import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
 import type { PlayedStory } from './run-story.ts';
 
 /** A change of a played story's transcript that breaks one of the demands P-1 to P-6. */
-export interface TranscriptFault {
+interface TranscriptFault {
   readonly breaks: DemandId;
   readonly what: string;
   readonly change: (played: PlayedStory) => Pick<PlayedStory, 'transcript' | 'entries'>;

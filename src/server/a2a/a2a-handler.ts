@@ -6,8 +6,8 @@ import type { Env } from '../../base/user-folders.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
 import type { Requester } from '../access/tokens.ts';
-import { agentCard } from './agent-card.ts';
-import { loadA2aSdk, ROUTE_AGENT } from './load-a2a-sdk.ts';
+import { makeAgentCard } from './agent-card.ts';
+import { AGENT_CONTEXT_KEY, loadA2aSdk } from './load-a2a-sdk.ts';
 import { RunExecutor, type RunKeyByTask } from './run-executor.ts';
 import { RunTaskStore } from './task-store.ts';
 
@@ -41,15 +41,15 @@ export async function openA2aHandler({ env, agency, folder, version }: A2aOption
   mkdirSync(folder, { recursive: true });
   const evidence = sqliteStore(join(ensureStateDir(folder, env), 'evidence.db'));
   const tasks = new RunTaskStore(evidence, agency, working, sdk);
-  const own = agentCard({ peripherals: {}, agents: {} }, { node: agency.id, version, base: '', agent: null });
+  const own = makeAgentCard({ peripherals: {}, agents: {} }, { node: agency.id, version, base: '', agent: null });
   const rpc = new sdk.JsonRpcTransportHandler(new sdk.DefaultRequestHandler(own, tasks, executor));
   return {
     card: (base, agent) =>
-      Response.json(sdk.AgentCard.toJSON(agentCard(agency.spec(), { node: agency.id, version, base, agent }))),
+      Response.json(sdk.AgentCard.toJSON(makeAgentCard(agency.spec(), { node: agency.id, version, base, agent }))),
     async call({ body, who, agent, version }) {
       const context = new sdk.ServerCallContext({
         user: { isAuthenticated: true, userName: who.role === 'node' ? `node ${who.node}` : who.role },
-        state: new Map(agent === null ? [] : [[ROUTE_AGENT, agent]]),
+        state: new Map(agent === null ? [] : [[AGENT_CONTEXT_KEY, agent]]),
         ...(version === undefined ? {} : { requestedVersion: version }),
       });
       const failed = (error: unknown) => ({

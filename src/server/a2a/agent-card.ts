@@ -14,7 +14,10 @@ interface CardOptions {
 }
 
 /** Describes the node, or one of its agents, to clients of the A2A protocol. Each agency peripheral is a skill. */
-export function agentCard({ peripherals, agents }: AgencySpec, { node, version, base, agent }: CardOptions): AgentCard {
+export function makeAgentCard(
+  { peripherals, agents }: AgencySpec,
+  { node, version, base, agent }: CardOptions,
+): AgentCard {
   const names = agent === null ? Object.keys(agents) : [agent];
   const modes = ['text/plain', 'application/json'];
   return {

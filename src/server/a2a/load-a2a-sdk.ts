@@ -1,5 +1,5 @@
 /** Context key: the agent named in the request's URL. */
-export const ROUTE_AGENT = 'hopgate.agent';
+export const AGENT_CONTEXT_KEY = 'hopgate.agent';
 
 /** The part of the A2A library that a server needs. */
 export type A2aSdk = typeof import('@a2a-js/sdk') &

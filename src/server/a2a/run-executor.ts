@@ -5,7 +5,7 @@ import type { AgencyNode } from '../../agency/agency-node.ts';
 import { type RunErrorCode, RunFailure, type RunReply, runReplyOf } from '../../agency/run-reply.ts';
 import { RunRequest } from '../../agency/run-request.ts';
 import { fieldsOf, isObject, type Json } from '../../base/json.ts';
-import { type A2aSdk, ROUTE_AGENT } from './load-a2a-sdk.ts';
+import { type A2aSdk, AGENT_CONTEXT_KEY } from './load-a2a-sdk.ts';
 
 /** The codes of a run that was refused before its agent started. */
 const REFUSED_CODES: readonly RunErrorCode[] = [
@@ -39,7 +39,7 @@ export class RunExecutor implements AgentExecutor {
 
   async execute({ taskId, contextId, userMessage, context }: RequestContext, bus: ExecutionEventBus): Promise<void> {
     const { AgentEvent, TaskState } = this.#sdk;
-    const key = keyOfMessageRun(userMessage.messageId, context);
+    const key = runKeyOfMessage(userMessage.messageId, context);
     const status = (state: TaskStatus['state']): TaskStatus => ({ state, message: undefined, timestamp: now() });
     this.#working.set(taskId, key);
     try {
@@ -47,11 +47,11 @@ export class RunExecutor implements AgentExecutor {
       bus.publish(AgentEvent.task({ ...task, status: status(TaskState.TASK_STATE_SUBMITTED), history: [userMessage] }));
       const working = status(TaskState.TASK_STATE_WORKING);
       bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: working, metadata: undefined }));
-      const agent = context.state.get(ROUTE_AGENT) as string | undefined;
+      const agent = context.state.get(AGENT_CONTEXT_KEY) as string | undefined;
       const reply = await runReplyOf(agent ?? '', async () => this.#requestOf(userMessage, agent)).then((read) =>
         read.ok ? this.#agency.run(read.response as RunRequest, { key, budgetMs: null, via: [] }) : read,
       );
-      const done = withReply(this.#sdk, { ...task, status: working, history: [] }, reply);
+      const done = addReplyToTask(this.#sdk, { ...task, status: working, history: [] }, reply);
       const whole = { taskId, contextId, append: false, lastChunk: true, metadata: undefined };
       for (const artifact of done.artifacts) bus.publish(AgentEvent.artifactUpdate({ ...whole, artifact }));
       bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: done.status, metadata: undefined }));
@@ -99,7 +99,7 @@ export class RunExecutor implements AgentExecutor {
 }
 
 /** A task with the outcome of its run: an artifact with the response, or the failure as a message. */
-export function withReply({ Role, TaskState }: A2aSdk, task: Task, reply: RunReply): Task {
+export function addReplyToTask({ Role, TaskState }: A2aSdk, task: Task, reply: RunReply): Task {
   const part = (content: Part['content']): Part => ({ content, metadata: undefined, filename: '', mediaType: '' });
   const ended = (state: TaskStatus['state'], message?: Message): Task => ({
     ...task,
@@ -132,7 +132,7 @@ export function withReply({ Role, TaskState }: A2aSdk, task: Task, reply: RunRep
 }
 
 /** The idempotency key of a message's run, so that a repeated message does not start the agent again. */
-export const keyOfMessageRun = (messageId: string, context: ServerCallContext): string =>
+export const runKeyOfMessage = (messageId: string, context: ServerCallContext): string =>
   `a2a.${hash('sha256', JSON.stringify([context.user?.userName ?? '', messageId])).slice(0, 40)}`;
 
 const now = (): string => new Date().toISOString();

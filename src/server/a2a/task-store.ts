@@ -6,7 +6,7 @@ import { type Fields, fieldsOf, type Json, textOf } from '../../base/json.ts';
 import { holderOfThisProcess } from '../../base/process-holder.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { A2aSdk } from './load-a2a-sdk.ts';
-import { keyOfMessageRun, type RunKeyByTask, withReply } from './run-executor.ts';
+import { addReplyToTask, type RunKeyByTask, runKeyOfMessage } from './run-executor.ts';
 
 /** How long a task is listed, in milliseconds; the reply of its run is kept as long. Its evidence is never deleted. */
 const KEEP_MS = 7 * 86_400_000;
@@ -119,8 +119,8 @@ export class RunTaskStore implements TaskStore {
   /** The task, ended by the reply of its run if no process of this server works on it. */
   async #settled(task: Task, context: ServerCallContext): Promise<Task> {
     if (!this.#isOpen(task) || this.#working.has(task.id)) return task;
-    const reply = await this.#agency.replyTo(keyOfMessageRun(task.history[0]?.messageId ?? '', context));
-    return reply === null ? task : withReply(this.#sdk, task, reply);
+    const reply = await this.#agency.replyTo(runKeyOfMessage(task.history[0]?.messageId ?? '', context));
+    return reply === null ? task : addReplyToTask(this.#sdk, task, reply);
   }
 
   #isOpen({ status }: Task): boolean {

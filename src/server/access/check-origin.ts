@@ -18,7 +18,7 @@ interface BrowserHeaders {
  * @param hosts the server's own names with the port: `127.0.0.1:4780`; null accepts any name, but no browser
  * @throws ApiError `wrong-host`, `wrong-origin`
  */
-export function checkOrigin(
+export function checkRequestOrigin(
   hosts: readonly string[] | null,
   { host, origin, site, method, visits }: BrowserHeaders,
 ): void {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { isSameSecret } from './tokens.ts';
+import { areSecretsEqual } from './tokens.ts';
 
 /** How long a one-use code is valid, in milliseconds. */
 const CODE_MS = 60_000;
@@ -44,7 +44,7 @@ export class Logins {
     const until = this.#codes.get(code);
     this.#codes.delete(code);
     if (until === undefined || this.#now() >= until) return null;
-    const isKept = this.#logins.some((one) => isSameSecret(cookie, one.cookie) && this.#now() < one.until);
+    const isKept = this.#logins.some((one) => areSecretsEqual(cookie, one.cookie) && this.#now() < one.until);
     const login = {
       cookie: isKept ? cookie : randomBytes(32).toString('base64url'),
       page: randomBytes(32).toString('base64url'),
@@ -58,13 +58,13 @@ export class Logins {
   /** True if the cookie and the page key belong to one login that has not ended. */
   holds(cookie: string, page: string): boolean {
     return this.#logins.some(
-      (one) => isSameSecret(cookie, one.cookie) && isSameSecret(page, one.page) && this.#now() < one.until,
+      (one) => areSecretsEqual(cookie, one.cookie) && areSecretsEqual(page, one.page) && this.#now() < one.until,
     );
   }
 
   /** Ends the logins of all pages of a browser. */
   end(cookie: string): void {
-    this.#logins = this.#logins.filter((one) => !isSameSecret(cookie, one.cookie));
+    this.#logins = this.#logins.filter((one) => !areSecretsEqual(cookie, one.cookie));
   }
 }
 

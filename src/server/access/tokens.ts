@@ -5,13 +5,13 @@ import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { ensureTokenIn } from '../../operator/operator-token.ts';
 
 /** The roles that have a token in a file. A session's agent has a token of its own, which the server issues. */
-export const FILE_ROLES = ['operator', 'auditor', 'agent'] as const;
-type FileRole = (typeof FILE_ROLES)[number];
+export const ROLES_WITH_TOKEN_FILE = ['operator', 'auditor', 'agent'] as const;
+type FileRole = (typeof ROLES_WITH_TOKEN_FILE)[number];
 
 /** The roles that may read a session; its agent may read no other one. */
-export const READER_ROLES = ['operator', 'auditor', 'session'] as const;
+export const ROLES_THAT_READ_SESSION = ['operator', 'auditor', 'session'] as const;
 /** The roles that may read all sessions. */
-export const AUDITOR_ROLES = ['operator', 'auditor'] as const;
+export const ROLES_THAT_READ_ALL = ['operator', 'auditor'] as const;
 
 /**
  * The sender of a request. `agent`: a program that may open sessions and run agents. `session`: the agent of one
@@ -37,7 +37,7 @@ export class Tokens {
   /** @throws TokenError if a token's file is not safe */
   constructor(env: Env) {
     ensurePrivateDir(tokenFolder(env));
-    this.#tokens = new Map(FILE_ROLES.map((role) => [role, ensureTokenIn(roleTokenFile(env, role), role)]));
+    this.#tokens = new Map(ROLES_WITH_TOKEN_FILE.map((role) => [role, ensureTokenIn(roleTokenFile(env, role), role)]));
   }
 
   /** The token of a session's agent. The same session always has the same token. */
@@ -55,11 +55,11 @@ export class Tokens {
     const [, kind, encoded = '', mac = ''] = DERIVED_TOKEN.exec(token) ?? [];
     if (kind === 'session' || kind === 'node') {
       const name = Buffer.from(encoded, 'base64url').toString();
-      if (!isSameSecret(mac, this.#mac(kind, name))) return null;
+      if (!areSecretsEqual(mac, this.#mac(kind, name))) return null;
       return kind === 'session' ? { role: kind, session: name } : { role: kind, node: name };
     }
     // Every token is compared, so that the time does not depend on the role.
-    const found = [...this.#tokens].filter(([, own]) => isSameSecret(token, own));
+    const found = [...this.#tokens].filter(([, own]) => areSecretsEqual(token, own));
     return found[0] ? { role: found[0][0] } : null;
   }
 
@@ -73,13 +73,13 @@ export class Tokens {
 }
 
 /** The id of this user's node of the agency. It is not secret. */
-export function nodeId(env: Env): string {
+export function nodeIdOfUser(env: Env): string {
   ensurePrivateDir(tokenFolder(env));
   return hash('sha256', ensureTokenIn(roleTokenFile(env, 'auditor'), 'auditor')).slice(0, 16);
 }
 
 /** Compares secrets in constant time. */
-export function isSameSecret(actual: string, expected: string): boolean {
+export function areSecretsEqual(actual: string, expected: string): boolean {
   const [a, b] = [Buffer.from(actual), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { fieldsOf } from '../../base/json.ts';
-import { MailSchema, type NodeMailBody, type Undelivered } from './mail-schema.ts';
-import { type MailPositions, NO_MAIL, type NodeMail } from './node-mail.ts';
+import { MailSchema, type NodeMailBody, type UndeliveredMessage } from './mail-schema.ts';
+import { type MailPositions, NO_MAIL_POSITIONS, type NodeMail } from './node-mail.ts';
 
 /** Interval in milliseconds for polling the stores for mail, because any process can send. */
 export const MAIL_POLL_MS = 100;
@@ -25,15 +25,15 @@ interface ExchangeOptions {
 }
 
 const Refusals = z.object({ refusals: MailSchema.shape.refusals });
-export const MailAnswer = z.object({ mail: MailSchema, after: z.string() });
+export const MailAnswerSchema = z.object({ mail: MailSchema, after: z.string() });
 
 /**
  * Exchanges messages with a node that has an address, until the signal is aborted. This side makes the connections for
  * both directions, so a laptop that nobody can reach also gets its messages. Mail is repeated until it has arrived.
  */
-export async function exchangeMail(options: ExchangeOptions): Promise<void> {
+export async function exchangeMailWithNode(options: ExchangeOptions): Promise<void> {
   const { node, mail, signal, onChange = () => {} } = options;
-  const send = async (body: Partial<NodeMailBody>): Promise<readonly Undelivered[]> =>
+  const send = async (body: Partial<NodeMailBody>): Promise<readonly UndeliveredMessage[]> =>
     Refusals.parse(await request(options, 'POST', '', body)).refusals;
   const problems: (string | null | undefined)[] = [undefined, undefined];
   const report = (loop: 0 | 1, problem: string | null): void => {
@@ -41,7 +41,7 @@ export async function exchangeMail(options: ExchangeOptions): Promise<void> {
     problems[loop] = problem;
     if (before !== problem && problems[1 - loop] !== problem) onChange(problem);
   };
-  let sent: MailPositions = NO_MAIL;
+  let sent: MailPositions = NO_MAIL_POSITIONS;
   const push = async (): Promise<void> => {
     const outgoing = await mail.collect(node, sent);
     if (outgoing) {
@@ -52,7 +52,7 @@ export async function exchangeMail(options: ExchangeOptions): Promise<void> {
   };
   let got = '';
   const pull = async (): Promise<void> => {
-    const answer = MailAnswer.parse(await request(options, 'GET', `?after=${encodeURIComponent(got)}`));
+    const answer = MailAnswerSchema.parse(await request(options, 'GET', `?after=${encodeURIComponent(got)}`));
     const refusals = await mail.accept(node, answer.mail);
     if (refusals.length > 0) await send({ refusals: [...refusals] });
     got = answer.after;

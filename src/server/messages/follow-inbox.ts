@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '../../ports/message-store.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
-import { cursorOfPositions, type StreamPositions } from '../stream/follow-all.ts';
-import { KEEP_ALIVE_MS, type SentEvent } from '../stream/follow-session.ts';
-import { requireInboxes } from './person-messages.ts';
+import { formatStreamCursor, type StreamPositionByRepository } from '../stream/follow-all.ts';
+import { type EventWithCursor, KEEP_ALIVE_MS } from '../stream/follow-session.ts';
+import { requireMessageStore } from './person-messages.ts';
 
 /** Interval in milliseconds for polling the inboxes, because any process can send. */
 const POLL_MS = 100;
@@ -16,8 +16,8 @@ interface FollowedInbox {
   readonly repositories: () => readonly RepositoryEvidence[];
   readonly unread: boolean;
   readonly signal: AbortSignal;
-  /** Makes the cursor of an event from the positions after it. Default: {@link cursorOfPositions}. */
-  readonly cursor?: (positions: StreamPositions) => string;
+  /** Makes the cursor of an event from the positions after it. Default: {@link formatStreamCursor}. */
+  readonly cursor?: (positions: StreamPositionByRepository) => string;
 }
 
 /**
@@ -27,16 +27,16 @@ interface FollowedInbox {
  */
 export async function* followInbox(
   followed: FollowedInbox,
-  positions: StreamPositions,
-): AsyncGenerator<readonly SentEvent[]> {
-  const { address, repositories, unread, signal, cursor = cursorOfPositions } = followed;
+  positions: StreamPositionByRepository,
+): AsyncGenerator<readonly EventWithCursor[]> {
+  const { address, repositories, unread, signal, cursor = formatStreamCursor } = followed;
   let quietSince = Date.now();
   while (!signal.aborted) {
-    const sent: SentEvent[] = [];
+    const sent: EventWithCursor[] = [];
     for (const repository of repositories()) {
       const { key } = repository;
       const after = positions.get(key) ?? 0;
-      const messages = await requireInboxes(repository).inbox(address, { after, unread, limit: PAGE });
+      const messages = await requireMessageStore(repository).inbox(address, { after, unread, limit: PAGE });
       for (const message of messages) {
         positions.set(key, message.seq);
         sent.push({ event: messageEvent(message), cursor: cursor(positions) });
@@ -49,7 +49,7 @@ export async function* followInbox(
   }
 }
 
-const messageEvent = (message: Message): SentEvent['event'] => ({
+const messageEvent = (message: Message): EventWithCursor['event'] => ({
   specversion: '1.0',
   id: message.id,
   source: encodeURIComponent(message.to),

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgencyNode } from '../../agency/agency-node.ts';
 import { readTokenFile } from '../../agency/open-node.ts';
 import type { RemoteAgent } from '../../spec/agency/agency-types.ts';
-import { exchangeMail } from './exchange-mail.ts';
+import { exchangeMailWithNode } from './exchange-mail.ts';
 import type { NodeMail } from './node-mail.ts';
 
 /** Interval for reading the registry again, in milliseconds. */
 const POLL_MS = 2_000;
 
 /** Exchanges messages with every node that the registry gives an address, until the signal is aborted. */
-export async function keepExchanges(
+export async function exchangeMailWithAllNodes(
   { agency, mail }: { readonly agency: AgencyNode; readonly mail: NodeMail },
   signal: AbortSignal,
   log: (line: string) => void,
@@ -29,7 +29,7 @@ export async function keepExchanges(
       const until = AbortSignal.any([signal, ended.signal]);
       const onChange = (problem: string | null): void =>
         log(`messages with ${node} ${problem === null ? 'are exchanged' : `cannot be exchanged: ${problem}`}`);
-      void exchangeMail({ node, url, token: () => readTokenFile(tokenFile), mail, signal: until, onChange });
+      void exchangeMailWithNode({ node, url, token: () => readTokenFile(tokenFile), mail, signal: until, onChange });
     }
     await sleep(POLL_MS, undefined, { signal, ref: false }).catch(() => {});
   }

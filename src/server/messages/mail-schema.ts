@@ -2,20 +2,19 @@ import { z } from 'zod';
 import { MAX_MESSAGE_CHARS, SPEECH_ACTS } from '../../messages/speech-acts.ts';
 import type { SpeechAct } from '../../ports/message-store.ts';
 
-export const MAX_MESSAGES = 32;
-/** Maximum number of names in a circle of waits. */
-export const MAX_CIRCLE = 100;
+export const MAX_MESSAGES_PER_MAIL = 32;
+export const MAX_NAMES_IN_CIRCLE = 100;
 /** Maximum number of waits, and of tokens, in one mail. */
-export const MAX_WAITS = 1_000;
+export const MAX_WAITS_PER_MAIL = 1_000;
 /** Maximum duration of a wait in mail, in milliseconds. */
-export const MAX_WAIT_MS = 86_400_000;
+export const MAX_MAIL_WAIT_MS = 86_400_000;
 
 export const NodeName = z.string().regex(/^[\w.:-]{1,100}$/, 'use letters, digits, ".", ":", "_" and "-"');
 
 const OwnId = z.string().regex(/^[^@\s]{1,300}@$/, 'is not an id that the sending node gave');
 const OwnName = z.string().regex(/^[^@\s]{1,300}$/, 'is not a name of this node');
 const AnyId = z.string().min(1).max(500);
-const RemainingMs = z.number().min(0).max(MAX_WAIT_MS);
+const RemainingMs = z.number().min(0).max(MAX_MAIL_WAIT_MS);
 
 /**
  * Mail between two nodes. A name that ends with `@` belongs to the sending node, one without `@` to the receiving node,
@@ -36,11 +35,11 @@ export const MailSchema = z.strictObject({
         leftMs: RemainingMs.nullable().describe('How long the sender of a whistle still waits.'),
       }),
     )
-    .max(MAX_MESSAGES)
+    .max(MAX_MESSAGES_PER_MAIL)
     .default([]),
   receipts: z
     .array(z.strictObject({ message: AnyId, state: z.enum(['delivered', 'read']) }))
-    .max(MAX_MESSAGES)
+    .max(MAX_MESSAGES_PER_MAIL)
     .default([]),
   refusals: z
     .array(
@@ -49,24 +48,24 @@ export const MailSchema = z.strictObject({
         text: z.string().min(1).max(4_000),
         circle: z
           .array(z.string().regex(/^(?:[^@\s]{1,300}@?)?$/, 'is not a name of one of the two nodes'))
-          .max(MAX_CIRCLE)
+          .max(MAX_NAMES_IN_CIRCLE)
           .optional()
           .describe('The circle of waits that the message would close; an empty name means other machines.'),
       }),
     )
-    .max(MAX_MESSAGES)
+    .max(MAX_MESSAGES_PER_MAIL)
     .default([])
     .describe('Messages that were not delivered, with the reason.'),
   waits: z
     .array(z.strictObject({ id: OwnId, waiter: OwnId, target: OwnName, leftMs: RemainingMs }))
-    .max(MAX_WAITS)
+    .max(MAX_WAITS_PER_MAIL)
     .optional()
     .describe('The open waits of this node for somebody at the receiving node. Left out: unchanged.'),
   behind: z
     .array(z.strictObject({ token: z.string().regex(/^wait-[0-9a-f]{32}$/), target: OwnId, leftMs: RemainingMs }))
-    .max(MAX_WAITS)
+    .max(MAX_WAITS_PER_MAIL)
     .optional()
     .describe('The tokens of these waits, and of the waits for their waiters, on any machine. Only with "waits".'),
 });
 export type NodeMailBody = z.output<typeof MailSchema>;
-export type Undelivered = NodeMailBody['refusals'][number];
+export type UndeliveredMessage = NodeMailBody['refusals'][number];

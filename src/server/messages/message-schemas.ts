@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_MESSAGE_CHARS, SPEECH_ACTS } from '../../messages/speech-acts.ts';
 import type { SpeechAct } from '../../ports/message-store.ts';
-import { EntrySchema, InstantSchema, LimitSchema, NameSchema, RefusedSchema } from '../schemas.ts';
+import { EntrySchema, InstantSchema, NameSchema, PageLimitSchema, RefusedAnswerSchema } from '../schemas.ts';
 
 const Act = z.enum(Object.keys(SPEECH_ACTS) as [SpeechAct, ...SpeechAct[]]);
 
@@ -21,13 +21,13 @@ export const MessageSchema = z.object({
     .describe('delivered: in the evidence of its session. read: a request of the recipient contained it.'),
 });
 
-export const StoredMessage = z.object({
+export const StoredMessageSchema = z.object({
   message: MessageSchema,
   receipts: z.array(z.object({ state: MessageSchema.shape.state, at: InstantSchema })).describe('In their order.'),
   answer: MessageSchema.nullable().describe('The first answer; null before there is one.'),
 });
 
-export const PersonName = z
+export const PersonNameSchema = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,99}$/, 'use lowercase letters, digits and "-"')
   .default('operator')
@@ -39,13 +39,13 @@ const Ref = NameSchema.describe('The id of the message that this one answers or 
 const Seconds = z.number().min(0).max(3600).describe('How long to wait.');
 
 /** The parts of a message that its sender supplies. hopgate adds the sender. */
-export const BellBody = z.strictObject({
+export const BellBodySchema = z.strictObject({
   to: Address.optional().describe('Left out: the sender of the message in "ref".'),
   text: Words,
   act: Act.optional().describe('The speech act: assert if left out.'),
   ref: Ref.optional(),
 });
-export const WhistleBody = z.strictObject({
+export const WhistleBodySchema = z.strictObject({
   to: Address,
   text: Words,
   act: Act.optional().describe('The speech act: query if left out.'),
@@ -53,24 +53,30 @@ export const WhistleBody = z.strictObject({
   seconds: Seconds.default(60),
 });
 
-export const AnswerBody = z.strictObject({ as: PersonName, text: Words });
+export const AnswerBodySchema = z.strictObject({ as: PersonNameSchema, text: Words });
 
-export const MessagePath = z.object({ message: NameSchema.describe('The id of the message.') });
+export const MessagePathSchema = z.object({ message: NameSchema.describe('The id of the message.') });
 
-export const UnreadOnly = z.enum(['true', 'false']).default('false').describe('Only messages that were not read.');
-export const PageLimit = LimitSchema.default(100);
+export const UnreadOnlySchema = z
+  .enum(['true', 'false'])
+  .default('false')
+  .describe('Only messages that were not read.');
+export const InboxLimitSchema = PageLimitSchema.default(100);
 
-export const SessionSent = z.union([
+export const SessionSentSchema = z.union([
   z.object({ ok: z.literal(true), message: MessageSchema, evidence: z.array(EntrySchema) }),
-  RefusedSchema,
+  RefusedAnswerSchema,
 ]);
-export const WhistleAnswered = z.object({
+export const WhistleAnsweredSchema = z.object({
   ok: z.literal(true),
   job: z.string().describe('The id of the whistle.'),
   answer: MessageSchema,
   waitedMs: z.number(),
 });
-export const SessionAnswered = z.union([WhistleAnswered.extend({ evidence: z.array(EntrySchema) }), RefusedSchema]);
+export const SessionAnsweredSchema = z.union([
+  WhistleAnsweredSchema.extend({ evidence: z.array(EntrySchema) }),
+  RefusedAnswerSchema,
+]);
 
 /** The header with the idempotency key of a message: a repeated request with the same key sends no second message. */
 export const IDEMPOTENCY_HEADER = {

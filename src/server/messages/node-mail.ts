@@ -2,15 +2,21 @@ import { hash } from 'node:crypto';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import { checkMessage, describeWaitCircle, sendBell } from '../../messages/send-message.ts';
 import type { BlockedSender, MailPosition, Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
-import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
-import { MAX_CIRCLE, MAX_MESSAGES, MAX_WAIT_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
+import type { EvidenceOfAllRepositories, RepositoryEvidence } from '../all-evidence.ts';
 import {
-  circleForNode,
-  circleInWords,
+  MAX_MAIL_WAIT_MS,
+  MAX_MESSAGES_PER_MAIL,
+  MAX_NAMES_IN_CIRCLE,
+  type NodeMailBody,
+  type UndeliveredMessage,
+} from './mail-schema.ts';
+import {
+  describeCircleFromNode,
   hashOfWaits,
-  nameForNode,
-  nameFromNode,
-  waitRows,
+  readNameFromNode,
+  spellCircleForNode,
+  spellNameForNode,
+  waitRowsFromMail,
   waitsForNode,
 } from './node-waits.ts';
 
@@ -21,7 +27,7 @@ export interface MailPositions {
 }
 
 const START: MailPosition = { message: 0, receipt: 0 };
-export const NO_MAIL: MailPositions = { places: {}, waits: '' };
+export const NO_MAIL_POSITIONS: MailPositions = { places: {}, waits: '' };
 
 type MailMessage = NodeMailBody['messages'][number];
 interface NodeInbox {
@@ -34,11 +40,11 @@ interface NodeInbox {
  * messages end with its name, so that mail that arrives twice is stored once, and no node can use the id of another.
  */
 export class NodeMail {
-  readonly #allEvidence: AllEvidence;
+  readonly #allEvidence: EvidenceOfAllRepositories;
   /** The nodes that were added to a store, each as `<key of the repository> <node>`. */
   readonly #knownNodes = new Set<string>();
 
-  constructor(allEvidence: AllEvidence) {
+  constructor(allEvidence: EvidenceOfAllRepositories) {
     this.#allEvidence = allEvidence;
   }
 
@@ -52,13 +58,13 @@ export class NodeMail {
     const mail: NodeMailBody = { messages: [], receipts: [], refusals: [] };
     const positions = { ...after.places };
     for (const { messages, repository } of boxes) {
-      const room = MAX_MESSAGES - Math.max(outgoing.length, mail.receipts.length);
+      const room = MAX_MESSAGES_PER_MAIL - Math.max(outgoing.length, mail.receipts.length);
       if (room === 0) break;
       const found = await messages.mailFor(node, positions[repository.key] ?? START, room);
       outgoing.push(...found.messages);
       for (const { message, state } of found.receipts)
         if (state === 'delivered' || state === 'read')
-          mail.receipts.push({ message: nameForNode(message, node), state });
+          mail.receipts.push({ message: spellNameForNode(message, node), state });
       positions[repository.key] = found.positions;
     }
     const now = Date.now();
@@ -76,16 +82,16 @@ export class NodeMail {
   async accept(
     node: string,
     { messages, receipts, refusals, waits, behind = [] }: NodeMailBody,
-  ): Promise<readonly Undelivered[]> {
+  ): Promise<readonly UndeliveredMessage[]> {
     const boxes = await this.#boxes(node);
-    const refused: Undelivered[] = [];
+    const refused: UndeliveredMessage[] = [];
     // The waits are stored first, because they decide whether a whistle closes a circle.
     if (waits) await putWaits(boxes, node, { waits, behind });
     for (const message of messages) {
-      const id = nameFromNode(message.id, node);
+      const id = readNameFromNode(message.id, node);
       if (await findDelivered(boxes, id)) continue;
       const problem = await this.#deliver(boxes, node, message);
-      if (problem !== null) refused.push({ message: nameForNode(id, node), ...problem });
+      if (problem !== null) refused.push({ message: spellNameForNode(id, node), ...problem });
     }
     for (const { message: id, state } of receipts) {
       const sent = await sentTo(boxes, node, id);
@@ -93,7 +99,7 @@ export class NodeMail {
     }
     for (const { message: id, text, circle } of refusals) {
       const sent = await sentTo(boxes, node, id);
-      const why = circle ? describeWaitCircle(circleInWords(circle, node)) : text;
+      const why = circle ? describeWaitCircle(describeCircleFromNode(circle, node)) : text;
       if (sent?.message.state === 'sent')
         await sent.messages.send(refusalOf(sent.message, node, `Not delivered: ${why}.`));
     }
@@ -119,12 +125,21 @@ export class NodeMail {
     boxes: readonly NodeInbox[],
     node: string,
     message: MailMessage,
-  ): Promise<Omit<Undelivered, 'message'> | null> {
+  ): Promise<Omit<UndeliveredMessage, 'message'> | null> {
     const { kind, act, to, text, ref, leftMs } = message;
-    const id = nameFromNode(message.id, node);
-    const from = nameFromNode(message.from, node);
+    const id = readNameFromNode(message.id, node);
+    const from = readNameFromNode(message.from, node);
     const author = `${message.author}@${node}`;
-    const post = { kind, act, id, from, author, to, text, ...(ref === null ? {} : { ref: nameFromNode(ref, node) }) };
+    const post = {
+      kind,
+      act,
+      id,
+      from,
+      author,
+      to,
+      text,
+      ...(ref === null ? {} : { ref: readNameFromNode(ref, node) }),
+    };
     const open: { readonly messages: MessageStore; readonly draft: MessageDraft }[] = [];
     let problem = 'its node has no session yet';
     for (const { messages, repository } of boxes) {
@@ -138,7 +153,7 @@ export class NodeMail {
     if (kind === 'whistle' && leftMs !== null) {
       const circle = await messages.wait({ id, waiter: from, target: draft.to, until: Date.now() + leftMs });
       if (circle) {
-        const shown = circleForNode(circle, node).slice(0, MAX_CIRCLE);
+        const shown = spellCircleForNode(circle, node).slice(0, MAX_NAMES_IN_CIRCLE);
         return { text: describeWaitCircle(shown.map((name) => name || 'another machine').join(' → ')), circle: shown };
       }
     }
@@ -182,9 +197,17 @@ function mailMessageOf(message: Message, node: string, rows: readonly BlockedSen
   const { id, kind, act, from, author, to, text, ref } = message;
   const until = rows.find((wait) => wait.id === id)?.until;
   return {
-    ...{ id: nameForNode(id, node), kind, act, from: nameForNode(from, node), author, to: nameForNode(to, node), text },
-    ref: ref === null ? null : nameForNode(ref, node),
-    leftMs: until === undefined ? null : Math.min(until - now, MAX_WAIT_MS),
+    ...{
+      id: spellNameForNode(id, node),
+      kind,
+      act,
+      from: spellNameForNode(from, node),
+      author,
+      to: spellNameForNode(to, node),
+      text,
+    },
+    ref: ref === null ? null : spellNameForNode(ref, node),
+    leftMs: until === undefined ? null : Math.min(until - now, MAX_MAIL_WAIT_MS),
   };
 }
 
@@ -203,10 +226,10 @@ async function putWaits(
   const now = Date.now();
   const targets = new Map<string, string>();
   for (const { id } of wire.waits) {
-    const whistle = (await findDelivered(boxes, nameFromNode(id, node)))?.message;
+    const whistle = (await findDelivered(boxes, readNameFromNode(id, node)))?.message;
     if (whistle && whistle.state !== 'answered') targets.set(whistle.id, whistle.to);
   }
-  const rows = waitRows(wire, node, await waitsOf(boxes, now), targets, now);
+  const rows = waitRowsFromMail(wire, node, await waitsOf(boxes, now), targets, now);
   for (const { messages } of boxes) await messages.putWaits(node, rows);
 }
 

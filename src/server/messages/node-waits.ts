@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { BlockedSender } from '../../ports/message-store.ts';
-import { MAX_WAIT_MS, MAX_WAITS, type NodeMailBody } from './mail-schema.ts';
+import { MAX_MAIL_WAIT_MS, MAX_WAITS_PER_MAIL, type NodeMailBody } from './mail-schema.ts';
 
 /*
  * A circle of waits may include any number of machines, and each machine knows only its own waits. So a machine sends
@@ -9,8 +9,8 @@ import { MAX_WAIT_MS, MAX_WAITS, type NodeMailBody } from './mail-schema.ts';
  * how that wait continues, and finds the circle in its own rows.
  */
 
-/** A name as the mail to `node` spells it. Inverse: {@link nameFromNode}. */
-export function nameForNode(name: string, node: string): string {
+/** A name as the mail to `node` spells it. Inverse: {@link readNameFromNode}. */
+export function spellNameForNode(name: string, node: string): string {
   const end = `@${node}`;
   if (name.endsWith(end)) return name.slice(0, -end.length);
   return name.includes('@') ? name : `${name}@`;
@@ -19,7 +19,7 @@ export function nameForNode(name: string, node: string): string {
 /**
  * The name that this machine stores for a name in the mail from `node`. A name that ends with `@` belongs to that node.
  */
-export const nameFromNode = (name: string, node: string): string => (name.endsWith('@') ? `${name}${node}` : name);
+export const readNameFromNode = (name: string, node: string): string => (name.endsWith('@') ? `${name}${node}` : name);
 
 const isOwn = ({ id }: Pick<BlockedSender, 'id'>): boolean => !id.includes('@');
 
@@ -37,8 +37,8 @@ type WireWaits = Required<Pick<NodeMailBody, 'waits' | 'behind'>>;
 /** The waits for somebody at a node, and the tokens of all waits that depend on them. */
 export function waitsForNode(rows: readonly BlockedSender[], node: string, now: number): WireWaits {
   const open = rows.filter(({ until }) => until > now);
-  const ownWaits = open.filter((row) => isOwn(row) && row.target.endsWith(`@${node}`)).slice(0, MAX_WAITS);
-  const left = (until: number): number => Math.min(until - now, MAX_WAIT_MS);
+  const ownWaits = open.filter((row) => isOwn(row) && row.target.endsWith(`@${node}`)).slice(0, MAX_WAITS_PER_MAIL);
+  const left = (until: number): number => Math.min(until - now, MAX_MAIL_WAIT_MS);
   const behind = [...new Set(ownWaits.map(({ waiter }) => waiter))].flatMap((waiter) =>
     [...tokensBehind(open, waiter)].map(([token, until]) => ({ token, target: waiter, until })),
   );
@@ -46,14 +46,14 @@ export function waitsForNode(rows: readonly BlockedSender[], node: string, now: 
   const ourWaits = ownWaits.map((row) => ({ token: tokenOf(row)!, target: row.id, until: row.until }));
   return {
     waits: ownWaits.map(({ id, waiter, target, until }) => ({
-      id: nameForNode(id, node),
-      waiter: nameForNode(waiter, node),
-      target: nameForNode(target, node),
+      id: spellNameForNode(id, node),
+      waiter: spellNameForNode(waiter, node),
+      target: spellNameForNode(target, node),
       leftMs: left(until),
     })),
-    behind: [...ourWaits, ...behind].slice(0, MAX_WAITS).map(({ token, target, until }) => ({
+    behind: [...ourWaits, ...behind].slice(0, MAX_WAITS_PER_MAIL).map(({ token, target, until }) => ({
       token,
-      target: nameForNode(target, node),
+      target: spellNameForNode(target, node),
       leftMs: left(until),
     })),
   };
@@ -88,7 +88,7 @@ function tokensBehind(open: readonly BlockedSender[], address: string): Map<stri
  * @param ourWaits the waits of this machine
  * @param targets the recipients by the id of a delivered whistle that waits for its answer
  */
-export function waitRows(
+export function waitRowsFromMail(
   { waits, behind }: WireWaits,
   node: string,
   ourWaits: readonly BlockedSender[],
@@ -97,13 +97,13 @@ export function waitRows(
 ): readonly BlockedSender[] {
   const targetOf = new Map(ourWaits.filter(isOwn).map((row) => [tokenOf(row), row.target]));
   const direct = waits.flatMap(({ id: wireId, waiter, leftMs }) => {
-    const id = nameFromNode(wireId, node);
+    const id = readNameFromNode(wireId, node);
     const target = targets.get(id);
-    return target === undefined ? [] : [{ id, waiter: nameFromNode(waiter, node), target, until: now + leftMs }];
+    return target === undefined ? [] : [{ id, waiter: readNameFromNode(waiter, node), target, until: now + leftMs }];
   });
   const further = behind.map(({ token, target, leftMs }, index) => ({
     ...{ id: `${token}.${index}@${node}`, waiter: targetOf.get(token) ?? token },
-    ...{ target: nameFromNode(target, node), until: now + leftMs },
+    ...{ target: readNameFromNode(target, node), until: now + leftMs },
   }));
   return [...direct, ...further];
 }
@@ -116,11 +116,11 @@ export const hashOfWaits = ({ waits, behind }: WireWaits, now: number): string =
 };
 
 /** The names of a circle of waits as the mail to `node` spells them. An empty name replaces those of third machines. */
-export const circleForNode = (circle: readonly string[], node: string): string[] =>
+export const spellCircleForNode = (circle: readonly string[], node: string): string[] =>
   circle
-    .map((name) => (name.includes('@') && !name.endsWith(`@${node}`) ? '' : nameForNode(name, node)))
+    .map((name) => (name.includes('@') && !name.endsWith(`@${node}`) ? '' : spellNameForNode(name, node)))
     .filter((name, index, all) => name !== '' || all[index - 1] !== '');
 
 /** Describes a circle of waits that a node sent. */
-export const circleInWords = (circle: readonly string[], node: string): string =>
-  circle.map((name) => (name === '' ? 'another machine' : nameFromNode(name, node))).join(' → ');
+export const describeCircleFromNode = (circle: readonly string[], node: string): string =>
+  circle.map((name) => (name === '' ? 'another machine' : readNameFromNode(name, node))).join(' → ');

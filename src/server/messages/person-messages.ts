@@ -1,34 +1,34 @@
 import { checkMessage, type MessageProblem, type UncheckedMessage } from '../../messages/send-message.ts';
 import type { Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
-import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
+import type { EvidenceOfAllRepositories, RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 
-export const requireInboxes = ({ store, key }: RepositoryEvidence): MessageStore => {
+export const requireMessageStore = ({ store, key }: RepositoryEvidence): MessageStore => {
   if (store.messages) return store.messages;
   throw new ApiError('store-failed', `the store of repository ${key} has no inboxes`, 'Use the SQLite store.');
 };
 
-export const apiErrorOfSend = ({ argument, message, remedy }: MessageProblem): ApiError =>
+export const apiErrorOfMessage = ({ argument, message, remedy }: MessageProblem): ApiError =>
   new ApiError('invalid-request', message, remedy, `body.${argument}`);
 
 /** A message and its inboxes. @throws ApiError `unknown-message` */
 export async function findMessage(
-  allEvidence: AllEvidence,
+  allEvidence: EvidenceOfAllRepositories,
   id: string,
 ): Promise<{ readonly message: Message; readonly messages: MessageStore; readonly repository: RepositoryEvidence }> {
   for (const repository of allEvidence.repositories()) {
-    const messages = requireInboxes(repository);
+    const messages = requireMessageStore(repository);
     const message = await messages.find(id);
     if (message) return { message, messages, repository };
   }
-  throw unknownMessage(id);
+  throw unknownMessageError(id);
 }
 
-export const unknownMessage = (id: string): ApiError =>
+export const unknownMessageError = (id: string): ApiError =>
   new ApiError('unknown-message', `there is no message "${id}" here`, 'Take the id from an inbox.');
 
 /** A message with its receipts and its first answer. */
-export async function withReceipts(messages: MessageStore, message: Message) {
+export async function readMessageWithReceipts(messages: MessageStore, message: Message) {
   const receipts = (await messages.receipts(message.from, 0)).filter((each) => each.message === message.id);
   return {
     message,
@@ -43,15 +43,15 @@ export async function withReceipts(messages: MessageStore, message: Message) {
  *
  * @throws ApiError `invalid-request`
  */
-export async function checkDraft(
+export async function checkPersonDraft(
   repositories: readonly RepositoryEvidence[],
   post: Omit<UncheckedMessage, 'to'> & { readonly to?: unknown },
 ): Promise<{ readonly messages: MessageStore; readonly draft: MessageDraft }> {
   const found: { messages: MessageStore; draft: MessageDraft }[] = [];
   let refusal: MessageProblem | null = null;
   for (const repository of repositories) {
-    const messages = requireInboxes(repository);
-    const to = post.to ?? (await senderOf(messages, post.ref));
+    const messages = requireMessageStore(repository);
+    const to = post.to ?? (await findSenderOfMessage(messages, post.ref));
     const checked = await checkMessage(repository.store, messages, { ...post, to });
     if (checked.ok) found.push({ messages, draft: checked.draft });
     else refusal ??= checked;
@@ -65,16 +65,16 @@ export async function checkDraft(
       'body.root',
     );
   if (first) return first;
-  if (refusal) throw apiErrorOfSend(refusal);
+  if (refusal) throw apiErrorOfMessage(refusal);
   throw new ApiError('invalid-request', 'no session has an inbox yet', 'Open a session first.', 'body.root');
 }
 
 /** The address of the sender of a message, to which an answer goes; undefined if there is no such message. */
-export const senderOf = async (messages: MessageStore, ref: unknown): Promise<string | undefined> =>
+export const findSenderOfMessage = async (messages: MessageStore, ref: unknown): Promise<string | undefined> =>
   typeof ref === 'string' ? (await messages.find(ref))?.from : undefined;
 
 /** The response to a whistle whose deadline has passed. `job` is the whistle's id: the late answer is found by it. */
-export const noAnswer = (job: string, seconds: number, under = '/v1', more: object = {}): Response =>
+export const noAnswerInTimeResponse = (job: string, seconds: number, under = '/v1', more: object = {}): Response =>
   Response.json(
     {
       ok: false,

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { LOGIN_COOKIE } from '../access/login-names.ts';
 import { LOGIN_SECONDS } from '../access/logins.ts';
-import { AUDITOR_ROLES, FILE_ROLES } from '../access/tokens.ts';
+import { ROLES_THAT_READ_ALL, ROLES_WITH_TOKEN_FILE } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { MillisSchema } from '../schemas.ts';
-import type { Services } from '../services.ts';
+import type { ServerServices } from '../services.ts';
 
 const health = defineRoute('GET /v1/health', {
   id: 'health',
@@ -18,13 +18,13 @@ const health = defineRoute('GET /v1/health', {
 const metrics = defineRoute('GET /v1/metrics', {
   id: 'metrics',
   summary: 'Counters since the start, in the Prometheus text format.',
-  for: AUDITOR_ROLES,
+  for: ROLES_THAT_READ_ALL,
   answer: { type: 'text/plain', description: 'Lines such as `hopgate_streams 2`.' },
   run: async ({ services }) =>
     new Response(metricsOf(services), { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } }),
 });
 
-function metricsOf({ counters, host, allEvidence, startedAt }: Services): string {
+function metricsOf({ counters, host, allEvidence, startedAt }: ServerServices): string {
   const requests = [...counters.requests].map(([key, count]) => {
     const [method, status] = key.split(' ');
     return `hopgate_requests_total{method="${method}",status="${status}"} ${count}`;
@@ -93,8 +93,8 @@ const logout = defineRoute('POST /v1/logout', {
 const whoami = defineRoute('GET /v1/whoami', {
   id: 'whoami',
   summary: 'The role of the token, and its session.',
-  for: [...FILE_ROLES, 'session'],
-  answer: z.object({ role: z.enum([...FILE_ROLES, 'session']), session: z.string().nullable() }),
+  for: [...ROLES_WITH_TOKEN_FILE, 'session'],
+  answer: z.object({ role: z.enum([...ROLES_WITH_TOKEN_FILE, 'session']), session: z.string().nullable() }),
   run: async ({ who }) => ({ role: who.role, session: who.role === 'session' ? who.session : null }),
 });
 

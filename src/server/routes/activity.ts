@@ -7,20 +7,22 @@ import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
 import { type Par, reviewInEntry } from '../../evidence/patterns/par.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { timeOrderedId } from '../../stores/time-ordered-id.ts';
-import { AUDITOR_ROLES, READER_ROLES } from '../access/tokens.ts';
+import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { FieldsSchema, InstantSchema, LimitSchema, NameSchema, SessionPath } from '../schemas.ts';
+import { InstantSchema, JsonFieldsSchema, NameSchema, PageLimitSchema, SessionPathParameters } from '../schemas.ts';
 
-const ActivityEvent = FieldsSchema.describe('An event of a MUSN activity log, with the keys `event/type`, `agent`, …');
+const ActivityEvent = JsonFieldsSchema.describe(
+  'An event of a MUSN activity log, with the keys `event/type`, `agent`, …',
+);
 
 const list = defineRoute('GET /v1/sessions/{session}/activity', {
   id: 'activity',
   summary: 'A session as events of an activity log, newest first, one page at a time. `events?form=activity` is live.',
-  for: READER_ROLES,
-  path: SessionPath,
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
   query: z.strictObject({
-    limit: LimitSchema.default(100),
+    limit: PageLimitSchema.default(100),
     after: NameSchema.optional().describe('The `next` of the previous page.'),
   }),
   answer: z.object({ events: z.array(ActivityEvent), next: z.string().nullable() }),
@@ -41,8 +43,8 @@ const append = defineRoute('POST /v1/sessions/{session}/activity', {
   summary:
     'Adds an event or an entry of another program. A session that hopgate wrote keeps it outside of its chain, as an ephemeral entry.',
   for: ['operator', 'session'],
-  path: SessionPath,
-  body: FieldsSchema.describe('An activity event (`event/type`, `agent`, …) or an entry (`evidence/type`, …).'),
+  path: SessionPathParameters,
+  body: JsonFieldsSchema.describe('An activity event (`event/type`, `agent`, …) or an entry (`evidence/type`, …).'),
   status: 201,
   answer: z.object({ id: z.string(), at: InstantSchema, ephemeral: z.boolean() }),
   run: async ({ who, path: { session }, body, services: { allEvidence } }) => {
@@ -98,9 +100,9 @@ async function parsOf(store: EvidenceStore, session: string, since = ''): Promis
 const pars = defineRoute('GET /v1/sessions/{session}/pars', {
   id: 'pars',
   summary: 'The post-action reviews of a session, the oldest first.',
-  for: READER_ROLES,
-  path: SessionPath,
-  answer: z.object({ pars: z.array(FieldsSchema) }),
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
+  answer: z.object({ pars: z.array(JsonFieldsSchema) }),
   run: async ({ path: { session }, services: { allEvidence } }) => ({
     pars: await parsOf((await allEvidence.repositoryOf(session)).store, session),
   }),
@@ -109,17 +111,17 @@ const pars = defineRoute('GET /v1/sessions/{session}/pars', {
 const aggregate = defineRoute('GET /v1/pars', {
   id: 'aggregatePars',
   summary: 'All reviews added up: problems that recur, and patterns that helped.',
-  for: AUDITOR_ROLES,
+  for: ROLES_THAT_READ_ALL,
   query: z.strictObject({
     root: NameSchema.optional(),
     since: InstantSchema.optional().describe('Only reviews since then.'),
   }),
   answer: z.object({
     reviews: z.int(),
-    wrong: z.array(FieldsSchema),
-    well: z.array(FieldsSchema),
-    suggestions: z.array(FieldsSchema),
-    patterns: z.array(FieldsSchema),
+    wrong: z.array(JsonFieldsSchema),
+    well: z.array(JsonFieldsSchema),
+    suggestions: z.array(JsonFieldsSchema),
+    patterns: z.array(JsonFieldsSchema),
   }),
   run: async ({ query: { root, since }, services: { allEvidence } }) => {
     const found: Par[] = [];

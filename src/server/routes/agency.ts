@@ -8,10 +8,10 @@ import { parseJson } from '../../base/json.ts';
 import type { Requester } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { MAIL_POLL_MS, MAIL_WAIT_MS, MailAnswer } from '../messages/exchange-mail.ts';
+import { MAIL_POLL_MS, MAIL_WAIT_MS, MailAnswerSchema } from '../messages/exchange-mail.ts';
 import { MailSchema, NodeName } from '../messages/mail-schema.ts';
-import { type MailPositions, NO_MAIL } from '../messages/node-mail.ts';
-import { addContext, checkCaller } from '../session-context.ts';
+import { type MailPositions, NO_MAIL_POSITIONS } from '../messages/node-mail.ts';
+import { addSessionContext, checkRunRequester } from '../session-context.ts';
 
 const Key = z.string().regex(/^[\w.:-]{1,200}$/);
 const Meta = z.object({ 'agent-id': z.string(), 'duration-ms': z.int() });
@@ -62,8 +62,8 @@ const run = defineRoute('POST /agency/run', {
     const key = headerAs(RUN_HEADER_NAMES.key, header(RUN_HEADER_NAMES.key), Key) ?? randomUUID();
     const budgetMs = headerAs(RUN_HEADER_NAMES.budget, header(RUN_HEADER_NAMES.budget), Budget) ?? null;
     const via = headerAs(RUN_HEADER_NAMES.via, header(RUN_HEADER_NAMES.via), Via)?.split(',') ?? [];
-    const request = await checkCaller(services, who, body, key);
-    const reply = await services.agency.run(request, { key, budgetMs, via }, addContext(services));
+    const request = await checkRunRequester(services, who, body, key);
+    const reply = await services.agency.run(request, { key, budgetMs, via }, addSessionContext(services));
     return Response.json(reply, {
       status: reply.ok ? 200 : RUN_HTTP_STATUS[reply.error.code],
       headers: { [RUN_HEADER_NAMES.key]: key },
@@ -127,7 +127,7 @@ const Position = z.object({ message: z.int().min(0), receipt: z.int().min(0) });
 const After = z.object({ places: z.record(z.string(), Position), waits: z.string() });
 
 function positionsIn(text: string): MailPositions {
-  if (text === '') return NO_MAIL;
+  if (text === '') return NO_MAIL_POSITIONS;
   const after = After.safeParse(parseJson(Buffer.from(text, 'base64url').toString()));
   if (after.success) return after.data;
   throw new ApiError('invalid-request', 'this is not a cursor', 'Send "after" of the last answer.', 'query.after');
@@ -147,7 +147,7 @@ const collect = defineRoute('GET /agency/messages', {
   summary: 'Returns messages and receipts for another node, after at most 15 seconds.',
   for: ['node'],
   query: z.strictObject({ after: z.string().max(100_000).default('').describe('"after" of the last answer.') }),
-  answer: MailAnswer,
+  answer: MailAnswerSchema,
   run: async ({ who, query, services: { mail }, signal }) => {
     const node = nodeOf(who);
     const after = positionsIn(query.after);

@@ -6,12 +6,12 @@ import { type GrantTerms, grantLimits, MAX_GRANT_MINUTES } from '../../operator/
 import { ensureOperatorToken } from '../../operator/operator-token.ts';
 import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
 import { treeDiff } from '../../tools/tree/tree-diff.ts';
-import { AUDITOR_ROLES } from '../access/tokens.ts';
+import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { ApprovalCardSchema, cardOfRequest } from '../approval-card-schema.ts';
+import { ApprovalCardSchema, makeApprovalCard } from '../approval-card-schema.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { FieldsSchema, HashSchema, MillisSchema } from '../schemas.ts';
-import type { Services } from '../services.ts';
+import { HashSchema, JsonFieldsSchema, MillisSchema } from '../schemas.ts';
+import type { ServerServices } from '../services.ts';
 
 const GivenAnswer = z.object({ verdict: z.enum(['yes', 'no']), by: z.string(), until: MillisSchema });
 const WaitingRequest = z.object({
@@ -29,13 +29,13 @@ const WaitingRequest = z.object({
 });
 const ApprovalPath = z.object({ approval: z.string().regex(/^[a-z2-9]{6}$/) });
 
-const pendingInAll = ({ allEvidence }: Services): readonly PendingItem[] =>
+const pendingInAll = ({ allEvidence }: ServerServices): readonly PendingItem[] =>
   allEvidence
     .repositories()
     .flatMap(({ stateDir }) => pendingItems(stateDir))
     .sort((a, b) => a.pending.askedAt - b.pending.askedAt);
 
-function findPendingItem(services: Services, id: string): PendingItem {
+function findPendingItem(services: ServerServices, id: string): PendingItem {
   const items = pendingInAll(services).filter(({ pending }) => pending.id === id);
   if (items.length === 1) return items[0]!;
   throw new ApiError(
@@ -65,7 +65,7 @@ function pendingJson({ pending, answer }: PendingItem): z.output<typeof WaitingR
 const list = defineRoute('GET /v1/approvals', {
   id: 'listApprovals',
   summary: 'The requests that wait for the operator, of all sessions, the oldest first.',
-  for: AUDITOR_ROLES,
+  for: ROLES_THAT_READ_ALL,
   answer: z.object({ approvals: z.array(WaitingRequest) }),
   run: async ({ services }) => ({ approvals: pendingInAll(services).map(pendingJson) }),
 });
@@ -73,10 +73,10 @@ const list = defineRoute('GET /v1/approvals', {
 const show = defineRoute('GET /v1/approvals/{approval}', {
   id: 'approval',
   summary: 'One request in full, with the present diff of the files that a yes ships.',
-  for: AUDITOR_ROLES,
+  for: ROLES_THAT_READ_ALL,
   path: ApprovalPath,
   answer: WaitingRequest.extend({
-    view: FieldsSchema.describe('Everything that the hash covers.'),
+    view: JsonFieldsSchema.describe('Everything that the hash covers.'),
     writable: z.array(z.string()).describe('The paths that the peripheral of the agent may write.'),
     diff: z
       .object({
@@ -103,7 +103,7 @@ const show = defineRoute('GET /v1/approvals/{approval}', {
       view: request.view,
       writable: config.scopes[request.action.from] ?? from?.scope.rule.write ?? [],
       diff,
-      card: await cardOfRequest(request, pin, diff, store),
+      card: await makeApprovalCard(request, pin, diff, store),
     };
   },
 });

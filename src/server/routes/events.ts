@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { toActivity } from '../../evidence/musn/activity.ts';
-import { AUDITOR_ROLES, READER_ROLES } from '../access/tokens.ts';
+import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute, type RouteRequest } from '../http-route.ts';
-import { SessionPath } from '../schemas.ts';
-import { followAll, parseCursor } from '../stream/follow-all.ts';
+import { SessionPathParameters } from '../schemas.ts';
+import { followAllSessions, parseStreamCursor } from '../stream/follow-all.ts';
 import { followSession } from '../stream/follow-session.ts';
-import { type OpenedStream, SSE_ANSWER, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
+import { makeSseResponse, type OpenedStream, openStreamLifetime, SSE_ANSWER_TYPE } from '../stream/sse-answer.ts';
 
 const SessionQuery = z.strictObject({
   after: z
@@ -28,7 +28,7 @@ const SOCKET = {
   description: 'A WebSocket. Each message is `{ cursor, event }`, and `event` is a CloudEvent.',
 } as const;
 
-type SessionRequest = RouteRequest<typeof SessionPath, typeof SessionQuery, undefined>;
+type SessionRequest = RouteRequest<typeof SessionPathParameters, typeof SessionQuery, undefined>;
 type AllRequest = RouteRequest<undefined, typeof AllQuery, undefined>;
 
 async function openSession(request: SessionRequest): Promise<OpenedStream> {
@@ -38,7 +38,7 @@ async function openSession(request: SessionRequest): Promise<OpenedStream> {
   const last = header('last-event-id') ?? query.after ?? '-1';
   if (!/^-?\d{1,15}$/.test(last))
     throw new ApiError('invalid-request', 'Last-Event-ID is not a seq', 'Send the id of the last event.', 'header');
-  const { end, ended } = streamLifetime(request);
+  const { end, ended } = openStreamLifetime(request);
   return {
     end,
     batches: followSession({
@@ -58,28 +58,31 @@ async function openSession(request: SessionRequest): Promise<OpenedStream> {
 async function openAll(request: AllRequest): Promise<OpenedStream> {
   const { services, header, query } = request;
   const last = header('last-event-id') ?? query.after;
-  const after = last === undefined ? null : parseCursor(last);
+  const after = last === undefined ? null : parseStreamCursor(last);
   if (last !== undefined && after === null)
     throw new ApiError('invalid-request', 'Last-Event-ID is not a cursor', 'Send the id of the last event.', 'header');
-  const { end, ended } = streamLifetime(request);
-  return { end, batches: followAll({ allEvidence: services.allEvidence, feed: services.feed, after, signal: ended }) };
+  const { end, ended } = openStreamLifetime(request);
+  return {
+    end,
+    batches: followAllSessions({ allEvidence: services.allEvidence, feed: services.feed, after, signal: ended }),
+  };
 }
 
 const sessionEvents = defineRoute('GET /v1/sessions/{session}/events', {
   id: 'sessionEvents',
   summary: "A session's entries as events: those after a position, then new ones. Each `seq` comes exactly once.",
-  for: READER_ROLES,
-  path: SessionPath,
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
   query: SessionQuery,
-  answer: SSE_ANSWER,
-  run: async (request) => sseAnswer(await openSession(request)),
+  answer: SSE_ANSWER_TYPE,
+  run: async (request) => makeSseResponse(await openSession(request)),
 });
 
 const sessionSocket = defineRoute('GET /v1/sessions/{session}/socket', {
   id: 'sessionSocket',
   summary: 'The same events over a WebSocket.',
-  for: READER_ROLES,
-  path: SessionPath,
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
   query: SessionQuery,
   answer: SOCKET,
   run: async (request) => (await openSession(request)).batches,
@@ -88,16 +91,16 @@ const sessionSocket = defineRoute('GET /v1/sessions/{session}/socket', {
 const allEvents = defineRoute('GET /v1/events', {
   id: 'allEvents',
   summary: 'The entries of all sessions as events: those after a cursor, then new ones.',
-  for: AUDITOR_ROLES,
+  for: ROLES_THAT_READ_ALL,
   query: AllQuery,
-  answer: SSE_ANSWER,
-  run: async (request) => sseAnswer(await openAll(request)),
+  answer: SSE_ANSWER_TYPE,
+  run: async (request) => makeSseResponse(await openAll(request)),
 });
 
 const allSocket = defineRoute('GET /v1/socket', {
   id: 'allSocket',
   summary: 'The events of all sessions over a WebSocket.',
-  for: AUDITOR_ROLES,
+  for: ROLES_THAT_READ_ALL,
   query: AllQuery,
   answer: SOCKET,
   run: async (request) => (await openAll(request)).batches,

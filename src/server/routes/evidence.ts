@@ -2,27 +2,30 @@ import { z } from 'zod';
 import { CLAIM_TYPES, EVIDENCE_TYPES, SUBJECT_TYPES } from '../../evidence/entry.ts';
 import type { EvidenceQuery, FoundEntry } from '../../evidence/evidence-query.ts';
 import { projectThread, type Thread } from '../../evidence/threads.ts';
-import { AUDITOR_ROLES, READER_ROLES } from '../access/tokens.ts';
+import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import {
   EntrySchema,
-  FieldsSchema,
+  EntrySeqSchema,
   HashSchema,
   InstantSchema,
-  LimitSchema,
+  JsonFieldsSchema,
   NameSchema,
-  SeqSchema,
-  SessionPath,
+  PageLimitSchema,
+  SessionPathParameters,
 } from '../schemas.ts';
-import { queryAll } from './query-all.ts';
+import { queryAllRepositories } from './query-all.ts';
 
 const ofSession = defineRoute('GET /v1/sessions/{session}/evidence', {
   id: 'sessionEvidence',
   summary: "A session's entries in order of `seq`, one page at a time.",
-  for: READER_ROLES,
-  path: SessionPath,
-  query: z.strictObject({ from: SeqSchema.default(0).describe('The first `seq`.'), limit: LimitSchema.default(100) }),
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
+  query: z.strictObject({
+    from: EntrySeqSchema.default(0).describe('The first `seq`.'),
+    limit: PageLimitSchema.default(100),
+  }),
   answer: z.object({
     entries: z.array(EntrySchema),
     next: z.int().nullable().describe('The `from` of the next page; null if this is the last.'),
@@ -54,14 +57,14 @@ const Filters = {
   since: InstantSchema.optional(),
   before: InstantSchema.optional(),
   ephemeral: z.enum(['true', 'false']).optional().describe('Ephemeral entries, too.'),
-  limit: LimitSchema.default(100),
+  limit: PageLimitSchema.default(100),
   after: z.string().max(20_000).optional().describe('The `next` of the previous page of the same query.'),
 };
 
 const query = defineRoute('GET /v1/evidence', {
   id: 'queryEvidence',
   summary: 'A search over all sessions, or one; the newest entries come first.',
-  for: AUDITOR_ROLES,
+  for: ROLES_THAT_READ_ALL,
   query: z.strictObject({ ...Filters, session: NameSchema.optional(), root: NameSchema.optional() }),
   answer: z.object({ entries: z.array(EntrySchema), next: z.string().nullable() }),
   run: async ({ query: asked, services: { allEvidence } }) => {
@@ -78,7 +81,7 @@ const query = defineRoute('GET /v1/evidence', {
     } as EvidenceQuery;
     const repositories =
       session === undefined ? allEvidence.repositoriesOf(root) : [await allEvidence.repositoryOf(session)];
-    const page = await queryAll(repositories, search, filters.limit, after);
+    const page = await queryAllRepositories(repositories, search, filters.limit, after);
     return { entries: page.entries.map(({ entry }) => entry), next: page.next };
   },
 });
@@ -86,7 +89,7 @@ const query = defineRoute('GET /v1/evidence', {
 const entryOf = defineRoute('GET /v1/sessions/{session}/entries/{entry}', {
   id: 'entry',
   summary: 'One entry, and the entries that it replies to, the oldest first.',
-  for: READER_ROLES,
+  for: ROLES_THAT_READ_SESSION,
   path: z.object({ session: NameSchema, entry: NameSchema }),
   answer: z.object({ entry: EntrySchema, chain: z.array(EntrySchema) }),
   run: async ({ path, services: { allEvidence } }) => {
@@ -115,8 +118,8 @@ const ThreadAnswer = z
     entries: z.array(z.string()).describe('The ids of its entries in order of time: one page.'),
     next: z.int().nullable().describe('The `from` of the next page; null if this is the last.'),
     conjectures: z.array(z.object({ entry: z.string(), outcome: z.enum(['open', 'confirmed', 'refuted']) })),
-    patterns: z.array(FieldsSchema),
-    forks: z.array(FieldsSchema).describe('Threads of the same form, one for each entry that forks another.'),
+    patterns: z.array(JsonFieldsSchema),
+    forks: z.array(JsonFieldsSchema).describe('Threads of the same form, one for each entry that forks another.'),
   })
   .describe('The entries about one subject, as a tree of replies.');
 
@@ -136,11 +139,11 @@ const threadForm = (one: Thread, page: { readonly from: number; readonly limit: 
 const thread = defineRoute('GET /v1/sessions/{session}/thread', {
   id: 'thread',
   summary: 'The thread of a session: its status, its participants, conjectures, patterns and forks.',
-  for: READER_ROLES,
-  path: SessionPath,
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
   query: z.strictObject({
-    from: SeqSchema.default(0).describe('The number of entries to skip.'),
-    limit: LimitSchema.default(100),
+    from: EntrySeqSchema.default(0).describe('The number of entries to skip.'),
+    limit: PageLimitSchema.default(100),
   }),
   answer: ThreadAnswer,
   run: async ({ path: { session }, query: page, services: { allEvidence } }) => {
@@ -156,8 +159,8 @@ const thread = defineRoute('GET /v1/sessions/{session}/thread', {
 const threads = defineRoute('GET /v1/threads', {
   id: 'listThreads',
   summary: 'The threads of sessions, newest first, with their status.',
-  for: AUDITOR_ROLES,
-  query: z.strictObject({ root: NameSchema.optional(), limit: LimitSchema.default(20) }),
+  for: ROLES_THAT_READ_ALL,
+  query: z.strictObject({ root: NameSchema.optional(), limit: PageLimitSchema.default(20) }),
   answer: z.object({
     threads: z.array(
       z.object({ session: z.string(), status: z.string(), count: z.int(), participants: z.array(z.string()) }),
@@ -181,7 +184,7 @@ const threads = defineRoute('GET /v1/threads', {
 const blob = defineRoute('GET /v1/sessions/{session}/blobs/{hash}', {
   id: 'blob',
   summary: 'The bytes of a large value, which an entry of this session names as `{ blob, bytes }`, or of its pin.',
-  for: READER_ROLES,
+  for: ROLES_THAT_READ_SESSION,
   path: z.object({ session: NameSchema, hash: HashSchema }),
   answer: { type: 'application/octet-stream', description: 'The bytes; their sha256 is the hash.' },
   run: async ({ path: { session, hash }, services: { allEvidence } }) => {

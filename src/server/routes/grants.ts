@@ -3,11 +3,11 @@ import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import { describeGrantLimits, type GrantView, grantEndReason } from '../../gate/approvals/grant.ts';
 import { revokedBy, revokeGrant } from '../../operator/revoked-grants.ts';
 import { sessionsWithGrants } from '../../session/grants-in.ts';
-import { AUDITOR_ROLES } from '../access/tokens.ts';
+import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { MillisSchema, NameSchema } from '../schemas.ts';
-import type { Services } from '../services.ts';
+import type { ServerServices } from '../services.ts';
 
 const Grant = z.object({
   id: z.string(),
@@ -30,7 +30,7 @@ interface FoundGrant {
   readonly over: string | null;
 }
 
-async function grantsOf({ allEvidence, readers }: Services): Promise<readonly FoundGrant[]> {
+async function grantsOf({ allEvidence, readers }: ServerServices): Promise<readonly FoundGrant[]> {
   const all: FoundGrant[] = [];
   for (const { store, stateDir } of allEvidence.repositories())
     for (const session of await sessionsWithGrants(store)) {
@@ -63,7 +63,7 @@ const grantJson = ({ session, agent, grant, over }: FoundGrant): z.output<typeof
 const list = defineRoute('GET /v1/grants', {
   id: 'listGrants',
   summary: 'The grants of the operator in all sessions, the latest first; also those that have ended.',
-  for: AUDITOR_ROLES,
+  for: ROLES_THAT_READ_ALL,
   answer: z.object({ grants: z.array(Grant) }),
   run: async ({ services }) => ({ grants: (await grantsOf(services)).map(grantJson) }),
 });

@@ -2,36 +2,36 @@ import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { sendBell, sendWhistle } from '../../messages/send-message.ts';
 import type { Message } from '../../ports/message-store.ts';
-import { AUDITOR_ROLES } from '../access/tokens.ts';
-import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
+import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
+import type { EvidenceOfAllRepositories, RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { followInbox } from '../messages/follow-inbox.ts';
 import {
-  AnswerBody,
-  BellBody,
+  AnswerBodySchema,
+  BellBodySchema,
   IDEMPOTENCY_HEADER,
-  MessagePath,
+  InboxLimitSchema,
+  MessagePathSchema,
   MessageSchema,
-  PageLimit,
-  PersonName,
-  StoredMessage,
-  UnreadOnly,
-  WhistleAnswered,
-  WhistleBody,
+  PersonNameSchema,
+  StoredMessageSchema,
+  UnreadOnlySchema,
+  WhistleAnsweredSchema,
+  WhistleBodySchema,
 } from '../messages/message-schemas.ts';
 import {
-  apiErrorOfSend,
-  checkDraft,
+  apiErrorOfMessage,
+  checkPersonDraft,
   findMessage,
-  noAnswer,
-  requireInboxes,
-  unknownMessage,
-  withReceipts,
+  noAnswerInTimeResponse,
+  readMessageWithReceipts,
+  requireMessageStore,
+  unknownMessageError,
 } from '../messages/person-messages.ts';
 import { NameSchema } from '../schemas.ts';
-import { cursorOfPositions, parseCursor, type StreamPositions } from '../stream/follow-all.ts';
-import { SSE_ANSWER, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
+import { formatStreamCursor, parseStreamCursor, type StreamPositionByRepository } from '../stream/follow-all.ts';
+import { makeSseResponse, openStreamLifetime, SSE_ANSWER_TYPE } from '../stream/sse-answer.ts';
 
 /** The holder of the operator's token acts as a person. */
 const PEOPLE = ['operator'] as const;
@@ -40,8 +40,8 @@ const Root = NameSchema.optional().describe('The repository: its absolute real p
 const After = z.string().max(20_000).optional().describe('The cursor of the last message that you have.');
 
 /** The positions that a cursor names; none without a cursor. @throws ApiError `invalid-request` */
-function positionsOf(cursor: string | undefined, path: string): StreamPositions {
-  const positions = cursor === undefined ? new Map() : parseCursor(cursor);
+function positionsOf(cursor: string | undefined, path: string): StreamPositionByRepository {
+  const positions = cursor === undefined ? new Map() : parseStreamCursor(cursor);
   if (positions) return positions;
   throw new ApiError('invalid-request', 'this is not a cursor', 'Send the cursor of an answer or an event.', path);
 }
@@ -49,8 +49,14 @@ function positionsOf(cursor: string | undefined, path: string): StreamPositions 
 const inbox = defineRoute('GET /v1/inbox', {
   id: 'inbox',
   summary: "A person's messages from every repository, each inbox in its own order, in pages.",
-  for: AUDITOR_ROLES,
-  query: z.strictObject({ as: PersonName, root: Root, unread: UnreadOnly, after: After, limit: PageLimit }),
+  for: ROLES_THAT_READ_ALL,
+  query: z.strictObject({
+    as: PersonNameSchema,
+    root: Root,
+    unread: UnreadOnlySchema,
+    after: After,
+    limit: InboxLimitSchema,
+  }),
   answer: z.object({
     messages: z.array(MessageSchema.extend({ root: z.string().nullable().describe('The repository.') })),
     cursor: z.string().describe('The position after the last message of this page; the stream goes on from here.'),
@@ -65,7 +71,7 @@ const inbox = defineRoute('GET /v1/inbox', {
     let count = 0;
     for (const repository of allEvidence.repositoriesOf(root)) {
       const { key } = repository;
-      const messages = requireInboxes(repository);
+      const messages = requireMessageStore(repository);
       count += (await messages.inbox(address, { unread: true })).length;
       const page = await messages.inbox(address, {
         after: positions.get(key) ?? 0,
@@ -80,7 +86,7 @@ const inbox = defineRoute('GET /v1/inbox', {
     for (const { key, seq } of messages) positions.set(key, seq);
     return {
       messages: messages.map(({ key: _, ...message }) => message),
-      cursor: cursorOfPositions(positions),
+      cursor: formatStreamCursor(positions),
       more: found.length > limit,
       unread: count,
     };
@@ -88,7 +94,7 @@ const inbox = defineRoute('GET /v1/inbox', {
 });
 
 /** The root of a repository, from its newest session that hopgate recorded; null without one. */
-async function rootOf({ store }: RepositoryEvidence, allEvidence: AllEvidence): Promise<string | null> {
+async function rootOf({ store }: RepositoryEvidence, allEvidence: EvidenceOfAllRepositories): Promise<string | null> {
   for (const { sessionId } of await store.sessions()) {
     const root = await allEvidence.rootOf(sessionId);
     if (root !== null) return root;
@@ -99,20 +105,20 @@ async function rootOf({ store }: RepositoryEvidence, allEvidence: AllEvidence): 
 const inboxEvents = defineRoute('GET /v1/inbox/events', {
   id: 'inboxEvents',
   summary: "A person's messages as events (dev.hopgate.message.v1): those after a position, then new ones.",
-  for: AUDITOR_ROLES,
-  query: z.strictObject({ as: PersonName, root: Root, unread: UnreadOnly, after: After }),
-  answer: SSE_ANSWER,
+  for: ROLES_THAT_READ_ALL,
+  query: z.strictObject({ as: PersonNameSchema, root: Root, unread: UnreadOnlySchema, after: After }),
+  answer: SSE_ANSWER_TYPE,
   run: async (request) => {
     const { query, services, header } = request;
     const positions = positionsOf(header('last-event-id') ?? query.after, 'query.after');
-    const { end, ended } = streamLifetime(request);
+    const { end, ended } = openStreamLifetime(request);
     const followed = {
       address: `person:${query.as}`,
       repositories: () => services.allEvidence.repositoriesOf(query.root),
       unread: query.unread === 'true',
       signal: ended,
     };
-    return sseAnswer({ end, batches: followInbox(followed, positions) });
+    return makeSseResponse({ end, batches: followInbox(followed, positions) });
   },
 });
 
@@ -123,20 +129,20 @@ function senderOf(person: string, header: (name: string) => string | undefined) 
   return { from, id: `m-${id}` };
 }
 
-const Sender = { as: PersonName, root: Root };
+const Sender = { as: PersonNameSchema, root: Root };
 
 const bell = defineRoute('POST /v1/bell', {
   id: 'bell',
   summary: 'Sends a message as a person, and does not wait.',
   for: PEOPLE,
-  body: BellBody.extend(Sender),
+  body: BellBodySchema.extend(Sender),
   headers: IDEMPOTENCY_HEADER,
   status: 201,
   answer: MessageSchema,
   run: async ({ body, services: { allEvidence }, header }) => {
     const { as, root, ...post } = body;
     const message = { ...post, kind: 'bell', ...senderOf(as, header) } as const;
-    const { messages, draft } = await checkDraft(allEvidence.repositoriesOf(root), message);
+    const { messages, draft } = await checkPersonDraft(allEvidence.repositoriesOf(root), message);
     await messages.addPerson(as);
     return sendBell(messages, draft);
   },
@@ -147,31 +153,31 @@ const whistled = defineRoute('POST /v1/whistle', {
   summary:
     'Sends a message as a person, and waits for its answer. The deadline ends the wait, not the work: the answer is then 504 with `job`, the id of the message.',
   for: PEOPLE,
-  body: WhistleBody.extend(Sender),
+  body: WhistleBodySchema.extend(Sender),
   headers: IDEMPOTENCY_HEADER,
-  answer: WhistleAnswered,
+  answer: WhistleAnsweredSchema,
   run: async ({ body, services: { allEvidence }, header, signal }) => {
     const { as, root, seconds, ...post } = body;
     const message = { ...post, kind: 'whistle', ...senderOf(as, header) } as const;
-    const { messages, draft } = await checkDraft(allEvidence.repositoriesOf(root), message);
+    const { messages, draft } = await checkPersonDraft(allEvidence.repositoriesOf(root), message);
     await messages.addPerson(as);
     const result = await sendWhistle(messages, draft, { seconds, signal });
-    if (!result.ok) throw apiErrorOfSend(result);
+    if (!result.ok) throw apiErrorOfMessage(result);
     const { answer, waitedMs } = result;
     const job = result.message.id;
-    return answer ? { ok: true, job, answer, waitedMs } : noAnswer(job, seconds);
+    return answer ? { ok: true, job, answer, waitedMs } : noAnswerInTimeResponse(job, seconds);
   },
 });
 
 const message = defineRoute('GET /v1/messages/{message}', {
   id: 'message',
   summary: 'A message with its receipts and its answer; also the state of a whistle whose deadline has passed.',
-  for: AUDITOR_ROLES,
-  path: MessagePath,
-  answer: StoredMessage,
+  for: ROLES_THAT_READ_ALL,
+  path: MessagePathSchema,
+  answer: StoredMessageSchema,
   run: async ({ path, services: { allEvidence } }) => {
     const found = await findMessage(allEvidence, path.message);
-    return withReceipts(found.messages, found.message);
+    return readMessageWithReceipts(found.messages, found.message);
   },
 });
 
@@ -179,8 +185,8 @@ const answer = defineRoute('POST /v1/messages/{message}/answer', {
   id: 'answerMessage',
   summary: 'Answers a message as the person who got it.',
   for: PEOPLE,
-  path: MessagePath,
-  body: AnswerBody,
+  path: MessagePathSchema,
+  body: AnswerBodySchema,
   headers: IDEMPOTENCY_HEADER,
   status: 201,
   answer: MessageSchema,
@@ -188,7 +194,7 @@ const answer = defineRoute('POST /v1/messages/{message}/answer', {
     const { message, repository } = await findMessage(allEvidence, path.message);
     const sender = senderOf(as, header);
     const reply = { kind: 'bell', act: 'answer', ...sender, to: message.from, ref: message.id, text } as const;
-    const { messages, draft } = await checkDraft([repository], reply);
+    const { messages, draft } = await checkPersonDraft([repository], reply);
     return sendBell(messages, draft);
   },
 });
@@ -197,12 +203,12 @@ const read = defineRoute('POST /v1/messages/{message}/read', {
   id: 'readMessage',
   summary: 'Acknowledges a message as the person who got it.',
   for: PEOPLE,
-  path: MessagePath,
-  body: z.strictObject({ as: PersonName }),
+  path: MessagePathSchema,
+  body: z.strictObject({ as: PersonNameSchema }),
   answer: MessageSchema,
   run: async ({ path, body: { as }, services: { allEvidence } }) => {
     const { message, messages } = await findMessage(allEvidence, path.message);
-    if (message.to !== `person:${as}`) throw unknownMessage(path.message);
+    if (message.to !== `person:${as}`) throw unknownMessageError(path.message);
     await messages.mark(message.id, 'read');
     return (await messages.find(message.id))!;
   },

@@ -7,7 +7,7 @@ import { ApiError } from '../api-error.ts';
 type Cursors = { readonly [key: string]: string | null };
 
 /** One page of a search over several repositories, newest first. */
-export async function queryAll(
+export async function queryAllRepositories(
   repositories: readonly RepositoryEvidence[],
   search: EvidenceQuery,
   limit: number,

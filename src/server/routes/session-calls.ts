@@ -5,23 +5,23 @@ import type { Requester } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import {
-  CloseAnswer,
+  BoundedTextSchema,
+  CloseAnswerSchema,
   EntrySchema,
-  FieldsSchema,
-  HopAnswer,
+  HopAnswerSchema,
+  JsonFieldsSchema,
   JsonSchema,
-  ModeAnswer,
+  ModeAnswerSchema,
   ModeSchema,
   NameSchema,
   PrincipalSchema,
-  SessionPath,
-  SettleAnswer,
-  StartAnswer,
-  StepAnswer,
-  StopAnswer,
-  TextSchema,
+  SessionPathParameters,
+  SettleAnswerSchema,
+  StartAnswerSchema,
+  StepAnswerSchema,
+  StopAnswerSchema,
 } from '../schemas.ts';
-import { useSession } from './use-session.ts';
+import { withHostedSession } from './use-session.ts';
 
 const WRITERS = ['operator', 'session'] as const;
 
@@ -37,11 +37,15 @@ const start = defineRoute('POST /v1/sessions/{session}/start', {
   id: 'start',
   summary: 'Enters a peripheral from outside.',
   for: WRITERS,
-  path: SessionPath,
-  body: z.strictObject({ peripheral: NameSchema, context: FieldsSchema.optional(), by: PrincipalSchema.optional() }),
-  answer: StartAnswer,
+  path: SessionPathParameters,
+  body: z.strictObject({
+    peripheral: NameSchema,
+    context: JsonFieldsSchema.optional(),
+    by: PrincipalSchema.optional(),
+  }),
+  answer: StartAnswerSchema,
   run: async ({ who, path, body: { peripheral, context, by }, services }) =>
-    useSession(services, path.session, 'a start', (session) =>
+    withHostedSession(services, path.session, 'a start', (session) =>
       session.start(peripheral, { by: principal(who, by), ...(context ? { context } : {}) }),
     ),
 });
@@ -50,39 +54,39 @@ const step = defineRoute('POST /v1/sessions/{session}/step', {
   id: 'step',
   summary: 'Calls a tool. The answer comes after its evidence is durable.',
   for: WRITERS,
-  path: SessionPath,
+  path: SessionPathParameters,
   body: z.strictObject({
     tool: NameSchema,
     args: JsonSchema.optional().describe('An object by parameter name, or a list in the order of the catalogue.'),
   }),
-  answer: StepAnswer,
+  answer: StepAnswerSchema,
   run: async ({ path, body: { tool, args }, services, signal }) =>
-    useSession(services, path.session, tool, (session) => session.step({ tool, args: args ?? {}, signal })),
+    withHostedSession(services, path.session, tool, (session) => session.step({ tool, args: args ?? {}, signal })),
 });
 
 const hop = defineRoute('POST /v1/sessions/{session}/hop', {
   id: 'hop',
   summary: 'Leaves this peripheral and enters another.',
   for: WRITERS,
-  path: SessionPath,
+  path: SessionPathParameters,
   body: z.union([
     z.strictObject({
       to: NameSchema,
       exit: NameSchema.optional().describe('Inferred if only one exit opens the target.'),
-      reason: TextSchema,
-      fruit: FieldsSchema.optional(),
+      reason: BoundedTextSchema,
+      fruit: JsonFieldsSchema.optional(),
       by: PrincipalSchema.optional(),
     }),
     z.strictObject({
       hop: NameSchema,
-      reason: TextSchema,
+      reason: BoundedTextSchema,
       exit: NameSchema.optional(),
-      summary: TextSchema.optional(),
+      summary: BoundedTextSchema.optional(),
     }),
   ]),
-  answer: HopAnswer,
+  answer: HopAnswerSchema,
   run: async ({ who, path, body, services }) =>
-    useSession(services, path.session, 'a hop', (session) =>
+    withHostedSession(services, path.session, 'a hop', (session) =>
       session.hop('hop' in body ? body : { ...body, by: principal(who, body.by) }),
     ),
 });
@@ -91,18 +95,18 @@ const mode = defineRoute('POST /v1/sessions/{session}/mode', {
   id: 'setMode',
   summary: 'Changes the mode, if the mode gate allows it.',
   for: WRITERS,
-  path: SessionPath,
+  path: SessionPathParameters,
   body: z.strictObject({
     to: ModeSchema,
-    summary: TextSchema.optional(),
+    summary: BoundedTextSchema.optional(),
     reset: z.boolean().optional().describe('Resets the mode; only for the operator.'),
-    reason: TextSchema.optional(),
-    exitCriteria: TextSchema.optional(),
+    reason: BoundedTextSchema.optional(),
+    exitCriteria: BoundedTextSchema.optional(),
     by: PrincipalSchema.optional(),
   }),
-  answer: ModeAnswer,
+  answer: ModeAnswerSchema,
   run: async ({ who, path, body, services }) =>
-    useSession(services, path.session, 'a mode change', (session) =>
+    withHostedSession(services, path.session, 'a mode change', (session) =>
       session.setMode({ ...body, by: principal(who, body.by) }),
     ),
 });
@@ -111,11 +115,15 @@ const stop = defineRoute('POST /v1/sessions/{session}/stop', {
   id: 'stop',
   summary: 'Ends the visit; the session is then outside of every peripheral.',
   for: WRITERS,
-  path: SessionPath,
-  body: z.strictObject({ reason: TextSchema, fruit: FieldsSchema.optional(), by: PrincipalSchema.optional() }),
-  answer: StopAnswer,
+  path: SessionPathParameters,
+  body: z.strictObject({
+    reason: BoundedTextSchema,
+    fruit: JsonFieldsSchema.optional(),
+    by: PrincipalSchema.optional(),
+  }),
+  answer: StopAnswerSchema,
   run: async ({ who, path, body: { reason, fruit, by }, services }) =>
-    useSession(services, path.session, 'a stop', (session) =>
+    withHostedSession(services, path.session, 'a stop', (session) =>
       session.stop(reason, { by: principal(who, by), ...(fruit ? { fruit } : {}) }),
     ),
 });
@@ -124,7 +132,7 @@ const note = defineRoute('POST /v1/sessions/{session}/note', {
   id: 'note',
   summary: 'Words of the operator for the agent: a running Claude Code or Codex reads them with its next call or turn.',
   for: ['operator'],
-  path: SessionPath,
+  path: SessionPathParameters,
   body: z.strictObject({ text: z.string().min(1).max(4_000) }),
   answer: z.object({ ok: z.literal(true), evidence: z.array(EntrySchema) }),
   run: async ({ path, body: { text }, services }) => {
@@ -139,32 +147,35 @@ const close = defineRoute('POST /v1/sessions/{session}/close', {
   id: 'closeSession',
   summary: 'Closes the session permanently. Refused in the middle of a visit: stop first.',
   for: WRITERS,
-  path: SessionPath,
-  body: z.strictObject({ reason: TextSchema.optional(), by: PrincipalSchema.optional() }),
-  answer: CloseAnswer,
+  path: SessionPathParameters,
+  body: z.strictObject({ reason: BoundedTextSchema.optional(), by: PrincipalSchema.optional() }),
+  answer: CloseAnswerSchema,
   run: async ({ who, path, body: { reason, by }, services }) =>
-    useSession(services, path.session, 'closing', (session) => session.close(reason, { by: principal(who, by) })),
+    withHostedSession(services, path.session, 'closing', (session) =>
+      session.close(reason, { by: principal(who, by) }),
+    ),
 });
 
 const resume = defineRoute('POST /v1/sessions/{session}/resume', {
   id: 'resume',
   summary: 'Records what happened without the agent: an interrupted step, a passed deadline, the timeout of the mode.',
   for: WRITERS,
-  path: SessionPath,
-  answer: SettleAnswer,
-  run: async ({ path, services }) => useSession(services, path.session, 'a resume', (session) => session.settle()),
+  path: SessionPathParameters,
+  answer: SettleAnswerSchema,
+  run: async ({ path, services }) =>
+    withHostedSession(services, path.session, 'a resume', (session) => session.settle()),
 });
 
 const reflect = defineRoute('POST /v1/sessions/{session}/reflect', {
   id: 'reflect',
   summary: 'Hops to the reflecting peripheral at a natural close. With a review, ends the visit there with it.',
   for: WRITERS,
-  path: SessionPath,
+  path: SessionPathParameters,
   body: z.strictObject({
-    reason: TextSchema,
-    review: FieldsSchema.optional().describe('The words of the agent for its review: `what_went_well`, …'),
+    reason: BoundedTextSchema,
+    review: JsonFieldsSchema.optional().describe('The words of the agent for its review: `what_went_well`, …'),
   }),
-  answer: HopAnswer,
+  answer: HopAnswerSchema,
   run: async ({ path, body: { reason, review }, services }) => {
     const reader = await services.readers.read(path.session);
     const to = Object.values(reader.pin.specs.peripherals).find(isReflecting)?.id ?? 'reflect';
@@ -172,7 +183,7 @@ const reflect = defineRoute('POST /v1/sessions/{session}/reflect', {
     const { view } = reader;
     const denial = view.pending === undefined ? null : reader.why({ kind: 'hop', to, reason, by: 'agent' });
     if (denial) return { ok: false, denial, evidence: [] };
-    return useSession(services, path.session, 'a reflection', async (session) => {
+    return withHostedSession(services, path.session, 'a reflection', async (session) => {
       const hopped = await session.hop({ to, reason });
       if (!hopped.ok || review === undefined) return hopped;
       const stopped = await session.stop(reason, { fruit: review });

@@ -1,25 +1,31 @@
 import { z } from 'zod';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { READER_ROLES } from '../access/tokens.ts';
+import { ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { followInbox } from '../messages/follow-inbox.ts';
 import {
-  BellBody,
-  MessagePath,
+  BellBodySchema,
+  InboxLimitSchema,
+  MessagePathSchema,
   MessageSchema,
-  PageLimit,
-  SessionAnswered,
-  SessionSent,
-  StoredMessage,
-  UnreadOnly,
-  WhistleBody,
+  SessionAnsweredSchema,
+  SessionSentSchema,
+  StoredMessageSchema,
+  UnreadOnlySchema,
+  WhistleBodySchema,
 } from '../messages/message-schemas.ts';
-import { noAnswer, requireInboxes, senderOf, unknownMessage, withReceipts } from '../messages/person-messages.ts';
-import { NameSchema, SeqSchema, SessionPath } from '../schemas.ts';
-import { SSE_ANSWER, sseAnswer, streamLifetime } from '../stream/sse-answer.ts';
-import { useSession } from './use-session.ts';
+import {
+  findSenderOfMessage,
+  noAnswerInTimeResponse,
+  readMessageWithReceipts,
+  requireMessageStore,
+  unknownMessageError,
+} from '../messages/person-messages.ts';
+import { EntrySeqSchema, NameSchema, SessionPathParameters } from '../schemas.ts';
+import { makeSseResponse, openStreamLifetime, SSE_ANSWER_TYPE } from '../stream/sse-answer.ts';
+import { withHostedSession } from './use-session.ts';
 
 /** The role that may send and read as the session: its agent. */
 const AGENT = ['session'] as const;
@@ -29,16 +35,16 @@ const addressOf = (session: string): string => `session:${session}`;
 const inbox = defineRoute('GET /v1/sessions/{session}/inbox', {
   id: 'sessionInbox',
   summary: 'The messages of a session in the order of its inbox, in pages. Reading them acknowledges nothing.',
-  for: READER_ROLES,
-  path: SessionPath,
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
   query: z.strictObject({
-    unread: UnreadOnly,
-    after: SeqSchema.default(0).describe('The last `seq` that you have.'),
-    limit: PageLimit,
+    unread: UnreadOnlySchema,
+    after: EntrySeqSchema.default(0).describe('The last `seq` that you have.'),
+    limit: InboxLimitSchema,
   }),
   answer: z.object({ messages: z.array(MessageSchema), more: z.boolean() }),
   run: async ({ path, query: { unread, after, limit }, services: { allEvidence } }) => {
-    const messages = requireInboxes(await allEvidence.repositoryOf(path.session));
+    const messages = requireMessageStore(await allEvidence.repositoryOf(path.session));
     const page = await messages.inbox(addressOf(path.session), { after, unread: unread === 'true', limit: limit + 1 });
     return { messages: page.slice(0, limit), more: page.length > limit };
   },
@@ -47,17 +53,20 @@ const inbox = defineRoute('GET /v1/sessions/{session}/inbox', {
 const inboxEvents = defineRoute('GET /v1/sessions/{session}/inbox/events', {
   id: 'sessionInboxEvents',
   summary: 'The messages of a session as events (dev.hopgate.message.v1): those after a `seq`, then new ones.',
-  for: READER_ROLES,
-  path: SessionPath,
-  query: z.strictObject({ unread: UnreadOnly, after: SeqSchema.default(0).describe('The last `seq` that you have.') }),
-  answer: SSE_ANSWER,
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
+  query: z.strictObject({
+    unread: UnreadOnlySchema,
+    after: EntrySeqSchema.default(0).describe('The last `seq` that you have.'),
+  }),
+  answer: SSE_ANSWER_TYPE,
   run: async (request) => {
     const { path, query, services, header } = request;
     const repository = await services.allEvidence.repositoryOf(path.session);
-    const last = SeqSchema.safeParse(header('last-event-id') ?? query.after);
+    const last = EntrySeqSchema.safeParse(header('last-event-id') ?? query.after);
     if (!last.success)
       throw new ApiError('invalid-request', 'Last-Event-ID is not a seq', 'Send the id of the last event.', 'header');
-    const { end, ended } = streamLifetime(request);
+    const { end, ended } = openStreamLifetime(request);
     const followed = {
       address: addressOf(path.session),
       repositories: () => [repository],
@@ -65,7 +74,7 @@ const inboxEvents = defineRoute('GET /v1/sessions/{session}/inbox/events', {
       signal: ended,
       cursor: (positions: ReadonlyMap<string, number>) => String(positions.get(repository.key)),
     };
-    return sseAnswer({ end, batches: followInbox(followed, new Map([[repository.key, last.data]])) });
+    return makeSseResponse({ end, batches: followInbox(followed, new Map([[repository.key, last.data]])) });
   },
 });
 
@@ -74,11 +83,11 @@ const read = defineRoute('POST /v1/sessions/{session}/inbox/read', {
   summary:
     'Acknowledges messages: a request of the agent to its model has contained them. Both sessions get a receipt.',
   for: AGENT,
-  path: SessionPath,
+  path: SessionPathParameters,
   body: z.strictObject({ messages: z.array(NameSchema).min(1).max(1_000).describe('Their ids.') }),
   answer: z.object({ ok: z.literal(true), unread: z.array(MessageSchema).describe('The messages that are left.') }),
   run: async ({ path, body, services }) =>
-    useSession(services, path.session, 'reading messages', async (session) => {
+    withHostedSession(services, path.session, 'reading messages', async (session) => {
       await session.inbox();
       await session.acknowledge(body.messages);
       const left = await session.inbox();
@@ -110,13 +119,13 @@ const bell = defineRoute('POST /v1/sessions/{session}/bell', {
   id: 'sessionBell',
   summary: 'Sends a message as the session, by its tool bell, and does not wait.',
   for: AGENT,
-  path: SessionPath,
-  body: BellBody,
-  answer: SessionSent,
+  path: SessionPathParameters,
+  body: BellBodySchema,
+  answer: SessionSentSchema,
   run: async ({ path, body, services, signal }) => {
-    const messages = requireInboxes(await services.allEvidence.repositoryOf(path.session));
-    const to = body.to ?? (await senderOf(messages, body.ref)) ?? '';
-    const sent = await useSession(services, path.session, 'a bell', (session) =>
+    const messages = requireMessageStore(await services.allEvidence.repositoryOf(path.session));
+    const to = body.to ?? (await findSenderOfMessage(messages, body.ref)) ?? '';
+    const sent = await withHostedSession(services, path.session, 'a bell', (session) =>
       send(session, 'bell', { ...body, to }, signal),
     );
     if (!sent.ok) return sent;
@@ -129,18 +138,18 @@ const whistle = defineRoute('POST /v1/sessions/{session}/whistle', {
   summary:
     'Sends a message as the session, by its tool whistle, and waits for its answer. The deadline ends the wait, not the work: the answer is then 504 with `job`, the id of the message.',
   for: AGENT,
-  path: SessionPath,
-  body: WhistleBody,
-  answer: SessionAnswered,
+  path: SessionPathParameters,
+  body: WhistleBodySchema,
+  answer: SessionAnsweredSchema,
   run: async ({ path, body, services, signal }) => {
-    const sent = await useSession(services, path.session, 'a whistle', (session) =>
+    const sent = await withHostedSession(services, path.session, 'a whistle', (session) =>
       send(session, 'whistle', body, signal),
     );
     if (!sent.ok) return sent;
     const { id, waitedMs, evidence } = sent;
     if (sent.answer === null)
-      return noAnswer(id, body.seconds, `/v1/sessions/${encodeURIComponent(path.session)}`, { evidence });
-    const messages = requireInboxes(await services.allEvidence.repositoryOf(path.session));
+      return noAnswerInTimeResponse(id, body.seconds, `/v1/sessions/${encodeURIComponent(path.session)}`, { evidence });
+    const messages = requireMessageStore(await services.allEvidence.repositoryOf(path.session));
     return { ok: true, job: id, answer: await messages.find(sent.answer), waitedMs, evidence };
   },
 });
@@ -148,14 +157,14 @@ const whistle = defineRoute('POST /v1/sessions/{session}/whistle', {
 const message = defineRoute('GET /v1/sessions/{session}/messages/{message}', {
   id: 'sessionMessage',
   summary: 'A message that the session sent or got, with its receipts and its answer.',
-  for: READER_ROLES,
-  path: SessionPath.extend(MessagePath.shape),
-  answer: StoredMessage,
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters.extend(MessagePathSchema.shape),
+  answer: StoredMessageSchema,
   run: async ({ path, services: { allEvidence } }) => {
-    const messages = requireInboxes(await allEvidence.repositoryOf(path.session));
+    const messages = requireMessageStore(await allEvidence.repositoryOf(path.session));
     const found = await messages.find(path.message);
-    if (!found || ![found.from, found.to].includes(addressOf(path.session))) throw unknownMessage(path.message);
-    return withReceipts(messages, found);
+    if (!found || ![found.from, found.to].includes(addressOf(path.session))) throw unknownMessageError(path.message);
+    return readMessageWithReceipts(messages, found);
   },
 });
 

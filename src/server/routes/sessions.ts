@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import { hasLiveWriter } from '../../base/process-holder.ts';
-import { AUDITOR_ROLES, READER_ROLES } from '../access/tokens.ts';
+import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import type { LocatedSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import {
-  AvailableSchema,
+  AvailableActionsSchema,
   DenialSchema,
-  FieldsSchema,
   InstantSchema,
+  JsonFieldsSchema,
   JsonSchema,
-  LimitSchema,
   ModeSchema,
   NameSchema,
-  SessionPath,
-  StartAnswer,
-  StatusSchema,
+  PageLimitSchema,
+  SessionPathParameters,
+  SessionStatusSchema,
+  StartAnswerSchema,
 } from '../schemas.ts';
-import type { Services } from '../services.ts';
-import { useSession } from './use-session.ts';
+import type { ServerServices } from '../services.ts';
+import { withHostedSession } from './use-session.ts';
 
 const Listed = z.object({
   session: z.string(),
@@ -37,7 +37,10 @@ const Listed = z.object({
 });
 
 /** A session in a list. Only an open session with intact evidence has a state (peripheral, mode, counters). */
-async function sessionJson({ readers }: Services, { summary, root }: LocatedSession): Promise<z.output<typeof Listed>> {
+async function sessionJson(
+  { readers }: ServerServices,
+  { summary, root }: LocatedSession,
+): Promise<z.output<typeof Listed>> {
   const { sessionId, agent, openedAt, lastAt, entries, head, closed } = summary;
   const state = closed || root === null ? null : await readers.read(sessionId).catch(() => null);
   return {
@@ -60,11 +63,11 @@ async function sessionJson({ readers }: Services, { summary, root }: LocatedSess
 const list = defineRoute('GET /v1/sessions', {
   id: 'listSessions',
   summary: 'The sessions of every process of this user, over all repositories, newest first.',
-  for: AUDITOR_ROLES,
+  for: ROLES_THAT_READ_ALL,
   query: z.strictObject({
     root: NameSchema.optional().describe('Only the sessions of this repository: its absolute real path.'),
     open: z.enum(['true', 'false']).optional().describe('Only open sessions, or only closed ones.'),
-    limit: LimitSchema.default(100),
+    limit: PageLimitSchema.default(100),
     after: NameSchema.optional().describe('The `next` of the previous page.'),
   }),
   answer: z.object({ sessions: z.array(Listed), next: z.string().nullable() }),
@@ -95,14 +98,14 @@ const open = defineRoute('POST /v1/sessions', {
       .regex(/^[\w][\w.@+-]{0,99}$/)
       .describe('The name of the agent: the author of the entries.'),
     peripheral: NameSchema.optional(),
-    context: FieldsSchema.optional(),
+    context: JsonFieldsSchema.optional(),
   }),
   status: 201,
   answer: z.object({
     session: z.string(),
     token: z.string().describe('The token of the agent of this session. It works for this session only.'),
-    status: StatusSchema,
-    start: StartAnswer.nullable().describe('The answer to the start; null if no peripheral was named.'),
+    status: SessionStatusSchema,
+    start: StartAnswerSchema.nullable().describe('The answer to the start; null if no peripheral was named.'),
   }),
   run: async ({ body, services }) => {
     const { host, tokens, readers } = services;
@@ -112,7 +115,9 @@ const open = defineRoute('POST /v1/sessions', {
     const start =
       peripheral === undefined
         ? null
-        : await useSession(services, session, 'a start', (at) => at.start(peripheral, context ? { context } : {}));
+        : await withHostedSession(services, session, 'a start', (at) =>
+            at.start(peripheral, context ? { context } : {}),
+          );
     return { session, token: tokens.ofSession(session), status: (await readers.read(session)).status, start };
   },
 });
@@ -120,26 +125,26 @@ const open = defineRoute('POST /v1/sessions', {
 const status = defineRoute('GET /v1/sessions/{session}', {
   id: 'sessionStatus',
   summary: 'The state of the session: peripheral, mode, visit, backpack, fruits, counters.',
-  for: READER_ROLES,
-  path: SessionPath,
-  answer: StatusSchema,
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
+  answer: SessionStatusSchema,
   run: async ({ path, services: { readers } }) => (await readers.read(path.session)).status,
 });
 
 const available = defineRoute('GET /v1/sessions/{session}/available', {
   id: 'available',
   summary: 'The tools, hops and modes that are open now, and what each hop and mode still needs.',
-  for: READER_ROLES,
-  path: SessionPath,
-  answer: AvailableSchema,
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
+  answer: AvailableActionsSchema,
   run: async ({ path, services: { readers } }) => (await readers.read(path.session)).available,
 });
 
 const why = defineRoute('POST /v1/sessions/{session}/why', {
   id: 'why',
   summary: 'The denial that a call would get. Nothing is recorded, and nothing runs.',
-  for: READER_ROLES,
-  path: SessionPath,
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
   body: z.strictObject({ tool: NameSchema, args: JsonSchema.optional() }),
   answer: z.object({ allowed: z.boolean(), denial: DenialSchema.nullable() }),
   run: async ({ path, body, services: { readers } }) => {
@@ -152,7 +157,7 @@ const token = defineRoute('POST /v1/sessions/{session}/token', {
   id: 'sessionToken',
   summary: "The token of a session's agent, for a program that continues the session.",
   for: ['operator'],
-  path: SessionPath,
+  path: SessionPathParameters,
   answer: z.object({ token: z.string() }),
   run: async ({ path, services: { allEvidence, tokens } }) => {
     await allEvidence.ownSession(path.session);

@@ -5,14 +5,14 @@ import { realRoot } from '../../project/repository-root.ts';
 import { socialOutcome } from '../../social/message-evidence.ts';
 import { sendSocial } from '../../social/pipeline.ts';
 import type { IncomingMessage, SenderConnection, SocialServices } from '../../social/pipeline-types.ts';
-import { AUDITOR_ROLES } from '../access/tokens.ts';
+import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { MessagePath, PersonName } from '../messages/message-schemas.ts';
-import { findMessage, requireInboxes, unknownMessage } from '../messages/person-messages.ts';
-import { JsonSchema, NameSchema, SessionPath } from '../schemas.ts';
-import type { Services } from '../services.ts';
-import { useSession } from './use-session.ts';
+import { MessagePathSchema, PersonNameSchema } from '../messages/message-schemas.ts';
+import { findMessage, requireMessageStore, unknownMessageError } from '../messages/person-messages.ts';
+import { JsonSchema, NameSchema, SessionPathParameters } from '../schemas.ts';
+import type { ServerServices } from '../services.ts';
+import { withHostedSession } from './use-session.ts';
 
 const Body = {
   id: z.string().min(1).max(200).optional().describe('The id of the message; the same id never sends twice.'),
@@ -55,9 +55,9 @@ const Answer = z.discriminatedUnion('ok', [
 ]);
 
 async function sendThrough(
-  { counters }: Services,
+  { counters }: ServerServices,
   { store }: RepositoryEvidence,
-  messages: ReturnType<typeof requireInboxes>,
+  messages: ReturnType<typeof requireMessageStore>,
   connection: SenderConnection,
   incoming: IncomingMessage,
   more: Pick<SocialServices, 'opener' | 'ringAs'>,
@@ -74,7 +74,7 @@ const send = defineRoute('POST /v1/send', {
   body: z.strictObject({
     ...Body,
     to: To,
-    as: PersonName,
+    as: PersonNameSchema,
     root: NameSchema.describe('The absolute path of the repository.'),
   }),
   answer: Answer,
@@ -84,7 +84,7 @@ const send = defineRoute('POST /v1/send', {
     return sendThrough(
       services,
       repository,
-      requireInboxes(repository),
+      requireMessageStore(repository),
       { transport: 'http', principal: 'operator', name: as },
       { id: id ?? `m-${randomUUID()}`, to: to ?? null, payload },
       { opener: { root: real, open: (id) => services.host.sessions.open(real, 'unassigned', idsWithSession(id)) } },
@@ -97,17 +97,17 @@ const sendAsSession = defineRoute('POST /v1/sessions/{session}/send', {
   summary:
     'Sends a message of the agent of this session through the social pipeline; the session itself must allow the tool bell.',
   for: ['session'],
-  path: SessionPath,
+  path: SessionPathParameters,
   body: z.strictObject({ ...Body, to: NameSchema.describe('session:<id>, agent:<id> or person:<name>.') }),
   answer: Answer,
   run: async ({ path: { session }, body: { id, to, payload }, services }) => {
     const repository = await services.allEvidence.repositoryOf(session);
     const connection = { transport: 'http' as const, principal: 'agent' as const, name: session };
     const incoming = { id: id ?? `m-${randomUUID()}`, to, payload };
-    return sendThrough(services, repository, requireInboxes(repository), connection, incoming, {
+    return sendThrough(services, repository, requireMessageStore(repository), connection, incoming, {
       opener: null,
       ringAs: (from, { id: messageId, to: address, text, act }) =>
-        useSession(services, from, 'a message', (at) =>
+        withHostedSession(services, from, 'a message', (at) =>
           at.step({ tool: 'bell', args: { to: address, text, act }, messageId }),
         ),
     });
@@ -117,13 +117,13 @@ const sendAsSession = defineRoute('POST /v1/sessions/{session}/send', {
 const outcome = defineRoute('GET /v1/messages/{message}/outcome', {
   id: 'messageOutcome',
   summary: 'The outcome of a message that the social pipeline dispatched.',
-  for: AUDITOR_ROLES,
-  path: MessagePath,
+  for: ROLES_THAT_READ_ALL,
+  path: MessagePathSchema,
   answer: Outcome,
   run: async ({ path, services: { allEvidence } }) => {
     const { messages, repository } = await findMessage(allEvidence, path.message);
     const found = await socialOutcome(repository.store, messages, path.message);
-    if (!found) throw unknownMessage(path.message);
+    if (!found) throw unknownMessageError(path.message);
     return found;
   },
 });

@@ -1,12 +1,12 @@
 import type { Session } from '../../session/session.ts';
-import type { Services } from '../services.ts';
+import type { ServerServices } from '../services.ts';
 
 /** How long a call waits for other work in its session, in milliseconds. */
 const WAIT_MS = 10_000;
 
 /** Calls `work` with a session, whose only writer it is meanwhile. A denial is counted for the metrics. */
-export async function useSession<Answer extends { readonly ok: boolean }>(
-  { host, allEvidence, counters }: Services,
+export async function withHostedSession<Answer extends { readonly ok: boolean }>(
+  { host, allEvidence, counters }: ServerServices,
   sessionId: string,
   what: string,
   work: (session: Session) => Promise<Answer>,

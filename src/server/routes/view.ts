@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { READER_ROLES } from '../access/tokens.ts';
-import { NEWEST_ROWS } from '../frame-cache.ts';
+import { ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
+import { NEWEST_ROW_COUNT } from '../frame-cache.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { FieldsSchema, MillisSchema, ModeSchema, SeqSchema, SessionPath } from '../schemas.ts';
+import { EntrySeqSchema, JsonFieldsSchema, MillisSchema, ModeSchema, SessionPathParameters } from '../schemas.ts';
 
 /** Maximum number of frames in one response. */
 const MAX_FRAMES = 5_000;
@@ -43,7 +43,7 @@ const Frame = z
     event: z.string(),
     row: z.looseObject({ key: z.int(), seqs: z.array(z.int()), event: z.string(), what: z.string() }),
     takes: z.array(z.int()).optional().describe('Keys of rows that are parts of this one now.'),
-    delta: FieldsSchema.describe(
+    delta: JsonFieldsSchema.describe(
       'The fields of the state that changed; in `backpack` and `files`, null removes a member.',
     ),
   })
@@ -52,10 +52,10 @@ const Frame = z
 const frames = defineRoute('GET /v1/sessions/{session}/frames', {
   id: 'frames',
   summary: "A session's entries as a page shows them: rows, and the state after each.",
-  for: READER_ROLES,
-  path: SessionPath,
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
   query: z.strictObject({
-    from: SeqSchema.default(0).describe('The first `seq`.'),
+    from: EntrySeqSchema.default(0).describe('The first `seq`.'),
     limit: z.coerce.number().int().min(1).max(MAX_FRAMES).default(1_000),
   }),
   answer: z.object({
@@ -75,8 +75,8 @@ const frames = defineRoute('GET /v1/sessions/{session}/frames', {
 const snapshot = defineRoute('GET /v1/sessions/{session}/snapshot', {
   id: 'snapshot',
   summary: 'The present state of a session with its hop graph. The stream goes on after `seq`.',
-  for: READER_ROLES,
-  path: SessionPath,
+  for: ROLES_THAT_READ_SESSION,
+  path: SessionPathParameters,
   answer: z.object({
     seq: z.int().describe('The last `seq` of the snapshot: give it as `after` to the events.'),
     state: ViewState,
@@ -87,7 +87,7 @@ const snapshot = defineRoute('GET /v1/sessions/{session}/snapshot', {
         before: ViewState.describe('The state before the first of the frames.'),
         frames: z.array(Frame),
       })
-      .describe(`The last ${NEWEST_ROWS} frames.`),
+      .describe(`The last ${NEWEST_ROW_COUNT} frames.`),
     graph: z.looseObject({
       width: z.number(),
       height: z.number(),
@@ -103,7 +103,7 @@ const snapshot = defineRoute('GET /v1/sessions/{session}/snapshot', {
       services.frames.of(session),
     ]);
     const { seq, state } = sessionFrames;
-    const { frames, ...newest } = sessionFrames.newest(NEWEST_ROWS);
+    const { frames, ...newest } = sessionFrames.newest(NEWEST_ROW_COUNT);
     return { seq, state, specHash: specs.hash, graph, newest: { ...newest, frames: [...frames] } };
   },
 });

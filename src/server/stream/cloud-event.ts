@@ -21,7 +21,7 @@ const eventTypeOf = ({ entry, body }: StoredEntry): string =>
   `dev.hopgate.evidence.${body === null ? 'erased' : /^[a-z-]+$/.exec(bodyOf(entry.body)?.event ?? '') ? bodyOf(entry.body)!.event : 'entry'}.v1`;
 
 /** An entry as an event. `data`: the form that the subscriber asked for. */
-export const cloudEventOf = (stored: StoredEntry, data: unknown): CloudEvent => ({
+export const toCloudEvent = (stored: StoredEntry, data: unknown): CloudEvent => ({
   specversion: '1.0',
   id: stored.entry.id,
   source: encodeURIComponent(stored.entry.sessionId),
@@ -33,7 +33,7 @@ export const cloudEventOf = (stored: StoredEntry, data: unknown): CloudEvent => 
 });
 
 /** The marker for a reader that was too slow: the entries up to `seq` were left out, so it must read a snapshot. */
-export const resyncEvent = (sessionId: string, seq: number): CloudEvent => ({
+export const makeResyncEvent = (sessionId: string, seq: number): CloudEvent => ({
   specversion: '1.0',
   id: `resync-${seq}`,
   source: encodeURIComponent(sessionId),

@@ -1,4 +1,4 @@
-import type { AllEvidence } from '../all-evidence.ts';
+import type { EvidenceOfAllRepositories } from '../all-evidence.ts';
 
 /** Interval for polling the stores for new entries while somebody waits, in milliseconds. */
 const POLL_MS = 25;
@@ -11,13 +11,13 @@ interface Waiter {
 }
 
 /** Reports new entries of any process. It reads the stores only while somebody waits. */
-export class EntryFeed {
-  readonly #allEvidence: AllEvidence;
+export class NewEntryNotifier {
+  readonly #allEvidence: EvidenceOfAllRepositories;
   readonly #waiters = new Set<Waiter>();
   readonly #last = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(allEvidence: AllEvidence) {
+  constructor(allEvidence: EvidenceOfAllRepositories) {
     this.#allEvidence = allEvidence;
   }
 

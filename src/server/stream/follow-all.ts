@@ -1,20 +1,20 @@
-import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
-import { cloudEventOf, resyncEvent } from './cloud-event.ts';
-import type { EntryFeed } from './entry-feed.ts';
-import { KEEP_ALIVE_MS, MAX_LAG_ENTRIES, type SentEvent } from './follow-session.ts';
+import type { EvidenceOfAllRepositories, RepositoryEvidence } from '../all-evidence.ts';
+import { makeResyncEvent, toCloudEvent } from './cloud-event.ts';
+import type { NewEntryNotifier } from './entry-feed.ts';
+import { type EventWithCursor, KEEP_ALIVE_MS, MAX_LAG_ENTRIES } from './follow-session.ts';
 
 /** Maximum number of entries of one repository per read. */
 const PAGE = 128;
 
 /** A position in the streams of all repositories: the number of entries (or inbox messages) read, by repository key. */
-export type StreamPositions = Map<string, number>;
+export type StreamPositionByRepository = Map<string, number>;
 
 /** The cursor of a position: `3f2a91c0d4e5f607.1z-…`; repositories without entries are left out. */
-export const cursorOfPositions = (positions: StreamPositions): string =>
+export const formatStreamCursor = (positions: StreamPositionByRepository): string =>
   [...positions].flatMap(([key, nth]) => (nth > 0 ? [`${key}.${nth.toString(36)}`] : [])).join('-');
 
-export function parseCursor(text: string): StreamPositions | null {
-  const positions: StreamPositions = new Map();
+export function parseStreamCursor(text: string): StreamPositionByRepository | null {
+  const positions: StreamPositionByRepository = new Map();
   for (const part of text === '' ? [] : text.split('-')) {
     const [, key = '', nth = ''] = /^([0-9a-f]{16})\.([0-9a-z]{1,10})$/.exec(part) ?? [];
     if (key === '') return null;
@@ -27,18 +27,18 @@ export function parseCursor(text: string): StreamPositions | null {
  * The entries of all sessions as events, in the order of their arrival in each repository, in batches. Without `after`
  * it begins with the next entry. A repository that `after` does not name is new, so all its entries are sent.
  */
-export async function* followAll({
+export async function* followAllSessions({
   allEvidence,
   feed,
   after,
   signal,
 }: {
-  readonly allEvidence: AllEvidence;
-  readonly feed: EntryFeed;
+  readonly allEvidence: EvidenceOfAllRepositories;
+  readonly feed: NewEntryNotifier;
   readonly after: ReadonlyMap<string, number> | null;
   readonly signal: AbortSignal;
-}): AsyncGenerator<readonly SentEvent[]> {
-  const positions: StreamPositions = new Map(
+}): AsyncGenerator<readonly EventWithCursor[]> {
+  const positions: StreamPositionByRepository = new Map(
     after ?? allEvidence.repositories().map(({ key, arrivals }) => [key, arrivals.last()]),
   );
   while (!signal.aborted) {
@@ -57,24 +57,24 @@ export async function* followAll({
   }
 }
 
-const isUnchanged = (allEvidence: AllEvidence, positions: StreamPositions): boolean =>
+const isUnchanged = (allEvidence: EvidenceOfAllRepositories, positions: StreamPositionByRepository): boolean =>
   allEvidence.repositories().every(({ key, arrivals }) => arrivals.last() <= (positions.get(key) ?? 0));
 
 async function readFrom(
   { key, store, arrivals }: RepositoryEvidence,
-  positions: StreamPositions,
-): Promise<readonly SentEvent[]> {
+  positions: StreamPositionByRepository,
+): Promise<readonly EventWithCursor[]> {
   const from = positions.get(key) ?? 0;
   const last = arrivals.last();
   if (last - from >= MAX_LAG_ENTRIES) {
     positions.set(key, last);
-    return [{ event: resyncEvent('', last), cursor: cursorOfPositions(positions) }];
+    return [{ event: makeResyncEvent('', last), cursor: formatStreamCursor(positions) }];
   }
-  const sent: SentEvent[] = [];
+  const sent: EventWithCursor[] = [];
   for (const { nth, id } of arrivals.after(from, PAGE)) {
     positions.set(key, nth);
     const found = await store.get(id);
-    if (found) sent.push({ event: cloudEventOf(found, found.entry), cursor: cursorOfPositions(positions) });
+    if (found) sent.push({ event: toCloudEvent(found, found.entry), cursor: formatStreamCursor(positions) });
   }
   return sent;
 }

@@ -1,7 +1,7 @@
 import type { StoredEntry } from '../../evidence/entry.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
-import { type CloudEvent, cloudEventOf, resyncEvent } from './cloud-event.ts';
-import type { EntryFeed } from './entry-feed.ts';
+import { type CloudEvent, makeResyncEvent, toCloudEvent } from './cloud-event.ts';
+import type { NewEntryNotifier } from './entry-feed.ts';
 
 /** Maximum number of entries per read. */
 const PAGE = 256;
@@ -13,14 +13,14 @@ export const MAX_LAG_ENTRIES = 10_000;
 export const KEEP_ALIVE_MS = 15_000;
 
 /** One event, and the cursor from which a stream continues after it. */
-export interface SentEvent {
+export interface EventWithCursor {
   readonly event: CloudEvent;
   readonly cursor: string;
 }
 
 interface FollowOptions {
   readonly store: EvidenceStore;
-  readonly feed: EntryFeed;
+  readonly feed: NewEntryNotifier;
   readonly sessionId: string;
   /** The last `seq` that the reader has; -1 for none. */
   readonly after: number;
@@ -33,7 +33,7 @@ interface FollowOptions {
  * keep-alive. Each batch is read from the store only when the reader is ready for it, so that a slow reader needs the
  * memory of one batch.
  */
-export async function* followSession(options: FollowOptions): AsyncGenerator<readonly SentEvent[]> {
+export async function* followSession(options: FollowOptions): AsyncGenerator<readonly EventWithCursor[]> {
   const { store, feed, sessionId, signal, form } = options;
   let next = options.after + 1;
   let isLive = false;
@@ -43,7 +43,7 @@ export async function* followSession(options: FollowOptions): AsyncGenerator<rea
       const { seq } = await store.head(sessionId);
       if (seq - next >= MAX_LAG_ENTRIES) {
         next = seq + 1;
-        yield [{ event: resyncEvent(sessionId, seq), cursor: String(seq) }];
+        yield [{ event: makeResyncEvent(sessionId, seq), cursor: String(seq) }];
         continue;
       }
     }
@@ -55,9 +55,9 @@ export async function* followSession(options: FollowOptions): AsyncGenerator<rea
       continue;
     }
     next = page.at(-1)!.entry.seq + 1;
-    const sent: SentEvent[] = [];
+    const sent: EventWithCursor[] = [];
     for (const stored of page)
-      sent.push({ event: cloudEventOf(stored, await form(stored)), cursor: String(stored.entry.seq) });
+      sent.push({ event: toCloudEvent(stored, await form(stored)), cursor: String(stored.entry.seq) });
     yield sent;
   }
 }

@@ -1,14 +1,17 @@
 import type { WSContext } from 'hono/ws';
-import type { SentEvent } from './follow-session.ts';
+import type { EventWithCursor } from './follow-session.ts';
 
 const encoder = new TextEncoder();
 
 /** One event as a Server-Sent Event: its cursor, its type and its JSON on one line. */
-const eventText = ({ event, cursor }: SentEvent): string =>
+const eventText = ({ event, cursor }: EventWithCursor): string =>
   `id: ${cursor}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
 /** Batches of events as an SSE body. The next batch is read when the connection has accepted the previous one. */
-export function sseBody(batches: AsyncGenerator<readonly SentEvent[]>, onEnd: () => void): ReadableStream<Uint8Array> {
+export function makeSseBody(
+  batches: AsyncGenerator<readonly EventWithCursor[]>,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       start: (controller) => controller.enqueue(encoder.encode(': hopgate\n\n')),
@@ -36,7 +39,10 @@ interface RawSocket {
 }
 
 /** Sends each event as one message. The next one is sent when the connection has accepted the previous one. */
-export async function sendMessages(batches: AsyncGenerator<readonly SentEvent[]>, socket: WSContext): Promise<void> {
+export async function sendEventsToSocket(
+  batches: AsyncGenerator<readonly EventWithCursor[]>,
+  socket: WSContext,
+): Promise<void> {
   const raw = socket.raw as RawSocket;
   for await (const batch of batches) {
     for (const { event, cursor } of batch) {

@@ -1,22 +1,22 @@
 import type { RouteRequest } from '../http-route.ts';
-import { countStream } from '../services.ts';
-import type { SentEvent } from './follow-session.ts';
-import { sseBody } from './send-events.ts';
+import { countOpenStream } from '../services.ts';
+import type { EventWithCursor } from './follow-session.ts';
+import { makeSseBody } from './send-events.ts';
 
 /** An open stream: its batches, and the function that ends it. */
 export interface OpenedStream {
-  readonly batches: AsyncGenerator<readonly SentEvent[]>;
+  readonly batches: AsyncGenerator<readonly EventWithCursor[]>;
   readonly end: () => void;
 }
 
-export const SSE_ANSWER = {
+export const SSE_ANSWER_TYPE = {
   type: 'text/event-stream',
   description:
     'Server-Sent Events. `data` is a CloudEvent; `id` is the cursor, which a client sends back as Last-Event-ID.',
 } as const;
 
 /** Counts a stream as open until `end` is called, its client leaves, or the server ends. `ended` is then aborted. */
-export function streamLifetime({
+export function openStreamLifetime({
   services,
   signal,
   who,
@@ -24,7 +24,7 @@ export function streamLifetime({
   readonly end: () => void;
   readonly ended: AbortSignal;
 } {
-  const release = countStream(services, who);
+  const release = countOpenStream(services, who);
   const own = new AbortController();
   const end = (): void => {
     release();
@@ -34,7 +34,7 @@ export function streamLifetime({
   return { end, ended: own.signal };
 }
 
-export const sseAnswer = ({ batches, end }: OpenedStream): Response =>
-  new Response(sseBody(batches, end), {
+export const makeSseResponse = ({ batches, end }: OpenedStream): Response =>
+  new Response(makeSseBody(batches, end), {
     headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
   });

@@ -7,7 +7,7 @@ import { approveUnderGrant, askApproval, type GivenApproval } from './ask-approv
 import type { SessionCalls } from './session-calls.ts';
 import { treeForRequest } from './working-tree.ts';
 
-export interface ApprovableRequest<Plan> {
+interface ApprovableRequest<Plan> {
   readonly by: Principal;
   /** Computes the gate's context, which changes while a person answers. */
   readonly context: () => GateContext;

@@ -125,7 +125,7 @@ const isStoredAsBlob = (value: Json): boolean =>
   (typeof value === 'string' && value.length > INLINE_BYTES / 6 - 2 && JSON.stringify(value).length > INLINE_BYTES);
 
 /** Returns a value as evidence keeps it: the value itself, or `{ blob, bytes }`. */
-export async function storeValue(store: EvidenceStore, value: Json): Promise<Json> {
+async function storeValue(store: EvidenceStore, value: Json): Promise<Json> {
   if (!isStoredAsBlob(value)) return value;
   const bytes = Buffer.from(JSON.stringify(value));
   return { blob: await store.putBlob(bytes), bytes: bytes.length };

@@ -68,7 +68,7 @@ export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): r
   effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_CHANGE_EFFECTS.includes(op)).map(({ path }) => path);
 
 /** The trusted part of a command's report: test runs in a test scope, releases in a deploy scope; null for none. */
-export type TrustedReport = 'test' | 'deploy' | null;
+type TrustedReport = 'test' | 'deploy' | null;
 
 export function trustedReportOf(specs: SpecSet, peripheral: string | undefined, tool: string): TrustedReport {
   const command = peripheral === undefined ? undefined : specs.peripherals[peripheral]?.scope.rule.command;

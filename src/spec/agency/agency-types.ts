@@ -14,7 +14,7 @@ export const DRIVER_KINDS = ['scripted', 'http', 'ai-sdk', 'claude-code', 'codex
 export type DriverKind = (typeof DRIVER_KINDS)[number];
 
 /** The form of an answer: text, or JSON that fits a schema. */
-export type ResponseSpec =
+type ResponseSpec =
   | { readonly type: 'text' }
   | { readonly type: 'json'; readonly schema: { readonly [keyword: string]: Json } };
 

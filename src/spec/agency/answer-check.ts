@@ -4,7 +4,7 @@ import type { Json } from '../types.ts';
 type AnswerSchema = { readonly [keyword: string]: Json };
 
 /** Returns the problem of an answer; null if it fits. */
-export type AnswerCheck = (answer: Json) => string | null;
+type AnswerCheck = (answer: Json) => string | null;
 
 /**
  * Compiles the JSON Schema of an answer. Each call creates a compiler, because a compiler refuses a second schema with

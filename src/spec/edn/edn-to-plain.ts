@@ -1,7 +1,7 @@
 import type { EdnNode, EdnProblem } from './edn-node.ts';
 
 /** An EDN form as the plain data that YAML would give, with the line of each value. */
-export interface PlainEdn {
+interface PlainEdn {
   readonly value: unknown;
   readonly problems: readonly EdnProblem[];
   /** The line of each value, by the value's path joined with NUL. */

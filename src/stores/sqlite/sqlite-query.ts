@@ -8,7 +8,7 @@ import { ENTRY_BYTE_COLUMNS, type PrepareOnce } from './statements.ts';
 type Value = string | number | null;
 
 /** A statement with sorted results: newest first, at most limit + 1 rows. */
-export interface QueryStatement {
+interface QueryStatement {
   readonly sql: string;
   readonly values: readonly Value[];
   readonly ephemeral: boolean;

@@ -20,7 +20,7 @@ import { DDL_MESSAGES, DDL_NODES, DDL_WAIT_HOLDERS } from './sqlite-messages.ts'
 export const IN_MEMORY_FILE = ':memory:';
 
 /** The schema's version, stored in `user_version`. An older schema is migrated when the file is opened. */
-export const SCHEMA_VERSION = 8;
+const SCHEMA_VERSION = 8;
 const OLDEST_VERSION = 2;
 /** "hpgt": identifies hopgate's files to `file` and to hopgate. */
 const APPLICATION_ID = 0x68706774;

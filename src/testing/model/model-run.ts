@@ -35,7 +35,7 @@ export class ModelRunFailure extends Error {
   override readonly name = 'ModelRunFailure';
 }
 
-export interface ModelRunOptions {
+interface ModelRunOptions {
   readonly pinned: AuditedPin;
   readonly store: EvidenceStore;
   readonly clock: ModelClock;

@@ -3,7 +3,7 @@ import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 
 /** The limits of a call's arguments: its scope and the session's files. */
-export interface SampleScope {
+interface SampleScope {
   readonly scope: ScopeRule;
   readonly config: ProjectConfig;
   readonly files: readonly string[];

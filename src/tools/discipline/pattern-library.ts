@@ -11,7 +11,7 @@ const PATTERNS_FOLDER = 'patterns';
 const MAX_PATTERNS = 500;
 const MAX_BYTES = 64 * 1024;
 
-export interface PatternLibrary {
+interface PatternLibrary {
   /** `patterns`, the repository's own folder, or `shipped`. */
   readonly from: typeof PATTERNS_FOLDER | 'shipped';
   readonly patterns: readonly Pattern[];

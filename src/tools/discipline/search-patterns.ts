@@ -1,7 +1,7 @@
 import { splitWords } from '../../base/text.ts';
 import type { Pattern } from './pattern-file.ts';
 
-export interface FoundPattern {
+interface FoundPattern {
   readonly pattern: Pattern;
   /** Share of the question's words that match, 0 to 1. */
   readonly score: number;

@@ -53,7 +53,7 @@ const PACK_FILES = ['pack', 'idx', 'rev', 'promisor'];
 const INSIDE = '/tmp/view';
 const EMPTY_BLOB = deflateSync(Buffer.from('blob 0\0'));
 
-export interface CopyRequest {
+interface CopyRequest {
   readonly git: SandboxedGit;
   /** Absolute real path of the repository's `objects`. */
   readonly objects: string;

@@ -15,7 +15,7 @@ import { copyMaskedObjects, isCopyComplete, type MaskedObjectCopy } from './mask
 import { repositoryFingerprint } from './repository-fingerprint.ts';
 import { alternatesOf, linkTargetsIn, listStoredObjects, realPathWithin } from './stored-objects.ts';
 
-export interface MaskedObjectsRequest {
+interface MaskedObjectsRequest {
   /** Absolute real path of the repository. */
   readonly root: string;
   readonly masks: readonly string[];
@@ -24,7 +24,7 @@ export interface MaskedObjectsRequest {
 }
 
 /** The git objects that a command sees. */
-export interface MaskedObjects {
+interface MaskedObjects {
   /** Mounts that must follow the mounts of the repositories. */
   readonly mounts: readonly Mount[];
   /** Folders whose objects are all hidden, because the masked ones are unknown. Root-relative, or absolute outside. */

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { findProgram } from '../../base/process.ts';
 import type { Repository } from './repository.ts';
 
-export interface CommitPerson {
+interface CommitPerson {
   readonly name: string;
   readonly email: string;
 }

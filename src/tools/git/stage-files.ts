@@ -14,7 +14,7 @@ import { parsePathOperand } from './operands.ts';
 const COMMIT = { kind: 'commit' } as const;
 const NOT_OURS = 'Leave it out; the operator can commit it.';
 
-export interface StagingResult {
+interface StagingResult {
   readonly result: Awaited<ReturnType<GitSession['run']>>;
   readonly paths: readonly string[];
   /** Requested files that have changed and that this session may not stage. */

@@ -11,7 +11,7 @@ import { type FilteringProxy, makeFilteringProxy, type TriedConnection } from '.
 import { sshThroughProxy } from './ssh-through-proxy.ts';
 
 /** A run of a configured command, and the hosts that it tried to reach. */
-export interface OnlineRun {
+interface OnlineRun {
   readonly result: CommandResult;
   /** The connections that the proxy made. */
   readonly connects: readonly ObservedEffect[];

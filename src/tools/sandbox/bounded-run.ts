@@ -3,9 +3,9 @@ import { StringDecoder } from 'node:string_decoder';
 import { BoundedOutput } from './bounded-output.ts';
 import type { CommandOptions } from './sandbox.ts';
 
-export type KillReason = 'timed-out' | 'aborted' | 'flooded';
+type KillReason = 'timed-out' | 'aborted' | 'flooded';
 
-export type RunBounds = Pick<CommandOptions, 'seconds' | 'outputBytes' | 'signal' | 'onOutput'>;
+type RunBounds = Pick<CommandOptions, 'seconds' | 'outputBytes' | 'signal' | 'onOutput'>;
 
 /** Controls one command: its output is bounded, and it is killed on timeout, abort or flood. */
 export class BoundedRun {

@@ -13,7 +13,7 @@ const FIFOS = ['stdout', 'stderr', 'status'];
 const MAX_STDERR = 2000;
 
 /** The streams and the end of one running command. */
-export interface RunningCommand {
+interface RunningCommand {
   /** Real pipes, because programs that open `/dev/stdout` or `/dev/stderr` by path cannot open a socket. */
   readonly stdout: Socket;
   readonly stderr: Socket;

@@ -6,7 +6,7 @@
 
 export type FilterArch = 'x64' | 'arm64';
 
-export interface FilterOptions {
+interface FilterOptions {
   readonly arch: FilterArch;
   /** Allow unix sockets. A connected `socketpair` is always allowed: Node's child processes need it. */
   readonly unixSockets: boolean;

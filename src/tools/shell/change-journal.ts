@@ -120,7 +120,7 @@ export function hashFile(path: string): string | null {
   });
 }
 
-export const syncFolder = (path: string): void => withOpenFile(fs.openSync(path, O_RDONLY | O_DIRECTORY), fs.fsyncSync);
+const syncFolder = (path: string): void => withOpenFile(fs.openSync(path, O_RDONLY | O_DIRECTORY), fs.fsyncSync);
 
 function copyFile(source: string, target: string, like: Ownership): string {
   const from = fs.openSync(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

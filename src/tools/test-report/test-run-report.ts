@@ -1,5 +1,5 @@
 /** A test that failed. `message` is truncated. */
-export interface TestFailure {
+interface TestFailure {
   readonly name: string;
   readonly message: string;
 }

@@ -27,7 +27,7 @@ interface IndexEntry {
 }
 
 /** The tree, and the data from which its id was computed. */
-export interface GitTree {
+interface GitTree {
   readonly id: string;
   readonly head: string | null;
   readonly changes: readonly TreeChange[];
@@ -121,7 +121,7 @@ export const hasOperationUnderWay = ({ gitDir }: Repository): boolean =>
 export const mergedCommits = ({ gitDir }: Repository): readonly string[] =>
   readTextIfAny(join(gitDir, 'MERGE_HEAD')).match(/^[0-9a-f]{40,64}$/gm) ?? [];
 
-export type GitRunner = ReturnType<typeof gitRunner>;
+type GitRunner = ReturnType<typeof gitRunner>;
 
 /** Returns a function that runs one of the scripts above, in the sandbox unless the operator allowed otherwise. */
 export function gitRunner(

@@ -4,7 +4,7 @@ import { type ListedTool, toolHash } from './listed-tool.ts';
 import { removeControlCharacters } from './stderr-tail.ts';
 
 /** An upstream's tool as an entry for tools.yaml. */
-export interface CatalogueFragment {
+interface CatalogueFragment {
   readonly id: string;
   readonly yaml: string;
 }

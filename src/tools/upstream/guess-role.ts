@@ -2,7 +2,7 @@ import type { ArgumentRole } from '../../spec/types.ts';
 
 export type SchemaProperty = { readonly [keyword: string]: unknown };
 
-export interface RoleGuess {
+interface RoleGuess {
   readonly role: ArgumentRole;
   /** The question that a person must answer about the role; null if a value of this type can reach nothing. */
   readonly question: string | null;

@@ -20,7 +20,7 @@ import { writableProgram } from './writable-program.ts';
 
 type BoundTool = ToolSpec & { readonly upstream: UpstreamTool };
 
-export interface UpstreamOptions {
+interface UpstreamOptions {
   /** The catalogue; the backend serves the tools that name an upstream. */
   readonly tools: { readonly [id: string]: ToolSpec };
   /** Values for `${NAME}` in hopgate.yaml. Default: this process's environment. */

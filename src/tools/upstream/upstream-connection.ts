@@ -14,7 +14,7 @@ const LIST_MS = 20_000;
 /** Time limit for the ping after a timed-out call; without an answer the server counts as dead. */
 const PING_MS = 2_000;
 
-export interface ConnectionParts {
+interface ConnectionParts {
   readonly root: string;
   readonly env: Env;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ const TEXT =
 /** True if a response of this content type can be shown as text. */
 export const isTextType = (type: string): boolean => HTML.test(type) || TEXT.test(type);
 
-export interface ReadableText {
+interface ReadableText {
   readonly title: string | null;
   readonly text: string;
   /** True if the text is the page's source, because the conversion exceeded its limits. */

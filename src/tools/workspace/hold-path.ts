@@ -12,7 +12,7 @@ export type PathAccess = 'read' | 'write';
 export type HeldPath = ExistingPath | MissingPath;
 
 /** Checks a root-relative path as written or with links resolved; null if the envelope allows it. */
-export type PathCheck = (segments: readonly string[]) => { readonly message: string; readonly remedy: string } | null;
+type PathCheck = (segments: readonly string[]) => { readonly message: string; readonly remedy: string } | null;
 
 /**
  * Holds the object that a call's argument names, if the envelope allows it. Both the written path and the real path

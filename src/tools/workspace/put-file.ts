@@ -15,7 +15,7 @@ import type { MissingPath } from './walk-beneath.ts';
 /** Larger files are not read into memory for hashing and replacing. */
 const MAX_BYTES = 256 * 2 ** 20;
 
-export interface PutResult {
+interface PutResult {
   readonly path: string;
   readonly created: boolean;
   readonly effect: ObservedEffect;

@@ -7,7 +7,7 @@ const MAX_COMPLAINT_BYTES = 8 * 1024;
 /** Flags of every run: no configuration file, hidden files except .git, no links, sorted by path. */
 const FIXED_FLAGS = ['--no-config', '--no-ignore-global', '--no-messages', '--hidden', '--glob=!.git', '--sort=path'];
 
-export interface RipgrepRun {
+interface RipgrepRun {
   /** How the run ended; `stopped`: `onRecord` returned false. */
   readonly end: 'done' | 'stopped' | 'aborted' | 'time-limit' | 'error';
   readonly stderr: string;

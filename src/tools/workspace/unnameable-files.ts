@@ -28,7 +28,7 @@ export function decodePath(path: Uint8Array): string | null {
 const textOf = (path: Uint8Array): string | null => valueOr(() => strict.decode(path), null);
 
 /** Formats a path for display: invisible characters as `\u{a}`, bytes that are not UTF-8 as `\xff`. */
-export function formatPathBytes(path: Uint8Array): string {
+function formatPathBytes(path: Uint8Array): string {
   const text = textOf(path);
   if (text !== null) return escapeInvisible(text);
   const ascii = (byte: number) => (byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`);

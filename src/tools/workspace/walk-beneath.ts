@@ -9,7 +9,7 @@ const MAX_LINKS = 40;
 const MAX_RESTARTS = 400;
 
 /** The result of a path walk under the root. The caller must close what the result holds open. */
-export type WalkedPath =
+type WalkedPath =
   | ExistingPath
   | MissingPath
   | { readonly kind: 'leaves'; readonly link: string }

@@ -11,7 +11,7 @@ const REFUSED = 'Nothing happens.';
 /** True if the world refused the last command; worlds have no field for it. */
 export const wasRefused = ({ observation }: Pick<WorldTurn, 'observation'>): boolean => observation.trim() === REFUSED;
 
-export interface TurnParts {
+interface TurnParts {
   readonly turn: WorldTurn;
   readonly carried: string | null;
   readonly list: CommandList;

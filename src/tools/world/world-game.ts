@@ -2,7 +2,7 @@ import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } fr
 import { sha256Hex } from '../content-effect.ts';
 
 /** A command that was played, and the first 16 digits of its observation's sha256. */
-export type PlayedCommand = readonly [command: string, observation: string];
+type PlayedCommand = readonly [command: string, observation: string];
 
 /** A game as plain JSON: enough to check that a world still has it, and to play it again. */
 export interface SavedGame {
@@ -17,7 +17,7 @@ export interface SavedGame {
  * The result of continuing a saved game. `resumed`: the world was in exactly this state. `replayed`: the world had lost
  * the game; it was started again, and its log played with the same observations. `lost`: neither was possible.
  */
-export type Resumption =
+type Resumption =
   | { readonly kind: 'resumed' }
   | { readonly kind: 'replayed'; readonly steps: number }
   | { readonly kind: 'lost'; readonly why: string };

@@ -10,7 +10,7 @@ import { OPENENV_SCHEMA, OpenEnvGame } from './openenv.ts';
 const MAX_BYTES = 64 << 10;
 const MAX_GAMES = 64;
 
-export interface WorldAppOptions {
+interface WorldAppOptions {
   readonly choice: HouseChoice;
   /** The names under which the server may be called, with the port; other hosts are refused. */
   readonly hosts: () => readonly string[];

@@ -10,7 +10,7 @@ const MAX_CONNECTIONS = 128;
 /** How long a request may take to arrive, in milliseconds. */
 const ARRIVAL_MS = 10_000;
 
-export interface WorldServerOptions {
+interface WorldServerOptions {
   readonly choice: HouseChoice;
   /** The port to listen on; 0 takes a free one. */
   readonly port: number;

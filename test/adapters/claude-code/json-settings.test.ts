@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { withKey } from '../../../src/cli/install/json-settings.ts';
+import { setJsonKey } from '../../../src/cli/install/json-settings.ts';
 
 const layouts = [undefined, 1, 2, 4, '\t'] as const;
 
@@ -16,7 +16,7 @@ describe('a change of one key of a settings file', () => {
     ['{\n  "k": true,\n  "b": {"k": 1}\n}\n', '{\n  "k": false,\n  "b": {"k": 1}\n}\n'],
     ['{ "x": "k", "k" :  {"k": [1]} }', '{ "x": "k", "k" :  false }'],
   ])('turns %j into %j', (before, after) => {
-    expect(withKey(before, 'f', 'k', false)).toBe(after);
+    expect(setJsonKey(before, 'f', 'k', false)).toBe(after);
   });
 
   it.each([
@@ -25,7 +25,7 @@ describe('a change of one key of a settings file', () => {
     ['{\n  "a": 1,\n  "k": {"z": [1]},\n  "b": 2\n}\n', '{\n  "a": 1,\n  "b": 2\n}\n'],
     ['{\n  "a": "k"\n}\n', '{\n  "a": "k"\n}\n'],
   ])('that removes the key turns %j into %j', (before, after) => {
-    expect(withKey(before, 'f', 'k', undefined)).toBe(after);
+    expect(setJsonKey(before, 'f', 'k', undefined)).toBe(after);
   });
 
   it('keeps every other key of any content', () => {
@@ -34,9 +34,9 @@ describe('a change of one key of a settings file', () => {
       fc.property(object, fc.string(), fc.constantFrom(...layouts), (object, key, layout) => {
         fc.pre(key !== '__proto__' && !Object.hasOwn(object, '__proto__'));
         const text = JSON.stringify(object, null, layout);
-        const set = withKey(text, 'f', key, false) ?? '';
+        const set = setJsonKey(text, 'f', key, false) ?? '';
         expect(JSON.parse(set)).toEqual({ ...JSON.parse(text), [key]: false });
-        const gone = withKey(set, 'f', key, undefined) ?? '';
+        const gone = setJsonKey(set, 'f', key, undefined) ?? '';
         const { [key]: _, ...rest } = JSON.parse(text) as { [key: string]: unknown };
         expect(JSON.parse(gone)).toEqual(rest);
         expect(Object.keys(JSON.parse(gone))).toEqual(Object.keys(rest));
@@ -49,7 +49,7 @@ describe('a change of one key of a settings file', () => {
   it.each(['{', '[]', 'null', '// a comment\n{}', '{ "a": 1, }', '"x"'])(
     'is refused if the file is %j, which the client cannot read either',
     (text) => {
-      expect(() => withKey(text, '/home/me/.claude/settings.json', 'k', false)).toThrow('not readable as JSON');
+      expect(() => setJsonKey(text, '/home/me/.claude/settings.json', 'k', false)).toThrow('not readable as JSON');
     },
   );
 });

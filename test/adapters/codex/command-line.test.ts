@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { codexHooks } from '../../../src/adapters/codex/codex-hook-config.ts';
-import { hookHashes } from '../../../src/cli/codex/codex-arguments.ts';
+import { hashesOfHopgateHooks } from '../../../src/cli/codex/codex-arguments.ts';
 import { parseCodexCommand } from '../../../src/cli/codex/codex-command.ts';
-import { hookWarning } from '../../../src/cli/codex/show-codex-end.ts';
+import { codexHookWarning } from '../../../src/cli/codex/show-codex-end.ts';
 import type { StoredConversation } from '../../../src/daemon/conversation-files.ts';
 
 describe('the arguments of "hopgate codex"', () => {
@@ -128,7 +128,7 @@ describe('the hooks that Codex is about to run', () => {
   test('are trusted by the hash that Codex reports, and no other hook is', () => {
     const stranger = { ...listed[0], key: 'k', command: 'curl evil' } as (typeof listed)[number];
     const fromRepository = { ...listed[0], key: 'r', source: 'project' } as (typeof listed)[number];
-    const hashes = hookHashes({ ...answer, hooks: [...listed, stranger, fromRepository] }, ours);
+    const hashes = hashesOfHopgateHooks({ ...answer, hooks: [...listed, stranger, fromRepository] }, ours);
     expect(Object.keys(hashes)).toEqual(listed.map(({ key }) => key));
   });
 
@@ -137,7 +137,7 @@ describe('the hooks that Codex is about to run', () => {
     ['one is switched off', listed.map((hook, index) => ({ ...hook, enabled: index > 0 }))],
     ['none is listed', []],
   ])('stop Codex from starting if %s', (_, hooks) => {
-    expect(() => hookHashes({ ...answer, hooks }, ours)).toThrow(
+    expect(() => hashesOfHopgateHooks({ ...answer, hooks }, ours)).toThrow(
       expect.objectContaining({ code: 'hooks-off', message: expect.stringContaining('a policy') }),
     );
   });
@@ -154,10 +154,10 @@ describe('a run of Codex without hooks', () => {
   });
 
   test('is reported if no hook was called, or none at the start of this run', () => {
-    expect(hookWarning([], '2026-01-02')).toContain('none of hopgate');
-    expect(hookWarning([record('2026-01-01')], '2026-01-02')).toContain('at its start');
-    expect(hookWarning([record(null)], '2026-01-02')).toContain('at its start');
-    expect(hookWarning([record('2026-01-03', 'sub')], '2026-01-02')).toContain('none of hopgate');
-    expect(hookWarning([record('2026-01-03')], '2026-01-02')).toBeNull();
+    expect(codexHookWarning([], '2026-01-02')).toContain('none of hopgate');
+    expect(codexHookWarning([record('2026-01-01')], '2026-01-02')).toContain('at its start');
+    expect(codexHookWarning([record(null)], '2026-01-02')).toContain('at its start');
+    expect(codexHookWarning([record('2026-01-03', 'sub')], '2026-01-02')).toContain('none of hopgate');
+    expect(codexHookWarning([record('2026-01-03')], '2026-01-02')).toBeNull();
   });
 });

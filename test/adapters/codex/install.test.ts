@@ -4,8 +4,8 @@ import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { parse } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
-import { applyInstall, realChanges } from '../../../src/cli/install/apply-install.ts';
-import { withConfigAdditions, withoutConfigAdditions } from '../../../src/cli/install/codex-config-toml.ts';
+import { applyInstall, withoutEqualChanges } from '../../../src/cli/install/apply-install.ts';
+import { addToCodexConfig, removeFromCodexConfig } from '../../../src/cli/install/codex-config-toml.ts';
 import { codexInstaller } from '../../../src/cli/install/codex-installer.ts';
 import type { InstallPlan, InstallScope, InstallTarget } from '../../../src/cli/install/installer.ts';
 import type { Io } from '../../../src/cli/io.ts';
@@ -85,7 +85,7 @@ describe('an installation for the user', () => {
       hooks: { state: { [`${at(HOOKS)}:pre_tool_use:0:0`]: { trusted_hash: 'sha256:pre_tool_use' } } },
     });
     expect(Object.keys(config.hooks.state)).toHaveLength(7);
-    expect(realChanges((await codexInstaller.install(where('user'))).changes)).toEqual([]);
+    expect(withoutEqualChanges((await codexInstaller.install(where('user'))).changes)).toEqual([]);
     carryOut(await codexInstaller.uninstall(where('user')));
     expect([read(HOOKS), read(CONFIG)]).toEqual([null, null]);
   });
@@ -105,7 +105,7 @@ describe('an installation for the user', () => {
       features: { web: true, mcp_tool_list_changed: true },
       hooks: { state: { [`${at(HOOKS)}:pre_tool_use:2:0`]: {}, [`${at(HOOKS)}:stop:0:0`]: {} } },
     });
-    expect(realChanges((await codexInstaller.install(where('user'))).changes)).toEqual([]);
+    expect(withoutEqualChanges((await codexInstaller.install(where('user'))).changes)).toEqual([]);
     carryOut(await codexInstaller.uninstall(where('user')));
     expect(read(CONFIG)).toBe(config);
     expect(read(HOOKS)).toBe(hooks);
@@ -196,11 +196,9 @@ describe('any config.toml', () => {
   test('is unchanged after install and uninstall, and a second install adds nothing', () => {
     fc.assert(
       fc.property(document, (text) => {
-        const once = withConfigAdditions('config.toml', text, additions);
-        expect(withConfigAdditions('config.toml', once, additions)).toBe(once);
-        expect(withoutConfigAdditions('config.toml', once, 'hopgate', ['f']) ?? '').toBe(
-          text.trim() === '' ? '' : text,
-        );
+        const once = addToCodexConfig('config.toml', text, additions);
+        expect(addToCodexConfig('config.toml', once, additions)).toBe(once);
+        expect(removeFromCodexConfig('config.toml', once, 'hopgate', ['f']) ?? '').toBe(text.trim() === '' ? '' : text);
         const { features = {}, mcp_servers, ...rest } = parse(once);
         const { f, ...others } = features as { [name: string]: unknown };
         const { features: before = {}, ...same } = parse(text);

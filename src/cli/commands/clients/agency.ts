@@ -8,15 +8,15 @@ import { runWithAllAgents } from '../../../agency/run-with-all-agents.ts';
 import { parseJson } from '../../../base/json.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import { Tokens } from '../../../server/access/tokens.ts';
-import { AllEvidence } from '../../../server/all-evidence.ts';
-import { exchangeMail } from '../../../server/messages/exchange-mail.ts';
+import { EvidenceOfAllRepositories } from '../../../server/all-evidence.ts';
+import { exchangeMailWithNode } from '../../../server/messages/exchange-mail.ts';
 import { NodeMail } from '../../../server/messages/node-mail.ts';
 import { loadAgency, nodeNameOf } from '../../../spec/agency/load-agency.ts';
 import type { Json } from '../../../spec/types.ts';
-import { agencyFolderOf, agencyOption, formatRunReply, openLocalNode, withNode } from '../../agency/use-node.ts';
+import { agencyFolderOf, agencyOption, formatRunReply, openLocalNode, withLocalNode } from '../../agency/use-node.ts';
 import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
-import { onSignal } from '../../on-signal.ts';
-import { helpExamples, numberUpTo } from '../../shared-options.ts';
+import { onTerminationSignal } from '../../on-signal.ts';
+import { helpExamples, numberParser } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface RunOptions {
@@ -62,7 +62,7 @@ export function register(command: Command, io: Io): void {
       .option('--key <key>', 'the name of the run: the same key never starts the agent again')
       .addOption(
         new Option('--wait <seconds>', 'how long to wait for the reply; the run continues after that').argParser(
-          numberUpTo(604_800),
+          numberParser(604_800),
         ),
       );
   withRequest(command.command('run'))
@@ -127,7 +127,7 @@ const requestOf = (
 
 async function runOne(io: Io, agent: string, peripheral: string, options: RunOptions): Promise<void> {
   const route = { key: options.key ?? randomUUID(), budgetMs: budgetOf(options), via: [] };
-  const reply = await withNode(io, options, (send, signal) =>
+  const reply = await withLocalNode(io, options, (send, signal) =>
     send(requestOf(agent, peripheral, options), route, signal),
   );
   if (io.json) {
@@ -139,7 +139,7 @@ async function runOne(io: Io, agent: string, peripheral: string, options: RunOpt
 
 async function runAll(io: Io, agents: string, peripheral: string, options: RunOptions): Promise<void> {
   const key = options.key ?? randomUUID();
-  const all = await withNode(io, options, (send, signal) =>
+  const all = await withLocalNode(io, options, (send, signal) =>
     runWithAllAgents(agents.split(',').filter(Boolean), (agent) =>
       send(
         requestOf(agent, peripheral, options),
@@ -192,10 +192,10 @@ function check(io: Io, options: RunOptions): void {
 async function connect(io: Io, url: string, options: ConnectOptions): Promise<void> {
   const node = openLocalNode(io, options);
   const ended = new AbortController();
-  onSignal(() => ended.abort());
+  onTerminationSignal(() => ended.abort());
   const token = readFileSync(resolve(io.cwd, options.tokenFile), 'utf8').trim();
-  const allEvidence = new AllEvidence(io.env);
-  const exchanged = exchangeMail({
+  const allEvidence = new EvidenceOfAllRepositories(io.env);
+  const exchanged = exchangeMailWithNode({
     node: options.node ?? nodeNameOf(url),
     url,
     token: () => token,

@@ -7,14 +7,14 @@ import { type GrantTerms, grantLimits } from '../../../operator/grant-terms.ts';
 import { ensureOperatorToken, readToken, TokenError, tokenFile } from '../../../operator/operator-token.ts';
 import { type PendingItem, pendingItems } from '../../../operator/pending-items.ts';
 import { askAtTerminal } from '../../approve/ask-at-terminal.ts';
-import { findPendingRequest, pendingOfAllRoots, pendingOfRoot } from '../../approve/find-pending.ts';
-import { listPending, pendingJson } from '../../approve/list-pending.ts';
+import { findAllPendingRequests, findPendingRequest, findPendingRequestsOf } from '../../approve/find-pending.ts';
+import { pendingRequestJson, printPendingRequests } from '../../approve/list-pending.ts';
 import { notifyOperator } from '../../approve/notify-operator.ts';
-import { diffOfRequest, showRequest } from '../../approve/show-request.ts';
-import { watchPending } from '../../approve/watch-pending.ts';
+import { readDiffToApprove, showApprovalRequest } from '../../approve/show-request.ts';
+import { askEachNewRequest } from '../../approve/watch-pending.ts';
 import { CliError, type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { canAskPerson } from '../../run/operator-approver.ts';
-import { helpExamples, rootOf, wholeNumberUpTo } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, wholeNumberParser } from '../../shared-options.ts';
 
 interface Options {
   readonly root?: string;
@@ -57,7 +57,7 @@ export function register(command: Command, io: Io): void {
       new Option('--minutes <number>', 'minutes until an unused approval expires').default(60).argParser(minutesOf),
     )
     .addOption(
-      new Option('--times <number>', 'grant so many requests, this one included').argParser(wholeNumberUpTo(1000, 1)),
+      new Option('--times <number>', 'grant so many requests, this one included').argParser(wholeNumberParser(1000, 1)),
     )
     .addOption(
       new Option('--for <minutes>', 'grant for so many minutes (default for a grant: 60)').argParser(minutesOf),
@@ -91,7 +91,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
   if (watch) {
     if (!canAskPerson(io))
       throw usageError('--watch asks at a terminal, and there is none', 'Use "hopgate approve ID --yes".');
-    return watchPending(
+    return askEachNewRequest(
       io,
       () => itemsOf(io, options),
       (item) => {
@@ -100,7 +100,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
       },
     );
   }
-  if (id === undefined) return listPending(io, itemsOf(io, options), othersOf(io, options));
+  if (id === undefined) return printPendingRequests(io, itemsOf(io, options), othersOf(io, options));
   const item = findPendingRequest(io, id, options.root);
   const verdict = yes ? 'yes' : no ? 'no' : null;
   if (verdict !== null) {
@@ -110,7 +110,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
   }
   if (io.json) {
     const { request, root } = item.pending;
-    return printJson(io, { ...pendingJson(item), tree: await diffOfRequest(request, root) });
+    return printJson(io, { ...pendingRequestJson(item), tree: await readDiffToApprove(request, root) });
   }
   if (canAskPerson(io)) {
     const answered = await askAndAnswer(io, item, options);
@@ -128,16 +128,16 @@ function continueIfAnswered(io: Io, error: unknown): void {
 }
 
 const itemsOf = (io: Io, { root, allRoots }: Options): readonly PendingItem[] =>
-  allRoots ? pendingOfAllRoots(io) : pendingOfRoot(io, root ?? '.');
+  allRoots ? findAllPendingRequests(io) : findPendingRequestsOf(io, root ?? '.');
 
 /** The number of pending requests in all repositories except the listed one. */
 const othersOf = (io: Io, options: Options): number =>
-  options.allRoots || options.root !== undefined ? 0 : pendingOfAllRoots(io).length - itemsOf(io, options).length;
+  options.allRoots || options.root !== undefined ? 0 : findAllPendingRequests(io).length - itemsOf(io, options).length;
 
 /** Shows a request, with its repository if that is not the current one. */
 async function show(io: Io, { pending: { request, root } }: PendingItem): Promise<void> {
-  if (root !== rootOf(io, { root: '.' })) print(io, paint(io, 'bold', `In ${escapeInvisible(root)}:`));
-  await showRequest(io, request, root);
+  if (root !== resolveRootOption(io, { root: '.' })) print(io, paint(io, 'bold', `In ${escapeInvisible(root)}:`));
+  await showApprovalRequest(io, request, root);
 }
 
 /** Shows a request, asks the person, and records the answer. Returns yes or no; null if it stays pending. */
@@ -244,4 +244,4 @@ function nameOf(text: string): string {
   throw new InvalidArgumentError('It must be a name: letters, digits, space and . _ @ + -, at most 100.');
 }
 
-const minutesOf = wholeNumberUpTo(1440, 1);
+const minutesOf = wholeNumberParser(1440, 1);

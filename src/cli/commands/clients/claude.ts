@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { registerClient } from '../../client/register-client.ts';
+import { registerClientCommand } from '../../client/register-client.ts';
 import type { Io } from '../../io.ts';
 
 export function register(command: Command, io: Io): void {
@@ -15,7 +15,7 @@ export function register(command: Command, io: Io): void {
       'hopgate claude --session s-4f1c --continue',
     ],
   };
-  registerClient(command, io, texts, async (words) => {
+  registerClientCommand(command, io, texts, async (words) => {
     const { parseClaudeCommand } = await import('../../claude/claude-command.ts');
     const { runClaude } = await import('../../claude/run-claude.ts');
     await runClaude(io, parseClaudeCommand(words));

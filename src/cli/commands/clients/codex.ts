@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { registerClient } from '../../client/register-client.ts';
+import { registerClientCommand } from '../../client/register-client.ts';
 import type { Io } from '../../io.ts';
 
 export function register(command: Command, io: Io): void {
@@ -16,7 +16,7 @@ export function register(command: Command, io: Io): void {
       'hopgate codex --session s-4f1c resume --last',
     ],
   };
-  registerClient(command, io, texts, async (words) => {
+  registerClientCommand(command, io, texts, async (words) => {
     const { parseCodexCommand } = await import('../../codex/codex-command.ts');
     const { runCodex } = await import('../../codex/run-codex.ts');
     await runCodex(io, parseCodexCommand(words));

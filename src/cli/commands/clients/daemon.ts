@@ -7,8 +7,8 @@ import { daemonFolder } from '../../../daemon/daemon-folder.ts';
 import { entryFile } from '../../../daemon/package-files.ts';
 import { askDaemonStatus, stopDaemon } from '../../daemon-status.ts';
 import { type Io, print, printJson, printRemark } from '../../io.ts';
-import { onSignal } from '../../on-signal.ts';
-import { checkedTelemetry, helpExamples, telemetryOption } from '../../shared-options.ts';
+import { onTerminationSignal } from '../../on-signal.ts';
+import { checkTelemetryOption, helpExamples, telemetryOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -38,7 +38,7 @@ export function register(command: Command, io: Io): void {
 }
 
 async function start(io: Io, idleMinutes: number, spans: boolean | 'contents' | undefined): Promise<void> {
-  const telemetry = await checkedTelemetry(spans);
+  const telemetry = await checkTelemetryOption(spans);
   const { serveDaemon } = await import('../../../daemon/serve-daemon.ts');
   const daemon = await serveDaemon({ env: io.env, telemetry, ...(idleMinutes > 0 ? { idleMinutes } : {}), waitMs: 0 });
   if (!daemon) {
@@ -48,7 +48,7 @@ async function start(io: Io, idleMinutes: number, spans: boolean | 'contents' | 
     return;
   }
   printRemark(io, `listens on ${daemon.socket}`);
-  onSignal(() => void daemon.stop());
+  onTerminationSignal(() => void daemon.stop());
   await daemon.ended;
 }
 

@@ -12,8 +12,8 @@ import { evidenceFileIn, stateDir } from '../../../project/state-dir.ts';
 import { grantsInStore, type SessionGrant } from '../../../session/grants-in.ts';
 import { nearestName } from '../../../spec/names.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
-import { useAndClose } from '../../open-store.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { useAndCloseStore } from '../../open-store.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options {
@@ -86,7 +86,7 @@ async function listedGrants(io: Io, options: Options): Promise<readonly ListedGr
   for (const dir of foldersOf(io, options)) {
     const file = evidenceFileIn(dir);
     if (!pathExists(file)) continue;
-    for (const item of await useAndClose(openEvidenceFile(file, 'read'), grantsInStore)) {
+    for (const item of await useAndCloseStore(openEvidenceFile(file, 'read'), grantsInStore)) {
       const by = revokedBy(dir, item.grant.id);
       const over = grantEndReason(item.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
       all.push({ ...item, stateDir: dir, over });
@@ -96,7 +96,7 @@ async function listedGrants(io: Io, options: Options): Promise<readonly ListedGr
 }
 
 function foldersOf(io: Io, options: Options): readonly string[] {
-  if (!options.allRoots) return [stateDir(rootOf(io, options), io.env)];
+  if (!options.allRoots) return [stateDir(resolveRootOption(io, options), io.env)];
   const home = stateHome(io.env);
   return pathExists(home) ? readdirSync(home).map((name) => join(home, name)) : [];
 }

@@ -3,10 +3,10 @@ import { actAsOperator } from '../../../daemon/remote-agent-session.ts';
 import { ensureOperatorToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import type { Session } from '../../../session/session.ts';
-import { findOpenedSession } from '../../choose-sessions.ts';
+import { findSessionIn } from '../../choose-sessions.ts';
 import { type Io, print, printJson } from '../../io.ts';
-import { describeRefusedResult } from '../../run/show-result.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { formatDenial } from '../../run/show-result.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -29,8 +29,8 @@ export function register(command: Command, io: Io): void {
 }
 
 async function hop(io: Io, id: string, to: string, { exit, reason, ...options }: Options): Promise<void> {
-  const root = rootOf(io, options);
-  const chosen = await findOpenedSession(io, root, id);
+  const root = resolveRootOption(io, options);
+  const chosen = await findSessionIn(io, root, id);
   const { sessionId: session } = chosen;
   const token = ensureOperatorToken(ensureStateDir(root, io.env));
   const act = { op: 'hop' as const, root, session, to, reason, token, ...(exit === undefined ? {} : { exit }) };
@@ -38,5 +38,5 @@ async function hop(io: Io, id: string, to: string, { exit, reason, ...options }:
   if (!answer.ok) io.exitCode = 1;
   if (io.json) printJson(io, { session, ...answer, evidence: answer.evidence.map(({ id: entry }) => entry) });
   else if (answer.ok) print(io, `${chosen.agent} is in ${to} now.`);
-  else print(io, describeRefusedResult(io, answer.denial, ''));
+  else print(io, formatDenial(io, answer.denial, ''));
 }

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
-import { applyInstall, realChanges } from '../../install/apply-install.ts';
+import { applyInstall, withoutEqualChanges } from '../../install/apply-install.ts';
 import type { FileChange, Installer, InstallPlan, InstallScope } from '../../install/installer.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
-import { lineDiff } from '../../line-diff.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { diffLines } from '../../line-diff.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface InstallOptions {
   readonly root: string;
@@ -43,8 +43,8 @@ async function installOrUninstall(
 ): Promise<void> {
   const installer = await installerOf(client);
   const { scope } = options;
-  const plan: InstallPlan = await installer[what]({ io, root: rootOf(io, options), scope });
-  const changes = realChanges(plan.changes);
+  const plan: InstallPlan = await installer[what]({ io, root: resolveRootOption(io, options), scope });
+  const changes = withoutEqualChanges(plan.changes);
   const written = options.dryRun !== true && changes.length > 0;
   if (written) applyInstall(changes, plan.keep);
   if (io.json) {
@@ -82,7 +82,7 @@ const INSTALLERS: { readonly [client: string]: () => Promise<Installer> } = {
 const MAX_LINES = 60;
 
 function showPlan(io: Io, { changes }: Pick<InstallPlan, 'changes'>): void {
-  for (const change of realChanges(changes)) {
+  for (const change of withoutEqualChanges(changes)) {
     print(io, paint(io, 'bold', titleOf(change)));
     for (const line of shownDiff(change))
       print(io, paint(io, line.startsWith('-') ? 'red' : 'green', `  ${escapeInvisible(line)}`));
@@ -94,6 +94,6 @@ const titleOf = ({ path, before, after }: FileChange): string =>
 
 function shownDiff({ before, after, isOwnFile = false }: FileChange): readonly string[] {
   if (isOwnFile) return [];
-  const lines = lineDiff(before ?? '', after ?? '').filter((line) => !line.startsWith(' '));
+  const lines = diffLines(before ?? '', after ?? '').filter((line) => !line.startsWith(' '));
   return lines.length <= MAX_LINES ? lines : [...lines.slice(0, MAX_LINES), `  … ${lines.length - MAX_LINES} more`];
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { actAsOperator } from '../../../daemon/remote-agent-session.ts';
-import { findOpenedSession } from '../../choose-sessions.ts';
+import { findSessionIn } from '../../choose-sessions.ts';
 import { type Io, printResult } from '../../io.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -19,8 +19,8 @@ export function register(command: Command, io: Io): void {
 }
 
 async function send(io: Io, id: string, text: string, options: { readonly root: string }): Promise<void> {
-  const root = rootOf(io, options);
-  const session = await findOpenedSession(io, root, id);
+  const root = resolveRootOption(io, options);
+  const session = await findSessionIn(io, root, id);
   await actAsOperator({ op: 'note', root, session: session.sessionId, text }, io.env);
   const written = `Written to ${session.agent}; it reads the note with its next call or turn.`;
   printResult(io, { session: session.sessionId, text }, written);

@@ -12,10 +12,10 @@ import { readActivity } from '../../../evidence/musn/activity.ts';
 import { readToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
-import { agencyOption, formatRunReply, withNode } from '../../agency/use-node.ts';
+import { agencyOption, formatRunReply, withLocalNode } from '../../agency/use-node.ts';
 import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
-import { withNewStore, withStore } from '../../open-store.ts';
-import { helpExamples, hostAndPortOf, rootOf, rootOption } from '../../shared-options.ts';
+import { withCreatedEvidence, withEvidence } from '../../open-store.ts';
+import { helpExamples, parseHostAndPortOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -40,7 +40,7 @@ export function register(command: Command, io: Io): void {
       new Option(
         '--listen <host:port>',
         'the address of the shared document (default: a free port of 127.0.0.1)',
-      ).argParser(hostAndPortOf),
+      ).argParser(parseHostAndPortOption),
     )
     .addOption(agencyOption())
     .addOption(rootOption())
@@ -56,9 +56,9 @@ export function register(command: Command, io: Io): void {
 
 async function ring(io: Io, options: Options): Promise<void> {
   const { agents, listen } = options;
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const par = options.par ?? `par-${randomUUID().slice(0, 8)}`;
-  const sessions = await withStore(root, io.env, [], (store) => store.sessions());
+  const sessions = await withEvidence(root, io.env, [], (store) => store.sessions());
   if (sessions.some(({ sessionId, pin }) => sessionId === par && pin !== ''))
     throw new CliError(
       'own-session',
@@ -81,7 +81,7 @@ async function ring(io: Io, options: Options): Promise<void> {
     const session = options.session ?? facts.session ?? par;
     document.keepFacts({ title, session });
     printRemark(io, `${par}: ${plural(agents.length, 'agent')}, document at ${document.host}:${document.port}`);
-    const all = await withNode(io, options, (send, signal) =>
+    const all = await withLocalNode(io, options, (send, signal) =>
       runReviewParticipants({
         ...{ agents, par, title, session, document, continued: facts.title !== undefined },
         token: readToken(roleTokenFile(io.env, 'operator')) ?? '',
@@ -127,7 +127,7 @@ async function keepReview(
     'par/questions': { perspectives: contributions },
   };
   const draft: EntryDraft = { ...readActivity(event, { id, sessionId: par }), body: review };
-  return withNewStore(root, io.env, async (store) => {
+  return withCreatedEvidence(root, io.env, async (store) => {
     if ((await store.get(id)) !== null) return id;
     const lease = await store.acquire(par, `par-bell-${process.pid}`, 10_000);
     try {

@@ -4,17 +4,17 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { tokenFolder } from '../../../server/access/tokens.ts';
-import { pendingOfAllRoots } from '../../approve/find-pending.ts';
+import { findAllPendingRequests } from '../../approve/find-pending.ts';
 import { notifyOfNewRequests } from '../../approve/notify-operator.ts';
 import { askDaemonStatus, stopDaemon } from '../../daemon-status.ts';
 import { CliError, type Io, print, printJson, printRemark, usageError } from '../../io.ts';
-import { onSignal } from '../../on-signal.ts';
+import { onTerminationSignal } from '../../on-signal.ts';
 import {
-  checkedTelemetry,
+  checkTelemetryOption,
   helpExamples,
-  hostAndPortOf,
+  parseHostAndPortOption,
   telemetryOption,
-  wholeNumberUpTo,
+  wholeNumberParser,
 } from '../../shared-options.ts';
 
 export const DEFAULT_HTTP_PORT = 4780;
@@ -41,7 +41,7 @@ export function register(command: Command, io: Io): void {
     .addOption(
       new Option('--port <n>', 'the port of 127.0.0.1; 0 takes a free one')
         .default(DEFAULT_HTTP_PORT)
-        .argParser(wholeNumberUpTo(65_535)),
+        .argParser(wholeNumberParser(65_535)),
     )
     .addOption(new Option('--socket <file>', 'listen on a unix socket instead').conflicts('port'))
     .option('--exec <command>', 'run this for each new request; it finds the request in HOPGATE_REQUEST_… variables')
@@ -51,7 +51,7 @@ export function register(command: Command, io: Io): void {
       new Option(
         '--agency-listen <host:port>',
         'serve the agency, and nothing else, to other machines; they need a token of "hopgate agency token"',
-      ).argParser(hostAndPortOf),
+      ).argParser(parseHostAndPortOption),
     )
     .option('--open', 'open the live view in the browser, logged in as the operator')
     .addHelpText(
@@ -63,11 +63,11 @@ export function register(command: Command, io: Io): void {
         'hopgate serve --exec \'notify-send "$HOPGATE_REQUEST_TITLE"\'',
       ),
     )
-    .action((options: Options) => serveHttp(io, options));
+    .action((options: Options) => serveHttpUntilSignal(io, options));
 }
 
 /** Serves until Ctrl-C. With `open`, a running server is used and is not ended. */
-export async function serveHttp(io: Io, options: Options): Promise<void> {
+export async function serveHttpUntilSignal(io: Io, options: Options): Promise<void> {
   const running = await findHttpAddress(io);
   if (running !== null) {
     if (!options.open)
@@ -83,12 +83,12 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
       );
     return openBrowser(io, running, await askCode(io, running), options.session);
   }
-  const [{ serveDaemon }, { openHttpServer }, { FILE_ROLES, roleTokenFile }] = await Promise.all([
+  const [{ serveDaemon }, { openHttpServer }, { ROLES_WITH_TOKEN_FILE, roleTokenFile }] = await Promise.all([
     import('../../../daemon/serve-daemon.ts'),
     import('../../../server/http-server.ts'),
     import('../../../server/access/tokens.ts'),
   ]);
-  const telemetry = await checkedTelemetry(options.telemetry);
+  const telemetry = await checkTelemetryOption(options.telemetry);
   const listen = options.socket === undefined ? { port: options.port } : { socket: resolve(io.cwd, options.socket) };
   let issueCode = (): string => '';
   let agencyAddress: string | null = null;
@@ -113,18 +113,18 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
       },
     });
     if (daemon) {
-      onSignal(() => void daemon.stop());
+      onTerminationSignal(() => void daemon.stop());
       const address = daemon.httpAddress!;
-      const tokens = Object.fromEntries(FILE_ROLES.map((role) => [role, roleTokenFile(io.env, role)]));
+      const tokens = Object.fromEntries(ROLES_WITH_TOKEN_FILE.map((role) => [role, roleTokenFile(io.env, role)]));
       if (io.json) printJson(io, { address, tokens, ...(agencyAddress === null ? {} : { agency: agencyAddress }) });
       else {
         print(io, `hopgate serves at ${address}`);
         if (agencyAddress !== null) print(io, `  agency for other machines: ${agencyAddress}`);
-        for (const role of FILE_ROLES) print(io, `  token of the ${role}: ${tokens[role]}`);
+        for (const role of ROLES_WITH_TOKEN_FILE) print(io, `  token of the ${role}: ${tokens[role]}`);
       }
       if (options.open) openBrowser(io, address, issueCode(), options.session);
       const stop =
-        options.exec === undefined ? () => {} : notifyOfNewRequests(io, () => pendingOfAllRoots(io), options.exec);
+        options.exec === undefined ? () => {} : notifyOfNewRequests(io, () => findAllPendingRequests(io), options.exec);
       await daemon.ended;
       stop();
       return;

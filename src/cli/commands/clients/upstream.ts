@@ -11,8 +11,18 @@ import { compareTool, type ToolComparison } from '../../../tools/upstream/compar
 import type { ListedTool } from '../../../tools/upstream/listed-tool.ts';
 import { UpstreamConnection, UpstreamDown } from '../../../tools/upstream/upstream-connection.ts';
 import { writableProgram } from '../../../tools/upstream/writable-program.ts';
-import { CliError, heading, type Io, paint, print, printJson, printRemark, type Style, usageError } from '../../io.ts';
-import { helpExamples, type RootOption, rootOf, rootOption } from '../../shared-options.ts';
+import {
+  CliError,
+  formatHeading,
+  type Io,
+  paint,
+  print,
+  printJson,
+  printRemark,
+  type TextStyle,
+  usageError,
+} from '../../io.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
 export function register(command: Command, io: Io): void {
@@ -46,7 +56,7 @@ export function register(command: Command, io: Io): void {
 }
 
 async function importTools(io: Io, name: string, options: RootOption & { readonly prefix?: string }): Promise<void> {
-  const project = await openProject(rootOf(io, options), io.env);
+  const project = await openProject(resolveRootOption(io, options), io.env);
   const server = serverNamed(project, name);
   const prefix = options.prefix ?? name;
   if (!/^[a-z][a-z0-9-]*$/.test(prefix))
@@ -119,7 +129,7 @@ interface Server {
 }
 
 async function list(io: Io, options: RootOption): Promise<void> {
-  const project = await openProject(rootOf(io, options), io.env);
+  const project = await openProject(resolveRootOption(io, options), io.env);
   const configured = Object.entries(project.config.upstream ?? {});
   const servers = await Promise.all(configured.map(([name, server]) => listServer(io, project, name, server)));
   const bound = Object.values(project.specs.tools).filter(
@@ -156,10 +166,10 @@ async function list(io: Io, options: RootOption): Promise<void> {
     escapeInvisible(`${upstream.server}: ${upstream.tool}`),
     escapeInvisible(remarks.join('; ')),
   ]);
-  print(io, `\n${heading(io, 'Tools of the specs')}\n${formatTable(io, ['', 'tool', 'upstream', ''], rows)}`);
+  print(io, `\n${formatHeading(io, 'Tools of the specs')}\n${formatTable(io, ['', 'tool', 'upstream', ''], rows)}`);
 }
 
-const STYLES: { readonly [standing in ToolComparison['standing']]: Style } = {
+const STYLES: { readonly [standing in ToolComparison['standing']]: TextStyle } = {
   ok: 'green',
   missing: 'red',
   changed: 'red',
@@ -191,5 +201,5 @@ function serverLine(io: Io, { name, at, problem, tools }: Server, compared: read
   const mark = problem === null ? paint(io, 'green', 'answers') : paint(io, 'red', 'down   ');
   const detail =
     problem === null ? `${plural(tools!.size, 'tool')}, ${has} of them used by the specs` : escapeInvisible(problem);
-  return `${mark}  ${heading(io, name)}  ${escapeInvisible(at)}\n         ${detail}`;
+  return `${mark}  ${formatHeading(io, name)}  ${escapeInvisible(at)}\n         ${detail}`;
 }

@@ -10,10 +10,10 @@ import { planImport } from '../../../evidence/musn/plan-import.ts';
 import { type EdnValue, printEdn } from '../../../evidence/musn/print-edn.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
-import { withSessions } from '../../choose-sessions.ts';
+import { withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, print, printJson, printRemark, printResult } from '../../io.ts';
-import { findSession, withNewStore } from '../../open-store.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { findSession, withCreatedEvidence } from '../../open-store.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
 interface Options {
@@ -56,8 +56,8 @@ export function register(command: Command, io: Io): void {
 }
 
 async function list(io: Io, id: string, options: Options): Promise<void> {
-  const root = rootOf(io, options);
-  const page = await withSessions(io, root, async (store) => {
+  const root = resolveRootOption(io, options);
+  const page = await withExistingSessions(io, root, async (store) => {
     const { sessionId } = findSession(await store.sessions(), id);
     const { limit, after } = options;
     return store.query({ sessionId, limit, ephemeral: true, ...(after === undefined ? {} : { after }) });
@@ -92,7 +92,7 @@ const overview = (io: Io, entries: readonly FoundEntry[]): string =>
   );
 
 async function importLog(io: Io, sessionId: string, file: string, options: Options): Promise<void> {
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const plan = planImport(readText(io, file), { sessionId, source: file });
   if (!plan.ok) {
     const lines = plan.problems.slice(0, 20).map(({ path, message }) => `${path === '' ? file : path}: ${message}`);
@@ -103,7 +103,7 @@ async function importLog(io: Io, sessionId: string, file: string, options: Optio
       'Nothing was imported; correct these and try again.',
     );
   }
-  await withNewStore(root, io.env, async (store) => {
+  await withCreatedEvidence(root, io.env, async (store) => {
     const added = await append(store, sessionId, plan);
     if (plan.dropped.length > 0)
       printRemark(io, `left out, because entries have no such field: ${plan.dropped.map(escapeInvisible).join(', ')}`);

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { escapeInvisible, plural } from '../../../base/text.ts';
-import { withSessions } from '../../choose-sessions.ts';
+import { withExistingSessions } from '../../choose-sessions.ts';
 import { type Io, printResult, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
 import { eraseSession } from '../../sessions/erase-session.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -24,8 +24,8 @@ export function register(command: Command, io: Io): void {
 }
 
 async function erase(io: Io, id: string, options: Options): Promise<void> {
-  const root = rootOf(io, options);
-  const done = await withSessions(
+  const root = resolveRootOption(io, options);
+  const done = await withExistingSessions(
     io,
     root,
     async (store) => {

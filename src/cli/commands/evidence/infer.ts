@@ -8,10 +8,10 @@ import { makeFolders } from '../../../base/files.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import type { SpecSet } from '../../../spec/types.ts';
-import { chooseSessions, noSessionsError, requirePin, withSessions } from '../../choose-sessions.ts';
-import { CliError, heading, type Io, paintDiff, print, printJson, printRemark } from '../../io.ts';
-import { lineDiff } from '../../line-diff.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { chooseSessions, noSessionsError, readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
+import { CliError, formatHeading, type Io, paintDiff, print, printJson, printRemark } from '../../io.ts';
+import { diffLines } from '../../line-diff.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options {
@@ -40,12 +40,12 @@ export function register(command: Command, io: Io): void {
 }
 
 async function infer(io: Io, ids: readonly string[], options: Options): Promise<void> {
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const { specs } = await openProject(root, io.env);
-  const usage = await withSessions(io, root, async (store) => {
+  const usage = await withExistingSessions(io, root, async (store) => {
     const found = new RecordedUsages();
     for (const session of await chooseSessions(store, ids)) {
-      const pin = await requirePin(store, session);
+      const pin = await readPinOrThrow(store, session);
       await addUsage(found, pin, store.entries(session.sessionId));
     }
     return found;
@@ -81,9 +81,9 @@ function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
 function printDiff(io: Io, specs: SpecSet, files: ReadonlyMap<string, string>): void {
   const current = printSpecs(specs);
   for (const name of new Set([...current.keys(), ...files.keys()])) {
-    const lines = lineDiff(current.get(name) ?? '', files.get(name) ?? '');
+    const lines = diffLines(current.get(name) ?? '', files.get(name) ?? '');
     if (!lines.some((line) => !line.startsWith(' '))) continue;
-    print(io, heading(io, name));
+    print(io, formatHeading(io, name));
     for (const line of lines) if (!line.startsWith(' ')) print(io, paintDiff(io, escapeInvisible(line)));
   }
 }
@@ -91,7 +91,7 @@ function printDiff(io: Io, specs: SpecSet, files: ReadonlyMap<string, string>): 
 const WIDTH = 60;
 
 function printSlack(io: Io, { slack, seen }: InferredSpecs): void {
-  print(io, heading(io, `\nGranted, never used (${slack.length})`));
+  print(io, formatHeading(io, `\nGranted, never used (${slack.length})`));
   if (slack.length > 0) {
     const rows = slack.map(({ peripheral, what, granted }) => [
       escapeInvisible(peripheral ?? '-'),
@@ -100,7 +100,7 @@ function printSlack(io: Io, { slack, seen }: InferredSpecs): void {
     ]);
     printTable(io, ['peripheral', 'what', 'granted'], rows);
   }
-  print(io, heading(io, '\nSeen'));
+  print(io, formatHeading(io, '\nSeen'));
   const rows = Object.entries(seen).map(([id, { visits, reads, writes, commands, hosts }]) => [
     escapeInvisible(id),
     String(visits),

@@ -3,10 +3,10 @@ import { escapeInvisible, excerpt } from '../../../base/text.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
 import { summariseInOneLine } from '../../../view/entry-summary.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
-import { pinnedParameterOrder, withSessions } from '../../choose-sessions.ts';
+import { readPinnedParameterOrder, withExistingSessions } from '../../choose-sessions.ts';
 import { type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
-import { findSession, withStore } from '../../open-store.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { findSession, withEvidence } from '../../open-store.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { formatTable, printTable, terminalColumns } from '../../table.ts';
 
 interface Options {
@@ -46,7 +46,7 @@ export function register(command: Command, io: Io): void {
 
 /** Prints the operator log of the repository's store, the oldest line first. With an id, only the lines about it. */
 async function operatorLog(io: Io, options: Options, id?: string): Promise<void> {
-  const notes = await withStore(rootOf(io, options), io.env, [], (store) => store.notes());
+  const notes = await withEvidence(resolveRootOption(io, options), io.env, [], (store) => store.notes());
   const lines = notes.filter(({ sessionId }) => id === undefined || sessionId?.startsWith(id)).reverse();
   if (io.json) for (const line of lines) printJsonLine(io, line);
   else if (lines.length === 0) print(io, 'The operator log is empty.');
@@ -64,9 +64,9 @@ async function operatorLog(io: Io, options: Options, id?: string): Promise<void>
 }
 
 async function log(io: Io, id: string, options: Options): Promise<void> {
-  await withSessions(io, rootOf(io, options), async (store) => {
+  await withExistingSessions(io, resolveRootOption(io, options), async (store) => {
     const session = findSession(await store.sessions(), id);
-    const order = await pinnedParameterOrder(store, [session]);
+    const order = await readPinnedParameterOrder(store, [session]);
     const stored: StoredEntry[] = [];
     for await (const entry of store.entries(session.sessionId)) {
       if (io.json) printJsonLine(io, entry.entry);

@@ -10,9 +10,9 @@ import {
 } from '../../../evidence/patterns/aggregate-pars.ts';
 import { type Par, reviewInEntry } from '../../../evidence/patterns/par.ts';
 import { chooseSessions } from '../../choose-sessions.ts';
-import { heading, type Io, printResult, usageError } from '../../io.ts';
-import { withStore } from '../../open-store.ts';
-import { helpExamples, rootOf, rootOption, wholeNumberUpTo } from '../../shared-options.ts';
+import { formatHeading, type Io, printResult, usageError } from '../../io.ts';
+import { withEvidence } from '../../open-store.ts';
+import { helpExamples, resolveRootOption, rootOption, wholeNumberParser } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
 interface Options {
@@ -34,7 +34,7 @@ export function register(command: Command, io: Io): void {
       '--propose',
       'propose changes of the specs, with the proof of the properties and the replay of the sessions; exit code 1 if a change breaks a property',
     )
-    .option('--least <n>', 'with --propose: in how many reviews a problem must occur', wholeNumberUpTo(1000, 1), 2)
+    .option('--least <n>', 'with --propose: in how many reviews a problem must occur', wholeNumberParser(1000, 1), 2)
     .addHelpText(
       ...helpExamples('hopgate par', 'hopgate par --since 7d', 'hopgate par --propose', 'hopgate par 01J --json'),
     )
@@ -42,9 +42,9 @@ export function register(command: Command, io: Io): void {
 }
 
 async function par(io: Io, ids: readonly string[], options: Options): Promise<void> {
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const since = options.since === undefined ? Number.NEGATIVE_INFINITY : timeOf(options.since, Date.now());
-  const pars = await withStore<readonly Par[] | null>(root, io.env, [], async (store) => {
+  const pars = await withEvidence<readonly Par[] | null>(root, io.env, [], async (store) => {
     const reviews: Par[] = [];
     const refusedIn = new Map<string, Set<string>>();
     const sessions = (await chooseSessions(store, ids)).filter(({ lastAt }) => Date.parse(lastAt) >= since);
@@ -91,7 +91,7 @@ function describeAggregate(io: Io, { reviews, wrong, well, suggestions, patterns
     items.length === 0
       ? []
       : [
-          heading(io, title),
+          formatHeading(io, title),
           formatTable(
             io,
             ['reviews', 'times', 'what'],
@@ -105,7 +105,7 @@ function describeAggregate(io: Io, { reviews, wrong, well, suggestions, patterns
     plural(reviews, 'review'),
     '',
     ...list('Recurring problems', wrong),
-    ...(patterns.length === 0 ? [] : [heading(io, 'Helpful patterns'), patternTable(io, patterns), '']),
+    ...(patterns.length === 0 ? [] : [formatHeading(io, 'Helpful patterns'), patternTable(io, patterns), '']),
     ...list('Successes', well),
     ...list('Suggestions', suggestions),
   ]

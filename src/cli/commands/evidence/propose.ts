@@ -5,8 +5,8 @@ import type { Par } from '../../../evidence/patterns/par.ts';
 import type { EvidenceStore, SessionSummary } from '../../../ports/evidence-store.ts';
 import { openProject } from '../../../project/open-project.ts';
 import { type Replay, replayDecisions } from '../../../session/replay-decisions.ts';
-import { requirePin } from '../../choose-sessions.ts';
-import { heading, type Io, print, printJson } from '../../io.ts';
+import { readPinOrThrow } from '../../choose-sessions.ts';
+import { formatHeading, type Io, print, printJson } from '../../io.ts';
 import { printTable } from '../../table.ts';
 
 /** Prints the changes that reviews suggest, with the proof of each property and the replay of the sessions. */
@@ -29,7 +29,7 @@ export async function printProposals(
   const broken = proofs.filter(({ holds, property }) => !holds && held.has(property));
   const replayed: Replay[] = [];
   for (const session of isChanged ? sessions : []) {
-    const pin = await requirePin(store, session);
+    const pin = await readPinOrThrow(store, session);
     const entries = store.entries(session.sessionId);
     const other = { specs: proposal.specs, config: pin.config };
     replayed.push(await replayDecisions(pin, other, session.sessionId, entries, (hash) => store.getBlob(hash)));
@@ -48,7 +48,7 @@ function show(
   broken: readonly PropertyProof[],
   replayed: readonly Replay[],
 ): void {
-  print(io, heading(io, 'Proposed changes'));
+  print(io, formatHeading(io, 'Proposed changes'));
   if (changes.length === 0) print(io, 'None.');
   else {
     const rows = changes.map(({ peripheral, change, because, reviews }) => [
@@ -58,14 +58,14 @@ function show(
       `${reviews}`,
     ]);
     printTable(io, ['peripheral', 'change', 'because', 'reviews'], rows);
-    print(io, `\n${heading(io, 'Properties')}`);
+    print(io, `\n${formatHeading(io, 'Properties')}`);
     print(
       io,
       `${proofs.filter(({ holds }) => holds).length} of ${proofs.length} hold; the changes break ${broken.length}.`,
     );
     for (const { property, message } of broken)
       print(io, `  ${escapeInvisible(property)}: ${escapeInvisible(message ?? '')}`);
-    print(io, `\n${heading(io, 'Replay')}`);
+    print(io, `\n${formatHeading(io, 'Replay')}`);
     for (const { sessionId, decisions, changes: other } of replayed) {
       print(io, `${escapeInvisible(sessionId)}: ${plural(decisions, 'decision')}, ${other.length} would change`);
       for (const { seq, request, was, now } of other)
@@ -73,7 +73,7 @@ function show(
     }
   }
   if (open.length === 0) return;
-  print(io, `\n${heading(io, 'Left to the author')}`);
+  print(io, `\n${formatHeading(io, 'Left to the author')}`);
   printTable(
     io,
     ['problem', 'reviews', 'why'],

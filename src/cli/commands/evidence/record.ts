@@ -4,9 +4,9 @@ import type { Command } from 'commander';
 import { plural } from '../../../base/text.ts';
 import { pageScript } from '../../../view/page-script.ts';
 import { recordingPage, recordSessions, type SessionToShow } from '../../../view/recording.ts';
-import { chooseSessions, noSessionsError, requirePin, withSessions } from '../../choose-sessions.ts';
+import { chooseSessions, noSessionsError, readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, printResult } from '../../io.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -26,7 +26,7 @@ export function register(command: Command, io: Io): void {
 }
 
 async function record(io: Io, ids: readonly string[], options: Options): Promise<void> {
-  const { file, sessions, entries, bytes } = await writeRecording(io, rootOf(io, options), ids, options.out);
+  const { file, sessions, entries, bytes } = await writeRecording(io, resolveRootOption(io, options), ids, options.out);
   const counts = `${plural(sessions.length, 'session')} with ${plural(entries, 'entry', 'entries')}`;
   const text = `${counts} recorded: ${options.out} (${Math.ceil(bytes / 1024)} kB)`;
   printResult(io, { file, sessions, entries, bytes }, text);
@@ -54,10 +54,10 @@ export async function writeRecording(
   const script = pageScript();
   if (script === null)
     throw new CliError('page-not-built', 'this checkout has no built page', 'Run "npm run build", then try again.');
-  const recording = await withSessions(io, root, async (store) => {
+  const recording = await withExistingSessions(io, root, async (store) => {
     const chosen: SessionToShow[] = [];
     for (const session of await chooseSessions(store, ids)) {
-      const pin = await requirePin(store, session);
+      const pin = await readPinOrThrow(store, session);
       const id = session.sessionId;
       chosen.push({ id, place: basename(root), pin, entries: store.entries(id) });
     }

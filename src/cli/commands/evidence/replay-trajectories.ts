@@ -6,7 +6,7 @@ import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { readTrajectory } from '../../../trajectories/read-trajectory.ts';
 import { type ReplayedTrajectory, replayTrajectory } from '../../../trajectories/replay-trajectory.ts';
-import { resolveSpecsName } from '../../choose-specs.ts';
+import { resolveSpecsOption } from '../../choose-specs.ts';
 import { CliError, type Io, print, printJson } from '../../io.ts';
 import { printTable } from '../../table.ts';
 
@@ -25,7 +25,7 @@ interface UnreadableFile {
 /** `hopgate replay --trajectories`: finds the calls in runs of other agents that the specs would have refused. */
 export async function replayTrajectories(io: Io, options: TrajectoryOptions): Promise<void> {
   const folder = resolve(io.cwd, options.trajectories);
-  const specs = await loadSpecs(resolveSpecsName(io, options.specs ?? 'default'));
+  const specs = await loadSpecs(resolveSpecsOption(io, options.specs ?? 'default'));
   const config =
     options.config === undefined ? undefined : (await loadProjectConfig(resolve(io.cwd, options.config))).config;
   const results = options.results === undefined ? {} : readResults(resolve(io.cwd, options.results));

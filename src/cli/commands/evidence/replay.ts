@@ -4,11 +4,11 @@ import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { type Replay, replayDecisions } from '../../../session/replay-decisions.ts';
 import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
-import { chooseSessions, noSessionsError, requirePin } from '../../choose-sessions.ts';
-import { resolveSpecsName } from '../../choose-specs.ts';
+import { chooseSessions, noSessionsError, readPinOrThrow } from '../../choose-sessions.ts';
+import { resolveSpecsOption } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
-import { withStore } from '../../open-store.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { withEvidence } from '../../open-store.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 import { replayTrajectories, type TrajectoryOptions } from './replay-trajectories.ts';
 
@@ -52,20 +52,20 @@ export function register(command: Command, io: Io): void {
 }
 
 async function replayAll(io: Io, ids: readonly string[], options: Options): Promise<void> {
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   if (options.specs === undefined && options.config === undefined)
     throw usageError(
       'replay needs specs or a configuration to decide with',
       'Name a spec set with --specs DIR, or the folder of a hopgate.yaml with --config DIR.',
       'no-specs',
     );
-  const specs = options.specs === undefined ? null : await loadSpecs(resolveSpecsName(io, options.specs));
+  const specs = options.specs === undefined ? null : await loadSpecs(resolveSpecsOption(io, options.specs));
   const config =
     options.config === undefined ? null : (await loadProjectConfig(resolve(io.cwd, options.config))).config;
-  const replayed = await withStore<readonly Replay[]>(root, io.env, [], async (store) => {
+  const replayed = await withEvidence<readonly Replay[]>(root, io.env, [], async (store) => {
     const all: Replay[] = [];
     for (const session of await chooseSessions(store, ids)) {
-      const pin = await requirePin(store, session);
+      const pin = await readPinOrThrow(store, session);
       const entries = store.entries(session.sessionId);
       const other = { specs: specs ?? pin.specs, config: config ?? pin.config };
       all.push(await replayDecisions(pin, other, session.sessionId, entries, (hash) => store.getBlob(hash)));

@@ -3,9 +3,9 @@ import { stringify } from 'yaml';
 import { type FittingSettings, WouldRefuseReport } from '../../../audit/infer/would-refuse.ts';
 import { escapeInvisible, excerpt, plural, visibleLines } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
-import { chooseSessions, requirePin, withSessions } from '../../choose-sessions.ts';
-import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
-import { helpExamples, type RootOption, rootOf, rootOption } from '../../shared-options.ts';
+import { chooseSessions, readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
+import { CliError, formatHeading, type Io, paint, print, printJson } from '../../io.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 export function register(command: Command, io: Io): void {
@@ -20,12 +20,12 @@ export function register(command: Command, io: Io): void {
 }
 
 async function report(io: Io, ids: readonly string[], options: RootOption): Promise<void> {
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const { specs, config } = await openProject(root, io.env);
-  const found = await withSessions(io, root, async (store) => {
+  const found = await withExistingSessions(io, root, async (store) => {
     const summed = new WouldRefuseReport();
     for (const session of await chooseSessions(store, ids)) {
-      const pin = await requirePin(store, session);
+      const pin = await readPinOrThrow(store, session);
       await summed.add(pin, session.sessionId, store.entries(session.sessionId));
     }
     return summed;
@@ -66,6 +66,6 @@ function printSettings(io: Io, { scopes, hosts }: FittingSettings): void {
     print(io, `\n${paint(io, 'green', 'The present settings fit')}: every path and host is granted where its tool is.`);
     return;
   }
-  print(io, heading(io, '\nSettings that fit (merge them into hopgate.yaml, then run "hopgate trust")'));
+  print(io, formatHeading(io, '\nSettings that fit (merge them into hopgate.yaml, then run "hopgate trust")'));
   print(io, visibleLines(stringify(more).trimEnd()));
 }

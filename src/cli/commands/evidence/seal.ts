@@ -9,9 +9,9 @@ import { MerkleFrontier, merkleLeafOf } from '../../../evidence/merkle.ts';
 import { newSealKey, publicKeyOf, type Seal, SealError, signChainHead } from '../../../evidence/seal.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
-import { chooseSessions, withSessions } from '../../choose-sessions.ts';
+import { chooseSessions, withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, printJson, printRemark, printResult, usageError } from '../../io.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -38,8 +38,8 @@ export function register(command: Command, io: Io): void {
 }
 
 async function seal(io: Io, id: string, options: Options): Promise<void> {
-  const root = rootOf(io, options);
-  const seal = await withSessions(io, root, async (store) => {
+  const root = resolveRootOption(io, options);
+  const seal = await withExistingSessions(io, root, async (store) => {
     const [session] = await chooseSessions(store, [id]);
     const privateKey = options.key === undefined ? ownKey(io, root) : readKey(io, options.key);
     return sealSession(store, session!.sessionId, privateKey);

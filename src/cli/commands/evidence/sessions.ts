@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { hasLiveWriter } from '../../../base/process-holder.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
-import { withSessions } from '../../choose-sessions.ts';
-import { listMissingHooks } from '../../claude/list-missing-hooks.ts';
+import { withExistingSessions } from '../../choose-sessions.ts';
+import { listMissingHooksOfRoot } from '../../claude/list-missing-hooks.ts';
 import { CliError, type Io, print, printJson, printJsonLine, printRemark, printResult, usageError } from '../../io.ts';
-import { findSession, withStore } from '../../open-store.ts';
-import { formatSessions } from '../../sessions/session-table.ts';
-import { helpExamples, type RootOption, rootOf, rootOption } from '../../shared-options.ts';
+import { findSession, withEvidence } from '../../open-store.ts';
+import { formatSessionTable } from '../../sessions/session-table.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -51,7 +51,7 @@ export function register(command: Command, io: Io): void {
 }
 
 async function list(io: Io, options: RootOption & { readonly all?: boolean }): Promise<void> {
-  const all = await withStore(rootOf(io, options), io.env, [], (store) => store.sessions());
+  const all = await withEvidence(resolveRootOption(io, options), io.env, [], (store) => store.sessions());
   const listed = options.all ? all : all.filter(({ archived }) => !archived);
   if (io.json) {
     for (const session of listed) printJsonLine(io, { ...session, inUse: hasLiveWriter(session) });
@@ -59,14 +59,14 @@ async function list(io: Io, options: RootOption & { readonly all?: boolean }): P
   }
   const hidden = all.length - listed.length;
   if (listed.length === 0) print(io, hidden === 0 ? 'No sessions yet.' : 'All sessions are archived.');
-  else print(io, formatSessions(io, listed));
+  else print(io, formatSessionTable(io, listed));
   if (hidden > 0) printRemark(io, `${plural(hidden, 'archived session')} left out; --all lists them`);
-  for (const { sessionId, text } of listMissingHooks(rootOf(io, options), io.env))
+  for (const { sessionId, text } of listMissingHooksOfRoot(resolveRootOption(io, options), io.env))
     printRemark(io, `WARNING: session ${escapeInvisible(sessionId)}: ${escapeInvisible(text)}`);
 }
 
 const changeStore = <T>(io: Io, options: RootOption, change: (store: EvidenceStore) => Promise<T>): Promise<T> =>
-  withSessions(io, rootOf(io, options), change, 'write');
+  withExistingSessions(io, resolveRootOption(io, options), change, 'write');
 
 const MAX_NAME = 60;
 

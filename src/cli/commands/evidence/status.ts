@@ -3,8 +3,8 @@ import { escapeInvisible } from '../../../base/text.ts';
 import { StatusReader } from '../../../daemon/answer-status-line.ts';
 import { type LineStatus, statusLine } from '../../../view/status-line.ts';
 import { type Io, printResult } from '../../io.ts';
-import { findSession, withStore } from '../../open-store.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { findSession, withEvidence } from '../../open-store.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -26,8 +26,8 @@ export function register(command: Command, io: Io): void {
 }
 
 async function show(io: Io, options: Options): Promise<void> {
-  const root = rootOf(io, options);
-  const status = await withStore<LineStatus | null>(root, io.env, null, async (store) => {
+  const root = resolveRootOption(io, options);
+  const status = await withEvidence<LineStatus | null>(root, io.env, null, async (store) => {
     const session = options.session === undefined ? null : findSession(await store.sessions(), options.session);
     return new StatusReader(io.env).read(store, { root, session: session?.sessionId ?? null });
   });

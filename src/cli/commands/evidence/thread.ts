@@ -6,9 +6,9 @@ import { isEntryAbout, projectThread, type Thread } from '../../../evidence/thre
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { outlineThread } from '../../../view/outline-thread.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
-import { chooseSessions, pinnedParameterOrder, withSessions } from '../../choose-sessions.ts';
-import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
-import { helpExamples, numberUpTo, rootOf, rootOption } from '../../shared-options.ts';
+import { chooseSessions, readPinnedParameterOrder, withExistingSessions } from '../../choose-sessions.ts';
+import { CliError, formatHeading, type Io, paint, print, printJson } from '../../io.ts';
+import { helpExamples, numberParser, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable, terminalColumns } from '../../table.ts';
 import { printFindings } from '../../thread/print-findings.ts';
 import { renderThread } from '../../thread/render-thread.ts';
@@ -28,7 +28,7 @@ export function register(command: Command, io: Io): void {
     .option(
       '--stale-after <hours>',
       'hours without an entry after which an open thread counts as stalled',
-      numberUpTo(100_000),
+      numberParser(100_000),
       24,
     )
     .addHelpText(...helpExamples('hopgate thread 01J', 'hopgate thread mission/m-1 --stale-after 2'))
@@ -36,8 +36,8 @@ export function register(command: Command, io: Io): void {
 }
 
 async function showThread(io: Io, name: string, options: Options): Promise<void> {
-  const root = rootOf(io, options);
-  const { subject, thread, order } = await withSessions(io, root, async (store) => {
+  const root = resolveRootOption(io, options);
+  const { subject, thread, order } = await withExistingSessions(io, root, async (store) => {
     const subject = subjectOf(name) ?? {
       type: 'session' as const,
       id: (await chooseSessions(store, [name]))[0]!.sessionId,
@@ -46,7 +46,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
     const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: options.staleAfter * 3_600_000 });
     const ids = new Set(entries.map(({ sessionId }) => sessionId));
     const involved = (await store.sessions()).filter(({ sessionId }) => ids.has(sessionId));
-    return { subject, thread, order: await pinnedParameterOrder(store, involved) };
+    return { subject, thread, order: await readPinnedParameterOrder(store, involved) };
   });
   if (thread === null)
     throw new CliError(
@@ -98,7 +98,7 @@ const titleOf = ({ subject, status, count, participants }: Thread): string =>
 
 function show(io: Io, thread: Thread, order: ParameterOrder): void {
   const { entries, conjectures, patterns, forks } = thread;
-  print(io, heading(io, escapeInvisible(titleOf(thread))));
+  print(io, formatHeading(io, escapeInvisible(titleOf(thread))));
   print(io, renderThread(io, outlineThread(entries, order), terminalColumns(io)));
   printFindings(io, entries);
   if (conjectures.length > 0)

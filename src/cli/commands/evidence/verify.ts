@@ -11,13 +11,13 @@ import { verifyChain } from '../../../evidence/chain.ts';
 import { parseSeal, SealError } from '../../../evidence/seal.ts';
 import type { Shipment, ShippedCommit } from '../../../evidence/shipments.ts';
 import type { EvidenceStore, SessionSummary, StoreProblem } from '../../../ports/evidence-store.ts';
-import { chooseSessions, readPin } from '../../choose-sessions.ts';
+import { chooseSessions, readPinOrReason } from '../../choose-sessions.ts';
 import { CliError, type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
-import { withStore } from '../../open-store.ts';
-import { judgeSession, printInhabitation } from '../../print-inhabitation.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { withEvidence } from '../../open-store.ts';
+import { judgeSessionInhabitation, printInhabitation } from '../../print-inhabitation.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
-import { findingLine } from '../../thread/print-findings.ts';
+import { formatFinding } from '../../thread/print-findings.ts';
 
 interface Options {
   readonly root: string;
@@ -52,13 +52,13 @@ export function register(command: Command, io: Io): void {
 }
 
 async function verify(io: Io, ids: readonly string[], options: Options): Promise<void> {
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const seal = readSeal(io, options);
   if (seal && ids.length !== 1)
     throw usageError('a seal belongs to one session', 'Name the session that --seal belongs to.');
   if (options.transcript !== undefined && (!options.inhabited || ids.length !== 1))
     throw usageError('--transcript needs --inhabited and one session', 'Add --inhabited and the id of the session.');
-  const found = await withStore(root, io.env, 0, async (store) => {
+  const found = await withEvidence(root, io.env, 0, async (store) => {
     const problems = await checkStore(io, store, ids);
     if (problems.some(({ isGap }) => options.strict || !isGap)) io.exitCode = 1;
     const chosen = await chooseSessions(store, ids);
@@ -66,7 +66,9 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
       const verification = await verifyOne(io, store, session, seal);
       const isClean = verification.audit.counts.gaps === 0 && !verification.audit.observed;
       if (!verification.ok || (options.strict && !isClean)) io.exitCode = 1;
-      const inhabited = options.inhabited ? await judgeSession(io, store, session, root, options.transcript) : null;
+      const inhabited = options.inhabited
+        ? await judgeSessionInhabitation(io, store, session, root, options.transcript)
+        : null;
       if (inhabited?.some(({ verdict, score }) => verdict === 'fails' && score === undefined)) io.exitCode = 1;
       if (io.json) printJsonLine(io, inhabited ? { ...verification, inhabited } : verification);
       else {
@@ -135,7 +137,7 @@ async function verifyOne(
   seal: VerifyOptions['seal'] | null,
 ): Promise<VerifyOutput> {
   const { sessionId } = session;
-  const pin = await readPin(store, session);
+  const pin = await readPinOrReason(store, session);
   if (typeof pin === 'string') {
     const isForeign = session.pin === '' && seal === null && !(await isOpened(store, sessionId));
     return verifyChainOnly(store, session, isForeign ? null : pin);
@@ -159,7 +161,7 @@ async function verifyOne(
 /** Reads another session that the verified one refers to; null if the store lacks it or its pin. */
 async function otherSession(store: EvidenceStore, sessionId: string): Promise<OtherSession | null> {
   const summary = (await store.sessions()).find((each) => each.sessionId === sessionId);
-  const pinned = summary && (await readPin(store, summary));
+  const pinned = summary && (await readPinOrReason(store, summary));
   return pinned === undefined || typeof pinned === 'string' ? null : { pinned, entries: store.entries(sessionId) };
 }
 
@@ -263,7 +265,7 @@ function printVerification(io: Io, verification: VerifyOutput): void {
   );
   if (seal !== null) print(io, `  ${paint(io, 'red', 'seal')}  ${excerpt(seal, WIDTH)}`);
   for (const shipment of verification.shipments) print(io, `  ${shipmentLine(io, shipment)}`);
-  for (const finding of findings) print(io, findingLine(io, finding));
+  for (const finding of findings) print(io, formatFinding(io, finding));
   const rows = [
     ...chain.map(({ seq, rule, message }) => [String(seq), `chain: ${rule}`, '', message, '']),
     ...audit.violations.map(({ seq, rule, tool = '', argument, message, constraint }) => [

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { findOpenedSession } from '../../choose-sessions.ts';
+import { findSessionIn } from '../../choose-sessions.ts';
 import type { Io } from '../../io.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
-import { DEFAULT_HTTP_PORT, serveHttp } from '../clients/serve.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { DEFAULT_HTTP_PORT, serveHttpUntilSignal } from '../clients/serve.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -16,6 +16,6 @@ export function register(command: Command, io: Io): void {
 }
 
 async function watch(io: Io, id: string, options: { readonly root: string }): Promise<void> {
-  const { sessionId: session } = await findOpenedSession(io, rootOf(io, options), id);
-  await serveHttp(io, { port: DEFAULT_HTTP_PORT, open: true, session });
+  const { sessionId: session } = await findSessionIn(io, resolveRootOption(io, options), id);
+  await serveHttpUntilSignal(io, { port: DEFAULT_HTTP_PORT, open: true, session });
 }

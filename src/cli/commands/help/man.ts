@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { manPage } from '../../help/man-page.ts';
+import { renderManPage } from '../../help/man-page.ts';
 import { type Io, printResult } from '../../io.ts';
 import { helpExamples } from '../../shared-options.ts';
 
@@ -8,7 +8,7 @@ export function register(command: Command, io: Io): void {
     .description('Prints the manual page in roff. An installed package has it as hopgate(1).')
     .addHelpText(...helpExamples('hopgate man | man -l -'))
     .action(() => {
-      const page = manPage(command.parent!);
+      const page = renderManPage(command.parent!);
       printResult(io, { page }, page.trimEnd());
     });
 }

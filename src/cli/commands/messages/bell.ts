@@ -1,7 +1,12 @@
 import type { Command } from 'commander';
 import { sendBell } from '../../../messages/send-message.ts';
 import { type Io, printResult } from '../../io.ts';
-import { checkMessageDraft, type PersonOptions, personOption, withInboxes } from '../../messages/act-as-person.ts';
+import {
+  checkPersonMessage,
+  type PersonOptions,
+  personOption,
+  withPersonInboxes,
+} from '../../messages/act-as-person.ts';
 import { helpExamples, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
@@ -28,10 +33,10 @@ export function register(command: Command, io: Io): void {
     )
     .action(async (to: string, words: readonly string[], options: Options) => {
       const { act, ref } = options;
-      const message = await withInboxes(io, options, async (messages, store) =>
+      const message = await withPersonInboxes(io, options, async (messages, store) =>
         sendBell(
           messages,
-          await checkMessageDraft(store, messages, options, { kind: 'bell', to, text: words.join(' '), act, ref }),
+          await checkPersonMessage(store, messages, options, { kind: 'bell', to, text: words.join(' '), act, ref }),
         ),
       );
       printResult(io, message, `Sent ${message.id} to ${message.to}.`);

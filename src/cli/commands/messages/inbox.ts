@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { renderMessages } from '../../../messages/render-messages.ts';
 import type { MessageStore } from '../../../ports/message-store.ts';
 import { CliError, type Io, print, printJsonLine } from '../../io.ts';
-import { type PersonOptions, personOption, withInboxes } from '../../messages/act-as-person.ts';
+import { type PersonOptions, personOption, withPersonInboxes } from '../../messages/act-as-person.ts';
 import { helpExamples, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
@@ -28,7 +28,7 @@ export function register(command: Command, io: Io): void {
     .option('--keep', 'do not mark them as read')
     .option('--ack <id>', 'print nothing, and mark this message as read')
     .addHelpText(...helpExamples('hopgate inbox', 'hopgate inbox --follow --json', 'hopgate inbox --as joe --all'))
-    .action((options: Options) => withInboxes(io, options, (messages) => show(io, messages, options)));
+    .action((options: Options) => withPersonInboxes(io, options, (messages) => show(io, messages, options)));
 }
 
 async function show(io: Io, messages: MessageStore, options: Options): Promise<void> {

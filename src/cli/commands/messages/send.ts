@@ -7,8 +7,8 @@ import { sendSocial } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
 import type { Json } from '../../../spec/types.ts';
 import { CliError, type Io, print, printJson, printResult, usageError } from '../../io.ts';
-import { type PersonOptions, personOption, withInboxes } from '../../messages/act-as-person.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { type PersonOptions, personOption, withPersonInboxes } from '../../messages/act-as-person.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly to?: string;
@@ -66,9 +66,9 @@ function payloadOf(text: string, json: string | undefined): Json {
 }
 
 async function withServices<T>(io: Io, options: Options, use: (services: SocialServices) => Promise<T>): Promise<T> {
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   if (options.to === undefined) await openEvidence(root, io.env, 'create').close();
-  return withInboxes(io, options, (messages, store) =>
+  return withPersonInboxes(io, options, (messages, store) =>
     use({
       store,
       messages,
@@ -82,7 +82,7 @@ async function withServices<T>(io: Io, options: Options, use: (services: SocialS
 }
 
 async function showOutcome(io: Io, options: Options, id: string): Promise<void> {
-  const { outcome } = await withInboxes(io, options, async (messages, store) => ({
+  const { outcome } = await withPersonInboxes(io, options, async (messages, store) => ({
     outcome: await socialOutcome(store, messages, id),
   }));
   if (!outcome)

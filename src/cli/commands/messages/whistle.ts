@@ -3,14 +3,14 @@ import { escapeInvisible } from '../../../base/text.ts';
 import { sendWhistle } from '../../../messages/send-message.ts';
 import { type Io, printResult } from '../../io.ts';
 import {
-  checkMessageDraft,
-  invalidMessage,
+  checkPersonMessage,
+  invalidMessageError,
   type PersonOptions,
   personOption,
-  withInboxes,
+  withPersonInboxes,
 } from '../../messages/act-as-person.ts';
-import { onSignal } from '../../on-signal.ts';
-import { helpExamples, numberUpTo, rootOption } from '../../shared-options.ts';
+import { onTerminationSignal } from '../../on-signal.ts';
+import { helpExamples, numberParser, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly seconds: number;
@@ -25,17 +25,21 @@ export function register(command: Command, io: Io): void {
     .argument('<text...>', 'the question')
     .addOption(rootOption())
     .addOption(personOption())
-    .option('--seconds <n>', 'how long to wait', numberUpTo(86_400), 60)
+    .option('--seconds <n>', 'how long to wait', numberParser(86_400), 60)
     .addHelpText(...helpExamples('hopgate whistle claude-code "Which port?" --seconds 120'))
     .action(async (to: string, words: readonly string[], options: Options) => {
-      const result = await withInboxes(io, options, async (messages, store) => {
-        const draft = await checkMessageDraft(store, messages, options, { kind: 'whistle', to, text: words.join(' ') });
+      const result = await withPersonInboxes(io, options, async (messages, store) => {
+        const draft = await checkPersonMessage(store, messages, options, {
+          kind: 'whistle',
+          to,
+          text: words.join(' '),
+        });
         const interrupted = new AbortController();
-        const stop = onSignal(() => interrupted.abort());
+        const stop = onTerminationSignal(() => interrupted.abort());
         const { seconds } = options;
         return sendWhistle(messages, draft, { seconds, signal: interrupted.signal }).finally(stop);
       });
-      if (!result.ok) throw invalidMessage(result);
+      if (!result.ok) throw invalidMessageError(result);
       const { message, answer, waitedMs } = result;
       if (!answer) io.exitCode = 1;
       const text = answer?.text ?? `No answer yet to ${message.id}; it will be in "hopgate inbox".`;

@@ -21,14 +21,14 @@ import { isExclusion } from '../../../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { memoryStore } from '../../../stores/memory.ts';
 import { lintServedTools, lintTools } from '../../../tools/lint-tools.ts';
-import { resolveSpecsName } from '../../choose-specs.ts';
-import { unmaskPattern } from '../../detect/mask-exceptions.ts';
-import { missingPrograms } from '../../doctor/diagnose-programs.ts';
+import { resolveSpecsOption } from '../../choose-specs.ts';
+import { unmaskPatternOf } from '../../detect/mask-exceptions.ts';
+import { diagnoseMissingPrograms } from '../../doctor/diagnose-programs.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import { diagnoseEvidence, diagnoseGit, diagnoseRemote } from '../../doctor/examine-machine.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { askGit, runProgram } from '../../run-program.ts';
-import { helpExamples, type RootOption, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -43,10 +43,10 @@ export function register(command: Command, io: Io): void {
 
 async function check(io: Io, path: string | undefined, options: RootOption): Promise<void> {
   if (path !== undefined) refuseOtherFile(resolve(io.cwd, path));
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const problems: SpecProblem[] = [];
   const config = (await collect(problems, () => loadProjectConfig(root)))?.config ?? DEFAULT_PROJECT_CONFIG;
-  const folder = path === undefined ? specsFolder(root, config) : resolveSpecsName(io, path);
+  const folder = path === undefined ? specsFolder(root, config) : resolveSpecsOption(io, path);
   const specs = await collect(problems, () => loadSpecs(folder));
   if (specs !== null && path === undefined) problems.push(...unknownScopes(root, config, specs));
   if (specs !== null) problems.push(...(await scenarioProblems(folder, specs)));
@@ -95,7 +95,7 @@ async function check(io: Io, path: string | undefined, options: RootOption): Pro
   for (const file of tracked.slice(0, MAX_TRACKED))
     print(
       io,
-      `${paint(io, 'yellow', 'warning')}  ${escapeInvisible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, make an exception: mask: [default, "${escapeInvisible(unmaskPattern(file))}"])`,
+      `${paint(io, 'yellow', 'warning')}  ${escapeInvisible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, make an exception: mask: [default, "${escapeInvisible(unmaskPatternOf(file))}"])`,
     );
   if (tracked.length > MAX_TRACKED)
     print(
@@ -188,7 +188,7 @@ async function missingOnMachine(root: string, config: ProjectConfig, io: Io): Pr
     await diagnoseGit(io, runProgram),
     ...(await diagnoseRemote(root, io, config)),
     ...diagnoseEvidence(root, io),
-    ...missingPrograms(root, config, io),
+    ...diagnoseMissingPrograms(root, config, io),
   ];
   return all.filter(({ status }) => status !== 'ok');
 }

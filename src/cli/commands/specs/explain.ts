@@ -11,12 +11,12 @@ import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { modesOf, widestMode } from '../../../spec/mode-way.ts';
 import { getOwn, nearestName } from '../../../spec/names.ts';
 import type { Json, Mode, SpecSet } from '../../../spec/types.ts';
-import { requirePin, withSessions } from '../../choose-sessions.ts';
-import { resolveSpecsName } from '../../choose-specs.ts';
+import { readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
+import { resolveSpecsOption } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
-import { describeRefusedResult } from '../../run/show-result.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { formatDenial } from '../../run/show-result.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { parseArguments } from '../../shell/parse-line.ts';
 
 interface Options {
@@ -52,7 +52,7 @@ export function register(command: Command, io: Io): void {
 }
 
 async function explain(io: Io, words: readonly string[], options: Options): Promise<void> {
-  const root = rootOf(io, options);
+  const root = resolveRootOption(io, options);
   const { peripheral } = options;
   if (peripheral === undefined) return explainNow(io, root, words, options);
   const { specs, config } = await decidingPin(io, root, options);
@@ -66,7 +66,7 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
   }
   const mode = modeOf(specs, options.mode);
   const args = parseArguments(getOwn(specs.tools, options.tool), words);
-  const view = viewAfterEntry(root, peripheral, mode);
+  const view = sessionViewAfterEntry(root, peripheral, mode);
   const decision = decide({ specs, config, view, unsafeNoSandbox: false }, { kind: 'step', tool: options.tool, args });
   printDecision(io, { peripheral, mode, tool: options.tool, args }, decision.ok ? null : decision.denial);
 }
@@ -76,10 +76,10 @@ async function explainNow(io: Io, root: string, words: readonly string[], option
   const { session, tool } = options;
   if (session === undefined || options.mode !== undefined)
     throw usageError('no peripheral is named', 'Add --peripheral, or only --session to ask about a session as it is.');
-  await withSessions(io, root, async (store) => {
+  await withExistingSessions(io, root, async (store) => {
     const found = findSession(await store.sessions(), session);
     const { sessionId } = found;
-    const pin = await requirePin(store, found);
+    const pin = await readPinOrThrow(store, found);
     const served = defaultBackends(store, { unsafeNoSandbox: false, ...pin }).flatMap(({ tools }) => tools);
     const reader = new SessionReader(pin, sessionId, null, new Set(served));
     await reader.catchUp((from) => store.entries(sessionId, { from }));
@@ -109,16 +109,18 @@ function printDecision(io: Io, question: Question, denial: Denial | null): void 
   const call = `${excerpt(tool, 100)} ${where}${mode === null ? '' : `, mode ${mode}`}`;
   if (denial === null) return print(io, `${paint(io, 'green', 'allowed')}  ${call}`);
   print(io, `${paint(io, 'red', 'refused')}  ${call}`);
-  print(io, describeRefusedResult(io, denial, '  '));
+  print(io, formatDenial(io, denial, '  '));
 }
 
 async function decidingPin(io: Io, root: string, { session, specs }: Options): Promise<Pin> {
   if (session !== undefined)
-    return withSessions(io, root, async (store) => requirePin(store, findSession(await store.sessions(), session)));
+    return withExistingSessions(io, root, async (store) =>
+      readPinOrThrow(store, findSession(await store.sessions(), session)),
+    );
   const project = await openProject(root, io.env);
   return {
     config: project.config,
-    specs: specs === undefined ? project.specs : await loadSpecs(resolveSpecsName(io, specs)),
+    specs: specs === undefined ? project.specs : await loadSpecs(resolveSpecsOption(io, specs)),
   };
 }
 
@@ -133,7 +135,7 @@ function modeOf({ modeGate }: SpecSet, named: string | undefined): Mode | null {
 }
 
 /** The view of a session that has just entered the peripheral, for the dry run. */
-export function viewAfterEntry(root: string, peripheral: string, mode: Mode | null): SessionView {
+export function sessionViewAfterEntry(root: string, peripheral: string, mode: Mode | null): SessionView {
   const nothing: { readonly [name: string]: Json } = {};
   return {
     sessionId: 'dry-run',

@@ -8,9 +8,9 @@ import { OUTSIDE } from '../../../compile/special-states.ts';
 import { GraphTooLargeError } from '../../../compile/svg/render-svg.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../../spec/types.ts';
-import { chooseSpecs } from '../../choose-specs.ts';
+import { chooseSpecsFolder } from '../../choose-specs.ts';
 import { CliError, type Io, usageError } from '../../io.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -47,8 +47,8 @@ export function register(command: Command, io: Io): void {
 }
 
 async function graph(io: Io, path: string | undefined, options: Options): Promise<void> {
-  const root = rootOf(io, options);
-  const folder = await chooseSpecs(io, root, path);
+  const root = resolveRootOption(io, options);
+  const folder = await chooseSpecsFolder(io, root, path);
   const specs = await loadSpecs(folder);
   const format = io.json ? 'json' : (options.format ?? 'mermaid');
   const { machine = HOP_GRAPH } = options;

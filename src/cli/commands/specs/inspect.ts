@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
 import { resumeSession } from '../../../session/create-session.ts';
-import { noSessionsError, withSessions } from '../../choose-sessions.ts';
-import { addWatchOptions, keepBridgeOpen, startMachineWatch } from '../../inspect/watch-machines.ts';
+import { noSessionsError, withExistingSessions } from '../../choose-sessions.ts';
+import { addWatchOptions, keepInspectorBridgeOpen, startMachineWatch } from '../../inspect/watch-machines.ts';
 import { type Io, printResult } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -28,8 +28,8 @@ export function register(command: Command, io: Io): void {
 }
 
 async function inspect(io: Io, id: string | undefined, options: Options): Promise<void> {
-  const root = rootOf(io, options);
-  await withSessions(io, root, async (store) => {
+  const root = resolveRootOption(io, options);
+  await withExistingSessions(io, root, async (store) => {
     const sessions = await store.sessions();
     const session = id === undefined ? sessions[0] : findSession(sessions, id);
     if (session === undefined) throw noSessionsError(root);
@@ -51,7 +51,7 @@ async function inspect(io: Io, id: string | undefined, options: Options): Promis
       const at = address === null ? `shown to ${socket}` : `${address}  (messages: ${socket})`;
       const output = { session: session.sessionId, address, socket };
       printResult(io, output, `session ${escapeInvisible(session.sessionId)}\n${at}`);
-      await keepBridgeOpen(io, watch);
+      await keepInspectorBridgeOpen(io, watch);
     } finally {
       await watch.close();
     }

@@ -8,9 +8,9 @@ import { emitTestFiles } from '../../../testing/emit-test-files.ts';
 import { type GeneratedTests, generateTests } from '../../../testing/generate-tests.ts';
 import { junitReport, type TestResult } from '../../../testing/junit-report.ts';
 import type { CoverageRow } from '../../../testing/plan/coverage.ts';
-import { chooseSpecs } from '../../choose-specs.ts';
+import { chooseSpecsFolder } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, printJsonLine, printResult } from '../../io.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options {
@@ -52,8 +52,8 @@ export function register(command: Command, io: Io): void {
 }
 
 async function test(io: Io, path: string | undefined, options: Options): Promise<void> {
-  const root = rootOf(io, options);
-  const folder = await chooseSpecs(io, root, path);
+  const root = resolveRootOption(io, options);
+  const folder = await chooseSpecsFolder(io, root, path);
   const specs = await loadSpecs(folder);
   const generated = await generateTests(specs, { deaths: options.deaths ?? false });
   if (options.paths) return printPaths(io, generated);

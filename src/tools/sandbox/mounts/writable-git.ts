@@ -20,7 +20,7 @@ const SEALED = ['hooks', 'info', 'modules', 'commondir', 'gitdir'];
 /** The two folders of a repository: its own part (HEAD, index), and the part that linked work trees share. */
 export type RepositoryFolders = Pick<Repository, 'gitDir' | 'commonDir'>;
 
-export interface WritableGit {
+interface WritableGit {
   readonly sealed: readonly Mount[];
   /** Files that the overlay's layer covers, so that no mount is needed for them. */
   readonly layer: readonly LayerFile[];

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { isObject } from '../base/json.ts';
 import { excerpt, plural } from '../base/text.ts';
+import { schemaRegex } from '../spec/linear-regex.ts';
 import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Json, ToolSpec } from '../spec/types.ts';
 
@@ -96,7 +97,14 @@ let ajv: Ajv2020 | undefined;
 function validator(): Ajv2020 {
   if (ajv) return ajv;
   const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
-  ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false, meta: false, validateSchema: false });
+  ajv = new Ajv2020({
+    strict: false,
+    allErrors: false,
+    validateFormats: false,
+    meta: false,
+    validateSchema: false,
+    code: { regExp: schemaRegex },
+  });
   return ajv;
 }
 

@@ -1,4 +1,5 @@
 import { Environment } from '@marcbachmann/cel-js';
+import { constantRegexProblem } from './linear-regex.ts';
 import { suggestName } from './names.ts';
 import { MAX_RULE_NODES } from './policy/limits.ts';
 import type { FruitType, Json } from './types.ts';
@@ -68,8 +69,11 @@ function factEnvironment({ fruit, peripherals, args }: FactScope): Environment {
  * // { message: 'unknown fact "fruit.test_cuont"', suggestion: 'did you mean "fruit.test_count"?' }
  */
 export function checkCelRule(text: string, scope: FactScope): { message: string; suggestion: string | null } | null {
-  const checked = factEnvironment(scope).check(text);
+  const environment = factEnvironment(scope);
+  const checked = environment.check(text);
   if (checked.valid) {
+    const message = constantRegexProblem(environment.parse(text).ast);
+    if (message) return { message, suggestion: 'RE2 has no lookahead, lookbehind or reference to a group' };
     if (checked.type === 'bool' || checked.type === 'dyn') return null;
     return { message: `the rule gives a value of type ${checked.type}, not true or false`, suggestion: 'compare it' };
   }

@@ -1,6 +1,7 @@
 import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { asJson } from '../../base/json.ts';
+import { parseCelRule, withLinearMatches } from '../../spec/linear-regex.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Fields } from './compare-json.ts';
 
@@ -17,7 +18,7 @@ interface CelVariables {
 
 const environment = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits', 'args'].reduce(
   (built, name) => built.registerVariable(name, 'map'),
-  new Environment(),
+  withLinearMatches(new Environment()),
 );
 const parsed = new Map<string, ReturnType<typeof environment.parse>>();
 
@@ -25,7 +26,7 @@ const parsed = new Map<string, ReturnType<typeof environment.parse>>();
 export type CelValues = { readonly [root in keyof CelVariables]?: Fields };
 
 function parse(rule: string): ReturnType<typeof environment.parse> {
-  return getOrInsert(parsed, rule, () => environment.parse(rule));
+  return getOrInsert(parsed, rule, () => parseCelRule(environment, rule));
 }
 
 /** Evaluates a rule in CEL. A rule that cannot be evaluated does not hold. */

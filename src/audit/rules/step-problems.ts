@@ -1,6 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { callGates } from '../../spec/call-gates.ts';
+import { schemaRegex } from '../../spec/linear-regex.ts';
 import { getOwn } from '../../spec/names.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { resourceNameProblem } from '../../spec/policy/resource-names.ts';
@@ -128,7 +129,7 @@ function withDefaults({ parameters }: ToolSpec, args: Fields): Fields {
   return Object.fromEntries([...pairs, ...unknown]);
 }
 
-const ajv = new Ajv2020({ strict: false, validateFormats: false });
+const ajv = new Ajv2020({ strict: false, validateFormats: false, code: { regExp: schemaRegex } });
 const validators = new WeakMap<object, ValidateFunction>();
 
 function fitsSchema(schema: ToolParameter['schema'], value: Json): boolean {

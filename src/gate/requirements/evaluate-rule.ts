@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Environment } from '@marcbachmann/cel-js';
+import { parseCelRule, withLinearMatches } from '../../spec/linear-regex.ts';
 import type { Json } from '../../spec/types.ts';
 
 /** The facts that a CEL rule can read: a map for each root. Their names have `_` instead of `-`. */
@@ -14,7 +15,10 @@ let environment: Environment | undefined;
 function evaluator(): Environment {
   if (environment) return environment;
   const cel = createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof import('@marcbachmann/cel-js');
-  environment = ROOTS.reduce((made, root) => made.registerVariable(root, 'map'), new cel.Environment());
+  environment = ROOTS.reduce(
+    (made, root) => made.registerVariable(root, 'map'),
+    withLinearMatches(new cel.Environment()),
+  );
   return environment;
 }
 
@@ -40,7 +44,7 @@ export function evaluateRule(cel: string, facts: CelFacts): boolean {
   const parser = program ? null : evaluator();
   try {
     if (parser) {
-      program = parser.parse(cel);
+      program = parseCelRule(parser, cel);
       programs.set(cel, program);
     }
     return program?.(Object.fromEntries(ROOTS.map((root) => [root, celValue({ ...facts[root] })]))) === true;

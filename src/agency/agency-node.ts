@@ -21,7 +21,7 @@ const NODE_CLOSED = Symbol('closed');
 interface AgencyNodeOptions {
   /** The id of this node, unique among all nodes. */
   readonly id: string;
-  /** Reads the agency's spec: its peripherals and agents as they are now. @throws SpecError */
+  /** Reads the file that names the agency's peripherals and agents. @throws SpecError */
   readonly load: () => AgencySpec;
   readonly driverOf: (agent: LocalAgent & { readonly id: string }) => Promise<AgentDriver>;
   /** Returns the function that sends runs to the node of a remote agent. */
@@ -63,7 +63,7 @@ export class AgencyNode {
     return this.#options.id;
   }
 
-  /** Reads the agency's spec: its peripherals and agents as they are now. @throws SpecError */
+  /** Reads the file of the agency's spec again. @throws SpecError */
   spec(): AgencySpec {
     return this.#options.load();
   }

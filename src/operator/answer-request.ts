@@ -70,7 +70,7 @@ export function answerOnce(
     return earlier && { earlier };
   }
   if (folder.pendingOf(request.hash) !== null) return { answer: signed };
-  // The request is gone: a waiting session has used this answer, or an earlier answer has settled it.
+  // Nobody waits for the request any more: its session has used this answer already, or an earlier one.
   return folder.claim(signed) ? null : { answer: signed };
 }
 

@@ -250,8 +250,8 @@ export class Session {
   }
 
   /**
-   * Records a note of the operator for the agent. Hooks of a client show it with the agent's next call or turn. Returns
-   * `ok: false` while a client runs a call, which the note does not interrupt.
+   * Records a note of the operator for the agent, which gets it with its next call or turn. Returns `ok: false` while a
+   * client such as Claude Code runs a call; try again afterwards.
    */
   note(text: string): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | { readonly ok: false }> {
     return this.#calls.serially(() => recordNote(this.#calls, text), { settle: false });

@@ -142,7 +142,7 @@ async function refuseByGate(
 const calledAs = ({ event }: ToolEventContext, { tool, args }: HopgateToolCall): RecordedTranscriptItem =>
   toolCallItem({ id: event.tool_use_id, tool, input: args, channel: event.tool_name });
 
-/** Refuses a tool that no scope limits. The attempt is recorded as a call of an unknown tool. */
+/** Refuses a tool of Codex whose effects hopgate cannot limit. The attempt is recorded as a call of an unknown tool. */
 async function refuseUnmapped(at: ToolEventContext, why: string | null): Promise<RefusalText> {
   const { tool_use_id: id, tool_name: tool, tool_input: input } = at.event;
   if (await at.host.withSession(at.record, (session) => session.pass({ tool }))) {

@@ -57,7 +57,7 @@ export class McpHost {
     this.#poll = options.reading ? this.#pollForChanges(options.reading) : null;
   }
 
-  /** Notifies the observers of new unread messages, and of tools that another process changed, such as by a hop. */
+  /** Notifies the observers of new unread messages, and of a change of the tools by another process's hop. */
   #pollForChanges(reading: NonNullable<McpOptions['reading']>): NodeJS.Timeout {
     let [unread, last] = ['', -1];
     let isPolling = false;

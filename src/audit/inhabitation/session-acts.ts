@@ -3,7 +3,7 @@ import { type Body, bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 
-/** One action on the session, as its evidence records it. One call may add several entries. */
+/** One action of an agent or a person on the session, such as a hop. Several entries may record it. */
 export interface Act {
   readonly seq: number;
   /** The ids of the entries that record the act. */

@@ -86,7 +86,7 @@ export const ruleProblem = (
   about: ProblemDetails = {},
 ): RuleProblem => ({ code, rule, constraint, message, ...about });
 
-/** The problem of a request that only a visit allows. */
+/** The problem of a request that needs a current peripheral, if the session is outside of all. */
 export const noVisitProblem = (
   constraint: string,
   message = 'the session was outside of any peripheral',

@@ -69,7 +69,7 @@ export class Coverage {
     return [];
   }
 
-  /** The rules that can refuse a hop over each edge, by their names in the audit's problems. */
+  /** Pairs of an edge and a rule that can refuse a hop over it. The audit names the rule so in its problems. */
   #gates(): readonly { readonly edge: string; readonly name: string }[] {
     return this.#specs.edges.flatMap(({ from, exit, to, implies, when, conditions, gates }) => {
       const rules = [

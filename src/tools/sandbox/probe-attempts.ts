@@ -48,7 +48,7 @@ const PERL = '/usr/bin/perl';
 
 /** Layouts without the host's network. An attempt that escapes from them changes only files in the probe's folder. */
 const OFFLINE = ['explore', 'edit', 'test', 'deploy', 'deploy-hosts', 'git-commit', 'git-push'];
-/** Layouts of commands that an agent writes or influences. */
+/** Layouts of the sandbox for commands that an agent writes or influences. */
 const COMMANDS = ['explore', 'edit', 'test', 'deploy', 'deploy-hosts', 'deploy-online'];
 const KEYS = splitWords(`
   /etc/ssl/private /etc/pki/tls/private /etc/pki/CA/private /etc/ssh /etc/letsencrypt /usr/local/ssl/private

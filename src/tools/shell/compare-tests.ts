@@ -19,7 +19,7 @@ export interface ComparedTest {
   readonly printed: string;
 }
 
-/** The limits of the shipped `bash-test`. */
+/** The shipped tool `bash-test`, with its limits of time and output. */
 const TOOL: ToolSpec = {
   id: 'bash-test',
   purpose: '',

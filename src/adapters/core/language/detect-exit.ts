@@ -9,7 +9,7 @@ export interface DetectedExit {
   readonly exit: string;
   /** The peripherals that the exit leads to. */
   readonly to: readonly string[];
-  /** The agent's own sentence. */
+  /** The sentence in which the agent named the exit; it becomes the reason of the hop. */
   readonly reason: string;
   /** `low`: the agent expressed doubt ("I think", "seems"). */
   readonly confidence: 'high' | 'low';

@@ -14,9 +14,8 @@ interface Hit {
 }
 
 /**
- * The kind of names in a folder. `objects`: a folder of git's objects, whose repository is already found. `branches`:
- * git's `refs` or `logs`, where names are branch names (`secrets/a`, `config`). No branch begins with a dot, so there
- * only names with a dot at the beginning count as masked.
+ * What the names in a folder stand for. `objects`: git's objects. `branches`: branch names, such as `secrets/a` in
+ * git's `refs` and `logs`. Of these, only a name that begins with a dot can be masked, because no branch begins so.
  */
 type Names = 'paths' | 'objects' | 'branches';
 

@@ -5,7 +5,7 @@ import { getOrInsert } from '../../../base/get-or-insert.ts';
 import type { OverlayMount } from './bwrap-arguments.ts';
 import type { LayerFile } from './mask-layer.ts';
 
-/** The access time of a cover that no command has read, in seconds since 1970. */
+/** Access time, in seconds since 1970, that a new cover gets. If it has another one later, a command has read it. */
 export const UNREAD_SECONDS = 1;
 /** Maximum number of covers: each takes 0.2 ms per command. */
 const MAX_COVERS = 100;

@@ -13,7 +13,7 @@ export const isNonUtf8Name = (parent: string, name: string): boolean =>
   name.includes(REPLACEMENT) && lstatIfAny(join(parent, name)) === undefined;
 
 /**
- * Refuses masked paths that contain a name that is not valid UTF-8, because they could not be covered.
+ * Refuses a masked path if a name in it is not valid UTF-8: no mount can hide it from a command.
  *
  * @param folder root-relative
  * @throws LayoutError if there is such a path

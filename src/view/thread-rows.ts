@@ -11,7 +11,7 @@ export interface ThreadRow extends EntrySummary {
   readonly entries: readonly Entry[];
   /** Milliseconds since the first entry; NaN if a time cannot be parsed. */
   readonly after: number;
-  /** Milliseconds from the start of the call to its result; null for a row that is no finished call. */
+  /** Milliseconds from the start of the call to its result; null if the row has no result. */
   readonly took: number | null;
   /** The row's depth in the tree of replies; 0 for the session's own actions. */
   readonly depth: number;

@@ -6,7 +6,7 @@ import { delegatedContext } from '../rules/delegate-problems.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { VisitContext } from '../verify/check-visits.ts';
 
-/** Checks that a recorded start of a sub-agent was allowed: by its parent's peripheral, its context and its approval. */
+/** Checks that a recorded start of a sub-agent was allowed by its parent's peripheral, its context and its approval. */
 export function checkDelegation({ state, report, approvals, at }: VisitContext, body: DelegationBody): void {
   const { from, to, within, context, reason, agency } = body;
   const here = state.visit?.spec;

@@ -14,7 +14,7 @@ interface Hit {
 }
 
 /**
- * What the names in a folder stand for. `objects`: git's objects. `branches`: branch names, such as `secrets/a` in
+ * The meaning of the names in a folder. `objects`: git's objects. `branches`: branch names, such as `secrets/a` in
  * git's `refs` and `logs`. Of these, only a name that begins with a dot can be masked, because no branch begins so.
  */
 type Names = 'paths' | 'objects' | 'branches';

@@ -99,7 +99,8 @@ export interface ToolReport {
   readonly effects: ObservedEffects;
   /**
    * Values of the fields that the tool declares under `observes`: the fruit of the visit takes them from here. A field
-   * that is left out keeps its value; null means that nothing is known. Ignored if the outcome is a refusal.
+   * that is left out keeps its value; null means that nothing is known. Ignored if the outcome is a refusal. In a
+   * failed call, `pass` becomes null.
    */
   readonly observed?: { readonly [field: string]: Json };
   /**

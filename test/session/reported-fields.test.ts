@@ -211,6 +211,19 @@ describe('observed fruit of a backend', () => {
     expect(await session.hop({ to: 'chat', exit: 'won', reason: 'won' })).toMatchObject({ ok: true });
   });
 
+  it('with the value pass does not count if the call failed', async () => {
+    const { session, verdict } = await play(() => ({ outcome: { status: 'failed', code: 'down', message: 'No.' } }));
+    await session.setMode({ to: 'diagnose' });
+    await session.step({ tool: 'verify-migration' });
+    const left = await session.hop({ to: 'ship', exit: 'pass', reason: 'passed' });
+    expect(left.ok || left.denial.code).toBe('exit-not-met');
+    expect((await verdict()).violations).toEqual([]);
+    const forged = (body: Body) => (body.event === 'step' ? { ...body, observed: { migration: 'pass' } } : body);
+    expect((await verdict(forged)).violations.map(({ constraint }) => constraint)).toContain(
+      'no check passes in a call that failed',
+    );
+  });
+
   it('with the value pass counts as an entry condition until the next change', async () => {
     const { session, verdict } = await play();
     await session.setMode({ to: 'diagnose' });

@@ -1,5 +1,6 @@
 import type { EffectRecord, OutcomeRecord, StepBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
+import { CHECK_PASSED } from '../../spec/reported-fields.ts';
 import type { ToolSpec } from '../../spec/types.ts';
 import type { AuditedVisit, AuditState } from '../rules/audit-state.ts';
 import { isEndpointAllowed, isHostAllowed } from '../rules/audited-hosts.ts';
@@ -84,7 +85,7 @@ export function unconfirmedRelease(outcome: OutcomeRecord, effects: readonly Eff
 /** Checks the fields that a backend reported: the tool must declare each field, with its type. */
 export function checkReportedFields(
   tool: ToolSpec | undefined,
-  { observed = {}, state = {} }: Reported,
+  { outcome, observed = {}, state = {} }: Reported,
   report: AuditReport,
 ): void {
   if (!tool) return;
@@ -104,7 +105,9 @@ export function checkReportedFields(
           `${field} is ${showValue(value)}, which is not of its declared type`,
           about,
         );
+      else if (value === CHECK_PASSED && outcome.status === 'failed')
+        report.violation('effect', 'no check passes in a call that failed', `${field} is ${showValue(value)}`, about);
     }
 }
 
-type Reported = Pick<StepBody, 'observed' | 'state'>;
+type Reported = Pick<StepBody, 'outcome' | 'observed' | 'state'>;

@@ -1,4 +1,5 @@
 import { fieldsOf, isObject, setOwnField } from '../../base/json.ts';
+import { mapValues } from '../../base/map-values.ts';
 import { blobParameters } from '../../evidence/blob-values.ts';
 import type { OutcomeRecord } from '../../evidence/bodies.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
@@ -13,6 +14,7 @@ import type {
   ToolReport,
 } from '../../ports/tool-backend.ts';
 import { getOwn } from '../../spec/names.ts';
+import { CHECK_PASSED } from '../../spec/reported-fields.ts';
 import { EFFECT_OPS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import { EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
@@ -62,7 +64,10 @@ export async function runTool(
       effects: effects === 'unobserved' ? effects : [...effects],
       ...(outcome.status === 'refused'
         ? {}
-        : { ...fieldIfFilled('observed', observed), ...fieldIfFilled('state', state) }),
+        : {
+            ...fieldIfFilled('observed', outcome.status === 'ok' ? observed : withoutPass(observed)),
+            ...fieldIfFilled('state', state),
+          }),
     };
   } catch (error) {
     const message = toText(error instanceof Error ? error.message : error);
@@ -104,6 +109,10 @@ function effectsProblem(effects: unknown): string | null {
 }
 
 const OPS: readonly unknown[] = EFFECT_OPS;
+
+/** No check passes in a call that failed: its result is unknown. */
+const withoutPass = (observed: ToolReport['observed'] = {}): ToolReport['observed'] =>
+  mapValues(observed, (value) => (value === CHECK_PASSED ? null : value));
 
 /** The problem of the first field that the tool does not declare, or declares with another type; null if none. */
 function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = {}, fields: ToolReport['state'] = {}) {

@@ -87,7 +87,7 @@ describe.skipIf(CHROMIUM === undefined)(
       return { page, context, picture };
     }
 
-    it('shows what a yes allows, the commit message, the tests, and the diff with a line before the files outside of the scope', async () => {
+    it('shows what a yes allows and the diff with a line before the files outside of the scope, and takes the first answer', async () => {
       const { served } = await waiting();
       const { page } = await open(served);
       const card = page.getByRole('article', { name: 'the hop test → deploy (exit pass)' });
@@ -99,6 +99,23 @@ describe.skipIf(CHROMIUM === undefined)(
       const at = (text: string) => parts.findIndex((part) => part.includes(text));
       expect([at('src/cart.js'), at('Outside of the scope'), at('Makefile'), at('notes.txt')]).toEqual([1, 2, 3, 4]);
       expect(await card.locator('.out ins').textContent()).toContain('echo no');
+      const posts: number[] = [];
+      page.on('response', (response) => response.request().method() === 'POST' && posts.push(response.status()));
+      const [, { id, hash }] = (await served.ask('GET /v1/approvals')).json.approvals;
+      const read = Promise.withResolvers<void>();
+      await page.route('**/v1/approvals', async (route) => {
+        await read.promise;
+        await route.continue();
+      });
+      await served.ask(`POST /v1/approvals/${id}`, { body: { verdict: 'no', hash, by: 'eve' } });
+      await card.getByRole('button', { name: 'Approve once' }).click();
+      await expect.poll(() => posts).toEqual([409]);
+      read.resolve();
+      await page.getByRole('alert').getByText(`eve has answered ${id} with no`).waitFor();
+      await page.getByRole('button', { name: 'Approve once' }).dblclick();
+      await page.locator('.inbox').waitFor({ state: 'detached' });
+      expect(posts).toEqual([409, 200]);
+      expect(await page.getByRole('alert').count()).toBe(0);
     });
 
     it('gives a grant, lists it, and revokes it', async () => {

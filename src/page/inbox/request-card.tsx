@@ -1,19 +1,25 @@
-import { signal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import { escapeInvisible, visibleLines } from '../../base/text.ts';
 import { pageClock, timeSpan } from '../side-panel.tsx';
 import type { ApprovalCardData, ChosenGrantLimits, PageData, WaitingRequest } from '../source.ts';
 import { GrantForm } from './grants.tsx';
 
-const problem = signal<{ readonly id: string; readonly why: string } | null>(null);
+/** The refusal of the person's last answer, with the id of its request; null if the server took the answer. */
+export const refusedAnswer = signal<{ readonly id: string; readonly why: string } | null>(null);
 const declining = signal<string | null>(null);
 
 /** One request: the effect of a yes, the commit, the tests, the diff, and the buttons to answer. */
 export function RequestCard({ request, source }: { readonly request: WaitingRequest; readonly source: PageData }) {
   const { id, title, reason, rows, card, askedAt, expiresAt } = request;
   const session = source.sessions.value.find((one) => one.id === request.sessionId);
+  const isAnswering = useSignal(false);
   const answer = async (approve: boolean, why: string, grant?: ChosenGrantLimits) => {
+    // The second click of a double click is not another answer.
+    if (isAnswering.value) return;
+    isAnswering.value = true;
     const refused = await source.acts?.answer(request, approve, why, grant);
-    problem.value = refused ? { id, why: refused } : null;
+    isAnswering.value = false;
+    refusedAnswer.value = refused ? { id, why: refused } : null;
     declining.value = null;
   };
   return (
@@ -93,14 +99,16 @@ export function RequestCard({ request, source }: { readonly request: WaitingRequ
         </p>
       )}
       <GrantForm hasFiles={card.changed.length > 0} onGrant={(terms) => answer(true, '', terms)} />
-      {problem.value?.id === id && (
-        <p class="trouble" role="alert">
-          {escapeInvisible(problem.value.why)}
-        </p>
-      )}
+      {refusedAnswer.value?.id === id && <RefusedAnswer />}
     </article>
   );
 }
+
+export const RefusedAnswer = () => (
+  <p class="trouble" role="alert">
+    {escapeInvisible(refusedAnswer.value?.why ?? '')}
+  </p>
+);
 
 /** The diff by file. A line separates the files that no peripheral may write. */
 function Diff({ card, writable }: { readonly card: ApprovalCardData; readonly writable: readonly string[] }) {

@@ -1,7 +1,7 @@
 import manifest from '../package.json' with { type: 'json' };
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
-import { AGENCY_TOOL } from './spec/policy/closed-lists.ts';
+import { AGENCY_TOOL_ID } from './spec/policy/closed-lists.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import type { Sandbox } from './tools/sandbox/sandbox.ts';
 import { workspaceBackend } from './tools/workspace/workspace-backend.ts';
@@ -67,7 +67,7 @@ export function defaultBackends(
     onFirstUse('messages', ['bell', 'whistle'], async () =>
       (await import('./tools/messages/messages-backend.ts')).messagesBackend(store),
     ),
-    onFirstUse('agency', [AGENCY_TOOL], async () => {
+    onFirstUse('agency', [AGENCY_TOOL_ID], async () => {
       const { agencyBackend } = await import('./tools/agency/agency-backend.ts');
       return agencyBackend(store, options.env ?? (() => process.env));
     }),

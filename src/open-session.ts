@@ -17,12 +17,12 @@ import {
   createSession,
   type NewSession,
   type ResumePoint,
-  resumePoint,
+  readResumePoint,
   resumeSession,
 } from './session/create-session.ts';
-import type { Pin } from './session/pin.ts';
+import type { SessionPin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
-import { suggestName } from './spec/names.ts';
+import { describeSimilarName } from './spec/names.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { timeOrderedId } from './stores/time-ordered-id.ts';
 import type { SessionSpans } from './telemetry/index.ts';
@@ -86,7 +86,7 @@ function assertOptionNames(options: OpenOptions): void {
   const names = OPTIONS.split(' ');
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown !== undefined)
-    throw new TypeError(`openSession has no option "${unknown}"; ${suggestName(unknown, names)}`);
+    throw new TypeError(`openSession has no option "${unknown}"; ${describeSimilarName(unknown, names)}`);
 }
 
 export const randomIds: Ids = {
@@ -123,7 +123,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
     if (owned) await store.close();
   };
   try {
-    const point = options.session === undefined ? null : await resumePoint(store, options.session);
+    const point = options.session === undefined ? null : await readResumePoint(store, options.session);
     const pin = point ? point.pin : await pinOf(options, root);
     backends = backendsOf(options.backends, () =>
       defaultBackends(store, { unsafeNoSandbox, env: options.env, ...pin }),
@@ -200,7 +200,7 @@ async function openStore(
 }
 
 /** Parsing specs takes longer than the rest of opening a session, so its code is loaded only for a new session. */
-async function pinOf(options: OpenOptions, root: string): Promise<Pin> {
+async function pinOf(options: OpenOptions, root: string): Promise<SessionPin> {
   const [{ openProject }, { loadProjectConfig }, { loadSpecs }] = await Promise.all([
     import('./project/open-project.ts'),
     import('./spec/load/load-project-config.ts'),

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 /** Names that two folders export on purpose, with the reason. */
 const SHARED: { readonly [name: string]: string } = {
-  register: 'each command of the command line registers itself under this name',
+  configureCommand: 'each file of cli/commands exports the function that configures its command',
 };
 
 const DECLARATION =

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { valueOr } from '../base/value-or.ts';
 import type { AgencyAgent, AgencySpec, LocalAgent } from '../spec/agency/agency-types.ts';
-import { getOwn, suggestName } from '../spec/names.ts';
+import { describeSimilarName, getOwn } from '../spec/names.ts';
 import type { Json } from '../spec/types.ts';
 import type { AgentDriver } from './agent-driver.ts';
 import { runAgent } from './run-agent.ts';
@@ -177,7 +177,7 @@ export class AgencyNode {
         throw new RunFailure(
           'unknown-peripheral',
           `there is no agency peripheral "${request.peripheral}"`,
-          suggestName(request.peripheral, Object.keys(spec.peripherals)),
+          describeSimilarName(request.peripheral, Object.keys(spec.peripherals)),
         );
       const on = Object.entries(peripheral.tools).flatMap(([tool, isOn]) => (isOn ? [tool] : []));
       if (request.tools === 'off' && on.length > 0)
@@ -245,7 +245,7 @@ function routeAgent({ agents }: AgencySpec, { 'agent-id': id, route }: RunReques
   const agent = getOwn(agents, id);
   if (route === undefined || route === 'local') {
     if (!agent)
-      throw new RunFailure('unknown-agent', `there is no agent "${id}"`, suggestName(id, Object.keys(agents)));
+      throw new RunFailure('unknown-agent', `there is no agent "${id}"`, describeSimilarName(id, Object.keys(agents)));
     if (route === undefined || agent.location === 'local') return agent;
     throw new RunFailure('unknown-agent', `this node does not run "${id}" itself`, 'Leave "route" out.');
   }

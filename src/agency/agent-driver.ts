@@ -1,11 +1,11 @@
-import type { AgencyEnvelope, EnvelopeSwitch } from '../spec/agency/agency-types.ts';
+import type { AgencySwitches, EnvelopeSwitch } from '../spec/agency/agency-types.ts';
 import type { Json } from '../spec/types.ts';
 
 export interface AgentTask {
   /** The purpose of the peripheral, as instructions for the agent. */
   readonly instructions: string;
   readonly prompt: string;
-  readonly tools: AgencyEnvelope;
+  readonly tools: AgencySwitches;
   /** The JSON Schema of the answer; null for text. */
   readonly schema: { readonly [keyword: string]: Json } | null;
   /** Ends the agent: the time limit has passed, or the run was cancelled. */
@@ -15,7 +15,7 @@ export interface AgentTask {
 export interface AgentDriver {
   readonly name: string;
   /** The switches (files, shell, network) that this driver cannot set as the envelope demands. */
-  readonly unenforceable: (tools: AgencyEnvelope) => readonly EnvelopeSwitch[];
+  readonly unenforceable: (tools: AgencySwitches) => readonly EnvelopeSwitch[];
   /**
    * Starts the agent once and returns its text.
    *
@@ -39,5 +39,5 @@ export class AgentFailed extends Error {
 }
 
 /** The switches that are off but ineffective, because `shell` is on: a command can read files and use the network. */
-export const switchesOpenedByShell = ({ fs, shell, http }: AgencyEnvelope): readonly EnvelopeSwitch[] =>
+export const switchesOpenedByShell = ({ fs, shell, http }: AgencySwitches): readonly EnvelopeSwitch[] =>
   shell ? [...(fs ? [] : (['fs'] as const)), ...(http ? [] : (['http'] as const))] : [];

@@ -1,5 +1,5 @@
 import { holderOfThisProcess, isHolderRunning } from '../base/process-holder.ts';
-import { nodeSqlite, switchToWal } from '../stores/sqlite/node-sqlite.ts';
+import { loadNodeSqlite, switchToWriteAheadLog } from '../stores/sqlite/node-sqlite.ts';
 import { RunFailure, type RunReply } from './run-reply.ts';
 
 /** How long the reply of a finished run is kept, in milliseconds. */
@@ -38,9 +38,9 @@ const OWN_HOLDER = holderOfThisProcess(String(process.pid));
 
 /** A journal in an SQLite file; `:memory:` for tests. */
 export function openRunJournal(file: string): RunJournal {
-  const { DatabaseSync } = nodeSqlite();
+  const { DatabaseSync } = loadNodeSqlite();
   const db = new DatabaseSync(file);
-  switchToWal(db, BUSY_MS);
+  switchToWriteAheadLog(db, BUSY_MS);
   db.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL;
     CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, digest TEXT NOT NULL, pid INTEGER NOT NULL, at INTEGER NOT NULL, reply TEXT, holder TEXT) STRICT`);
   const columns = db.prepare("SELECT name FROM pragma_table_info('runs')").all();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type AgencyPeripheral, CONTEXT_BLOCKS } from '../spec/agency/agency-types.ts';
-import { fillTemplate, quotedHeadings, withUserRequest } from '../spec/agency/prompt-template.ts';
-import { suggestName } from '../spec/names.ts';
+import { type AgencyPeripheral, CONTEXT_BLOCK_KINDS } from '../spec/agency/agency-types.ts';
+import { appendUserRequest, fillPromptTemplate, quoteHopgateHeadings } from '../spec/agency/prompt-template.ts';
+import { describeSimilarName } from '../spec/names.ts';
 import { RunFailure } from './run-reply.ts';
 
 const Id = z.string().min(1).max(200);
@@ -29,7 +29,7 @@ export const RunRequest = z.strictObject({
     .describe("The user's own request; after the template if both are given."),
   'context-from': SessionContextRequest.optional().describe('The session whose context is added to the prompt.'),
   context: z
-    .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(MAX_CONTEXT_CHARS))
+    .partialRecord(z.enum(CONTEXT_BLOCK_KINDS), z.string().max(MAX_CONTEXT_CHARS))
     .optional()
     .describe('The text of context blocks; the prompt gets those that the peripheral names.'),
   tools: z
@@ -57,9 +57,11 @@ export function renderPrompt(spec: AgencyPeripheral, request: RunRequest): strin
       `${spec.id} asks for the context ${absent.join(', ')}`,
       'Send "context-from" with a session, and with "files" if it asks for files; or send the text in "context".',
     );
-  const blocks = spec.context.map((block) => `\n\nContext: ${block}\n${quotedHeadings(context[block]!)}`).join('');
+  const blocks = spec.context
+    .map((block) => `\n\nContext: ${block}\n${quoteHopgateHeadings(context[block]!)}`)
+    .join('');
   if (inputs === undefined && prompt !== undefined)
-    return blocks === '' ? prompt : withUserRequest(blocks.trim(), prompt);
+    return blocks === '' ? prompt : appendUserRequest(blocks.trim(), prompt);
   const stated = inputs ?? {};
   const missing = spec.inputs.filter((name) => !Object.hasOwn(stated, name));
   const unknown = Object.keys(stated).filter((name) => !spec.inputs.includes(name));
@@ -73,12 +75,12 @@ export function renderPrompt(spec: AgencyPeripheral, request: RunRequest): strin
     throw new RunFailure(
       'unknown-inputs',
       `${spec.id} has no input ${unknown.map((name) => JSON.stringify(name)).join(', ')}`,
-      unknown.length === 1 ? suggestName(unknown[0]!, spec.inputs) : `The inputs: ${spec.inputs.join(', ')}.`,
+      unknown.length === 1 ? describeSimilarName(unknown[0]!, spec.inputs) : `The inputs: ${spec.inputs.join(', ')}.`,
     );
-  const filled = fillTemplate(spec.promptTemplate, (name) => {
+  const filled = fillPromptTemplate(spec.promptTemplate, (name) => {
     const value = stated[name]!;
     return typeof value === 'string' ? value : JSON.stringify(value);
   });
   const rendered = `${filled}${blocks}`;
-  return prompt === undefined ? rendered : withUserRequest(rendered, prompt);
+  return prompt === undefined ? rendered : appendUserRequest(rendered, prompt);
 }

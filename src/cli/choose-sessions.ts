@@ -1,5 +1,5 @@
 import { type EvidenceStore, type SessionSummary, StoreError } from '../ports/evidence-store.ts';
-import { type Pin, readStoredPin } from '../session/pin.ts';
+import { readStoredPin, type SessionPin } from '../session/pin.ts';
 import { CliError, type Io } from './io.ts';
 import { findSession, withEvidence } from './open-store.ts';
 
@@ -53,14 +53,14 @@ export async function readPinnedParameterOrder(
 }
 
 /** Reads a session's stored pin. @throws CliError `no-pin` if it cannot be read */
-export async function readPinOrThrow(store: EvidenceStore, session: SessionSummary): Promise<Pin> {
+export async function readPinOrThrow(store: EvidenceStore, session: SessionSummary): Promise<SessionPin> {
   const pin = await readPinOrReason(store, session);
   if (typeof pin !== 'string') return pin;
   throw new CliError('no-pin', `${session.sessionId}: ${pin}`, `Run "hopgate verify ${session.sessionId}".`);
 }
 
 /** Reads a session's stored pin. Returns the reason as a string if the pin cannot be read. */
-export async function readPinOrReason(store: EvidenceStore, { pin }: SessionSummary): Promise<Pin | string> {
+export async function readPinOrReason(store: EvidenceStore, { pin }: SessionSummary): Promise<SessionPin | string> {
   try {
     return await readStoredPin(store, pin);
   } catch (error) {

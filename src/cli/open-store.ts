@@ -2,7 +2,7 @@ import { pathExists } from '../base/files.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { evidenceFile } from '../project/state-dir.ts';
-import { nearestName } from '../spec/names.ts';
+import { findSimilarName } from '../spec/names.ts';
 import { CliError, type Io } from './io.ts';
 
 /**
@@ -58,7 +58,7 @@ export function findSession(sessions: readonly SessionSummary[], id: string): Se
       `${begun.length} sessions have an id that begins with "${id}": ${begun.map(({ sessionId }) => sessionId).join(', ')}`,
       'Write more of the id.',
     );
-  const near = nearestName(id, ids);
+  const near = findSimilarName(id, ids);
   throw new CliError(
     'unknown-session',
     `there is no session "${id}"`,

@@ -35,7 +35,7 @@ export async function createCliProgram(io: Io, named?: readonly string[]): Promi
     });
   for (const { name, summary, hidden = false, load } of CLI_COMMANDS) {
     const command = program.command(name, { hidden }).summary(summary);
-    if (named === undefined || named.includes(name)) (await load()).register(command, io);
+    if (named === undefined || named.includes(name)) (await load()).configureCommand(command, io);
   }
   return program;
 }

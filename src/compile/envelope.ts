@@ -1,4 +1,4 @@
-import { callGates } from '../spec/call-gates.ts';
+import { gatesOfCall } from '../spec/call-gates.ts';
 import type { PeripheralSpec, ScopeRule, SpecSet, ToolEffect, ToolGate } from '../spec/types.ts';
 
 /** The tools and limits of a peripheral, as the `meta` of its states and of its lifecycle machine. */
@@ -16,7 +16,7 @@ export function envelopeOf({ tools }: Pick<SpecSet, 'tools'>, peripheral: Periph
   const { purpose, scope, limits } = peripheral;
   const toolSpecs = peripheral.tools.flatMap((id) => tools[id] ?? []);
   const calls = toolSpecs
-    .map((tool) => [tool.id, callGates(tool, peripheral)] as const)
+    .map((tool) => [tool.id, gatesOfCall(tool, peripheral)] as const)
     .filter(([, { length }]) => length > 0);
   return {
     purpose,

@@ -1,6 +1,6 @@
 import { exitRequirements } from '../gate/requirements/edge-requirements.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
-import { hasIntent } from '../spec/policy/tool-effects.ts';
+import { recordsIntent } from '../spec/policy/tool-effects.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { envelopeOf } from './envelope.ts';
 import { guardedTransition, stateTags } from './guarded-transition.ts';
@@ -27,7 +27,7 @@ export function compileLifecycle(specs: Pick<SpecSet, 'tools' | 'edges'>, periph
     stop: { target: 'stopped' },
   };
   const canExpire = limits.steps !== null || limits.minutes !== null;
-  const canBeInterrupted = tools.some((tool) => hasIntent(specs.tools[tool]));
+  const canBeInterrupted = tools.some((tool) => recordsIntent(specs.tools[tool]));
   const active: { [event: string]: TransitionJson } = {
     ...(tools.length > 0 ? { step: { target: 'active' } } : {}),
     ...ends,

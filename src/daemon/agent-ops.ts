@@ -12,7 +12,7 @@ import {
   toolErrorItem,
 } from '../adapters/core/transcript/transcript-items.ts';
 import { errorText } from '../base/text.ts';
-import { toJson } from '../session/convert-input.ts';
+import { toPlainJson } from '../session/convert-input.ts';
 import type { Session } from '../session/session.ts';
 import type { CallingProcess } from './conversations/session-host-options.ts';
 import type { SessionHost } from './session-host.ts';
@@ -90,7 +90,7 @@ async function carryOutCall(
   { root, session, call }: Call,
   signal: AbortSignal,
 ): Promise<AgentAnswer> {
-  const own = { tool: call.name, args: toJson(call.input ?? {}) };
+  const own = { tool: call.name, args: toPlainJson(call.input ?? {}) };
   const worksIn = await host.sessionOfCall(root, session, own);
   const transcript = host.transcript(root, worksIn);
   const id = call.callId ?? randomUUID();

@@ -10,9 +10,9 @@ import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { ProjectError } from '../project/project-error.ts';
 import { repositoryOf } from '../project/repository-root.ts';
 import { evidenceFile, stateDir } from '../project/state-dir.ts';
-import { type Pin, readStoredPin } from '../session/pin.ts';
+import { readStoredPin, type SessionPin } from '../session/pin.ts';
 import { applyEntry } from '../session/state/apply-entry.ts';
-import { initialState, type SessionState } from '../session/state/session-state.ts';
+import { initialSessionState, type SessionState } from '../session/state/session-state.ts';
 import { readStoredState } from '../session/state/stored-state.ts';
 import type { Json } from '../spec/types.ts';
 import { type LineStatus, lineStatus, statusLine } from '../view/status-line.ts';
@@ -29,7 +29,7 @@ export interface StatusQuery {
 }
 
 interface SessionStatusCache {
-  readonly pin: Pin;
+  readonly pin: SessionPin;
   readonly tables: ReturnType<typeof compileTables>;
   state: SessionState;
 }
@@ -66,7 +66,7 @@ export class StatusReader {
 async function beginFold(store: EvidenceStore, { sessionId, pin: hash }: SessionSummary): Promise<SessionStatusCache> {
   const pin = await readStoredPin(store, hash);
   const tables = compileTables(pin.specs);
-  const state = (await readStoredState(store, sessionId))?.state ?? initialState(tables, sessionId);
+  const state = (await readStoredState(store, sessionId))?.state ?? initialSessionState(tables, sessionId);
   return { pin, tables, state };
 }
 

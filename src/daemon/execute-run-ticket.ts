@@ -7,7 +7,7 @@ import { errorText } from '../base/text.ts';
 import type { BackgroundCommand } from '../ports/tool-backend.ts';
 import type { RefusedCall, StepResult } from '../session/call-results.ts';
 import type { Session } from '../session/session.ts';
-import { BACKGROUND_TOOL } from '../spec/policy/closed-lists.ts';
+import { BACKGROUND_TOOL_ID } from '../spec/policy/closed-lists.ts';
 import type { Json } from '../spec/types.ts';
 import type { SessionHost } from './session-host.ts';
 
@@ -57,7 +57,7 @@ export async function executeRunTicket(
         host.sessions.use(root, record.sessionId, call.tool, work, WAIT_MS);
       const { answer, recorded } = above
         ? await use(async (session) => refusedBy(await session.admit({ ...call, above })))
-        : call.tool === BACKGROUND_TOOL
+        : call.tool === BACKGROUND_TOOL_ID
           ? await runInBackground(host.isResident, use, call, { signal, onPart })
           : await use(async (session) => addAdvice(session, ticketAnswer(await session.step({ ...call, signal }))));
       recordResult(recorded);

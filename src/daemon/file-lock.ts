@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { isLockError, nodeSqlite } from '../stores/sqlite/node-sqlite.ts';
+import { isLockError, loadNodeSqlite } from '../stores/sqlite/node-sqlite.ts';
 
 /** Interval of attempts for a lock that another process holds, in milliseconds. */
 const RETRY_MS = 5;
@@ -41,7 +41,7 @@ async function runLocked<T>(lockFile: string, deadline: number, work: () => Prom
 
 /** Takes a lock until it is closed; null if another holder has it. */
 export function tryLock(lockFile: string): { close(): void } | null {
-  const { DatabaseSync } = nodeSqlite();
+  const { DatabaseSync } = loadNodeSqlite();
   if (!existsSync(lockFile)) closeSync(openSync(lockFile, 'a', 0o600));
   const db = new DatabaseSync(lockFile);
   try {

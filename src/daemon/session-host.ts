@@ -108,8 +108,10 @@ export class SessionHost {
   ): Promise<Denial | null> {
     const { parent = null, within = 'parent' } = this.sessions.files(root).owner(sessionId) ?? {};
     if (parent === null) return null;
-    const { denialByParent } = await import('../session/sub-agent.ts');
-    const denial = await this.sessions.join(root, parent, async (session) => denialByParent(session, call, within));
+    const { denialByParentSession } = await import('../session/sub-agent.ts');
+    const denial = await this.sessions.join(root, parent, async (session) =>
+      denialByParentSession(session, call, within),
+    );
     return denial && { ...denial, message: `the agent that started you may not do this: ${denial.message}` };
   }
 

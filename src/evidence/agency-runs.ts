@@ -1,5 +1,5 @@
 import { fieldsOf, textOf } from '../base/json.ts';
-import { AGENCY_TOOL } from '../spec/policy/closed-lists.ts';
+import { AGENCY_TOOL_ID } from '../spec/policy/closed-lists.ts';
 import type { Body, OutcomeRecord } from './bodies.ts';
 import { canonicalJson } from './canonical.ts';
 
@@ -21,7 +21,7 @@ export class AgencyRuns {
 
   /** @param id the id of the entry */
   add(id: string, body: Body): void {
-    if (!('tool' in body) || body.tool !== AGENCY_TOOL) return;
+    if (!('tool' in body) || body.tool !== AGENCY_TOOL_ID) return;
     if (body.event === 'intent') {
       const { seconds: _, ...request } = body.args;
       const what = canonicalJson(request);

@@ -1,5 +1,5 @@
-import { callGates } from '../spec/call-gates.ts';
-import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
+import { gatesOfCall } from '../spec/call-gates.ts';
+import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ToolParameter, ToolSpec } from '../spec/types.ts';
 
 /** True for a reference to a blob with the value. The reference to a large list of files also has their paths. */
@@ -12,7 +12,9 @@ export function isBlobReference(value: Json | undefined): boolean {
 
 /** The parameters whose values may be stored as blobs: neither the scope nor a rule nor an approval judges them. */
 export const blobParameters = (tool: ToolSpec, peripheral: PeripheralSpec | undefined): readonly ToolParameter[] =>
-  callGates(tool, peripheral).length > 0 ? [] : tool.parameters.filter(({ role }) => ROLE_FACTS[role].isUnjudged);
+  gatesOfCall(tool, peripheral).length > 0
+    ? []
+    : tool.parameters.filter(({ role }) => ARGUMENT_ROLE_FACTS[role].isUnjudged);
 
 /** The names of a recorded call's arguments that are stored as blobs. Others are stored as the agent wrote them. */
 export const blobArguments = (

@@ -3,7 +3,7 @@ import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { isObject } from '../base/json.ts';
 import { excerpt, plural } from '../base/text.ts';
 import { schemaRegex } from '../spec/linear-regex.ts';
-import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Json, ToolSpec } from '../spec/types.ts';
 
 export type Arguments = { readonly [name: string]: Json };
@@ -75,7 +75,8 @@ function argumentsByName(tool: ToolSpec, args: unknown): BoundArguments {
 function withDefaults({ parameters }: ToolSpec, args: Arguments): Arguments {
   const filled: { [name: string]: Json } = { ...args };
   for (const { name, role, schema } of parameters) {
-    const isEmpty = (value?: Json) => ROLE_FACTS[role].absentMeansRoot && Array.isArray(value) && value.length === 0;
+    const isEmpty = (value?: Json) =>
+      ARGUMENT_ROLE_FACTS[role].absentMeansRoot && Array.isArray(value) && value.length === 0;
     if (isEmpty(filled[name])) delete filled[name];
     const byDefault = schema['default'] ?? null;
     if (filled[name] === undefined && byDefault !== null && !isEmpty(byDefault)) filled[name] = byDefault;
@@ -87,7 +88,9 @@ function withDefaults({ parameters }: ToolSpec, args: Arguments): Arguments {
 function takesNull({ parameters }: ToolSpec, name: string): boolean {
   const parameter = parameters.find((each) => each.name === name);
   return (
-    parameter !== undefined && ROLE_FACTS[parameter.role].takesNull && valueProblem(null, parameter.schema) === null
+    parameter !== undefined &&
+    ARGUMENT_ROLE_FACTS[parameter.role].takesNull &&
+    valueProblem(null, parameter.schema) === null
   );
 }
 

@@ -1,6 +1,6 @@
 import { modesOf } from '../spec/mode-way.ts';
-import { nearestName } from '../spec/names.ts';
-import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
+import { findSimilarName } from '../spec/names.ts';
+import { APPROVAL_FIELD_TITLES } from '../spec/policy/closed-lists.ts';
 import type { Mode } from '../spec/types.ts';
 import type { Approval } from './approvals/approval.ts';
 import { checkApproval } from './approvals/check-approval.ts';
@@ -34,7 +34,7 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
   const refuse = (why: string, way: ReturnType<typeof modeStepsTo> = {}) =>
     makeDenial(context, 'mode-not-allowed', { mode: from, to: String(to), why, ...way });
   if (typeof to !== 'string' || !Object.hasOwn(modeGate.effects, to)) {
-    const suggestion = nearestName(String(to), modesOf(modeGate));
+    const suggestion = findSimilarName(String(to), modesOf(modeGate));
     return makeDenial(context, 'mode-not-allowed', { mode: from, to: String(to), unknown: true, suggestion });
   }
 
@@ -58,8 +58,8 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
     return makeDenial(context, 'summary-required', { mode: from, to });
   if (transition.approval) {
     const approvalView = {
-      ...(request.exitCriteria === undefined ? {} : { [APPROVAL_VIEW.exitCriteria]: request.exitCriteria }),
-      ...(request.summary === undefined ? {} : { [APPROVAL_VIEW.summary]: request.summary }),
+      ...(request.exitCriteria === undefined ? {} : { [APPROVAL_FIELD_TITLES.exitCriteria]: request.exitCriteria }),
+      ...(request.summary === undefined ? {} : { [APPROVAL_FIELD_TITLES.summary]: request.summary }),
     };
     const refused = checkApproval(context, { kind: 'mode', from, to }, request, approvalView);
     if (refused) return refused;

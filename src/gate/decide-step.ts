@@ -1,10 +1,10 @@
 import { valueOfLazy } from '../base/lazy.ts';
 import { plural } from '../base/text.ts';
-import { callGates } from '../spec/call-gates.ts';
+import { gatesOfCall } from '../spec/call-gates.ts';
 import { effectsOfMode } from '../spec/mode-way.ts';
-import { getOwn, nearestName } from '../spec/names.ts';
-import { peripheralsWith } from '../spec/peripherals-with.ts';
-import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
+import { findSimilarName, getOwn } from '../spec/names.ts';
+import { peripheralsWithTool } from '../spec/peripherals-with.ts';
+import { APPROVAL_FIELD_TITLES } from '../spec/policy/closed-lists.ts';
 import type { Json, Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolGate, ToolSpec } from '../spec/types.ts';
 import { checkApproval } from './approvals/check-approval.ts';
 import { isToolServed } from './available-actions.ts';
@@ -75,14 +75,14 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   const { specs, config, view } = context;
   if (view.closed) return makeDenial(context, 'session-closed', {});
   const tool = typeof id === 'string' && Object.hasOwn(specs.tools, id) ? specs.tools[id] : undefined;
-  const wayToTool = () => (tool ? shortestWay(specs, view, peripheralsWith(specs, tool.id), tool.effect) : null);
+  const wayToTool = () => (tool ? shortestWay(specs, view, peripheralsWithTool(specs, tool.id), tool.effect) : null);
   if (!view.visit) return makeDenial(context, 'no-peripheral', { tool: String(id) }, wayToTool());
   const { peripheral } = view.visit;
   const spec = specs.peripherals[peripheral];
   if (!spec) throw new Error(`the session is in "${peripheral}", which its spec does not have`);
 
   if (!tool) {
-    const suggestion = nearestName(String(id), Object.keys(specs.tools));
+    const suggestion = findSimilarName(String(id), Object.keys(specs.tools));
     return makeDenial(context, 'unknown-tool', { tool: String(id), suggestion });
   }
   const allows = (mode: Mode, effect: ToolEffect) =>
@@ -135,7 +135,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
     const way = modeStepsTo(context, (other) => allows(other, 'act'));
     return makeDenial(context, 'mode-forbids', { tool: tool.id, effect: 'act', mode, allowed: servedTools(), ...way });
   }
-  const gates = callGates(tool, spec);
+  const gates = gatesOfCall(tool, spec);
   const rule = failedRule(context, gates, bound.args);
   if (rule !== null)
     return makeDenial(context, 'condition-failed', {
@@ -187,7 +187,7 @@ function partsToApprove(
 ): { readonly [title: string]: Json } | null {
   const install = id === 'install' ? installToApprove(config, args, locks) : null;
   if (!gates.some(({ kind }) => kind === 'approval')) return install;
-  return { ...install, [APPROVAL_VIEW.args]: { ...args } };
+  return { ...install, [APPROVAL_FIELD_TITLES.args]: { ...args } };
 }
 
 function limitReached(
@@ -226,8 +226,8 @@ function installToApprove(
     scripts: `with scripts of packages ${scripts ? 'on' : 'off'}`,
   }));
   return {
-    [APPROVAL_VIEW.command]: args['command'] ?? 'the configured one',
-    [APPROVAL_VIEW.install]: commands,
-    [APPROVAL_VIEW.locks]: locks,
+    [APPROVAL_FIELD_TITLES.command]: args['command'] ?? 'the configured one',
+    [APPROVAL_FIELD_TITLES.install]: commands,
+    [APPROVAL_FIELD_TITLES.locks]: locks,
   };
 }

@@ -2,8 +2,8 @@ import { valueOfLazy } from '../base/lazy.ts';
 import { excerpt } from '../base/text.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { getOwn } from '../spec/names.ts';
-import { reportedFields } from '../spec/reported-fields.ts';
-import { delegationEdge } from '../spec/resolve/derive-edges.ts';
+import { fieldsReportedByTools } from '../spec/reported-fields.ts';
+import { findDelegationEdge } from '../spec/resolve/derive-edges.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
 import type { Approval, ApprovalAction } from './approvals/approval.ts';
 import { approvedHopView } from './approvals/approved-hop-view.ts';
@@ -109,7 +109,7 @@ function withoutState(
   { specs }: GateContext,
   fields: StartRequest['context'] = {},
 ): { readonly [field: string]: Json } {
-  const { state } = reportedFields(specs);
+  const { state } = fieldsReportedByTools(specs);
   return Object.fromEntries(Object.entries(fields).filter(([field]) => !Object.hasOwn(state, field)));
 }
 
@@ -178,7 +178,7 @@ export function needsTree({ specs, view }: GateContext, request: HopRequest | St
   const to = request.kind === 'start' ? request.peripheral : request.to;
   const from = view.visit?.peripheral;
   if (request.kind === 'delegate') {
-    const edge = delegationEdge(specs.peripherals, from ?? '', to);
+    const edge = findDelegationEdge(specs.peripherals, from ?? '', to);
     return edge !== undefined && dependsOnTree(specs, requirementsOf(specs, edge), to);
   }
   if (request.kind === 'start') return dependsOnTree(specs, startRequirements(specs, to), to);

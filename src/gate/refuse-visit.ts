@@ -1,6 +1,6 @@
 import { edgesFrom } from '../spec/edges-from.ts';
-import { getOwn, nearestName } from '../spec/names.ts';
-import { CHECK_PASSED, checkFieldOf } from '../spec/reported-fields.ts';
+import { findSimilarName, getOwn } from '../spec/names.ts';
+import { CHECK_PASSED_VALUE, checkFieldOfCondition } from '../spec/reported-fields.ts';
 import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
 import { describeNeed } from './available-actions.ts';
 import type { Fruit } from './fruit.ts';
@@ -14,7 +14,7 @@ import { modeStepsTo } from './ways/way-modes.ts';
 
 export function refuseUnknownPeripheral(context: GateContext, to: string): Refusal {
   const name = String(to);
-  const suggestion = nearestName(name, Object.keys(context.specs.peripherals));
+  const suggestion = findSimilarName(name, Object.keys(context.specs.peripherals));
   return makeDenial(context, 'hop-not-allowed', {
     unknown: true,
     // A list or an object that was given as a name has such a text.
@@ -136,10 +136,10 @@ export function refuseCondition(context: GateContext, target: PeripheralSpec, re
 function remedyFor({ specs }: GateContext, requirement: Requirement): string {
   switch (requirement.kind) {
     case 'condition': {
-      const check = checkFieldOf(specs, requirement.name);
+      const check = checkFieldOfCondition(specs, requirement.name);
       if (check !== undefined) {
         const tools = Object.values(specs.tools).filter(({ observes = {} }) => Object.hasOwn(observes, check));
-        return `run ${tools.map(({ id }) => id).join(' or ')} after the last change, until it reports ${check}: ${CHECK_PASSED}`;
+        return `run ${tools.map(({ id }) => id).join(' or ')} after the last change, until it reports ${check}: ${CHECK_PASSED_VALUE}`;
       }
       return requirement.name === 'tests-passed'
         ? 'run the configured tests in full with bash-test after the last change, until they pass'

@@ -1,6 +1,6 @@
 import { isBlank } from '../base/text.ts';
 import { getOwn } from '../spec/names.ts';
-import { IDENTITY_FIELDS } from '../spec/policy/closed-lists.ts';
+import { SESSION_IDENTITY_FIELDS } from '../spec/policy/closed-lists.ts';
 import type { Json, PeripheralSpec } from '../spec/types.ts';
 import type { SessionView } from './session-view.ts';
 
@@ -17,7 +17,9 @@ export function transferContext(
   readonly context: { readonly [field: string]: Json };
   readonly missing: readonly { field: string; from: string }[];
 } {
-  const others = Object.fromEntries(Object.entries(fields).filter(([field]) => !IDENTITY_FIELDS.includes(field)));
+  const others = Object.fromEntries(
+    Object.entries(fields).filter(([field]) => !SESSION_IDENTITY_FIELDS.includes(field)),
+  );
   const context: Record<string, Json> = {};
   const missing: { field: string; from: string }[] = [];
   for (const [field, { source, optional }] of Object.entries(target.context)) {

@@ -1,7 +1,7 @@
 import { filesInRequest, firstUncoveredFile, type GrantLimits } from '../gate/approvals/grant.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import { writePathProblem } from '../spec/path-patterns.ts';
-import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../spec/policy/closed-lists.ts';
 
 /** The limits of a grant in a person's words. Without `minutes` it ends after an hour. */
 export interface GrantTerms {
@@ -24,7 +24,10 @@ export function grantLimits(
   if (!(minutes > 0 && minutes <= MAX_GRANT_MINUTES)) return { problem: 'a grant lasts at most 24 hours' };
   if (times !== undefined && !(Number.isSafeInteger(times) && times >= 1 && times <= 1000))
     return { problem: 'a grant covers 1 to 1000 requests' };
-  const changed = filesInRequest(view, (view[APPROVAL_VIEW.changes] ?? {}) as { readonly [path: string]: unknown });
+  const changed = filesInRequest(
+    view,
+    (view[APPROVAL_FIELD_TITLES.changes] ?? {}) as { readonly [path: string]: unknown },
+  );
   const covered = files === true ? changed.map(escapeGlob) : files;
   if (covered?.length === 0)
     return { problem: 'no file is changed, so a grant cannot be limited to the changed files' };

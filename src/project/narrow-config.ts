@@ -1,6 +1,6 @@
 import { isWithinAny } from '../gate/scope/locate-path.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
-import { isExclusion } from '../spec/path-patterns.ts';
+import { isExcludingPattern } from '../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
 /** The effective part of a hopgate.yaml that is not trusted, and the ignored keys. */
@@ -53,14 +53,16 @@ function commonWritePaths(a: readonly string[], b: readonly string[]): readonly 
   const pathsWithin = (paths: readonly string[], folders: readonly string[]): readonly string[] => {
     const literal = folders.filter((path) => !isWild(path));
     return paths
-      .filter((path) => !isExclusion(path))
+      .filter((path) => !isExcludingPattern(path))
       .flatMap((path) => {
         if (isWithinAny(literal, normalisePath(path)) || folders.includes(path)) return [path];
         return path.startsWith('**/') ? literal.map((folder) => `${normalisePath(folder)}/${path}`) : [];
       });
   };
   const shared = pathsWithin(a, b).concat(pathsWithin(b, a));
-  return shared.length === 0 ? [] : [...new Set([...shared, ...a.filter(isExclusion), ...b.filter(isExclusion)])];
+  return shared.length === 0
+    ? []
+    : [...new Set([...shared, ...a.filter(isExcludingPattern), ...b.filter(isExcludingPattern)])];
 }
 
 const isWild = (path: string): boolean => /[*?[{(!]/.test(path);

@@ -6,8 +6,8 @@ import { type Env, stateHome } from '../base/user-folders.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { evidenceFileIn } from '../project/state-dir.ts';
-import { openingBody, type Pin, readStoredPin } from '../session/pin.ts';
-import { type Arrivals, openArrivals } from '../stores/arrival-order.ts';
+import { readSessionOpenBody, readStoredPin, type SessionPin } from '../session/pin.ts';
+import { type Arrivals, openArrivalOrder } from '../stores/arrival-order.ts';
 import { ApiError, unknownSessionError } from './api-error.ts';
 
 export interface RepositoryEvidence {
@@ -38,7 +38,7 @@ export class EvidenceOfAllRepositories {
   readonly #open = new Map<string, RepositoryEvidence>();
   readonly #repositoryBySession = new Map<string, RepositoryEvidence>();
   readonly #roots = new Map<string, string | null>();
-  readonly #pins = new Map<string, Promise<Pin>>();
+  readonly #pins = new Map<string, Promise<SessionPin>>();
   #readAt = 0;
 
   constructor(env: Env) {
@@ -72,7 +72,7 @@ export class EvidenceOfAllRepositories {
         }
       };
       this.#open.set(key, {
-        ...{ key, stateDir, arrivals: openArrivals(file) },
+        ...{ key, stateDir, arrivals: openArrivalOrder(file) },
         get store() {
           if (store.failed) store = reopened();
           return store;
@@ -113,7 +113,7 @@ export class EvidenceOfAllRepositories {
     const known = this.#roots.get(sessionId);
     if (known !== undefined) return known;
     const { store, key } = await this.repositoryOf(sessionId);
-    const opened = await openingBody(store, sessionId);
+    const opened = await readSessionOpenBody(store, sessionId);
     // A state folder is named after its root; evidence that names another root does not belong to it.
     const root = opened && keyOf(opened.root) === key ? opened.root : null;
     this.#roots.set(sessionId, root);
@@ -145,9 +145,9 @@ export class EvidenceOfAllRepositories {
    * The pin of a session; sessions with the same pin share one value.
    * @throws ApiError as {@link EvidenceOfAllRepositories.ownSession}
    */
-  async pinOf(sessionId: string): Promise<Pin> {
+  async pinOf(sessionId: string): Promise<SessionPin> {
     const { store } = await this.ownSession(sessionId);
-    const opened = await openingBody(store, sessionId);
+    const opened = await readSessionOpenBody(store, sessionId);
     if (opened === null) throw unknownSessionError(sessionId);
     const pin = getOrInsert(this.#pins, opened.pin, () => readStoredPin(store, opened.pin));
     pin.catch(() => this.#pins.delete(opened.pin));

@@ -7,9 +7,9 @@ import { effectiveScope } from '../gate/decide-step.ts';
 import { writePathReason } from '../gate/scope/write-paths.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
-import type { Pin } from '../session/pin.ts';
+import type { SessionPin } from '../session/pin.ts';
 import { effectsOfMode } from '../spec/mode-way.ts';
-import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../spec/policy/closed-lists.ts';
 import type { TreeDiff } from '../tools/tree/tree-diff.ts';
 import { MillisSchema } from './schemas.ts';
 
@@ -36,24 +36,24 @@ export const ApprovalCardSchema = z.object({
 /** Summarises a request for the person who answers it: its commit, tests, effect and diff. */
 export async function makeApprovalCard(
   request: ApprovalRequest,
-  pin: Pin,
+  pin: SessionPin,
   diff: TreeDiff | null,
   store: EvidenceStore,
 ): Promise<z.output<typeof ApprovalCardSchema>> {
   const { view } = request;
-  const ships = fieldsOf(view[APPROVAL_VIEW.ships]);
+  const ships = fieldsOf(view[APPROVAL_FIELD_TITLES.ships]);
   const left = ships['left'];
   return {
-    message: textOf(fieldsOf(view[APPROVAL_VIEW.context])['commit-message']),
+    message: textOf(fieldsOf(view[APPROVAL_FIELD_TITLES.context])['commit-message']),
     opens: opensOf(request, pin),
     tests: await lastTests(store, request.sessionId),
-    changed: [...filesInRequest(view, fieldsOf(view[APPROVAL_VIEW.changes]))],
+    changed: [...filesInRequest(view, fieldsOf(view[APPROVAL_FIELD_TITLES.changes]))],
     files: diff ? byFile(diff.lines, pin) : [],
     staysBehind: Array.isArray(left) ? left.map(String) : [],
   };
 }
 
-function opensOf({ action: { kind, from, to } }: ApprovalRequest, { specs }: Pin): string {
+function opensOf({ action: { kind, from, to } }: ApprovalRequest, { specs }: SessionPin): string {
   if (kind === 'step') return `one call of ${to} in ${from}`;
   if (kind === 'mode') {
     const idle = specs.modeGate?.timeoutMinutes;
@@ -68,7 +68,7 @@ function opensOf({ action: { kind, from, to } }: ApprovalRequest, { specs }: Pin
   return `${kind === 'delegate' ? 'a sub-agent in ' : ''}${to}: ${target?.tools.join(', ') || 'no tools'}, ${limits.length === 0 ? 'until the agent leaves it' : `for at most ${limits.join(' and ')}`}`;
 }
 
-const effectsOf = ({ modeGate }: Pin['specs'], mode: string): string =>
+const effectsOf = ({ modeGate }: SessionPin['specs'], mode: string): string =>
   (modeGate ? effectsOfMode(modeGate, mode) : []).join(', ') || 'do nothing';
 
 /** Number of the newest entries in which a run of the tests is searched. */
@@ -87,7 +87,7 @@ async function lastTests(store: EvidenceStore, sessionId: string) {
 }
 
 /** Splits a git diff by file, files in some peripheral's write scope (`inside`) first. */
-function byFile(lines: readonly string[], { specs, config }: Pin): z.output<typeof ApprovalCardSchema>['files'] {
+function byFile(lines: readonly string[], { specs, config }: SessionPin): z.output<typeof ApprovalCardSchema>['files'] {
   const writes = Object.keys(specs.peripherals).map((id) => effectiveScope(specs, config, id).write);
   const files: { path: string; inside: boolean; lines: string[] }[] = [];
   for (const line of lines) {

@@ -5,8 +5,8 @@ import { fieldsOf } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Session } from '../session/session.ts';
-import { mayDelegate } from '../session/sub-agent.ts';
-import type { ContextBlock } from '../spec/agency/agency-types.ts';
+import { mayStartSubAgent } from '../session/sub-agent.ts';
+import type { ContextBlockKind } from '../spec/agency/agency-types.ts';
 import { getOwn } from '../spec/names.ts';
 import { summariseInOneLine } from '../view/entry-summary.ts';
 import type { Requester } from './access/tokens.ts';
@@ -66,7 +66,7 @@ async function isDelegated(
   { run, acts }: { readonly run: string; readonly acts: boolean },
 ): Promise<boolean> {
   const done = await withHostedSession(services, id, 'a run of the agency', async (session) => {
-    const delegates = mayDelegate(session);
+    const delegates = mayStartSubAgent(session);
     if (!delegates || (await isRecorded(session, run, peripheral))) return { ok: true as const, by: delegates };
     const made = await session.delegate({ to: peripheral, reason: `run of ${agent}`, agency: { run, acts } });
     return made.ok ? { ok: true as const, by: true } : made;
@@ -103,7 +103,7 @@ export const addSessionContext =
     };
     // A peripheral that this node knows gets only the context blocks that it asks for.
     const blockNames = getOwn(services.agency.spec().peripherals, request.peripheral)?.context;
-    const sent = Object.entries(blocks).filter(([block]) => blockNames?.includes(block as ContextBlock) ?? true);
+    const sent = Object.entries(blocks).filter(([block]) => blockNames?.includes(block as ContextBlockKind) ?? true);
     return { ...request, context: { ...request.context, ...Object.fromEntries(sent) } };
   };
 

@@ -6,12 +6,12 @@ import type { Available, Denial } from '../gate/denial.ts';
 import type { Request } from '../gate/request.ts';
 import { isObserveOnly } from '../gate/scope/observe-only.ts';
 import type { SessionView } from '../gate/session-view.ts';
-import type { Pin } from '../session/pin.ts';
-import { type SessionStatus, statusOf } from '../session/session-status.ts';
+import type { SessionPin } from '../session/pin.ts';
+import { type SessionStatus, sessionStatusOf } from '../session/session-status.ts';
 import { applyEntry } from '../session/state/apply-entry.ts';
-import { initialState, type SessionState } from '../session/state/session-state.ts';
+import { initialSessionState, type SessionState } from '../session/state/session-state.ts';
 import { readStoredState } from '../session/state/stored-state.ts';
-import { viewOfState } from '../session/state/view-of-state.ts';
+import { sessionViewOf } from '../session/state/view-of-state.ts';
 import type { ToolSpec } from '../spec/types.ts';
 import type { EvidenceOfAllRepositories } from './all-evidence.ts';
 
@@ -23,15 +23,15 @@ const MAX_SESSIONS = 200;
  * evidence does not say which tools the writer's own backends serve: a tool without an upstream counts as served.
  */
 export class SessionReader {
-  readonly pin: Pin;
+  readonly pin: SessionPin;
   readonly #tables: SpecTables;
   readonly #unserved: ReadonlySet<string>;
   #state: SessionState;
 
-  constructor(pin: Pin, sessionId: string, state: SessionState | null, served: ReadonlySet<string>) {
+  constructor(pin: SessionPin, sessionId: string, state: SessionState | null, served: ReadonlySet<string>) {
     this.pin = pin;
     this.#tables = compileTables(pin.specs);
-    this.#state = state ?? initialState(this.#tables, sessionId);
+    this.#state = state ?? initialSessionState(this.#tables, sessionId);
     const isUnserved = ([id, { upstream }]: readonly [string, ToolSpec]): boolean => !!upstream && !served.has(id);
     this.#unserved = new Set(
       Object.entries(pin.specs.tools)
@@ -52,7 +52,7 @@ export class SessionReader {
   }
 
   get view(): SessionView {
-    const view = viewOfState(this.#tables, this.#state, Date.now());
+    const view = sessionViewOf(this.#tables, this.#state, Date.now());
     return {
       ...view,
       ...(this.#unserved.size === 0 ? {} : { unserved: this.#unserved }),
@@ -61,7 +61,7 @@ export class SessionReader {
   }
 
   get status(): SessionStatus {
-    return statusOf(this.view);
+    return sessionStatusOf(this.view);
   }
 
   get available(): Available {

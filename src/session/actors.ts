@@ -5,11 +5,10 @@ import type { Entry } from '../evidence/entry.ts';
 import type { RequirementFacts } from '../gate/requirements/requirement.ts';
 import type { Inspector } from '../ports/inspector.ts';
 import type { SpecSet } from '../spec/types.ts';
-import { type AddressedEvent, machineEventsOf } from './state/machine-events.ts';
+import { type EventForMachine, machineEventsOf } from './state/machine-events.ts';
 import type { SessionState } from './state/session-state.ts';
 
-/** Called with each entry that became durable, and the states before and after it. */
-export type EntryObserver = (before: SessionState, after: SessionState, entry: Entry) => void;
+export type OnDurableEntry = (before: SessionState, after: SessionState, entry: Entry) => void;
 
 /**
  * The running xstate actors of a session. They take the event of each entry once it is durable. Subscribe to them, but
@@ -32,11 +31,11 @@ const ACTOR_OF = { mode: 'modeGate', hopGraph: 'hopGraph', lifecycle: 'visit' } 
  * throws if an actor is then in another state than the session, which is a bug.
  * @param inspector gets every actor, event and snapshot
  */
-export function startActors(
+export function startSessionActors(
   specs: SpecSet,
   state: SessionState,
   inspector?: Inspector,
-): { readonly actors: SessionActors; readonly observer: EntryObserver } {
+): { readonly actors: SessionActors; readonly observer: OnDurableEntry } {
   const { modeGate, hopGraph, lifecycle } = compileSpecs(specs);
   const start = (machine: Machine, value: string): Actor<Machine> => {
     inspector?.actor(machine, { value });
@@ -48,7 +47,7 @@ export function startActors(
     hopGraph: start(hopGraph, state.hopGraph),
     visit: visited && state.lifecycle ? start(visited, state.lifecycle) : null,
   };
-  const send = ({ machine, type, facts }: AddressedEvent, entry: Entry): void => {
+  const send = ({ machine, type, facts }: EventForMachine, entry: Entry): void => {
     const actor = actors[ACTOR_OF[machine]];
     const event = { type, ...(facts ? { facts: facts as RequirementFacts } : {}), entry: entry.id };
     if (!actor) return;
@@ -56,7 +55,7 @@ export function startActors(
     actor.send(event);
     inspector?.snapshot(actor.logic.id, { value: actor.getSnapshot().value }, event);
   };
-  const observer: EntryObserver = (before, after, entry) => {
+  const observer: OnDurableEntry = (before, after, entry) => {
     const body = bodyOf(entry.body);
     if (!body) return;
     const entered = body.event === 'start' ? lifecycle[body.peripheral] : undefined;

@@ -6,7 +6,7 @@ import { type Json, PRINCIPALS, type Principal } from '../spec/types.ts';
  * function, a cycle, a bigint, NaN, an unpaired surrogate) becomes a text that names it. `undefined` members are left
  * out.
  */
-export const toJson = (value: unknown): Json => plainJson(value, []);
+export const toPlainJson = (value: unknown): Json => plainJson(value, []);
 
 /** @param above the lists and objects that contain the value, to detect cycles */
 function plainJson(value: unknown, above: object[]): Json {
@@ -47,7 +47,7 @@ const MAX_DEPTH = 64;
 /** Converts a caller's value to text: a string stays, null and undefined become '', anything else becomes JSON. */
 export function toText(value: unknown): string {
   if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(toJson(value));
+  return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(toPlainJson(value));
 }
 
 /** Reads the principal of a request. An unknown value counts as the agent, which has the fewest rights. */

@@ -4,16 +4,16 @@ import { isIntact } from '../evidence/chain.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { Inspector } from '../ports/inspector.ts';
 import type { SessionParts } from './calls/session-parts.ts';
-import { type Pin, readStoredPin, storePin } from './pin.ts';
+import { readStoredPin, type SessionPin, storePin } from './pin.ts';
 import { Session } from './session.ts';
 import { SessionWriter } from './session-writer.ts';
-import { initialState, type SessionState } from './state/session-state.ts';
+import { initialSessionState, type SessionState } from './state/session-state.ts';
 import { readStoredState, type StoredState } from './state/stored-state.ts';
 
 type Parts = Omit<SessionParts, 'compiled' | 'config'>;
 
 export interface NewSession
-  extends Pin,
+  extends SessionPin,
     Pick<SessionOpenBody, 'agent' | 'root' | 'unsafeNoSandbox' | 'version' | 'parent'> {
   /** The delegation of the parent that started this session: the id of its entry, and the session id that it named. */
   readonly delegation?: { readonly entry: string; readonly session: string };
@@ -26,7 +26,7 @@ export async function createSession(
 ): Promise<Session> {
   const pin = await storePin(parts.store, { specs, config });
   const compiled = compileTables(specs);
-  const state = initialState(compiled, delegation?.session ?? parts.ids.next('session'));
+  const state = initialSessionState(compiled, delegation?.session ?? parts.ids.next('session'));
   const observer = await observerOf(parts.inspector, specs, state);
   const writer = new SessionWriter({ ...parts, ...observer, compiled, pin }, state);
   const sessionFields = { agent, root, pin, specHash: specs.hash, unsafeNoSandbox, version };
@@ -42,7 +42,7 @@ export async function createSession(
 export interface ResumePoint {
   /** The sha256 of the pin's blob. */
   readonly hash: string;
-  readonly pin: Pin;
+  readonly pin: SessionPin;
   /** null if the session must be folded from its first entry, because no valid state is stored. */
   readonly state: SessionState | null;
 }
@@ -51,7 +51,7 @@ export interface ResumePoint {
  * Reads the state and the pin to resume a session from.
  * @throws StoreError `session-not-found`, `blob-not-found`; `store-failed` if entries were changed or removed
  */
-export async function resumePoint(store: EvidenceStore, sessionId: string): Promise<ResumePoint> {
+export async function readResumePoint(store: EvidenceStore, sessionId: string): Promise<ResumePoint> {
   const opened = await openingOf(store, sessionId);
   const stored = await readStoredState(store, sessionId);
   if (stored === null) await assertKeptEntryExists(store, sessionId);
@@ -66,12 +66,12 @@ export async function resumePoint(store: EvidenceStore, sessionId: string): Prom
  * @param point the resume point, if the caller has already found it
  */
 export async function resumeSession(parts: Parts, sessionId: string, point?: ResumePoint): Promise<Session> {
-  const { hash, pin, state: storedState } = point ?? (await resumePoint(parts.store, sessionId));
+  const { hash, pin, state: storedState } = point ?? (await readResumePoint(parts.store, sessionId));
   const { specs, config } = pin;
   const compiled = compileTables(specs);
   const { onEntry, ...quiet } = parts;
   // An inspector must receive the session from its beginning.
-  const state = (parts.inspector ? null : storedState) ?? initialState(compiled, sessionId);
+  const state = (parts.inspector ? null : storedState) ?? initialSessionState(compiled, sessionId);
   const observer = await observerOf(parts.inspector, specs, state);
   let live = false;
   const writer = new SessionWriter(
@@ -121,8 +121,8 @@ const isOpenedAs = ({ pin, state: { facts } }: StoredState, opened: SessionOpenB
   facts.unsafeNoSandbox === opened.unsafeNoSandbox;
 
 /** Returns an observer that reports to the inspector. The machines are loaded only if there is an inspector. */
-async function observerOf(inspector: Inspector | undefined, specs: Pin['specs'], state: SessionState) {
+async function observerOf(inspector: Inspector | undefined, specs: SessionPin['specs'], state: SessionState) {
   if (!inspector) return {};
-  const { startActors } = await import('./actors.ts');
-  return { observer: startActors(specs, state, inspector).observer };
+  const { startSessionActors } = await import('./actors.ts');
+  return { observer: startSessionActors(specs, state, inspector).observer };
 }

@@ -2,9 +2,9 @@ import { compileTables } from '../compile/spec-tables.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { GrantView } from '../gate/approvals/grant.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
-import { resumePoint } from './create-session.ts';
+import { readResumePoint } from './create-session.ts';
 import { applyEntry } from './state/apply-entry.ts';
-import { initialState, isSessionClosed } from './state/session-state.ts';
+import { initialSessionState, isSessionClosed } from './state/session-state.ts';
 
 export interface SessionGrant {
   readonly sessionId: string;
@@ -13,19 +13,19 @@ export interface SessionGrant {
 }
 
 /** The ids of the sessions with a grant, the latest first. */
-export async function sessionsWithGrants(store: EvidenceStore): Promise<readonly string[]> {
+export async function idsOfSessionsWithGrants(store: EvidenceStore): Promise<readonly string[]> {
   const { entries } = await store.query({ tags: ['grant'], limit: 1000 });
   const grants = entries.filter(({ entry }) => bodyOf(entry.body)?.event === 'grant');
   return [...new Set(grants.map(({ entry }) => entry.sessionId))];
 }
 
 /** The grants of a store's sessions. The grants of a closed session have ended. */
-export async function grantsInStore(store: EvidenceStore): Promise<readonly SessionGrant[]> {
+export async function readGrantsInStore(store: EvidenceStore): Promise<readonly SessionGrant[]> {
   const all: SessionGrant[] = [];
-  for (const sessionId of await sessionsWithGrants(store)) {
-    const { pin, state: storedState } = await resumePoint(store, sessionId);
+  for (const sessionId of await idsOfSessionsWithGrants(store)) {
+    const { pin, state: storedState } = await readResumePoint(store, sessionId);
     const tables = compileTables(pin.specs);
-    let state = storedState ?? initialState(tables, sessionId);
+    let state = storedState ?? initialSessionState(tables, sessionId);
     for await (const stored of store.entries(sessionId, { from: state.head.seq + 1 }))
       state = applyEntry(tables, state, stored);
     const over = isSessionClosed(state) ? 'the session is closed' : null;

@@ -5,7 +5,7 @@ import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
 /** The spec set and the configuration of a session, fixed when it opens. Changed files apply to new sessions only. */
-export interface Pin {
+export interface SessionPin {
   readonly specs: SpecSet;
   readonly config: ProjectConfig;
 }
@@ -13,7 +13,7 @@ export interface Pin {
 const pinBytes = new WeakMap<SpecSet, { readonly config: ProjectConfig; readonly bytes: Buffer }>();
 
 /** The canonical bytes of a pin, computed once for all sessions of a process with the same pin. */
-function bytesOf({ specs, config }: Pin): Buffer {
+function bytesOf({ specs, config }: SessionPin): Buffer {
   const last = pinBytes.get(specs);
   if (last?.config === config) return last.bytes;
   const bytes = Buffer.from(canonicalize({ specs, config }) ?? '');
@@ -22,10 +22,10 @@ function bytesOf({ specs, config }: Pin): Buffer {
 }
 
 /** Stores a pin as a content-addressed blob; returns its sha256. */
-export const storePin = async (store: EvidenceStore, pin: Pin): Promise<string> => store.putBlob(bytesOf(pin));
+export const storePin = async (store: EvidenceStore, pin: SessionPin): Promise<string> => store.putBlob(bytesOf(pin));
 
 /** The body of a session's first entry; null if it was erased, or if another program recorded it. */
-export async function openingBody(store: EvidenceStore, sessionId: string): Promise<SessionOpenBody | null> {
+export async function readSessionOpenBody(store: EvidenceStore, sessionId: string): Promise<SessionOpenBody | null> {
   for await (const { entry } of store.entries(sessionId)) {
     const body = bodyOf(entry.body);
     return body?.event === 'session-open' ? body : null;
@@ -34,9 +34,9 @@ export async function openingBody(store: EvidenceStore, sessionId: string): Prom
 }
 
 /** Returns the pin of an existing session. Throws StoreError `blob-not-found`. */
-export async function readStoredPin(store: EvidenceStore, hash: string): Promise<Pin> {
+export async function readStoredPin(store: EvidenceStore, hash: string): Promise<SessionPin> {
   const bytes = await store.getBlob(hash);
   if (!bytes) throw new StoreError('blob-not-found', `the pinned spec ${hash} is not in the store`);
   if (digest('sha256', bytes) !== hash) throw new StoreError('store-failed', `the pinned spec ${hash} was changed`);
-  return JSON.parse(Buffer.from(bytes).toString()) as Pin;
+  return JSON.parse(Buffer.from(bytes).toString()) as SessionPin;
 }

@@ -10,10 +10,10 @@ import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
 import type { TreeNow } from '../gate/scope/compare-trees.ts';
 import { getOwn } from '../spec/names.ts';
-import type { Pin } from './pin.ts';
+import type { SessionPin } from './pin.ts';
 import { applyEntry } from './state/apply-entry.ts';
-import { initialState, type SessionState } from './state/session-state.ts';
-import { viewOfState } from './state/view-of-state.ts';
+import { initialSessionState, type SessionState } from './state/session-state.ts';
+import { sessionViewOf } from './state/view-of-state.ts';
 
 /** A decision as text: `allow`, or the code of the denial. */
 type ReplayedAnswer = 'allow' | (string & {});
@@ -32,7 +32,7 @@ interface ReplayedDecision {
 }
 
 /** The replay of a session: the number of decisions, and the decisions that differ. */
-export interface Replay {
+export interface SessionReplay {
   readonly sessionId: string;
   readonly decisions: number;
   /** The decisions that differ under the other specs. */
@@ -54,18 +54,18 @@ export interface Replay {
  * @throws FoldError if the evidence contains a move that its own spec does not have: verify it first.
  */
 export async function replayDecisions(
-  pinned: Pin,
-  other: Pin,
+  pinned: SessionPin,
+  other: SessionPin,
   sessionId: string,
   entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
   getBlob: GetBlob = async () => null,
-): Promise<Replay> {
+): Promise<SessionReplay> {
   const compiled = compileTables(pinned.specs);
   // A session that only observed is judged as if it had enforced its spec.
-  const enforced = ({ enforce: _, ...config }: Pin['config']) => config;
+  const enforced = ({ enforce: _, ...config }: SessionPin['config']) => config;
   const original: ReplayContext = { compiled, config: enforced(pinned.config), pinned };
   const changed: ReplayContext = { compiled: compileTables(other.specs), config: enforced(other.config), pinned };
-  let state = initialState(compiled, sessionId);
+  let state = initialSessionState(compiled, sessionId);
   let before = state;
   let batch: StoredEntry[] = [];
   const changes: ReplayedDecision[] = [];
@@ -169,9 +169,9 @@ function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly 
 
 interface ReplayContext {
   readonly compiled: SpecTables;
-  readonly config: Pin['config'];
+  readonly config: SessionPin['config'];
   /** The session's own spec set and configuration, which tell which fruit fields were stated. */
-  readonly pinned: Pin;
+  readonly pinned: SessionPin;
 }
 
 function decideAgain(
@@ -219,7 +219,7 @@ function contextFor(
   // The recorded mode; null if the other specs have no mode gate.
   const body = bodyOf(entry.body);
   const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
-  const view = viewOfState(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);
+  const view = sessionViewOf(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);
   const par = bodyIn(batch, 'par');
   const observedFruit = { ...valueOfLazy(view.visit?.observedFruit ?? {}) };
   const fruit = visit ? (specs.peripherals[visit.peripheral]?.fruit ?? {}) : {};
@@ -239,7 +239,7 @@ function contextFor(
 }
 
 /** Removes the observed fields from the fruit of a request: each spec set computes its own. */
-function withStatedFruit({ specs }: Pin, { view }: GateContext, request: Request): Request {
+function withStatedFruit({ specs }: SessionPin, { view }: GateContext, request: Request): Request {
   if (request.kind === 'step') return request;
   if ((request.kind !== 'hop' && request.kind !== 'stop') || !request.fruit || !view.visit) return request;
   const rules = specs.peripherals[view.visit.peripheral]?.fruit ?? {};
@@ -256,7 +256,7 @@ async function withBlobs(
   request: Request,
   isDenial: boolean,
   { peripheral }: Entry,
-  { specs }: Pin,
+  { specs }: SessionPin,
   getBlob: GetBlob,
 ): Promise<Request> {
   if (request.kind !== 'step') return request;

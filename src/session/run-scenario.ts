@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 
 type AnyResult = StartResult | StepResult | HopResult | StopResult | ModeResult | CloseResult;
 
-export interface ScenarioOutcome {
+export interface ScenarioStepOutcome {
   /** The number of the step, from 1. */
   readonly number: number;
   readonly step: ScenarioStep;
@@ -27,7 +27,7 @@ export async function* runScenario(
   session: Session,
   scenario: Scenario,
   onStep: (step: ScenarioStep, number: number) => CallControls | undefined = () => undefined,
-): AsyncGenerator<ScenarioOutcome> {
+): AsyncGenerator<ScenarioStepOutcome> {
   for (const [index, step] of scenario.steps.entries()) {
     const watch = onStep(step, index + 1);
     const result = await takeAction(session, step.action, watch);

@@ -11,7 +11,7 @@ interface Correspondent {
 const addressOf = ({ writer }: Correspondent): string => `session:${writer.state.facts.sessionId}`;
 
 /** Records new messages and receipts in the session's evidence, unless an acting step is unfinished. */
-export async function recordMessages(session: Correspondent): Promise<void> {
+export async function recordNewMessages(session: Correspondent): Promise<void> {
   const { messages } = session.parts.store;
   const { pending, inbox } = session.writer.state.facts;
   if (!messages || pending) return;
@@ -27,8 +27,7 @@ export async function recordMessages(session: Correspondent): Promise<void> {
   for (const { id } of arrived) await messages.mark(id, 'delivered');
 }
 
-/** The recorded messages that the agent has not read. */
-export async function unreadMessages(core: Correspondent): Promise<readonly Message[]> {
+export async function readUnreadMessages(core: Correspondent): Promise<readonly Message[]> {
   const unread = await core.parts.store.messages?.inbox(addressOf(core), { unread: true });
   return (unread ?? []).filter(({ seq }) => seq <= core.writer.state.facts.inbox.seq);
 }
@@ -37,7 +36,7 @@ export async function unreadMessages(core: Correspondent): Promise<readonly Mess
 export async function recordMessagesRead(session: Correspondent, ids: readonly string[]): Promise<void> {
   const { messages } = session.parts.store;
   if (!messages || session.writer.state.facts.pending) return;
-  const unread = (await unreadMessages(session)).filter(({ id }) => ids.includes(id));
+  const unread = (await readUnreadMessages(session)).filter(({ id }) => ids.includes(id));
   if (unread.length === 0) return;
   // The evidence is written before the inbox: after a crash in between, the messages are shown again.
   await session.writer.append(unread.map(({ id }) => ({ event: 'receipt', message: id, state: 'read', nth: null })));

@@ -26,7 +26,7 @@ export interface SessionStatus {
 }
 
 /** The status of a session, from the gate's view of it. Pure. */
-export const statusOf = (view: SessionView): SessionStatus => ({
+export const sessionStatusOf = (view: SessionView): SessionStatus => ({
   sessionId: view.sessionId,
   agent: view.agent,
   mode: view.mode,

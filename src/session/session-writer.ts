@@ -5,7 +5,7 @@ import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-store.ts';
 import type { Ids } from '../ports/ids.ts';
-import type { EntryObserver } from './actors.ts';
+import type { OnDurableEntry } from './actors.ts';
 import { applyEntry } from './state/apply-entry.ts';
 import { draftEntry } from './state/drafts.ts';
 import type { SessionState } from './state/session-state.ts';
@@ -24,7 +24,7 @@ export interface WriterParts {
   /** The sha256 of the session's pin. */
   readonly pin: string;
   /** Called with each entry that changed the state of a machine. */
-  readonly observer?: EntryObserver;
+  readonly observer?: OnDurableEntry;
   /** Called with each entry after it is durable. */
   readonly onEntry?: (entry: Entry) => void;
 }
@@ -38,7 +38,7 @@ export class SessionWriter {
   readonly #holder: string;
   #state: SessionState;
   #lease: Lease | null = null;
-  readonly #observers: EntryObserver[];
+  readonly #observers: OnDurableEntry[];
   /** The seq of the entry up to which the store has the session's state. */
   #storedUntil: number;
   /** The timer that renews the lease while work runs. */
@@ -59,7 +59,7 @@ export class SessionWriter {
   }
 
   /** Calls `observer` with each later entry that changes the state of a machine. */
-  watch(observer: EntryObserver): void {
+  watch(observer: OnDurableEntry): void {
     this.#observers.push(observer);
   }
 

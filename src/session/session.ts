@@ -20,20 +20,20 @@ import type {
   StepResult,
   StopResult,
 } from './call-results.ts';
-import { changeMode } from './calls/change-mode.ts';
+import { changeSessionMode } from './calls/change-mode.ts';
 import { closeSession } from './calls/close-session.ts';
-import { type DelegateOptions, makeDelegation } from './calls/delegate.ts';
-import { enforcedDenial, moveDenial, type SessionMove, stepDenial, wantedApproval } from './calls/dry-run.ts';
+import { type DelegateOptions, recordDelegation } from './calls/delegate.ts';
+import { type DryRunMove, dryRunMove, dryRunStep, dryRunStepEnforced, dryRunWantedApproval } from './calls/dry-run.ts';
 import type { ModeOptions, StepCall } from './calls/gate-requests.ts';
-import { operatorActs, recordNote } from './calls/operator-acts.ts';
+import { readOperatorEntries, recordOperatorNote } from './calls/operator-acts.ts';
 import { SessionCalls } from './calls/session-calls.ts';
 import type { SessionParts } from './calls/session-parts.ts';
 import { takeStep } from './calls/step.ts';
 import { makeHop, startVisit, stopVisit } from './calls/visit.ts';
 import { NativeSteps } from './native/native-steps.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native/native-ticket.ts';
-import { recordMessages, recordMessagesRead, unreadMessages } from './session-messages.ts';
-import { type SessionStatus, statusOf } from './session-status.ts';
+import { readUnreadMessages, recordMessagesRead, recordNewMessages } from './session-messages.ts';
+import { type SessionStatus, sessionStatusOf } from './session-status.ts';
 import type { SessionWriter } from './session-writer.ts';
 import type { HopOptions, ShortHop } from './short-hop.ts';
 
@@ -71,8 +71,8 @@ export class Session {
    * hopGraph.subscribe(({ value }) => console.log(value)); // 'explore', 'edit', …
    */
   get actors(): Promise<SessionActors> {
-    this.#actors ??= import('./actors.ts').then(({ startActors }) => {
-      const { actors, observer } = startActors(this.specs, this.#calls.writer.state);
+    this.#actors ??= import('./actors.ts').then(({ startSessionActors }) => {
+      const { actors, observer } = startSessionActors(this.specs, this.#calls.writer.state);
       this.#calls.writer.watch(observer);
       return actors;
     });
@@ -85,7 +85,7 @@ export class Session {
   }
 
   get state(): SessionStatus {
-    return statusOf(this.#calls.view());
+    return sessionStatusOf(this.#calls.view());
   }
 
   /** The actions available now: tools, hops with their needs, modes. */
@@ -101,12 +101,12 @@ export class Session {
 
   /** Judges a step at once, without running or recording it: the denial that it would get; null if it would run. */
   why(call: StepCall): Denial | null {
-    return stepDenial(this.#calls, call);
+    return dryRunStep(this.#calls, call);
   }
 
   /** Judges a step as {@link Session.why} does, but as if refusals were enforced. */
   wouldRefuse(call: StepCall): Denial | null {
-    return enforcedDenial(this.#calls, call);
+    return dryRunStepEnforced(this.#calls, call);
   }
 
   /**
@@ -114,8 +114,8 @@ export class Session {
    * Runs and records nothing.
    * @param from the mode that the session will be in by then; default: its present mode
    */
-  whyMove(move: SessionMove, from?: Mode): Promise<Denial | null> {
-    return moveDenial(this.#calls, move, from);
+  whyMove(move: DryRunMove, from?: Mode): Promise<Denial | null> {
+    return dryRunMove(this.#calls, move, from);
   }
 
   /**
@@ -123,8 +123,8 @@ export class Session {
    * refused anyway. For programs that ask a person first, and then make the call with an `approver` that returns the
    * answer.
    */
-  wants(move: SessionMove, from?: Mode): Promise<ApprovalRequest | null> {
-    return wantedApproval(this.#calls, move, from);
+  wants(move: DryRunMove, from?: Mode): Promise<ApprovalRequest | null> {
+    return dryRunWantedApproval(this.#calls, move, from);
   }
 
   /** True if the session only records refusals and runs the refused calls (`enforce: false`). */
@@ -185,8 +185,8 @@ export class Session {
     return this.#calls.serially(
       async () => {
         if (!this.#calls.parts.store.messages) return { ok: true as const, messages: [] };
-        await recordMessages(this.#calls);
-        return { ok: true as const, messages: await unreadMessages(this.#calls) };
+        await recordNewMessages(this.#calls);
+        return { ok: true as const, messages: await readUnreadMessages(this.#calls) };
       },
       { settle: false },
     );
@@ -254,12 +254,12 @@ export class Session {
    * client such as Claude Code runs a call; try again afterwards.
    */
   note(text: string): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | { readonly ok: false }> {
-    return this.#calls.serially(() => recordNote(this.#calls, text), { settle: false });
+    return this.#calls.serially(() => recordOperatorNote(this.#calls, text), { settle: false });
   }
 
   /** The operator's hops, stops, mode changes and notes after the seq `after`, oldest first; at most the last 20. */
   operatorActs(after: number): Promise<readonly Entry[]> {
-    return operatorActs(this.#calls, after);
+    return readOperatorEntries(this.#calls, after);
   }
 
   /** Ends the visit; the session is then outside of every peripheral. */
@@ -280,12 +280,12 @@ export class Session {
    * const started = await session.delegate({ to: 'test', reason: 'run the tests' });
    */
   delegate(options: DelegateOptions, { approver }: CallApprover = {}): Promise<DelegateResult> {
-    return this.#calls.serially(() => makeDelegation(this.#calls, options, approver));
+    return this.#calls.serially(() => recordDelegation(this.#calls, options, approver));
   }
 
   /** Changes the mode by a transition of the mode gate. */
   setMode(options: ModeOptions, { approver }: CallApprover = {}): Promise<ModeResult> {
-    return this.#calls.serially(() => changeMode(this.#calls, options, approver));
+    return this.#calls.serially(() => changeSessionMode(this.#calls, options, approver));
   }
 
   /** Closes the session permanently and frees its resources. Refused in the middle of a visit: stop first. */

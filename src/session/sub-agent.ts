@@ -3,14 +3,14 @@ import { type SubAgentPin, subAgentPin } from '../gate/delegation/sub-agent-pin.
 import type { Denial } from '../gate/denial.ts';
 import { getOwn } from '../spec/names.ts';
 import type { Delegate } from '../spec/types.ts';
-import { type StepCall, stepRequest } from './calls/gate-requests.ts';
+import { type StepCall, toStepRequest } from './calls/gate-requests.ts';
 import { type Session, sessionCallsOf } from './session.ts';
-import type { Delegation } from './state/session-state.ts';
+import type { RecordedDelegation } from './state/session-state.ts';
 
 /** The values with which a sub-agent's session begins. */
 interface SubAgent {
   /** The delegation that the session belongs to; null if the sub-agent works in its parent's peripheral. */
-  readonly delegation: Delegation | null;
+  readonly delegation: RecordedDelegation | null;
   /** The peripheral that the sub-agent works in; null if its parent is in none. */
   readonly peripheral: string | null;
   readonly pin: SubAgentPin;
@@ -37,13 +37,13 @@ export function describeNewSubAgent(parent: Session, type: string, isTaken: (ses
  * The refusal of a sub-agent's call because of the present state of its parent's session; null if there is none.
  * @param within `parent`: both peripherals limit the sub-agent; `own`: only its own
  */
-export const denialByParent = (parent: Session, call: StepCall, within: Delegate['within']): Denial | null =>
-  denialByParentState(sessionCallsOf(parent).context(), stepRequest(call), within);
+export const denialByParentSession = (parent: Session, call: StepCall, within: Delegate['within']): Denial | null =>
+  denialByParentState(sessionCallsOf(parent).context(), toStepRequest(call), within);
 
 /** The peripheral that a type of sub-agent names; null if a sub-agent of this type works in its parent's. */
 export const peripheralOfSubAgent = (parent: Session, type: string): string | null =>
   subAgentPeripheral(sessionCallsOf(parent).context(), type);
 
 /** True if the present peripheral lists peripherals for its sub-agents, or for agents of the agency. */
-export const mayDelegate = ({ specs, state }: Session): boolean =>
+export const mayStartSubAgent = ({ specs, state }: Session): boolean =>
   getOwn(specs.peripherals, state.peripheral ?? '')?.delegates !== undefined;

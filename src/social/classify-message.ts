@@ -1,15 +1,15 @@
 import { fieldsOf, isObject } from '../base/json.ts';
 import { splitWords } from '../base/text.ts';
 import type { Json, ToolEffect } from '../spec/types.ts';
-import { clausesOf } from './clauses.ts';
+import { splitIntoClauses } from './clauses.ts';
 import type { TalkPattern } from './talk-patterns.ts';
-import { baseVerbOf, effectOfVerb, mayBeVerb } from './verbs.ts';
+import { baseVerbOf, effectAskedByVerb, mayBeVerb } from './verbs.ts';
 
 /** The kind of a message: it coordinates, or it asks for an action. */
-export type TalkKind = 'coordination' | 'action';
+export type MessageTalkKind = 'coordination' | 'action';
 
 export interface ClassifiedMessage {
-  readonly talk: TalkKind;
+  readonly talk: MessageTalkKind;
   /** The effect that the message asks for. Coordination asks for `coordinate`. */
   readonly asks: ToolEffect;
   /** The rule that decided: `typed`, `untyped`, `order`, `statement`, or the id of a pattern. */
@@ -33,7 +33,7 @@ export function classifyMessage(payload: Json, patterns: readonly TalkPattern[])
     return asClassified(coordination === true || COORDINATION_TYPES.has(type) ? 'coordinate' : 'act', 'typed');
   }
   if (typeof payload !== 'string' || patterns.length === 0) return asClassified('act', 'untyped');
-  const found = clausesOf(payload).map((clause) => classifyClause(clause, patterns));
+  const found = splitIntoClauses(payload).map((clause) => classifyClause(clause, patterns));
   return found.reduce(
     (most, each) => (RANK[each.asks] > RANK[most.asks] ? each : most),
     found[0] ?? asClassified('coordinate', 'statement'),
@@ -56,7 +56,7 @@ function classifyClause(clause: string, patterns: readonly TalkPattern[]): Class
   const tail = TAIL.exec(clause)?.groups?.['tail'];
   if (found.asks !== 'coordinate' || tail === undefined || NO_TAIL.test(clause)) return found;
   const first = tail.split(' ')[0]!;
-  if (!/^(?:can|could|would|will|please|just|now|then)$/.test(first) && effectOfVerb(first) === null) return found;
+  if (!/^(?:can|could|would|will|please|just|now|then)$/.test(first) && effectAskedByVerb(first) === null) return found;
   return classifyClause(tail, patterns);
 }
 
@@ -100,8 +100,8 @@ function effectOfRequest(request: string): ToolEffect {
   if (/^(?:take|have|give it) (?:a|another|one more)?\s*(?:quick |close |closer |second |fresh )?look\b/.test(text))
     return laterEffect(text, 'observe');
   const [first = '', ...rest] = text.split(/[\s,]+/).map((word) => word.replace(/[.!?]+$/, ''));
-  const word = /ly$/.test(first) && effectOfVerb(first) === null ? (rest[0] ?? '') : first;
-  const effect = effectOfVerb(baseVerbOf(word)) ?? 'act';
+  const word = /ly$/.test(first) && effectAskedByVerb(first) === null ? (rest[0] ?? '') : first;
+  const effect = effectAskedByVerb(baseVerbOf(word)) ?? 'act';
   return effect === 'act' ? 'act' : laterEffect(text, effect);
 }
 
@@ -112,7 +112,7 @@ function laterEffect(text: string, first: ToolEffect): ToolEffect {
       /(?:\band(?: then)?|\bthen|,) (?:please |then )?(?!get\b|go\b|come\b|give\b)([a-z-]+)(?= (?:the|a|an|it|this|that|them|these|those|all|any|every|each|my|our|your|its|thing|back|up|out|down|off)\b)/g,
     ),
   ]
-    .map((match) => effectOfVerb(match[1]!))
+    .map((match) => effectAskedByVerb(match[1]!))
     .filter((effect) => effect !== null);
   return [first, ...later].reduce((most, each) => (RANK[each] > RANK[most] ? each : most));
 }
@@ -135,7 +135,7 @@ function orderOrStatement(clause: string): ClassifiedMessage {
   const words = clause.replace(/^(?:(?!(?:ap|re|sup)ply )\w+ly )+/, '').split(/\s+/);
   const first = (words[0] ?? '').replace(/[.,!?:…]+$/, '');
   const second = (words[1] ?? '').replace(/[.,!?]+$/, '');
-  const listedEffect = effectOfVerb(first);
+  const listedEffect = effectAskedByVerb(first);
   if (listedEffect === null && !mayBeVerb(first)) return asClassified('coordinate', 'statement');
   if (clause.endsWith('?') && listedEffect === null) return asClassified('coordinate', 'statement');
   if (words.length === 1)

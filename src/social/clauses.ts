@@ -16,9 +16,9 @@ const THING = 'thing';
  * request, unless the text has nothing else. Pure.
  *
  * @example
- * clausesOf('Hi Ann, fix `a.ts` please. Bob said "delete it".') // ['fix thing please', 'bob said thing']
+ * splitIntoClauses('Hi Ann, fix `a.ts` please. Bob said "delete it".') // ['fix thing please', 'bob said thing']
  */
-export function clausesOf(text: string): readonly string[] {
+export function splitIntoClauses(text: string): readonly string[] {
   const plain = text
     .normalize('NFKC')
     .replace(/\p{Cf}/gu, '')

@@ -14,7 +14,7 @@ import {
 } from './pipeline-types.ts';
 
 /** The outcome of a message by its present receipts; null if the pipeline has not dispatched it. */
-export async function socialOutcome(
+export async function readSocialOutcome(
   store: EvidenceStore,
   messages: MessageStore,
   id: string,
@@ -41,13 +41,17 @@ export async function readMessageRecord(
 export const readDispatchRecord = async (store: EvidenceStore, id: string): Promise<DispatchBody | null> =>
   (await readMessageRecord(store, 'dispatch', id)) as DispatchBody | null;
 
-export async function modeGateOf(store: EvidenceStore, session: string): Promise<ModeGateSpec | null> {
+export async function readModeGateOfSession(store: EvidenceStore, session: string): Promise<ModeGateSpec | null> {
   const found = (await store.sessions()).find(({ sessionId }) => sessionId === session);
   return found ? (await readStoredPin(store, found.pin)).specs.modeGate : null;
 }
 
 /** The mode of a session: that of its last mode change. */
-export async function recordedModeOf(store: EvidenceStore, sessionId: string, modeGate: ModeGateSpec): Promise<Mode> {
+export async function readModeOfSession(
+  store: EvidenceStore,
+  sessionId: string,
+  modeGate: ModeGateSpec,
+): Promise<Mode> {
   const { entries } = await store.query({ sessionId, tags: ['mode'], limit: 1 });
   const body = entries[0] && bodyOf(entries[0].entry.body);
   return body?.event === 'mode' ? body.to : modeGate.initial;

@@ -3,7 +3,7 @@ import type { Denial } from '../gate/denial.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft, MessageStore, ReceiptState } from '../ports/message-store.ts';
 import type { Json, Mode, Principal, ToolEffect } from '../spec/types.ts';
-import type { ClassifiedMessage, TalkKind } from './classify-message.ts';
+import type { ClassifiedMessage, MessageTalkKind } from './classify-message.ts';
 import type { SocialFailureCode, SocialStageId } from './social-stages.ts';
 
 /** The connection over which a message arrived. It alone identifies the sender; the message's text cannot. */
@@ -53,7 +53,7 @@ export interface SocialReceipt {
   readonly from: string;
   readonly to: string;
   readonly seq: number;
-  readonly talk: TalkKind;
+  readonly talk: MessageTalkKind;
   readonly asks: ToolEffect;
   readonly classifiedBy: string;
   /** The mode of the recipient by which the message was judged; null for people. */

@@ -6,12 +6,12 @@ import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft } from '../ports/message-store.ts';
 import { classifyMessage } from './classify-message.ts';
 import {
-  modeGateOf,
   readDispatchRecord,
   readMessageRecord,
-  recordedModeOf,
+  readModeGateOfSession,
+  readModeOfSession,
+  readSocialOutcome,
   recordMessageFactOnce,
-  socialOutcome,
 } from './message-evidence.ts';
 import {
   type IncomingMessage,
@@ -22,7 +22,7 @@ import {
   type SocialReceipt,
   type SocialServices,
 } from './pipeline-types.ts';
-import { SOCIAL_STAGES, type SocialFailureCode, type SocialStageId, STORE_FAILED } from './social-stages.ts';
+import { SOCIAL_STAGES, type SocialFailureCode, type SocialStageId, STORE_FAILED_CODE } from './social-stages.ts';
 import { TALK_PATTERNS } from './talk-patterns.ts';
 
 type Failure = Pick<StageFailure, 'code' | 'message' | 'remedy'>;
@@ -90,7 +90,7 @@ async function runStages(
     } catch (error) {
       if (error instanceof StageFailure) return fail(error);
       const { code, message } = error as StoreError;
-      if (code !== STORE_FAILED) throw error;
+      if (code !== STORE_FAILED_CODE) throw error;
       return fail({
         code,
         message,
@@ -216,8 +216,8 @@ async function dispatch(message: PipelineMessage, services: SocialServices): Pro
   const isAway = message.to.includes('@') && !message.to.startsWith('person:');
   const session = message.to.startsWith('session:') && !isAway ? message.to.slice('session:'.length) : null;
   if (session !== null) {
-    const modeGate = await modeGateOf(store, session);
-    message.mode = modeGate && (await recordedModeOf(store, session, modeGate));
+    const modeGate = await readModeGateOfSession(store, session);
+    message.mode = modeGate && (await readModeOfSession(store, session, modeGate));
     const refused = refuseMessage(modeGate, message.mode, { asks, by: message.connection.principal });
     if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
   } else {
@@ -278,7 +278,7 @@ async function deliver(
 
 /** S-validate: computes the outcome from the evidence about the message. */
 async function validate(message: PipelineMessage, { store, messages }: SocialServices): Promise<void> {
-  const outcome = await socialOutcome(store, messages, message.incoming.id);
+  const outcome = await readSocialOutcome(store, messages, message.incoming.id);
   if (!outcome)
     throw new StageFailure('missing-evidence', 'nothing is recorded about the message', 'Run "hopgate doctor".');
   message.outcome = outcome;

@@ -29,15 +29,15 @@ export const SOCIAL_STAGES = [
 ] as const satisfies readonly SocialStage[];
 
 /** The failure of every stage whose store cannot be read or written. */
-export const STORE_FAILED = 'store-failed';
+export const STORE_FAILED_CODE = 'store-failed';
 
 export type SocialStageId = (typeof SOCIAL_STAGES)[number]['id'];
-export type SocialFailureCode = (typeof SOCIAL_STAGES)[number]['failures'][number] | typeof STORE_FAILED;
+export type SocialFailureCode = (typeof SOCIAL_STAGES)[number]['failures'][number] | typeof STORE_FAILED_CODE;
 
 export function pipelineDiagram(): string {
   const lines = SOCIAL_STAGES.flatMap(({ id, yields, failures }, at) => [
     `  ${id} --> ${SOCIAL_STAGES[at + 1]?.id ?? 'receipt'} : ${yields}`,
-    `  ${id} --> failure : ${[...failures, STORE_FAILED].join(', ')}`,
+    `  ${id} --> failure : ${[...failures, STORE_FAILED_CODE].join(', ')}`,
   ]);
   return [
     'stateDiagram-v2',

@@ -51,14 +51,14 @@ const NO_VERB = list(`
 
 /** The base form of a verb: `fixing` becomes `fix`, `cleaning` `clean`, `renaming` `rename`. */
 export function baseVerbOf(word: string): string {
-  if (effectOfVerb(word) !== null || !word.endsWith('ing') || word.length < 6) return word;
+  if (effectAskedByVerb(word) !== null || !word.endsWith('ing') || word.length < 6) return word;
   const stem = word.slice(0, -3);
   const forms = [stem, `${stem}e`, stem.replace(/(.)\1$/, '$1')];
-  return forms.find((form) => effectOfVerb(form) !== null) ?? stem;
+  return forms.find((form) => effectAskedByVerb(form) !== null) ?? stem;
 }
 
 /** The effect that a known verb asks for; null for other words. */
-export function effectOfVerb(word: string): ToolEffect | null {
+export function effectAskedByVerb(word: string): ToolEffect | null {
   const verb = /^(?:re|un|de)-/.test(word) ? word.slice(3) : word;
   if (COORDINATE.has(verb)) return 'coordinate';
   if (OBSERVE.has(verb)) return 'observe';

@@ -2,7 +2,7 @@ import { getOwn } from './names.ts';
 import type { PeripheralSpec, ToolGate, ToolSpec } from './types.ts';
 
 /** The requirements of each call of a tool in a peripheral: those of the tool, then those that the peripheral adds. */
-export function callGates({ id, gates = [] }: ToolSpec, peripheral: PeripheralSpec | undefined): readonly ToolGate[] {
+export function gatesOfCall({ id, gates = [] }: ToolSpec, peripheral: PeripheralSpec | undefined): readonly ToolGate[] {
   const here = getOwn(peripheral?.calls ?? {}, id);
   return here ? [...gates, ...here] : gates;
 }

@@ -1,10 +1,10 @@
 import { Environment } from '@marcbachmann/cel-js';
 import { constantRegexProblem } from './linear-regex.ts';
-import { suggestName } from './names.ts';
-import { MAX_RULE_NODES } from './policy/limits.ts';
+import { describeSimilarName } from './names.ts';
+import { MAX_CEL_RULE_NODES } from './policy/limits.ts';
 import type { FruitType, Json } from './types.ts';
 
-/** The names that a rule may use in addition to the fixed facts of {@link CEL_FACTS}. */
+/** The names that a rule may use in addition to the fixed facts of {@link CEL_FACT_TYPES}. */
 interface FactScope {
   /** The fruit fields of the peripherals that may be left when the rule is judged. */
   readonly fruit: { readonly [field: string]: FruitType };
@@ -15,7 +15,7 @@ interface FactScope {
 }
 
 /** The fixed facts: name, then members with their CEL type. `fruit`, `visits` and `backpack` depend on the spec set. */
-export const CEL_FACTS: { readonly [fact: string]: { readonly [member: string]: string } } = {
+export const CEL_FACT_TYPES: { readonly [fact: string]: { readonly [member: string]: string } } = {
   session: {
     agent: 'string',
     steps: 'int',
@@ -46,10 +46,10 @@ function celTypeOf({ type }: { readonly [keyword: string]: Json }): string {
 function factEnvironment({ fruit, peripherals, args }: FactScope): Environment {
   const environment = new Environment({
     unlistedVariablesAreDyn: false,
-    limits: { maxAstNodes: MAX_RULE_NODES },
+    limits: { maxAstNodes: MAX_CEL_RULE_NODES },
   });
   const all: { [fact: string]: { readonly [member: string]: string } } = {
-    ...CEL_FACTS,
+    ...CEL_FACT_TYPES,
     fruit: Object.fromEntries(Object.entries(fruit).map(([field, type]) => [celName(field), celType(type)])),
     visits: Object.fromEntries(peripherals.map((id) => [celName(id), 'int'])),
     ...(args
@@ -80,8 +80,8 @@ export function checkCelRule(text: string, scope: FactScope): { message: string;
   const { code, range, summary } = checked.error!;
   const bad = range ? text.slice(range.start, range.end) : '';
   if (code === 'unknown_variable') {
-    const roots = [...Object.keys(CEL_FACTS), 'fruit', 'visits', 'backpack', ...(scope.args ? ['args'] : [])];
-    return { message: `unknown fact "${bad}"`, suggestion: suggestName(bad, roots) };
+    const roots = [...Object.keys(CEL_FACT_TYPES), 'fruit', 'visits', 'backpack', ...(scope.args ? ['args'] : [])];
+    return { message: `unknown fact "${bad}"`, suggestion: describeSimilarName(bad, roots) };
   }
   if (code === 'no_such_key' && range) return unknownMember(text, range, scope);
   if (summary?.startsWith('Exceeded max'))
@@ -99,11 +99,11 @@ function unknownMember(text: string, range: { readonly start: number; readonly e
   const dashed = indexed ? member : member + (/^[-\w]*/.exec(text.slice(range.end))?.[0] ?? '');
   const meant = members.includes(celName(dashed)) ? celName(dashed) : member;
   const full = members.map((name) => `${root}.${name}`);
-  return { message: `unknown fact "${root}.${member}"`, suggestion: suggestName(`${root}.${meant}`, full) };
+  return { message: `unknown fact "${root}.${member}"`, suggestion: describeSimilarName(`${root}.${meant}`, full) };
 }
 
 function membersOf(root: string, { fruit, peripherals, args = {} }: FactScope): string[] {
   if (root === 'args') return Object.keys(args).map(celName);
   if (root === 'fruit') return Object.keys(fruit).map(celName);
-  return root === 'visits' ? peripherals.map(celName) : Object.keys(CEL_FACTS[root] ?? {});
+  return root === 'visits' ? peripherals.map(celName) : Object.keys(CEL_FACT_TYPES[root] ?? {});
 }

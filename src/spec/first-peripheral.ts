@@ -1,7 +1,7 @@
 import type { SpecSet } from './types.ts';
 
 /** The first peripheral that can start a session and does more than coordinate, else the first one with tools. */
-export function firstPeripheral({ peripherals, tools }: Pick<SpecSet, 'peripherals' | 'tools'>): string | null {
+export function chooseFirstPeripheral({ peripherals, tools }: Pick<SpecSet, 'peripherals' | 'tools'>): string | null {
   const starts = Object.values(peripherals).filter(({ entry }) => entry.sources.some(({ kind }) => kind === 'default'));
   const works = starts.find((each) => each.tools.some((id) => tools[id]?.effect !== 'coordinate'));
   return (works ?? starts.find((each) => each.tools.length > 0))?.id ?? null;

@@ -1,7 +1,7 @@
 import { getOwn } from './names.ts';
 import type { Mode, ModeGateSpec, SpecSet, ToolEffect } from './types.ts';
 
-export interface ModeLeg {
+export interface ModeChange {
   readonly from: Mode;
   readonly to: Mode;
 }
@@ -15,7 +15,7 @@ export function modesOf({ initial, transitions, effects }: ModeGateSpec): readon
 }
 
 /** The mode that allows the most effects; among equals the first one. */
-export const widestMode = (modeGate: ModeGateSpec): Mode =>
+export const modeWithMostEffects = (modeGate: ModeGateSpec): Mode =>
   modesOf(modeGate).reduce((best, mode) =>
     effectsOfMode(modeGate, mode).length > effectsOfMode(modeGate, best).length ? mode : best,
   );
@@ -28,9 +28,9 @@ export function shortestModePath(
   { modeGate }: SpecSet,
   from: Mode,
   isGoal: (mode: Mode) => boolean,
-): readonly ModeLeg[] | null {
+): readonly ModeChange[] | null {
   const seen = new Set<Mode>([from]);
-  let frontier: (readonly ModeLeg[])[] = [[]];
+  let frontier: (readonly ModeChange[])[] = [[]];
   while (frontier.length > 0) {
     const done = frontier.find((way) => isGoal(way.at(-1)?.to ?? from));
     if (done) return done;

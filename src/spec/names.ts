@@ -4,7 +4,7 @@ import type { EntrySource } from './types.ts';
 /** Ids that no peripheral may have: two mean a place outside of every peripheral; `from-any` is an entry source. */
 export const RESERVED_PERIPHERALS: readonly string[] = ['outside', 'closed', 'any'];
 
-export function nearestName(name: string, candidates: Iterable<string>): string | null {
+export function findSimilarName(name: string, candidates: Iterable<string>): string | null {
   const plain = name.toLowerCase().replaceAll(/[_\s]/g, '-');
   let best: string | null = null;
   let least = Math.max(2, Math.floor(name.length / 3)) + 1;
@@ -19,9 +19,9 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
 }
 
 /** Returns `did you mean "edit"?`, or else the list of names. */
-export function suggestName(name: string, candidates: Iterable<string>): string {
+export function describeSimilarName(name: string, candidates: Iterable<string>): string {
   const names = [...new Set(candidates)].sort();
-  const near = nearestName(name, names);
+  const near = findSimilarName(name, names);
   if (near !== null) return `did you mean "${near}"?`;
   return names.length === 0 ? 'there are none' : `known: ${names.join(', ')}`;
 }
@@ -32,5 +32,5 @@ export function getOwn<T>(record: { readonly [key: string]: T }, key: string): T
 }
 
 /** An entry source as a spec writes it: `default`, `from-test`, … */
-export const entrySourceName = (source: EntrySource): string =>
+export const formatEntrySource = (source: EntrySource): string =>
   source.kind === 'from' ? `from-${source.peripheral}` : source.kind;

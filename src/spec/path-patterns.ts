@@ -1,15 +1,15 @@
 import { globProblem } from '../base/glob.ts';
 
 /** True if an entry of a scope's write paths excludes paths from the others. */
-export const isExclusion = (pattern: string): boolean => pattern.startsWith('!');
+export const isExcludingPattern = (pattern: string): boolean => pattern.startsWith('!');
 
 /** Returns the reason why a text cannot be a write path; null if it can. */
 export function writePathProblem(pattern: string): string | null {
-  const path = isExclusion(pattern) ? pattern.slice(1).replace(/^\//, '') : pattern;
-  if (isExclusion(path)) return 'has more than one !; an exclusion always wins, wherever it is in the list';
+  const path = isExcludingPattern(pattern) ? pattern.slice(1).replace(/^\//, '') : pattern;
+  if (isExcludingPattern(path)) return 'has more than one !; an exclusion always wins, wherever it is in the list';
   const problem = relativePathProblem(path);
   if (problem !== null) return `is not a path inside the root: ${problem}`;
-  if (isExclusion(pattern) && path.replace(/[./]+/g, '') === '') return 'excludes everything';
+  if (isExcludingPattern(pattern) && path.replace(/[./]+/g, '') === '') return 'excludes everything';
   return globProblem(path);
 }
 

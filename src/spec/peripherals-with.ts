@@ -6,7 +6,7 @@ const indexes = new WeakMap<Peripherals, ReadonlyMap<string, ReadonlySet<string>
 const NOWHERE: ReadonlySet<string> = new Set();
 
 /** The peripherals that have a tool. Cached, because each refusal of a tool needs them. */
-export function peripheralsWith({ peripherals }: Pick<SpecSet, 'peripherals'>, tool: string): ReadonlySet<string> {
+export function peripheralsWithTool({ peripherals }: Pick<SpecSet, 'peripherals'>, tool: string): ReadonlySet<string> {
   let index = indexes.get(peripherals);
   if (!index) {
     index = indexOf(peripherals);

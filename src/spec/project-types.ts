@@ -47,20 +47,20 @@ export interface CommitConfig {
 }
 
 /** Variables of a command; `${NAME}` in a value is replaced by the operator's environment variable. */
-export type CommandEnv = { readonly [name: string]: string };
+export type CommandVariables = { readonly [name: string]: string };
 
 /** The network, the secrets and the ssh login that a configured command gets. */
-export interface CommandReach {
+export interface CommandAccess {
   /** The only hosts that the command can reach, through hopgate's proxy: `host`, `*.host`, `host:port`. */
   readonly hosts?: readonly string[];
-  readonly env?: CommandEnv;
+  readonly env?: CommandVariables;
   /** By variable: the operator's program that prints the value, as a list of words. */
   readonly secrets?: { readonly [name: string]: readonly string[] };
   /** The operator's files with which ssh logs in. */
   readonly ssh?: { readonly key: string; readonly knownHosts: string };
 }
 
-export interface InstallCommand extends CommandReach {
+export interface InstallCommand extends CommandAccess {
   readonly run: readonly string[];
   /** Package managers may run the scripts of packages. */
   readonly scripts: boolean;
@@ -73,7 +73,7 @@ export interface InstallCommand extends CommandReach {
 export interface TestCommand {
   readonly run: readonly string[];
   readonly report: TestReportFormat;
-  readonly env?: CommandEnv;
+  readonly env?: CommandVariables;
   /** Time limit in minutes, instead of the tool's own limit. */
   readonly minutes?: number;
   /** Memory limit in GiB, instead of the sandbox's default. */
@@ -89,7 +89,7 @@ export interface ProjectConfig {
   readonly test: readonly TestCommand[];
   /** Deploy commands by name. `network: true`: unobserved use of the machine's network; otherwise only `hosts`. */
   readonly deploy: {
-    readonly [name: string]: CommandReach & { readonly run: readonly string[]; readonly network: boolean };
+    readonly [name: string]: CommandAccess & { readonly run: readonly string[]; readonly network: boolean };
   };
   /** The commands that install dependencies; absent if none is configured. */
   readonly install?: readonly InstallCommand[];

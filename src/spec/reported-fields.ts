@@ -3,7 +3,7 @@ import type { FruitType, SpecSet } from './types.ts';
 
 type Tools = Pick<SpecSet, 'tools'>;
 
-export const CHECK_PASSED = 'pass';
+export const CHECK_PASSED_VALUE = 'pass';
 
 interface ReportedFields {
   /** The types of the fields that tools observe, by the field's name. */
@@ -16,14 +16,14 @@ interface ReportedFields {
 
 const reportedByTools = new WeakMap<Tools['tools'], ReportedFields>();
 
-export function reportedFields({ tools }: Tools): ReportedFields {
+export function fieldsReportedByTools({ tools }: Tools): ReportedFields {
   let reported = reportedByTools.get(tools);
   if (!reported) {
     const all = Object.values(tools);
     const observed = Object.assign({}, ...all.map(({ observes }) => observes)) as ReportedFields['observed'];
     const state = Object.assign({}, ...all.map((tool) => tool.state)) as ReportedFields['state'];
     const checks = Object.keys(observed).filter(
-      (field) => typeof observed[field] !== 'string' && observed[field]!.includes(CHECK_PASSED),
+      (field) => typeof observed[field] !== 'string' && observed[field]!.includes(CHECK_PASSED_VALUE),
     );
     reported = { observed, state, checks: Object.fromEntries(checks.map((field) => [`${field}-passed`, field])) };
     reportedByTools.set(tools, reported);
@@ -32,5 +32,5 @@ export function reportedFields({ tools }: Tools): ReportedFields {
 }
 
 /** The field of a check by its entry condition; undefined if it is not the condition of a check. */
-export const checkFieldOf = (specs: Tools, condition: string): string | undefined =>
-  getOwn(reportedFields(specs).checks, condition);
+export const checkFieldOfCondition = (specs: Tools, condition: string): string | undefined =>
+  getOwn(fieldsReportedByTools(specs).checks, condition);

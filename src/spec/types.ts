@@ -124,7 +124,7 @@ export interface ContextRule {
 }
 
 /** The observations that hopgate makes itself. A fruit field may also take its value from {@link ToolSpec.observes}. */
-export const OBSERVATIONS = [
+export const FRUIT_OBSERVATIONS = [
   'found',
   'changed-files',
   'changes',
@@ -142,7 +142,7 @@ export const OBSERVATIONS = [
   'patterns',
   'par',
 ] as const;
-export type Observation = (typeof OBSERVATIONS)[number];
+export type FruitObservation = (typeof FRUIT_OBSERVATIONS)[number];
 
 /** The type of a fruit field: one of these words, or the list of values it may take. */
 export const FRUIT_TYPES = ['string', 'integer', 'number', 'boolean', 'list', 'object'] as const;
@@ -152,7 +152,7 @@ export type FruitField =
   | {
       readonly kind: 'observed';
       readonly type: FruitType;
-      /** The source of the value: an {@link Observation}, or a field that a tool observes. */
+      /** The source of the value: an {@link FruitObservation}, or a field that a tool observes. */
       readonly from: string;
     }
   | { readonly kind: 'stated'; readonly type: FruitType; readonly optional: boolean };
@@ -248,7 +248,7 @@ export type PeripheralOrMode =
  * A requirement that must hold when a place is entered. `result`: the last result of that peripheral is this value, and
  * nothing was changed after it. `visited`: the session has visited it. `approval`: this very move is approved.
  */
-export type PropertyAtom =
+export type PropertyCondition =
   | { readonly kind: 'approval' }
   | { readonly kind: 'mode'; readonly mode: Mode }
   | { readonly kind: 'condition'; readonly name: string }
@@ -256,8 +256,8 @@ export type PropertyAtom =
   | { readonly kind: 'visited'; readonly peripheral: string };
 
 /** A property that must be proved for every session of a spec set. `text` is the authored form, as JSON. */
-export type Property = { readonly text: string } & (
-  | { readonly kind: 'never-enter'; readonly target: PeripheralOrMode; readonly without: readonly PropertyAtom[] }
+export type SpecProperty = { readonly text: string } & (
+  | { readonly kind: 'never-enter'; readonly target: PeripheralOrMode; readonly without: readonly PropertyCondition[] }
   | { readonly kind: 'never-can'; readonly what: 'change' | 'ship'; readonly peripheral: string }
   | { readonly kind: 'eventually'; readonly peripheral: string }
   | { readonly kind: 'before'; readonly first: PeripheralOrMode; readonly then: PeripheralOrMode }
@@ -277,5 +277,5 @@ export interface SpecSet {
   /** The allowed hops, derived from the peripherals; sorted by from, exit, to. */
   readonly edges: readonly Edge[];
   /** The properties to prove; absent if the set has no properties.yaml. */
-  readonly properties?: readonly Property[];
+  readonly properties?: readonly SpecProperty[];
 }

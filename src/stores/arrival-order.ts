@@ -1,4 +1,4 @@
-import { nodeSqlite } from './sqlite/node-sqlite.ts';
+import { loadNodeSqlite } from './sqlite/node-sqlite.ts';
 
 /** The position of an entry: among all entries of its store by order of arrival (`nth`), and in its session (`seq`). */
 interface Arrival {
@@ -18,8 +18,8 @@ export interface Arrivals {
 }
 
 /** Opens a store's file to read the order in which its entries arrived. The file must exist. */
-export function openArrivals(file: string): Arrivals {
-  const db = new (nodeSqlite().DatabaseSync)(file, { readOnly: true });
+export function openArrivalOrder(file: string): Arrivals {
+  const db = new (loadNodeSqlite().DatabaseSync)(file, { readOnly: true });
   db.exec('PRAGMA busy_timeout = 1000; PRAGMA trusted_schema = OFF');
   const after = db.prepare(
     'SELECT nth, id, session_id AS sessionId, seq FROM entries WHERE nth > ? ORDER BY nth LIMIT ?',

@@ -4,34 +4,34 @@ import type { EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
 import {
   judgeAppend,
-  judgeEphemeral,
+  judgeEphemeralAppend,
   judgeLease,
-  judgeRefusal,
   readStoredEntry,
-  sealAppend,
-  sealEphemeral,
+  rowsAfterRefusal,
+  sealAppendDrafts,
+  sealEphemeralDrafts,
 } from './rules/append-rules.ts';
-import { checkQuery, parseOlderThan, toQueryPage } from './rules/query-rules.ts';
-import { replyChainOf } from './rules/reply-chain.ts';
-import { DataVersion } from './sqlite/data-version.ts';
+import { parseOlderThan, resolveStoreQuery, toQueryPage } from './rules/query-rules.ts';
+import { readReplyChain } from './rules/reply-chain.ts';
+import { SqliteDataVersion } from './sqlite/data-version.ts';
 import { GroupCommit } from './sqlite/group-commit.ts';
 import { StoreCheck } from './sqlite/integrity/store-check.ts';
-import { blobTable } from './sqlite/sqlite-blobs.ts';
+import { openBlobTables } from './sqlite/sqlite-blobs.ts';
 import { connectToSqlite } from './sqlite/sqlite-connection.ts';
-import { entryTable } from './sqlite/sqlite-entries.ts';
-import { createEraser } from './sqlite/sqlite-erasure.ts';
+import { openEntryTables } from './sqlite/sqlite-entries.ts';
+import { createBodyEraser } from './sqlite/sqlite-erasure.ts';
 import { SQLITE_STORE_NAME, sqliteError } from './sqlite/sqlite-error.ts';
-import { foldTable } from './sqlite/sqlite-folds.ts';
-import { leaseTable } from './sqlite/sqlite-leases.ts';
+import { openFoldTable } from './sqlite/sqlite-folds.ts';
+import { openLeaseTable } from './sqlite/sqlite-leases.ts';
 import { sqliteMessages } from './sqlite/sqlite-messages.ts';
-import { noteTable } from './sqlite/sqlite-notes.ts';
-import { findMatches } from './sqlite/sqlite-query.ts';
+import { openNoteTable } from './sqlite/sqlite-notes.ts';
+import { findMatchingEntries } from './sqlite/sqlite-query.ts';
 import { IN_MEMORY_FILE } from './sqlite/sqlite-schema.ts';
-import { sessionTable } from './sqlite/sqlite-sessions.ts';
-import { writeView } from './sqlite/sqlite-view.ts';
-import { prepareOnce } from './sqlite/statements.ts';
+import { openSessionTable } from './sqlite/sqlite-sessions.ts';
+import { storeFactsFromCache } from './sqlite/sqlite-view.ts';
+import { prepareStatementsOnce } from './sqlite/statements.ts';
 import { keyFileOfUser, StoreKey } from './sqlite/store-key.ts';
-import { WriteCache } from './sqlite/write-cache.ts';
+import { StoreWriteCache } from './sqlite/write-cache.ts';
 
 export interface SqliteStoreOptions {
   readonly clock?: Clock;
@@ -68,17 +68,17 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const connection = connectToSqlite(file, busyMs, readOnly, checkpointPages);
   const { db } = connection;
   const key = new StoreKey(inMemory ? null : (keyFile ?? keyFileOfUser()));
-  const version = new DataVersion(db);
-  const cache = new WriteCache(version);
-  const entries = entryTable(db, cache);
-  const leases = leaseTable(db, key, cache);
-  const folds = foldTable(db, key);
-  const sessions = sessionTable(db, leases.get);
-  const blobs = blobTable(db, file);
-  const notes = noteTable(db);
-  const eraseBodies = createEraser(db);
-  const prepare = prepareOnce(db);
-  const view = writeView(entries, leases, cache);
+  const version = new SqliteDataVersion(db);
+  const cache = new StoreWriteCache(version);
+  const entries = openEntryTables(db, cache);
+  const leases = openLeaseTable(db, key, cache);
+  const folds = openFoldTable(db, key);
+  const sessions = openSessionTable(db, leases.get);
+  const blobs = openBlobTables(db, file);
+  const notes = openNoteTable(db);
+  const eraseBodies = createBodyEraser(db);
+  const prepare = prepareStatementsOnce(db);
+  const view = storeFactsFromCache(entries, leases, cache);
   const writer = new GroupCommit(db, busyMs, {
     onBegin: () => cache.refresh(),
     onRollback: () => cache.clear(),
@@ -106,7 +106,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     assertOpen();
     const noteRefusal = (error: StoreError): void => {
       const held = sessionId === null ? null : leases.get(sessionId);
-      const refusal = judgeRefusal(error, sessionId, held, clock.now());
+      const refusal = rowsAfterRefusal(error, sessionId, held, clock.now());
       if (refusal !== null) notes.add(refusal.note);
       if (refusal?.lease && sessionId !== null) leases.put(sessionId, refusal.lease);
     };
@@ -156,7 +156,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
     async append(lease, after, drafts) {
       assertOpen();
-      const { drafts: complete, sealed } = sealAppend(SQLITE_STORE_NAME, lease, after, drafts, clock.now());
+      const { drafts: complete, sealed } = sealAppendDrafts(SQLITE_STORE_NAME, lease, after, drafts, clock.now());
       return write(lease.sessionId, (now, isSecond) => {
         // The ids are nearly always new. If one exists, the insert fails, and the second run searches for each id.
         const accepted = judgeAppend(view, now, lease, after, complete, sealed, !isSecond);
@@ -168,9 +168,9 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
     async appendEphemeral(sessionId, drafts) {
       assertOpen();
-      const sealed = sealEphemeral(SQLITE_STORE_NAME, sessionId, drafts, clock.now());
+      const sealed = sealEphemeralDrafts(SQLITE_STORE_NAME, sessionId, drafts, clock.now());
       return write(sessionId, () => {
-        for (const entry of judgeEphemeral(view, sealed)) entries.addEphemeral(entry);
+        for (const entry of judgeEphemeralAppend(view, sealed)) entries.addEphemeral(entry);
         return sealed;
       });
     },
@@ -194,12 +194,12 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     get: async (id) => read(() => entries.find(id)),
 
     async query(query) {
-      const checked = checkQuery(SQLITE_STORE_NAME, query);
-      return read(() => toQueryPage(SQLITE_STORE_NAME, checked, findMatches(prepare, checked)));
+      const checked = resolveStoreQuery(SQLITE_STORE_NAME, query);
+      return read(() => toQueryPage(SQLITE_STORE_NAME, checked, findMatchingEntries(prepare, checked)));
     },
 
     replyChain: async (id) =>
-      read(() => replyChainOf(SQLITE_STORE_NAME, id, (each) => entries.find(each) ?? entries.findEphemeral(each))),
+      read(() => readReplyChain(SQLITE_STORE_NAME, id, (each) => entries.find(each) ?? entries.findEphemeral(each))),
 
     sessions: async () => read(() => sessions.list(clock.now())),
 

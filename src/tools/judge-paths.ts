@@ -1,6 +1,6 @@
 import { replaceMethod } from '../base/replace-method.ts';
 import type { ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
-import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import { type Anchors, defaultAnchors } from './workspace/anchors.ts';
 import { holdPath } from './workspace/hold-path.ts';
 import { isStop } from './workspace/tool-stop.ts';
@@ -22,7 +22,7 @@ export function withPathCheck(backend: ToolBackend): ToolBackend {
 function refusePath(call: ToolCall, anchors: Anchors): ToolRefusal | null {
   for (const { name, role } of call.tool.parameters) {
     if (role !== 'path:read' && role !== 'path:write') continue;
-    const value = call.args[name] ?? (ROLE_FACTS[role].absentMeansRoot ? '.' : []);
+    const value = call.args[name] ?? (ARGUMENT_ROLE_FACTS[role].absentMeansRoot ? '.' : []);
     for (const path of Array.isArray(value) ? value : [value]) {
       const access = role === 'path:read' ? 'read' : 'write';
       const held = holdPath({ ...call, args: { [name]: path } }, name, access, anchors);

@@ -1,5 +1,5 @@
 import type { SpecWarning } from '../spec/check/spec-problem.ts';
-import { getOwn, suggestName } from '../spec/names.ts';
+import { describeSimilarName, getOwn } from '../spec/names.ts';
 import { COMMAND_TOOLS } from '../spec/policy/command-tools.ts';
 import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet, ToolParameter, ToolSpec } from '../spec/types.ts';
 
@@ -100,7 +100,7 @@ export function lintServedTools(
           code: 'unknown-upstream',
           path: `tools.${id}.upstream.server`,
           message: `hopgate.yaml names no upstream "${server}"; ${granted}, and no agent is shown it: every call is refused (unknown-tool)`,
-          suggestion: `add ${server} to upstream in hopgate.yaml (${suggestName(server, Object.keys(upstream))})`,
+          suggestion: `add ${server} to upstream in hopgate.yaml (${describeSimilarName(server, Object.keys(upstream))})`,
         },
       ];
     }

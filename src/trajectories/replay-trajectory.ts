@@ -5,7 +5,7 @@ import type { Denial } from '../gate/denial.ts';
 import { openSession } from '../open-session.ts';
 import type { ToolBackend, ToolReport } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
-import { firstPeripheral } from '../spec/first-peripheral.ts';
+import { chooseFirstPeripheral } from '../spec/first-peripheral.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
 import type { Json, ProjectConfig, SpecSet } from '../spec/types.ts';
 import { actToCalls, fileOpenedBy, type HopgateCall } from './act-to-calls.ts';
@@ -141,7 +141,7 @@ function withShellOfPeripheral({ specs, state }: Session, call: HopgateCall): Ho
 }
 
 function entrancePeripheral(session: Session): string {
-  return firstPeripheral(session.specs) ?? session.available().hops[0]?.to ?? '';
+  return chooseFirstPeripheral(session.specs) ?? session.available().hops[0]?.to ?? '';
 }
 
 /** Hops, with a commit message if the fruit needs one. Returns the denial; null if it hopped. */

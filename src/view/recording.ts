@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { excerpt } from '../base/text.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
-import type { Pin } from '../session/pin.ts';
+import type { SessionPin } from '../session/pin.ts';
 import { entryDetail } from './entry-detail.ts';
 import { SessionFrames } from './session-frames.ts';
 import { viewGraph } from './view-graph.ts';
@@ -11,7 +11,7 @@ import type { EntryDetail, Recording, ViewFrame, ViewGraph } from './view-state.
 export interface SessionToShow {
   readonly id: string;
   readonly place: string;
-  readonly pin: Pin;
+  readonly pin: SessionPin;
   readonly entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>;
 }
 

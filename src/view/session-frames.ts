@@ -7,11 +7,11 @@ import { availableActions } from '../gate/available-actions.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
 import { isObserveOnly } from '../gate/scope/observe-only.ts';
-import type { Pin } from '../session/pin.ts';
+import type { SessionPin } from '../session/pin.ts';
 import { applyEntry, FoldError } from '../session/state/apply-entry.ts';
-import { changedPaths } from '../session/state/observations.ts';
-import { initialState, type SessionState } from '../session/state/session-state.ts';
-import { viewOfState } from '../session/state/view-of-state.ts';
+import { changedPathsIn } from '../session/state/observations.ts';
+import { initialSessionState, type SessionState } from '../session/state/session-state.ts';
+import { sessionViewOf } from '../session/state/view-of-state.ts';
 import { effectsOfMode } from '../spec/mode-way.ts';
 import type { Mode, SpecSet, ToolEffect } from '../spec/types.ts';
 import { hopOptions, hopOptionsCacheKey } from './hop-options.ts';
@@ -42,7 +42,7 @@ type Options = Pick<ViewState, 'tools' | 'modes' | 'ways'>;
  */
 export class SessionFrames {
   readonly #tables: SpecTables;
-  readonly #pin: Pin;
+  readonly #pin: SessionPin;
   readonly #rows: ThreadRows;
   #state: SessionState;
   #shown: ViewState = EMPTY_VIEW_STATE;
@@ -51,13 +51,13 @@ export class SessionFrames {
 
   /** `begin`: the state to continue from, and the position of its first row; null for the first entry. */
   constructor(
-    pin: Pin,
+    pin: SessionPin,
     sessionId: string,
     begin: { readonly state: SessionState; readonly from: number } | null = null,
   ) {
     this.#pin = pin;
     this.#tables = compileTables(pin.specs);
-    this.#state = begin?.state ?? initialState(this.#tables, sessionId);
+    this.#state = begin?.state ?? initialSessionState(this.#tables, sessionId);
     const { tools } = pin.specs;
     const order = (tool: string) =>
       Object.hasOwn(tools, tool) ? tools[tool]!.parameters.map(({ name }) => name) : null;
@@ -127,7 +127,7 @@ export class SessionFrames {
     const { specs, config } = this.#pin;
     const { unsafeNoSandbox } = this.#state.facts;
     const observed = isObserveOnly({ config }) ? { observeOnly: true } : {};
-    return { specs, config, unsafeNoSandbox, view: { ...viewOfState(this.#tables, this.#state, now), ...observed } };
+    return { specs, config, unsafeNoSandbox, view: { ...sessionViewOf(this.#tables, this.#state, now), ...observed } };
   }
 
   /** The path that the gate suggests after a refused request. */
@@ -142,7 +142,7 @@ export class SessionFrames {
     const { facts } = this.#state;
     const { view } = context;
     const { trail, par } = this.#shown;
-    const path = body?.event === 'step' || body?.event === 'outcome' ? changedPaths(body.effects).at(-1) : undefined;
+    const path = body?.event === 'step' || body?.event === 'outcome' ? changedPathsIn(body.effects).at(-1) : undefined;
     return {
       agent: excerpt(facts.agent, 80),
       root: excerpt(facts.root, 300),
@@ -203,7 +203,7 @@ export class SessionFrames {
 
 function filesAfter(files: ViewState['files'], body: Body | null): ViewState['files'] {
   if ((body?.event !== 'step' && body?.event !== 'outcome') || body.effects === 'unobserved') return files;
-  const paths = new Set(changedPaths(body.effects));
+  const paths = new Set(changedPathsIn(body.effects));
   const changed = body.effects.filter(({ path }) => paths.has(path)).map(({ path, op }) => [excerpt(path, 300), op]);
   return changed.length === 0 ? files : { ...files, ...Object.fromEntries(changed) };
 }

@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 import { excerpt } from '../base/text.ts';
 import { isObserveOnly } from '../gate/scope/observe-only.ts';
-import type { Pin } from '../session/pin.ts';
+import type { SessionPin } from '../session/pin.ts';
 import type { SessionState } from '../session/state/session-state.ts';
-import { viewOfState } from '../session/state/view-of-state.ts';
+import { sessionViewOf } from '../session/state/view-of-state.ts';
 import type { Mode } from '../spec/types.ts';
 
 /** The tests' state. `stale`: none ran since the last change. `partial`: a command ran in part. null: none ran. */
@@ -25,8 +25,13 @@ export interface LineStatus {
 }
 
 /** The status of a session after its last entry. Pure. `now` and `waiting` are not in the evidence. */
-export function lineStatus({ specs, config }: Pin, state: SessionState, now: number, waiting: number): LineStatus {
-  const { sessionId, agent, closed, mode, visit, tests } = viewOfState({ specs }, state, now);
+export function lineStatus(
+  { specs, config }: SessionPin,
+  state: SessionState,
+  now: number,
+  waiting: number,
+): LineStatus {
+  const { sessionId, agent, closed, mode, visit, tests } = sessionViewOf({ specs }, state, now);
   const hasRun = state.facts.runs.length > 0;
   const unproven = tests.count > 0 ? 'partial' : hasRun ? 'stale' : null;
   return {

@@ -7,7 +7,7 @@ import { DialIns, dialIn } from '../../src/agency/dial-in.ts';
 import { openAgencyNode } from '../../src/agency/open-node.ts';
 import { openRunJournal, type RunJournal } from '../../src/agency/run-journal.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
-import { nodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
+import { loadNodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { until } from '../server/serve-world.ts';
 import { agencyWith, breakingWire, countingAgent, folder, nodeWith, run, served } from './agency-nodes.ts';
 
@@ -138,7 +138,7 @@ it('a run whose process id now belongs to a younger process counts as interrupte
   const first = openRunJournal(file);
   first.begin('k', 'd');
   first.close();
-  const { DatabaseSync } = nodeSqlite();
+  const { DatabaseSync } = loadNodeSqlite();
   const db = new DatabaseSync(file);
   const [{ holder }] = db.prepare('SELECT holder FROM runs').all() as [{ holder: string }];
   const older = holder.replace(/\.(\d+)\.(\d+)$/, `.${process.ppid}.1`);

@@ -53,7 +53,7 @@ async function audited() {
       io.json = program.opts<{ json?: boolean }>().json === true;
     });
     const commands = { verify, seal, infer, replay: replayCommand, thread };
-    for (const [name, { register }] of Object.entries(commands)) register(program.command(name), io);
+    for (const [name, { configureCommand }] of Object.entries(commands)) configureCommand(program.command(name), io);
     await program.parseAsync(argv, { from: 'user' });
     return { code: io.exitCode, out: out.join('') };
   };

@@ -8,7 +8,7 @@ import { bodyOf } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
-import { hasIntent } from '../../src/spec/policy/tool-effects.ts';
+import { recordsIntent } from '../../src/spec/policy/tool-effects.ts';
 import {
   ARGUMENT_ROLES,
   type ArgumentRole,
@@ -95,7 +95,7 @@ const modeGate: fc.Arbitrary<ModeGateSpec | null> = fc.option(
 
 /** The loader refuses an approval for a tool without an intent. */
 const lawful = (tool: ToolSpec | undefined, rules: readonly ToolGate[] = []): readonly ToolGate[] =>
-  hasIntent(tool) ? rules : rules.filter(({ kind }) => kind === 'when');
+  recordsIntent(tool) ? rules : rules.filter(({ kind }) => kind === 'when');
 
 const ownTool: fc.Arbitrary<ToolSpec> = fc.record({
   id: pick('post', 'run', 'my-git', 'migrate', 'ask-npm'),

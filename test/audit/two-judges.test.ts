@@ -19,17 +19,17 @@ import { isWithinAny, locatePath } from '../../src/gate/scope/locate-path.ts';
 import { isMasked, isProtected } from '../../src/gate/scope/masks.ts';
 import { mayHoldWritablePath, writePathReason } from '../../src/gate/scope/write-paths.ts';
 import { transferContext } from '../../src/gate/transfer-context.ts';
-import { changedPaths } from '../../src/session/state/observations.ts';
-import { IDENTITY_FIELDS } from '../../src/spec/policy/closed-lists.ts';
+import { changedPathsIn } from '../../src/session/state/observations.ts';
+import { SESSION_IDENTITY_FIELDS } from '../../src/spec/policy/closed-lists.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
-import { EFFECT_OPS } from '../../src/spec/policy/effect-ops.ts';
+import { OBSERVED_EFFECT_KINDS } from '../../src/spec/policy/effect-ops.ts';
 import { GIT_SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
-import { MAX_FRUIT_FILES, MAX_NAMED_FILES, MAX_PATH_BYTES } from '../../src/spec/policy/limits.ts';
+import { MAX_FILES_IN_SESSION_LOG, MAX_FRUIT_FILES, MAX_PATH_BYTES } from '../../src/spec/policy/limits.ts';
 import {
-  GIT_CREDENTIALS,
-  GIT_REPOSITORY_MARK,
-  HOPGATE_PACKAGES,
-  PROTECTED_NAMES,
+  GIT_CREDENTIAL_FILES,
+  GIT_HEAD_FILE,
+  HOPGATE_PACKAGE_PATHS,
+  PROTECTED_FILE_NAMES,
 } from '../../src/spec/policy/protected-names.ts';
 import type { Json, ProjectConfig } from '../../src/spec/types.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
@@ -57,10 +57,10 @@ const spelled = (name: string) =>
   );
 const listed = fc
   .constantFrom(
-    ...PROTECTED_NAMES,
-    ...HOPGATE_PACKAGES.map((names) => names.join('/')),
-    ...[GIT_REPOSITORY_MARK, '.git/config', GIT_CREDENTIALS.anywhere, 'git~1', 'GIT~12', 'git~'],
-    ...GIT_CREDENTIALS.inGit.map((name) => `.git/modules/${name}`),
+    ...PROTECTED_FILE_NAMES,
+    ...HOPGATE_PACKAGE_PATHS.map((names) => names.join('/')),
+    ...[GIT_HEAD_FILE, '.git/config', GIT_CREDENTIAL_FILES.anywhere, 'git~1', 'GIT~12', 'git~'],
+    ...GIT_CREDENTIAL_FILES.inGit.map((name) => `.git/modules/${name}`),
   )
   .chain(spelled);
 const masked = fc
@@ -143,14 +143,11 @@ describe('the gate and the audit agree', () => {
     ));
 
   it('on each protected name, in each spelling, at each depth', () => {
-    const names = [...PROTECTED_NAMES, ...HOPGATE_PACKAGES.map((own) => own.join('/'))];
+    const names = [...PROTECTED_FILE_NAMES, ...HOPGATE_PACKAGE_PATHS.map((own) => own.join('/'))];
     for (const each of names)
       for (const path of [each, `deep/er/${each}`, `${each}/beneath`, each.toUpperCase(), `${each}.`, `${each}::$DATA`])
         expect([path, isProtected(path), isProtectedPath(path)]).toEqual([path, true, true]);
-    expect([isProtected(`a/${GIT_REPOSITORY_MARK}`), isProtectedPath(`a/${GIT_REPOSITORY_MARK}`)]).toEqual([
-      true,
-      true,
-    ]);
+    expect([isProtected(`a/${GIT_HEAD_FILE}`), isProtectedPath(`a/${GIT_HEAD_FILE}`)]).toEqual([true, true]);
   });
 
   it('on which paths are masked', () =>
@@ -243,7 +240,7 @@ describe('the gate and the audit agree', () => {
   });
 
   it('on which context fields no caller sets, and which are missing', () => {
-    const field = fc.constantFrom(...IDENTITY_FIELDS, 'commit-message', 'target-files', 'x');
+    const field = fc.constantFrom(...SESSION_IDENTITY_FIELDS, 'commit-message', 'target-files', 'x');
     const fields = fc.dictionary(field, fc.constantFrom('a', 'b', null, '', ' \n', '\u200b', [], false));
     fc.assert(
       fc.property(fields, fields, fc.constantFrom(...Object.values(SPECS.peripherals)), (backpack, given, target) => {
@@ -260,7 +257,7 @@ describe('the gate and the audit agree', () => {
   });
 
   it('on the number of files that a fruit and a session remember', async () => {
-    const files = Array.from({ length: MAX_NAMED_FILES + 10 }, (_, index) => `src/${index}.ts`);
+    const files = Array.from({ length: MAX_FILES_IN_SESSION_LOG + 10 }, (_, index) => `src/${index}.ts`);
     const effects = files.map((path) => ({ path, op: 'modify' as const }));
     const backend = answering();
     const run: typeof backend.run = async (call) => ({ ...(await backend.run(call)), effects });
@@ -271,7 +268,7 @@ describe('the gate and the audit agree', () => {
     const state = initialAuditState(at);
     for await (const { entry } of at.store.entries(at.session.id))
       applyToAuditState(state, entry, bodyOf(entry.body), Date.parse(entry.at));
-    expect(state.files.size).toBe(MAX_NAMED_FILES);
+    expect(state.files.size).toBe(MAX_FILES_IN_SESSION_LOG);
     expect(observedValue(state.visit!.observations, 'changed-files')).toHaveLength(MAX_FRUIT_FILES);
     expect(at.session.state.here?.observed).toEqual(
       auditedFruit(SPECS.peripherals['explore']!, state.visit!.observations),
@@ -291,8 +288,8 @@ describe('the gate and the audit agree', () => {
   });
 
   it('on which effects change a file', () => {
-    for (const op of EFFECT_OPS)
-      expect([op, isFileChange({ path: 'a', op })]).toEqual([op, changedPaths([{ path: 'a', op }]).length === 1]);
+    for (const op of OBSERVED_EFFECT_KINDS)
+      expect([op, isFileChange({ path: 'a', op })]).toEqual([op, changedPathsIn([{ path: 'a', op }]).length === 1]);
   });
 
   it('on which branches may be created and pushed', () => {

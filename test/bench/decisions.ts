@@ -3,8 +3,8 @@ import { compileSpecs } from '../../src/compile/index.ts';
 import { initialSnapshot } from '../../src/compile/machine.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { GateContext } from '../../src/gate/request.ts';
-import { initialState } from '../../src/session/state/session-state.ts';
-import { viewOfState } from '../../src/session/state/view-of-state.ts';
+import { initialSessionState } from '../../src/session/state/session-state.ts';
+import { sessionViewOf } from '../../src/session/state/view-of-state.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { type Pace, paceOf } from './pace.ts';
@@ -16,7 +16,7 @@ const repeat = (times: number, work: () => void): Promise<Pace> =>
 
 const specs = await loadSpecs('default');
 const compiled = compileSpecs(specs);
-const outside = viewOfState(compiled, initialState(compiled, 's'), 0);
+const outside = sessionViewOf(compiled, initialSessionState(compiled, 's'), 0);
 const context: GateContext = {
   specs,
   config: DEFAULT_PROJECT_CONFIG,

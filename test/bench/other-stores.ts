@@ -1,7 +1,7 @@
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite';
 import { assign, createActor, setup } from 'xstate';
-import { type Database, nodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
+import { type Database, loadNodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { type Pace, paceOf } from './pace.ts';
 import { inFolder } from './raw-sqlite.ts';
 
@@ -11,7 +11,7 @@ const result = { path: 'src/gate/decide.ts', text: 'x'.repeat(200) };
 
 /** A database as durable as the evidence store: WAL, synchronous FULL. */
 function durable(file: string): Database {
-  const db = new (nodeSqlite().DatabaseSync)(file);
+  const db = new (loadNodeSqlite().DatabaseSync)(file);
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   return db;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
-import { type Database, nodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
+import { type Database, loadNodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { openDatabase } from '../../src/stores/sqlite/sqlite-schema.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { stepsInto } from './gated-steps.ts';
@@ -28,7 +28,7 @@ export function entryRows(rows: number, sessions: number): Promise<readonly Row[
     const store = sqliteStore(file);
     await stepsInto(store, rows, sessions);
     await store.close();
-    const db = new (nodeSqlite().DatabaseSync)(file, { readOnly: true });
+    const db = new (loadNodeSqlite().DatabaseSync)(file, { readOnly: true });
     const all = db.prepare('SELECT * FROM entries ORDER BY nth DESC LIMIT ?').all(rows).reverse() as unknown as Row[];
     db.close();
     return all;
@@ -80,7 +80,7 @@ export const syncedPages = (): Promise<Pace> =>
   });
 
 function bareTable(file: string, columns: readonly string[]): Database {
-  const db = new (nodeSqlite().DatabaseSync)(file);
+  const db = new (loadNodeSqlite().DatabaseSync)(file);
   db.exec(
     `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE entries (nth INTEGER PRIMARY KEY, ${columns})`,
   );

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAlive } from '../../src/base/process.ts';
 import { evidenceFile } from '../../src/project/state-dir.ts';
-import { nodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
+import { loadNodeSqlite } from '../../src/stores/sqlite/node-sqlite.ts';
 import { agencyWith, countingAgent, folder, INPUTS } from '../agency/agency-nodes.ts';
 import { until } from '../server/serve-world.ts';
 import { machine } from './run.ts';
@@ -98,7 +98,7 @@ it('hopgate verify checks only the chain of a review, which is not a session of 
 
   const { to } = JSON.parse((await at.run('send', 'Who is here?', '--json')).out) as { to: string };
   const session = to.slice('session:'.length);
-  const db = new (nodeSqlite().DatabaseSync)(evidenceFile(at.root, at.env));
+  const db = new (loadNodeSqlite().DatabaseSync)(evidenceFile(at.root, at.env));
   db.exec("UPDATE sessions SET pin = ''");
   db.close();
   expect((await at.run('verify', session)).all).toContain('violated');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type AgentDriver, AgentFailed, type AgentTask, switchesOpenedByShell } from '../../src/agency/agent-driver.ts';
-import type { AgencyEnvelope } from '../../src/spec/agency/agency-types.ts';
+import type { AgencySwitches } from '../../src/spec/agency/agency-types.ts';
 
 /** The behaviour of an agent's double. */
 export type AgentDouble = 'answers' | 'fails' | 'hangs';
@@ -15,8 +15,8 @@ export interface DriverUnderTest {
   readonly offered?: () => readonly string[];
 }
 
-const OFF: AgencyEnvelope = { fs: false, shell: false, http: false };
-const ALL: readonly AgencyEnvelope[] = Array.from({ length: 8 }, (_, bits) => ({
+const OFF: AgencySwitches = { fs: false, shell: false, http: false };
+const ALL: readonly AgencySwitches[] = Array.from({ length: 8 }, (_, bits) => ({
   fs: (bits & 1) > 0,
   shell: (bits & 2) > 0,
   http: (bits & 4) > 0,

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CallEnvelope, ToolBackend, ToolCall, ToolReport } from '../../src/ports/tool-backend.ts';
-import { EFFECT_OPS } from '../../src/spec/policy/effect-ops.ts';
+import { OBSERVED_EFFECT_KINDS } from '../../src/spec/policy/effect-ops.ts';
 import type { Json, ToolEffect } from '../../src/spec/types.ts';
 
 const KEBAB = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
@@ -199,7 +199,7 @@ function expectWellFormed({ outcome, effects }: ToolReport, what: string): void 
   if (outcome.status === 'ok') expect(JSON.parse(JSON.stringify(outcome.result)), what).toEqual(outcome.result);
   if (effects === 'unobserved') return;
   for (const effect of effects) {
-    expect(EFFECT_OPS, what).toContain(effect.op);
+    expect(OBSERVED_EFFECT_KINDS, what).toContain(effect.op);
     expect(effect.path.startsWith('/') || effect.path.split('/').includes('..'), `${what}: ${effect.path}`).toBe(false);
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
 import { withoutToolOutput } from '../../src/evidence/patterns/remove-output.ts';
-import { EFFECT_OPS, FILE_CHANGE_EFFECTS } from '../../src/spec/policy/effect-ops.ts';
+import { FILE_CHANGE_EFFECT_KINDS, OBSERVED_EFFECT_KINDS } from '../../src/spec/policy/effect-ops.ts';
 import { denial, failure, hop, outcome, sealedEntries, start, step, stop } from './sealed-entries.ts';
 
 it('a review does not change if the texts of the calls are removed from the entries', () => {
@@ -182,11 +182,14 @@ describe('a review derived from evidence', () => {
   });
 });
 
-it.each(EFFECT_OPS)('a file with the effect %s counts as touched only if the effect is a change of files', (op) => {
-  expect(deriveReview(sealedEntries(outcome('edit', {}, [[op, 'a']])), {}).files_touched).toEqual(
-    FILE_CHANGE_EFFECTS.includes(op) ? ['a'] : [],
-  );
-});
+it.each(OBSERVED_EFFECT_KINDS)(
+  'a file with the effect %s counts as touched only if the effect is a change of files',
+  (op) => {
+    expect(deriveReview(sealedEntries(outcome('edit', {}, [[op, 'a']])), {}).files_touched).toEqual(
+      FILE_CHANGE_EFFECT_KINDS.includes(op) ? ['a'] : [],
+    );
+  },
+);
 
 describe('the expectation of an exit', () => {
   const back = (actual: string) => hop('test', 'edit', { expected: 'pass', actual });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Body } from '../../src/evidence/bodies.ts';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
-import { FILE_CHANGE_EFFECTS } from '../../src/spec/policy/effect-ops.ts';
+import { FILE_CHANGE_EFFECT_KINDS } from '../../src/spec/policy/effect-ops.ts';
 import { failure, hop, outcome, sealedEntries, start, step } from './sealed-entries.ts';
 
 const seen = (...bodies: Parameters<typeof sealedEntries>) =>
@@ -36,7 +36,7 @@ it.each<[string, Body[], object]>([
   expect(seen(...bodies)).toEqual(patterns),
 );
 
-it.each(FILE_CHANGE_EFFECTS)('%s counts as a change', (op) =>
+it.each(FILE_CHANGE_EFFECT_KINDS)('%s counts as a change', (op) =>
   expect(seen(look('a'), change('a', op))).toEqual({ 'read-before-edit': 1 }),
 );
 

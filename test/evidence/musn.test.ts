@@ -7,7 +7,7 @@ import { planImport } from '../../src/evidence/musn/plan-import.ts';
 import { printEdn } from '../../src/evidence/musn/print-edn.ts';
 import { readForms } from '../../src/evidence/musn/read-forms.ts';
 import { ednToPlain } from '../../src/spec/edn/edn-to-plain.ts';
-import { readEdn } from '../../src/spec/edn/read-edn.ts';
+import { parseEdn } from '../../src/spec/edn/read-edn.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { draftsOf } from './arbitraries.ts';
@@ -29,7 +29,7 @@ describe('EDN', () => {
   it('reads back as printed for any value', () => {
     fc.assert(
       fc.property(json, (value) => {
-        const read = readEdn(printEdn(value));
+        const read = parseEdn(printEdn(value));
         if (!read.ok) throw new Error(read.problems.map(({ message }) => message).join());
         expect(ednToPlain(read.node)).toMatchObject({ value, problems: [] });
       }),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Request } from '../../src/gate/request.ts';
 import type { SessionView } from '../../src/gate/session-view.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
-import { entrySourceName } from '../../src/spec/names.ts';
+import { formatEntrySource } from '../../src/spec/names.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
 import { answer, contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
@@ -241,7 +241,7 @@ const exitsOf = ({ peripherals }: SpecSet) =>
   Object.values(peripherals).flatMap(({ id, exits }) => exits.map(({ name }) => `${id} ${name}`));
 const entriesOf = ({ peripherals }: SpecSet) =>
   Object.values(peripherals).flatMap(({ id, entry }) =>
-    [...entry.sources.map(entrySourceName), ...entry.conditions].map((name) => `${id} ${name}`),
+    [...entry.sources.map(formatEntrySource), ...entry.conditions].map((name) => `${id} ${name}`),
   );
 
 it('the two tables have a row for every exit and entry of the fixture specs, and no others', () => {

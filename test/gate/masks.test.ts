@@ -5,7 +5,7 @@ import { isMaskedPath } from '../../src/audit/rules/protected-paths.ts';
 import { globProblem } from '../../src/base/glob.ts';
 import { isGitInternal, isMasked, isProtected, maskMatcher } from '../../src/gate/scope/masks.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
-import { PROTECTED_NAMES } from '../../src/spec/policy/protected-names.ts';
+import { PROTECTED_FILE_NAMES } from '../../src/spec/policy/protected-names.ts';
 
 const HELD = [
   ...['.env', 'app/.env.local', '.env~', '.env.bak', '.ENV', '.env.swp', '.envrc', 'deploy/prod.env', '.dev.vars'],
@@ -210,11 +210,11 @@ describe('a mask', () => {
 
 describe('the list of files that no tool may write', () => {
   it('is unchanged', () =>
-    expect(PROTECTED_NAMES.join(' ')).toBe(
+    expect(PROTECTED_FILE_NAMES.join(' ')).toBe(
       '.git .gitconfig .gitmodules .husky .hg .hgrc .hgsub .jj .sl .svn .bzr .claude .claude.json .codex .agents .mcp.json .cursor .cursorrules .windsurf .windsurfrules .gemini .opencode opencode.json opencode.jsonc .clinerules .cline .roo .roomodes .kilocode .kilocodemodes .continue .aider.conf.yml .aider.model.settings.yml .amazonq .augment .crush .crush.json crush.json .factory .goose .goosehints .junie .kiro .openhands .qwen .trae .copilot .vscode .idea .zed .fleet .devcontainer .devcontainer.json .exrc .nvimrc .nvim.lua .lvimrc .gdbinit .gdbearlyinit .lldbinit .rprofile .renviron .irbrc .pryrc .rdbgrc .byebugrc .ghci .iex.exs .ocamlinit .psqlrc .sqliterc .octaverc .perldb .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .xonshrc .inputrc .envrc .direnvrc .tmux.conf .screenrc .ripgreprc .curlrc .wgetrc .npmrc .yarnrc .yarnrc.yml .ssh .gnupg .pam_environment hopgate.yaml',
     ));
 
-  it.each([...PROTECTED_NAMES])('protects %s, at any depth, and everything in it', (name) => {
+  it.each([...PROTECTED_FILE_NAMES])('protects %s, at any depth, and everything in it', (name) => {
     for (const path of [name, `a/${name}`, `${name}/a`, name.toUpperCase(), `${name}.`, `${name}::$DATA`, `${name} `])
       expect([path, isProtected(path)]).toEqual([path, true]);
     for (const path of [`${name}x`, `x${name}`]) expect([path, isProtected(path)]).toEqual([path, false]);

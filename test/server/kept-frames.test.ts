@@ -4,7 +4,7 @@ import { compileTables } from '../../src/compile/spec-tables.ts';
 import type { StoredEntry } from '../../src/evidence/entry.ts';
 import { CompressedViewFrames } from '../../src/server/compressed-frames.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
-import { initialState } from '../../src/session/state/session-state.ts';
+import { initialSessionState } from '../../src/session/state/session-state.ts';
 import { SessionFrames } from '../../src/view/session-frames.ts';
 import type { ViewFrame } from '../../src/view/view-state.ts';
 import { depth } from '../depth.ts';
@@ -27,7 +27,10 @@ async function fromTail({ session, store }: Stage) {
   const all: StoredEntry[] = [];
   for await (const stored of store.entries(session.id)) all.push(stored);
   const tables = compileTables(pin.specs);
-  const state = all.reduce((state, stored) => applyEntry(tables, state, stored), initialState(tables, session.id));
+  const state = all.reduce(
+    (state, stored) => applyEntry(tables, state, stored),
+    initialSessionState(tables, session.id),
+  );
   const end = state.head.seq;
   const from = Math.max(0, end - 3);
   const view = new SessionFrames(pin, session.id, { state, from });

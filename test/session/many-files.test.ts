@@ -5,15 +5,18 @@ import { sealDrafts } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry } from '../../src/evidence/entry.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
 import { draftEntry } from '../../src/session/state/drafts.ts';
-import { initialState } from '../../src/session/state/session-state.ts';
-import { viewOfState } from '../../src/session/state/view-of-state.ts';
+import { initialSessionState } from '../../src/session/state/session-state.ts';
+import { sessionViewOf } from '../../src/session/state/view-of-state.ts';
 import { fixtureSpecs } from './sessions.ts';
 
 const TABLES = compileTables(fixtureSpecs);
 const EFFECTS = 20_000;
 
 /** An outcome with these effects, folded into a state. */
-function fold(state: ReturnType<typeof initialState>, effects: readonly { path: string; op: string; after: string }[]) {
+function fold(
+  state: ReturnType<typeof initialSessionState>,
+  effects: readonly { path: string; op: string; after: string }[],
+) {
   const body = { event: 'outcome', tool: 'edit', outcome: { status: 'ok', result: null }, effects } as const;
   const [stored] = sealDrafts(EMPTY_CHAIN, [
     { ...draftEntry(fixtureSpecs, state, { ...body, effects: [] }, { id: 'e', now: 0 }), author: 'ann' },
@@ -24,17 +27,17 @@ function fold(state: ReturnType<typeof initialState>, effects: readonly { path: 
 
 it('a session counts each of 20,000 files that one step changed once', () => {
   const effects = Array.from({ length: EFFECTS }, (_, nth) => ({ path: `src/${nth}.ts`, op: 'modify', after: 'f' }));
-  const state = fold(initialState(TABLES, 's'), [...effects, ...effects.slice(0, 10)]);
-  expect(Object.keys(valueOfLazy(viewOfState(TABLES, state, 0).changes))).toHaveLength(EFFECTS);
+  const state = fold(initialSessionState(TABLES, 's'), [...effects, ...effects.slice(0, 10)]);
+  expect(Object.keys(valueOfLazy(sessionViewOf(TABLES, state, 0).changes))).toHaveLength(EFFECTS);
   expect(state.facts.backpack['changed-files']).toHaveLength(EFFECTS);
 });
 
 it('a session keeps one change of each file, however often the file changes', () => {
-  let state = initialState(TABLES, 's');
+  let state = initialSessionState(TABLES, 's');
   for (let nth = 0; nth < 500; nth++)
     state = fold(state, [{ path: `src/${nth % 3}.ts`, op: 'modify', after: String(nth) }]);
   expect(state.facts.changes.length).toBeLessThan(100);
-  expect(valueOfLazy(viewOfState(TABLES, state, 0).changes)).toEqual({
+  expect(valueOfLazy(sessionViewOf(TABLES, state, 0).changes)).toEqual({
     'src/0.ts': '498',
     'src/1.ts': '499',
     'src/2.ts': '497',

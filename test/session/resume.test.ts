@@ -5,7 +5,7 @@ import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { type ChainLink, runChain } from '../../src/session/run-chain.ts';
 import type { Session } from '../../src/session/session.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
-import { initialState, type SessionState } from '../../src/session/state/session-state.ts';
+import { initialSessionState, type SessionState } from '../../src/session/state/session-state.ts';
 import { readStoredState } from '../../src/session/state/stored-state.ts';
 import {
   bodies,
@@ -25,7 +25,7 @@ import {
 const compiled = compileTables(fixtureSpecs);
 
 async function replayed(store: EvidenceStore, id: string): Promise<SessionState> {
-  let state = initialState(compiled, id);
+  let state = initialSessionState(compiled, id);
   for await (const stored of store.entries(id)) state = applyEntry(compiled, state, stored);
   return state;
 }

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { classifyMessage, type TalkKind } from '../../src/social/classify-message.ts';
+import { classifyMessage, type MessageTalkKind } from '../../src/social/classify-message.ts';
 import { TALK_PATTERNS } from '../../src/social/talk-patterns.ts';
 import type { Json } from '../../src/spec/types.ts';
 
 interface Labelled {
   readonly payload: Json;
-  readonly talk: TalkKind;
+  readonly talk: MessageTalkKind;
   readonly typed: boolean;
 }
 

@@ -6,7 +6,7 @@ import { checkGenerated } from '../../src/compile/write-generated-files.ts';
 import { idsWithSession, openSession } from '../../src/open-session.ts';
 import { type EvidenceStore, StoreError } from '../../src/ports/evidence-store.ts';
 import type { Session } from '../../src/session/session.ts';
-import { socialOutcome } from '../../src/social/message-evidence.ts';
+import { readSocialOutcome } from '../../src/social/message-evidence.ts';
 import { sendSocial } from '../../src/social/pipeline.ts';
 import type { SenderConnection, SocialServices } from '../../src/social/pipeline-types.ts';
 import { pipelineDiagram } from '../../src/social/social-stages.ts';
@@ -179,12 +179,12 @@ describe('the outcome', () => {
     expect(entries.map(({ entry }) => entry.claim).sort()).toEqual(['conclusion', 'goal']);
     expect(JSON.stringify(entries)).not.toContain('Who owns');
     await recipient.inbox();
-    expect(await socialOutcome(store, store.messages!, 'm-own')).toEqual({
+    expect(await readSocialOutcome(store, store.messages!, 'm-own')).toEqual({
       type: 'coordination-complete',
       valid: true,
       state: 'delivered',
     });
-    expect(await socialOutcome(store, store.messages!, 'm-other')).toBeNull();
+    expect(await readSocialOutcome(store, store.messages!, 'm-other')).toBeNull();
   });
 
   it('is a submitted task for an action', async () => {
@@ -300,7 +300,7 @@ describe('a message with the same id', () => {
     for (let at = 0; at < 101; at++)
       expect(await sent(`Other ${at}`, operator, null, 'm-used')).toMatchObject({ code: 'id-reused' });
     expect(await sent('Hi', operator, null, 'm-used')).toEqual(first);
-    expect(await socialOutcome(store, store.messages!, 'm-used')).toMatchObject({ valid: true });
+    expect(await readSocialOutcome(store, store.messages!, 'm-used')).toMatchObject({ valid: true });
   });
 });
 

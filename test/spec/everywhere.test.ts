@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { firstPeripheral } from '../../src/spec/first-peripheral.ts';
+import { chooseFirstPeripheral } from '../../src/spec/first-peripheral.ts';
 import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
@@ -19,7 +19,7 @@ async function setWith(tools: string) {
 it('every peripheral of the shipped set can send messages, and explore is still its first peripheral', async () => {
   const specs = await loadSpecs('default');
   for (const { tools } of Object.values(specs.peripherals)) expect(tools.slice(-2)).toEqual(['bell', 'whistle']);
-  expect(firstPeripheral(specs)).toBe('explore');
+  expect(chooseFirstPeripheral(specs)).toBe('explore');
 });
 
 it('the tools under everywhere are in each peripheral of their set once, and in no other set', async () => {
@@ -27,7 +27,7 @@ it('the tools under everywhere are in each peripheral of their set once, and in 
   expect(given).toMatchObject({
     specs: { peripherals: { talk: { tools: ['bell', 'whistle'] }, work: { tools: ['read', 'bell', 'whistle'] } } },
   });
-  if (given.ok) expect(firstPeripheral(given.specs)).toBe('work');
+  if (given.ok) expect(chooseFirstPeripheral(given.specs)).toBe('work');
   expect(await setWith('')).toMatchObject({ specs: { peripherals: { work: { tools: ['read'] } } } });
 });
 

@@ -2,7 +2,7 @@ import { type EDNVal, parseEDNString, toEDNString } from 'edn-data';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type EdnNode, ednIdentityOf } from '../../src/spec/edn/edn-node.ts';
-import { readEdn } from '../../src/spec/edn/read-edn.ts';
+import { parseEdn } from '../../src/spec/edn/read-edn.ts';
 import { tokenizeEdn } from '../../src/spec/edn/tokenize-edn.ts';
 
 /** A read form in the terms of `edn-data`, so that both can be compared. */
@@ -36,7 +36,7 @@ function toEdnData(node: EdnNode): EDNVal {
 
 const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,6}(\/[a-z]{1,4})?$/);
 const identity = (value: EDNVal): string => {
-  const read = readEdn(toEDNString(value));
+  const read = parseEdn(toEDNString(value));
   return read.ok ? ednIdentityOf(read.node) : toEDNString(value);
 };
 const { form } = fc.letrec<{ form: EDNVal }>((tie) => ({
@@ -59,11 +59,11 @@ const { form } = fc.letrec<{ form: EDNVal }>((tie) => ({
   ),
 }));
 
-describe('readEdn', () => {
+describe('parseEdn', () => {
   it('parses every value that toEDNString prints', () => {
     fc.assert(
       fc.property(form, (value) => {
-        const read = readEdn(toEDNString(value));
+        const read = parseEdn(toEDNString(value));
         expect(read.ok && toEdnData(read.node)).toEqual(value);
       }),
     );
@@ -78,7 +78,7 @@ describe('readEdn', () => {
         fc.pre(brackets.length > 0);
         const bracket = brackets[pick % brackets.length]!;
         const lost = text.slice(0, bracket.offset) + text.slice(bracket.offset + bracket.text.length);
-        expect(readEdn(lost).ok).toBe(false);
+        expect(parseEdn(lost).ok).toBe(false);
       }),
     );
   });
@@ -87,7 +87,7 @@ describe('readEdn', () => {
     const alphabet = fc.constantFrom(...':#{}[]()"\\;_ \n,a1-+./Nn');
     fc.assert(
       fc.property(fc.string({ unit: alphabet, maxLength: 30 }), (text) => {
-        const read = readEdn(text);
+        const read = parseEdn(text);
         expect(read.ok || read.problems.length > 0).toBe(true);
       }),
       { numRuns: 500 },
@@ -97,7 +97,7 @@ describe('readEdn', () => {
   it('refuses what edn-data alone would accept', () => {
     const lenient = ['{:a 1', '{:a}', '{:a 1 :a 2}', '#{:a :a}'];
     for (const text of lenient) expect(() => parseEDNString(text)).not.toThrow();
-    expect(lenient.map(readEdn).map(({ ok }) => ok)).toEqual([false, false, false, false]);
+    expect(lenient.map(parseEdn).map(({ ok }) => ok)).toEqual([false, false, false, false]);
   });
 
   it.each([
@@ -115,11 +115,11 @@ describe('readEdn', () => {
     ['[01]', 1, 2, '01 is not EDN'],
     ['[\\spice]', 1, 2, '\\spice is not a character'],
   ])('says where %j is wrong', (text, line, column, message) => {
-    expect(readEdn(text)).toEqual({ ok: false, problems: [{ line, column, message }] });
+    expect(parseEdn(text)).toEqual({ ok: false, problems: [{ line, column, message }] });
   });
 
   it('omits comments and discarded forms', () => {
-    const read = readEdn('{:a #_ #_ [1 2] :gone 3 ; :a 4\n #_:b :c, "#_ ; {"}');
+    const read = parseEdn('{:a #_ #_ [1 2] :gone 3 ; :a 4\n #_:b :c, "#_ ; {"}');
     expect(read.ok && toEdnData(read.node)).toEqual({
       map: [
         [{ key: 'a' }, 3],
@@ -129,7 +129,7 @@ describe('readEdn', () => {
   });
 
   it('refuses a text with unbounded nesting', () => {
-    const read = readEdn('['.repeat(100_000));
+    const read = parseEdn('['.repeat(100_000));
     expect(read).toMatchObject({ ok: false, problems: [{ message: 'nested deeper than 200 forms' }] });
   });
 });

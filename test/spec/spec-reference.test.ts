@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CEL_FACTS } from '../../src/spec/cel-facts.ts';
+import { CEL_FACT_TYPES } from '../../src/spec/cel-facts.ts';
 import { parseProjectConfig } from '../../src/spec/load/load-project-config.ts';
 import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseScenario } from '../../src/spec/resolve/parse-scenario.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
-import { OBSERVATIONS } from '../../src/spec/types.ts';
+import { FRUIT_OBSERVATIONS } from '../../src/spec/types.ts';
 
 const page = readFileSync('docs/spec-reference.md', 'utf8');
 const catalogue = await loadShippedCatalogue();
@@ -41,8 +41,8 @@ describe('the spec reference', () => {
   });
 
   it('names every observation, fact and default mask', () => {
-    for (const name of OBSERVATIONS) expect(page).toContain(`\`${name}\``);
-    for (const [fact, members] of Object.entries(CEL_FACTS)) {
+    for (const name of FRUIT_OBSERVATIONS) expect(page).toContain(`\`${name}\``);
+    for (const [fact, members] of Object.entries(CEL_FACT_TYPES)) {
       const row = page.split('\n').find((line) => line.startsWith(`| \`${fact}.`)) ?? '';
       for (const member of Object.keys(members)) expect(row).toContain(`.${member}\``);
     }

@@ -13,23 +13,23 @@ import type { Clock } from '../../src/ports/clock.ts';
 import { type EvidenceStore, type OperatorNote, type StoredFold, StoreError } from '../../src/ports/evidence-store.ts';
 import {
   judgeAppend,
-  judgeEphemeral,
+  judgeEphemeralAppend,
   judgeLease,
-  judgeRefusal,
   type LeaseRow,
   readStoredEntry,
-  sealAppend,
-  sealEphemeral,
+  rowsAfterRefusal,
+  sealAppendDrafts,
+  sealEphemeralDrafts,
   storeError,
 } from '../../src/stores/rules/append-rules.ts';
-import { checkQuery, parseOlderThan, toQueryPage } from '../../src/stores/rules/query-rules.ts';
-import { readStoreView, type StoreReader } from '../../src/stores/rules/read-view.ts';
-import { entryNotFoundError, replyChainOf, sessionBusyError } from '../../src/stores/rules/reply-chain.ts';
+import { parseOlderThan, resolveStoreQuery, toQueryPage } from '../../src/stores/rules/query-rules.ts';
+import { readStoreFacts, type StoreReader } from '../../src/stores/rules/read-view.ts';
+import { entryNotFoundError, readReplyChain, sessionBusyError } from '../../src/stores/rules/reply-chain.ts';
 import {
-  eventOf,
+  eventOfBody,
   type StoredLabel,
   type StoredSessionFacts,
-  sessionFacts,
+  sessionFactsOfEntry,
   summariseSession,
 } from '../../src/stores/rules/session-summary.ts';
 import { timeOrderedId } from '../../src/stores/time-ordered-id.ts';
@@ -124,7 +124,7 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
     } catch (error) {
       if (error instanceof StoreError && closing === null)
         await transaction(async (tables) => {
-          const refusal = judgeRefusal(error, session, await tables.get('leases', session), clock.now());
+          const refusal = rowsAfterRefusal(error, session, await tables.get('leases', session), clock.now());
           if (refusal !== null) await addNote(tables, refusal.note);
           if (refusal?.lease) await tables.put('leases', session, refusal.lease);
         });
@@ -146,8 +146,8 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
     await tables.put('entries', id, { head, body, prev, hash }, sessionId);
     const session = await tables.get('sessions', sessionId);
     await tables.put('sessions', sessionId, {
-      ...(session ?? { ...sessionFacts(entry), name: null, archived: false }),
-      closed: session?.closed === true || eventOf(entry.body) === 'session-closed',
+      ...(session ?? { ...sessionFactsOfEntry(entry), name: null, archived: false }),
+      closed: session?.closed === true || eventOfBody(entry.body) === 'session-closed',
       head: { seq, hash },
     });
   };
@@ -188,7 +188,13 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
     name,
     acquire: (sessionId, holder, ttl) =>
       write(sessionId, async (tables, now) => {
-        const { lease, note } = judgeLease(await readStoreView(reader(tables), sessionId), now, sessionId, holder, ttl);
+        const { lease, note } = judgeLease(
+          await readStoreFacts(reader(tables), sessionId),
+          now,
+          sessionId,
+          holder,
+          ttl,
+        );
         await tables.put('leases', sessionId, lease);
         if (note !== null) await addNote(tables, note);
         return { sessionId, holder, until: lease.until };
@@ -202,9 +208,9 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
       }),
     keptFold: (sessionId) => transaction((tables) => tables.get('folds', sessionId)),
     async append(lease, after, drafts) {
-      const { drafts: complete, sealed } = sealAppend(name, lease, after, drafts, clock.now());
+      const { drafts: complete, sealed } = sealAppendDrafts(name, lease, after, drafts, clock.now());
       return write(lease.sessionId, async (tables, now) => {
-        const view = await readStoreView(reader(tables), lease.sessionId, complete);
+        const view = await readStoreFacts(reader(tables), lease.sessionId, complete);
         const accepted = judgeAppend(view, now, lease, after, complete, sealed);
         if (accepted.lease !== null) await tables.put('leases', lease.sessionId, accepted.lease);
         for (const stored of accepted.fresh) await addEntry(tables, stored);
@@ -212,9 +218,9 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
       });
     },
     async appendEphemeral(sessionId, drafts) {
-      const entries = sealEphemeral(name, sessionId, drafts, clock.now());
+      const entries = sealEphemeralDrafts(name, sessionId, drafts, clock.now());
       return write(sessionId, async (tables) => {
-        for (const entry of judgeEphemeral(await readStoreView(reader(tables), sessionId, entries), entries))
+        for (const entry of judgeEphemeralAppend(await readStoreFacts(reader(tables), sessionId, entries), entries))
           await tables.put('ephemeral', entry.id, entry, sessionId);
         return entries;
       });
@@ -230,7 +236,7 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
     },
     get: (id) => transaction(async (tables) => (await reader(tables).find([id]))[0] ?? null),
     async query(query) {
-      const checked = checkQuery(name, query);
+      const checked = resolveStoreQuery(name, query);
       const matches = (await transaction((tables) => allEntries(tables, checked.ephemeral === true)))
         .filter(({ found }) => matchesQuery(checked, found.entry))
         .filter(({ position }) => checked.after === null || compareByNewest(checked.after, position) < 0)
@@ -239,7 +245,7 @@ export function asynchronousStore(name: string, database: TextDatabase, clock: C
     },
     async replyChain(id) {
       const found = new Map((await transaction(allEntries)).map(({ found }) => [found.entry.id, found]));
-      return replyChainOf(name, id, (each) => found.get(each) ?? null);
+      return readReplyChain(name, id, (each) => found.get(each) ?? null);
     },
     sessions: () =>
       transaction(async (tables) => {

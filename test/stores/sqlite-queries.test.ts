@@ -10,7 +10,7 @@ import { compareByNewest, type EvidenceQuery, matchesQuery, resolveQuery } from 
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { statementsOfQuery } from '../../src/stores/sqlite/sqlite-query.ts';
 import { openDatabase } from '../../src/stores/sqlite/sqlite-schema.ts';
-import { prepareOnce } from '../../src/stores/sqlite/statements.ts';
+import { prepareStatementsOnce } from '../../src/stores/sqlite/statements.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { conversation, draft, opening } from '../evidence/drafts.ts';
 
@@ -38,7 +38,7 @@ it.each<[EvidenceQuery, string[]]>([
   [{ sessionId: 's', ephemeral: true }, ['entries_session', 'ephemeral_session']],
 ])('a page of %j is read along an index without sorting', (query, indexes) => {
   const db = openDatabase(file, 100);
-  const readings = statementsOfQuery(prepareOnce(db), resolveQuery(query));
+  const readings = statementsOfQuery(prepareStatementsOnce(db), resolveQuery(query));
   expect(readings.map(({ sql }) => /INDEXED BY (\w+)/.exec(sql)?.[1])).toEqual(indexes);
   for (const { sql, values } of readings) {
     const plan = db

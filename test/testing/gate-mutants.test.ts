@@ -179,7 +179,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'nobody says who the session is',
     'transfer-context.ts',
-    'filter(([field]) => !IDENTITY_FIELDS.includes(field))',
+    'filter(([field]) => !SESSION_IDENTITY_FIELDS.includes(field))',
     'filter(() => true)',
   ],
   [
@@ -261,7 +261,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ['an entry binds sub-agents', 'decide-delegate.ts', 'unmetRequirements(entry, facts)', '[]'],
   ['gates bind sub-agents', 'decide-delegate.ts', 'unmetRequirements(gates, facts)', '[]'],
   ['tools of the agency are lent', 'decide-delegate.ts', "(tools && delegate.within !== 'own')", 'false'],
-  ['a HEAD makes a repository', 'scope/masks.ts', 'if (written.at(-1) === GIT_REPOSITORY_MARK) return true;', ''],
+  ['a HEAD makes a repository', 'scope/masks.ts', 'if (written.at(-1) === GIT_HEAD_FILE) return true;', ''],
 ];
 
 // A busy machine needs more time; no result depends on it.

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { compileTables } from '../../src/compile/spec-tables.ts';
 import type { StoredEntry } from '../../src/evidence/entry.ts';
-import type { Pin } from '../../src/session/pin.ts';
+import type { SessionPin } from '../../src/session/pin.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
-import { initialState } from '../../src/session/state/session-state.ts';
+import { initialSessionState } from '../../src/session/state/session-state.ts';
 import { SessionFrames } from '../../src/view/session-frames.ts';
 import { viewGraph } from '../../src/view/view-graph.ts';
 import { applyViewDelta, EMPTY_VIEW_STATE, type ViewFrame, type ViewState } from '../../src/view/view-state.ts';
@@ -14,7 +14,7 @@ import { framesOf } from './frames-of.ts';
 async function shown({ session, store }: Stage): Promise<readonly (ViewFrame & { readonly state: ViewState })[]> {
   const entries: StoredEntry[] = [];
   for await (const stored of store.entries(session.id)) entries.push(stored);
-  const pin: Pin = { specs: session.specs, config: session.config };
+  const pin: SessionPin = { specs: session.specs, config: session.config };
   // A page gets frames that were serialised as JSON.
   const frames = JSON.parse(JSON.stringify(framesOf(pin, session.id, entries))) as ViewFrame[];
   let state = EMPTY_VIEW_STATE;
@@ -134,10 +134,13 @@ it('the frames begin at the last rows of a session, from its stored state alone,
   const { session, store } = staged;
   const entries: StoredEntry[] = [];
   for await (const stored of store.entries(session.id)) entries.push(stored);
-  const pin: Pin = { specs: session.specs, config: session.config };
+  const pin: SessionPin = { specs: session.specs, config: session.config };
   const tables = compileTables(pin.specs);
   const [past, last] = [entries.slice(0, -1), entries.at(-1)!];
-  const state = past.reduce((before, stored) => applyEntry(tables, before, stored), initialState(tables, session.id));
+  const state = past.reduce(
+    (before, stored) => applyEntry(tables, before, stored),
+    initialSessionState(tables, session.id),
+  );
   const from = past.length - 6;
   const view = new SessionFrames(pin, session.id, { state, from });
   const tail = past.slice(from).map((stored) => view.addPast(stored));

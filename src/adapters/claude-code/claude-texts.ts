@@ -1,5 +1,5 @@
 import type { Denial } from '../../gate/denial.ts';
-import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
+import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
 import { renderDenialLines } from '../core/describe-refusal.ts';
 import type { ClaudeToolName } from './claude-tool-name.ts';
 
@@ -55,7 +55,7 @@ export function explainClaudeTools(isSubAgent: boolean, ourName: ClaudeToolName)
 }
 
 export const explainBackgroundCommand = (ourName: ClaudeToolName): string =>
-  `hopgate: this command runs in the background, in its own sandbox and network. It keeps no change of the tree, and it is stopped when this visit ends, at the next hop at the latest. To read its output, call ${ourName(BACKGROUND_TOOL)} with {"job":"…"}, without job for the list; its output file cannot be read here.`;
+  `hopgate: this command runs in the background, in its own sandbox and network. It keeps no change of the tree, and it is stopped when this visit ends, at the next hop at the latest. To read its output, call ${ourName(BACKGROUND_TOOL_ID)} with {"job":"…"}, without job for the list; its output file cannot be read here.`;
 
 /** The text for the model if its command does not run in the background, although it requested that. */
 export const RAN_IN_FOREGROUND_NOTE =

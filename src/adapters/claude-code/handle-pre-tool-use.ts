@@ -1,7 +1,7 @@
 import { textOf } from '../../base/json.ts';
 import type { RefusedCall } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
-import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
+import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import { claudePluginServerName } from '../core/calls/mcp-name.ts';
 import type { ActionStep, HopgateToolCall as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
@@ -215,8 +215,8 @@ function backgroundCall({ specs, state }: Session, { tool, args }: Call): Call |
   const here = specs.peripherals[state.peripheral ?? '']?.tools ?? [];
   const isPlain = tool === 'bash' || tool === 'bash-readonly';
   const command = textOf(args['command']);
-  return isPlain && command !== null && here.includes(BACKGROUND_TOOL)
-    ? { tool: BACKGROUND_TOOL, args: { command } }
+  return isPlain && command !== null && here.includes(BACKGROUND_TOOL_ID)
+    ? { tool: BACKGROUND_TOOL_ID, args: { command } }
     : null;
 }
 

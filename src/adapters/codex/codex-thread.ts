@@ -1,4 +1,4 @@
-import type { Pin } from '../../session/pin.ts';
+import type { SessionPin } from '../../session/pin.ts';
 import type { Session } from '../../session/session.ts';
 import type { AgentSession } from '../core/agent-session.ts';
 import { FirstTurnQueue } from './first-turn.ts';
@@ -28,7 +28,7 @@ export interface CodexLike<T extends CodexThreadLike> {
 }
 
 /** A session in another process, with its spec set. */
-export interface RemoteSession extends Pin {
+export interface RemoteSession extends SessionPin {
   readonly session: Pick<AgentSession, 'status'>;
   /** Absolute real path of the repository. */
   readonly root: string;

@@ -2,7 +2,7 @@ import { mapValues } from '../../base/map-values.ts';
 import { effectiveScope } from '../../gate/decide-step.ts';
 import { requirementsOf } from '../../gate/requirements/edge-requirements.ts';
 import { describeRequirement } from '../../gate/requirements/requirement.ts';
-import { entrySourceName, getOwn } from '../../spec/names.ts';
+import { formatEntrySource, getOwn } from '../../spec/names.ts';
 import type { ArgumentRole, Json, ProjectConfig, SpecSet, ToolEffect } from '../../spec/types.ts';
 import { describeLimitsOfTool, describeScope, type ScopeDescription } from './language/format-words.ts';
 
@@ -88,7 +88,7 @@ export function describeConstraints(specs: SpecSet, config: ProjectConfig, id: s
       tools: Object.keys(specs.tools).filter((tool) => !spec.tools.includes(tool)),
       rules: rulesOf(reach, config),
     },
-    entries: { sources: spec.entry.sources.map(entrySourceName), conditions: spec.entry.conditions },
+    entries: { sources: spec.entry.sources.map(formatEntrySource), conditions: spec.entry.conditions },
     exits: spec.exits.map(({ name, implies }) => ({
       exit: name,
       kind: implies ? ('observed' as const) : ('stated' as const),

@@ -1,6 +1,6 @@
 import { type Fields, fieldsOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
-import { takesCommand } from '../../spec/policy/argument-roles.ts';
+import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import { readRequestedHop, requestedModeChanges } from './calls/control-calls.ts';
 import type { ConversationRecord } from './hook-context.ts';
 import { situation } from './situation.ts';
@@ -64,7 +64,7 @@ async function isWorthReview(session: Session, from: number): Promise<boolean> {
   if (bodies.some(({ event }) => event === 'par')) return false;
   return bodies.slice(from).some(({ event, outcome, tool, effects }) => {
     if (event !== 'outcome' || fieldsOf(outcome)['status'] !== 'ok') return false;
-    const isCommand = takesCommand(session.tool(String(tool)));
+    const isCommand = takesCommandArgument(session.tool(String(tool)));
     return !isCommand || !Array.isArray(effects) || effects.length > 0;
   });
 }

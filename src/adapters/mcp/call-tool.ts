@@ -10,7 +10,7 @@ import type {
 } from '@modelcontextprotocol/server';
 import { fieldsOf, isObject } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
-import { AGENCY_TOOL } from '../../spec/policy/closed-lists.ts';
+import { AGENCY_TOOL_ID } from '../../spec/policy/closed-lists.ts';
 import { isOnlyApprovalMissing } from '../core/advise-repeat.ts';
 import type { AgentAnswer, AgentCall } from '../core/agent-session.ts';
 import { renderCommandQuestion } from '../core/approval-question.ts';
@@ -125,7 +125,7 @@ async function isSent({ options: { reading } }: McpHost, id: string, ended: Prom
  */
 function limitWait(call: AgentCall, most: number): AgentCall {
   const { name, input } = call;
-  if ((name !== 'whistle' && name !== AGENCY_TOOL) || !isObject(input)) return call;
+  if ((name !== 'whistle' && name !== AGENCY_TOOL_ID) || !isObject(input)) return call;
   const { seconds } = input;
   return typeof seconds === 'number' && seconds > most ? { ...call, input: { ...input, seconds: most } } : call;
 }

@@ -1,5 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/server';
-import { hasIntent } from '../../spec/policy/tool-effects.ts';
+import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { ArgumentRole, SpecSet, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
 import { TASK_TOOL_NAME } from './tasks/task-protocol.ts';
@@ -13,7 +13,7 @@ const MOVES = ['hop', 'mode'];
  */
 export function toMcpTool(tool: AgentTool, name: string, specs: SpecSet | null): Tool {
   const { parameters = [] } = specs?.tools[tool.name] ?? {};
-  const acts = hasIntent({ effect: tool.effect, parameters });
+  const acts = recordsIntent({ effect: tool.effect, parameters });
   return {
     name,
     title: titleOf(name),

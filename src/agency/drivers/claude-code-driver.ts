@@ -1,5 +1,5 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
-import type { AgencyEnvelope, EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
+import type { AgencySwitches, EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed, switchesOpenedByShell } from '../agent-driver.ts';
 import { runAgentProgram } from './start-program.ts';
 
@@ -50,7 +50,7 @@ export function claudeCodeDriver({ program, cwd, model, env }: AgentProgramOptio
   };
 }
 
-const toolsOf = (tools: AgencyEnvelope): readonly string[] =>
+const toolsOf = (tools: AgencySwitches): readonly string[] =>
   (Object.keys(CLAUDE_TOOLS) as EnvelopeSwitch[]).flatMap((key) => (tools[key] ? CLAUDE_TOOLS[key] : []));
 
 function resultIn(output: string): string {

@@ -1,6 +1,6 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import { readTextUpTo } from '../../base/read-text-up-to.ts';
-import { type AgencyEnvelope, ENVELOPE_SWITCHES, type EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
+import { type AgencySwitches, ENVELOPE_SWITCHES, type EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
 
 interface HttpAgent {
@@ -19,7 +19,7 @@ const MAX_BYTES = 4 << 20;
 export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
   return {
     name: 'http',
-    unenforceable: (tools: AgencyEnvelope) => ENVELOPE_SWITCHES.filter((key) => !tools[key] && !honours.includes(key)),
+    unenforceable: (tools: AgencySwitches) => ENVELOPE_SWITCHES.filter((key) => !tools[key] && !honours.includes(key)),
     async run({ signal, ...task }) {
       let answer: Response;
       let text: string;

@@ -6,7 +6,7 @@ import { createEncoder, type Encoder, length, toUint8Array, writeVarUint } from 
 import { type WebSocket, WebSocketServer } from 'ws';
 import { readSyncMessage, writeSyncStep1, writeUpdate } from 'y-protocols/sync';
 import type { Doc } from 'yjs';
-import { nodeSqlite, switchToWal } from '../../stores/sqlite/node-sqlite.ts';
+import { loadNodeSqlite, switchToWriteAheadLog } from '../../stores/sqlite/node-sqlite.ts';
 import {
   loadYjs,
   type ReviewContributions,
@@ -55,8 +55,8 @@ export interface ReviewDocumentServer {
 export async function serveReviewDocument(options: DocumentServerOptions): Promise<ReviewDocumentServer> {
   const { file, name, host, port, admits } = options;
   const { applyUpdate, Doc } = await loadYjs();
-  const db = new (nodeSqlite().DatabaseSync)(file);
-  switchToWal(db, BUSY_MS);
+  const db = new (loadNodeSqlite().DatabaseSync)(file);
+  switchToWriteAheadLog(db, BUSY_MS);
   db.exec(
     `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS updates (document TEXT NOT NULL, data BLOB NOT NULL) STRICT`,
   );

@@ -1,6 +1,6 @@
 import type { DelegationBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { isSameJson, showValue } from '../rules/compare-json.ts';
 import { delegatedContext } from '../rules/delegate-problems.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
@@ -15,7 +15,7 @@ export function checkDelegation({ state, report, approvals, at }: VisitContext, 
   approvals.use(body.approval, at, {
     action: { kind: 'delegate', from, to },
     reason,
-    view: { [APPROVAL_VIEW.context]: { ...context }, [APPROVAL_VIEW.changes]: { ...state.changes } },
+    view: { [APPROVAL_FIELD_TITLES.context]: { ...context }, [APPROVAL_FIELD_TITLES.changes]: { ...state.changes } },
   });
   if (!here) return;
   if (from !== here.id) wrong(`the session is in ${here.id}`, `the delegation is from ${from}`);

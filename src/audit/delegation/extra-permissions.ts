@@ -1,4 +1,4 @@
-import { isExclusion } from '../../spec/path-patterns.ts';
+import { isExcludingPattern } from '../../spec/path-patterns.ts';
 import type { PeripheralSpec, ScopeRule } from '../../spec/types.ts';
 import { type AuditedPin, peripheralScope } from '../rules/audit-state.ts';
 import { isWithinPaths } from '../rules/audited-path.ts';
@@ -53,9 +53,9 @@ export function extraPermissions(
 
 /** The patterns of `inner` that `outer` does not grant, and the exclusions of `outer` that `inner` lacks. */
 function extraPatterns(inner: readonly string[], outer: readonly string[]): readonly string[] {
-  const granting = inner.filter((pattern) => !isExclusion(pattern));
+  const granting = inner.filter((pattern) => !isExcludingPattern(pattern));
   if (granting.length === 0) return [];
-  const plain = outer.filter((pattern) => !isExclusion(pattern) && !/[*?[{(]/.test(pattern));
+  const plain = outer.filter((pattern) => !isExcludingPattern(pattern) && !/[*?[{(]/.test(pattern));
   const more = granting.filter((pattern) => !outer.includes(pattern) && !isWithinPaths(pattern, plain));
-  return [...more, ...outer.filter((pattern) => isExclusion(pattern) && !inner.includes(pattern))];
+  return [...more, ...outer.filter((pattern) => isExcludingPattern(pattern) && !inner.includes(pattern))];
 }

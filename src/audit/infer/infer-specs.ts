@@ -1,8 +1,8 @@
 import { mapValues } from '../../base/map-values.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
-import { entrySourceName } from '../../spec/names.ts';
-import { isExclusion } from '../../spec/path-patterns.ts';
-import { scopeRule } from '../../spec/policy/scope-rule.ts';
+import { formatEntrySource } from '../../spec/names.ts';
+import { isExcludingPattern } from '../../spec/path-patterns.ts';
+import { makeScopeRule } from '../../spec/policy/scope-rule.ts';
 import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import type { ContextRule, Edge, EntrySource, Exit, ModeGateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
@@ -112,7 +112,8 @@ function tighten(
   const { rule } = spec.scope;
   const write = coverPaths(used.writes);
   for (const place of rule.write)
-    if (!isExclusion(place) && ![...used.writes].some((path) => isWritablePath(path, [place]))) unused('write', place);
+    if (!isExcludingPattern(place) && ![...used.writes].some((path) => isWritablePath(path, [place])))
+      unused('write', place);
   // Without a path, these tools read the whole tree.
   const searches = used.tools.has('glob') || used.tools.has('grep');
   const reads = rule.read === 'none' || used.reads.size > 0 || searches;
@@ -127,7 +128,7 @@ function tighten(
       unused('resource', pattern);
   const scope = {
     name: spec.id,
-    rule: scopeRule({
+    rule: makeScopeRule({
       read: reads ? rule.read : 'none',
       write,
       command: runs ? rule.command : 'none',
@@ -178,7 +179,8 @@ function sourcesUsed(
     }
   });
   for (const source of entry.sources)
-    if (source.kind !== 'from-any' && !sources.includes(source)) unused('entry', `${entrySourceName(source)} → ${id}`);
+    if (source.kind !== 'from-any' && !sources.includes(source))
+      unused('entry', `${formatEntrySource(source)} → ${id}`);
   return sources.length > 0 ? sources : entry.sources;
 }
 

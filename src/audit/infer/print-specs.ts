@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { mapValues } from '../../base/map-values.ts';
-import { entrySourceName } from '../../spec/names.ts';
+import { formatEntrySource } from '../../spec/names.ts';
 import type {
   FruitField,
   FruitType,
@@ -102,7 +102,7 @@ function peripheral(spec: PeripheralSpec): Plain {
     purpose,
     tools: [...tools],
     scope: id,
-    entry: [...entry.sources.map(entrySourceName), ...entry.conditions],
+    entry: [...entry.sources.map(formatEntrySource), ...entry.conditions],
     exit: Object.fromEntries(
       exits.map(({ name, opens }) => [name, opens.map(({ to, when }) => (when === null ? to : { to, when }))]),
     ),

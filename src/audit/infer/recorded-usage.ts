@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { bodyOf, type EffectRecord } from '../../evidence/bodies.ts';
-import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { ArgumentRole, Json, Mode, ToolEffect, ToolSpec } from '../../spec/types.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
@@ -134,7 +134,7 @@ function addArgument(here: PeripheralUsage, role: ArgumentRole, root: string, va
 /** Adds the command of a call: the words of its arguments, in the order of the parameters. */
 function addCommand(here: PeripheralUsage, tool: ToolSpec | undefined, args: Fields): void {
   const values = (tool?.parameters ?? [])
-    .filter(({ role }) => ROLE_FACTS[role].runsCommands)
+    .filter(({ role }) => ARGUMENT_ROLE_FACTS[role].runsCommands)
     .map(({ name }) => args[name])
     .filter((value) => value !== undefined);
   const words = values.flatMap((value) => commandWordsOf(value) ?? [textOf(value) ?? '']);

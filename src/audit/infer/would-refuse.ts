@@ -1,6 +1,6 @@
 import { bodyOf, type WouldRefuse } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
-import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../spec/types.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
@@ -113,5 +113,5 @@ function homeOf({ peripherals }: SpecSet, tool: string, here: string): string {
 
 const hostsOf = ({ tools }: SpecSet, tool: string, args: Json): readonly string[] =>
   (getOwn(tools, tool)?.parameters ?? [])
-    .filter(({ role }) => ROLE_FACTS[role].namesHost)
+    .filter(({ role }) => ARGUMENT_ROLE_FACTS[role].namesHost)
     .flatMap(({ name }) => URL.parse(String(fieldsOf(args)[name]))?.hostname ?? []);

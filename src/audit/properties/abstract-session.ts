@@ -1,9 +1,9 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { effectsOfMode } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
-import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import { checkFieldOf } from '../../spec/reported-fields.ts';
-import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
+import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
+import { checkFieldOfCondition } from '../../spec/reported-fields.ts';
+import { findDelegationEdge } from '../../spec/resolve/derive-edges.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import { canRuleHold, ruleReadsFact, textsInRule } from './can-rule-hold.ts';
 
@@ -54,7 +54,7 @@ export interface AbstractMove {
 /** The starts of sub-agents from a peripheral, as edges. Peripherals that admit nobody from it are left out. */
 export const delegationEdges = ({ peripherals }: SpecSet, from: string): readonly Edge[] =>
   (getOwn(peripherals, from)?.delegates ?? []).flatMap(({ to }) => {
-    const edge = delegationEdge(peripherals, from, to);
+    const edge = findDelegationEdge(peripherals, from, to);
     return edge && edge.sources.length > 0 ? [edge] : [];
   });
 
@@ -95,7 +95,7 @@ export class AbstractSessions {
   addReports(states: readonly AbstractState[]): boolean {
     const { peripherals, tools, modeGate } = this.#specs;
     const demanded = Object.values(peripherals).flatMap(({ entry }) => entry.conditions);
-    if (demanded.every((name) => checkFieldOf(this.#specs, name) === undefined)) return false;
+    if (demanded.every((name) => checkFieldOfCondition(this.#specs, name) === undefined)) return false;
     const before = this.#reported.size;
     for (const { peripheral, mode } of states)
       for (const id of peripheral === null ? [] : peripherals[peripheral]!.tools) {
@@ -127,7 +127,7 @@ export class AbstractSessions {
   #condition(state: AbstractState, name: string): boolean {
     if (name === TESTS_PASSED) return state.passed;
     // The backend of a tool that reports the field may report any value.
-    const field = checkFieldOf(this.#specs, name);
+    const field = checkFieldOfCondition(this.#specs, name);
     if (field !== undefined) return this.#reported.has(field);
     const rule = this.#specs.conditions[name];
     return rule !== undefined && this.#rule(state, rule);
@@ -266,7 +266,7 @@ export class AbstractSessions {
 }
 
 export const testTools = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): readonly string[] =>
-  scope.rule.command === 'test' ? granted.filter((id) => takesCommand(tools[id])) : [];
+  scope.rule.command === 'test' ? granted.filter((id) => takesCommandArgument(tools[id])) : [];
 
 /** True if a peripheral can change files of the repository. */
 export const canChange = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): boolean =>

@@ -1,5 +1,5 @@
 import type { SpecWarning } from '../../spec/check/spec-problem.ts';
-import type { PeripheralOrMode, Property, PropertyAtom, SpecSet } from '../../spec/types.ts';
+import type { PeripheralOrMode, PropertyCondition, SpecProperty, SpecSet } from '../../spec/types.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { type AbstractMove, type AbstractState, canChange, canShip } from './abstract-session.ts';
 import { graphWarnings } from './graph-warnings.ts';
@@ -146,7 +146,7 @@ function proveApart(specs: SpecSet): PropertyProof[] {
     : found.map(({ id }) => failed('apart', `${id} both changes code and ships it`));
 }
 
-function proveStated(specs: SpecSet, spaceFor: StateSpaceFor, property: Property): PropertyProof {
+function proveStated(specs: SpecSet, spaceFor: StateSpaceFor, property: SpecProperty): PropertyProof {
   const { text } = property;
   const space = spaceFor([]);
   switch (property.kind) {
@@ -199,7 +199,10 @@ const isInTarget = (where: PeripheralOrMode, { peripheral, mode }: AbstractState
 
 const targetName = (where: PeripheralOrMode): string => (where.kind === 'mode' ? where.mode : where.peripheral);
 
-function proveNeverEnter(spaceFor: StateSpaceFor, property: Extract<Property, { kind: 'never-enter' }>): PropertyProof {
+function proveNeverEnter(
+  spaceFor: StateSpaceFor,
+  property: Extract<SpecProperty, { kind: 'never-enter' }>,
+): PropertyProof {
   const { target, without, text } = property;
   const enters = (state: AbstractState, { kind, to }: AbstractMove) =>
     target.kind === 'mode'
@@ -220,7 +223,7 @@ function proveNeverEnter(spaceFor: StateSpaceFor, property: Extract<Property, { 
   return succeeded(text);
 }
 
-function atomHolds(atom: PropertyAtom, state: AbstractState, move: AbstractMove): boolean {
+function atomHolds(atom: PropertyCondition, state: AbstractState, move: AbstractMove): boolean {
   switch (atom.kind) {
     case 'approval':
       return move.approved;
@@ -237,7 +240,7 @@ function atomHolds(atom: PropertyAtom, state: AbstractState, move: AbstractMove)
   }
 }
 
-function atomName(atom: PropertyAtom): string {
+function atomName(atom: PropertyCondition): string {
   switch (atom.kind) {
     case 'approval':
       return 'an approval';
@@ -257,7 +260,7 @@ function atomName(atom: PropertyAtom): string {
 function proveExclusive(
   specs: SpecSet,
   space: StateSpace,
-  { of, names, text }: Extract<Property, { kind: 'exclusive' }>,
+  { of, names, text }: Extract<SpecProperty, { kind: 'exclusive' }>,
 ): PropertyProof {
   if (of === 'tools') {
     const both = Object.values(specs.peripherals).find(

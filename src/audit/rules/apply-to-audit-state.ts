@@ -5,10 +5,10 @@ import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { runningCommandsAfter } from '../../evidence/running-commands.ts';
 import { waitingTimeMs } from '../../evidence/waiting-time.ts';
 import { getOwn } from '../../spec/names.ts';
-import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
-import { NON_FILE_EFFECTS } from '../../spec/policy/effect-ops.ts';
-import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
-import { CHECK_PASSED, reportedFields } from '../../spec/reported-fields.ts';
+import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
+import { NON_FILE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
+import { MAX_FILES_IN_SESSION_LOG } from '../../spec/policy/limits.ts';
+import { CHECK_PASSED_VALUE, fieldsReportedByTools } from '../../spec/reported-fields.ts';
 import type { Json } from '../../spec/types.ts';
 import { type AuditState, peripheralScope } from './audit-state.ts';
 import {
@@ -22,7 +22,7 @@ import { type Fields, fieldsOf, textOf } from './compare-json.ts';
 import { noTestRuns } from './test-runs.ts';
 
 /** Backpack fields that a context or a fruit sets only if they are empty: the identity, and the changed files. */
-const LASTING = [...IDENTITY_FIELDS, 'changed-files'];
+const LASTING = [...SESSION_IDENTITY_FIELDS, 'changed-files'];
 
 function packBackpack(backpack: Fields, more: Fields): Fields {
   const lasting = Object.entries(backpack).filter(([field]) => LASTING.includes(field));
@@ -183,7 +183,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   // An install or a resource change makes earlier results void: tests may depend on files that git ignores.
   if (tool === 'install' || effects.some(({ op }) => op === 'resource')) dropResults(state);
   for (const { op, path } of effects)
-    if (!NON_FILE_EFFECTS.includes(op)) addWithinLimit(MAX_NAMED_FILES, state.files, path);
+    if (!NON_FILE_EFFECT_KINDS.includes(op)) addWithinLimit(MAX_FILES_IN_SESSION_LOG, state.files, path);
   const pattern = patternStatusAfter(tool, outcome);
   if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.status };
   const isTested = outcome.status === 'ok' && visit && trustedReport(visit.scope, state.pinned.specs, tool) === 'test';
@@ -211,13 +211,13 @@ function dropResults(state: AuditState): void {
 /** Adds the fields that a backend reported: session state to the backpack, and each check with its last value. */
 function countReported(state: AuditState, { observed = {}, state: kept = {} }: StepBody | OutcomeBody): void {
   if (Object.keys(kept).length > 0) state.backpack = { ...state.backpack, ...kept };
-  const fields = Object.values(reportedFields(state.pinned.specs).checks).filter((each) =>
+  const fields = Object.values(fieldsReportedByTools(state.pinned.specs).checks).filter((each) =>
     Object.hasOwn(observed, each),
   );
   if (fields.length === 0) return;
   const passed = new Set(state.checks);
   for (const field of fields) {
-    if (observed[field] === CHECK_PASSED) passed.add(field);
+    if (observed[field] === CHECK_PASSED_VALUE) passed.add(field);
     else passed.delete(field);
   }
   state.checks = passed;

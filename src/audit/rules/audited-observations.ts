@@ -2,14 +2,14 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { EffectRecord, StepBody } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
-import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import { FILE_CHANGE_EFFECTS } from '../../spec/policy/effect-ops.ts';
+import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
+import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
-import type { Json, Observation, PeripheralSpec, ScopeRule, SpecSet } from '../../spec/types.ts';
+import type { FruitObservation, Json, PeripheralSpec, ScopeRule, SpecSet } from '../../spec/types.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './compare-json.ts';
 import { addTestRun, allRunsPassed, copyTestRuns, noTestRuns, type TestRuns, testRunsIn } from './test-runs.ts';
 
-export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGE_EFFECTS.includes(op);
+export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGE_EFFECT_KINDS.includes(op);
 
 /** True for a reflecting peripheral: its fruit holds a PAR. */
 export function isReflectingPeripheral(spec: PeripheralSpec): boolean {
@@ -81,7 +81,7 @@ export const copyObservations = (observations: AuditedObservations): AuditedObse
 export function trustedReport(scope: ScopeRule, { tools }: SpecSet, tool: string): 'test' | 'deploy' | null {
   const { command } = scope;
   if (command !== 'test' && command !== 'deploy') return null;
-  return takesCommand(getOwn(tools, tool)) ? command : null;
+  return takesCommandArgument(getOwn(tools, tool)) ? command : null;
 }
 
 /** Adds a step's result to a visit's observations, and its test runs to `tests`, the runs of the present code. */
@@ -131,7 +131,7 @@ function pathsIn(list: Json | undefined): readonly string[] {
 }
 
 export function observedValue(observations: AuditedObservations, from: string): Json {
-  const name = from as Observation;
+  const name = from as FruitObservation;
   const runs = [...observations.runs.commands.values()].map(({ last }) => last);
   switch (name) {
     case 'found': {

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { compileGlob } from '../../base/glob.ts';
-import { isExclusion, relativePathProblem } from '../../spec/path-patterns.ts';
+import { isExcludingPattern, relativePathProblem } from '../../spec/path-patterns.ts';
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 import { isMaskedPath } from './protected-paths.ts';
 
@@ -56,8 +56,8 @@ export function isWithinPaths(path: string, paths: readonly string[]): boolean {
  */
 export function isWritablePath(path: string, write: readonly string[]): boolean {
   const { tests, excluded } = getOrInsert(granting, write, () => ({
-    tests: write.filter((place) => !isExclusion(place)).map(grantTest),
-    excluded: write.filter(isExclusion).map((place) => place.slice(1)),
+    tests: write.filter((place) => !isExcludingPattern(place)).map(grantTest),
+    excluded: write.filter(isExcludingPattern).map((place) => place.slice(1)),
   }));
   // An empty list is left out, because every list of masks also hides git's credentials.
   return tests.some((test) => test(split(path))) && !(excluded.length > 0 && isMaskedPath(path, excluded));

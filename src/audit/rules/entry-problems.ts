@@ -1,8 +1,8 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { isBlank } from '../../base/text.ts';
-import { entrySourceName, getOwn } from '../../spec/names.ts';
-import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
-import { reportedFields } from '../../spec/reported-fields.ts';
+import { formatEntrySource, getOwn } from '../../spec/names.ts';
+import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
+import { fieldsReportedByTools } from '../../spec/reported-fields.ts';
 import type { EntrySource, GateRule, PeripheralSpec } from '../../spec/types.ts';
 import type { AuditedPin, AuditState } from './audit-state.ts';
 import type { Fields } from './compare-json.ts';
@@ -23,7 +23,7 @@ export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, ad
     add('agent-not-allowed', 'agent', `agents: ${agents.join(', ')}`, `${agent} entered ${id}`);
   if (!entry.sources.some((source) => sourceApplies(source, judged))) {
     const from = visit ? `from ${visit.peripheral}` : wasVisited(state) ? 'after the visits' : 'at first';
-    const constraint = `entry: ${entry.sources.map(entrySourceName).join(', ')}`;
+    const constraint = `entry: ${entry.sources.map(formatEntrySource).join(', ')}`;
     const message = `${id} was entered ${from}, by the ${by}`;
     add('entry-not-met', 'entry', constraint, message, NEEDS_HISTORY);
   }
@@ -96,7 +96,7 @@ export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, 
 
 /** Removes the session state from the fields that a caller gives to a start, because only tools set it. */
 export function withoutSessionState({ specs }: AuditedPin, fields: Fields): Fields {
-  const { state } = reportedFields(specs);
+  const { state } = fieldsReportedByTools(specs);
   return Object.fromEntries(Object.entries(fields).filter(([field]) => !Object.hasOwn(state, field)));
 }
 
@@ -110,7 +110,9 @@ export function contextOnEntry(
   fields: Fields,
   latest: AuditState['fruits'] = {},
 ): { readonly context: Fields; readonly missing: readonly string[] } {
-  const others = Object.fromEntries(Object.entries(fields).filter(([field]) => !IDENTITY_FIELDS.includes(field)));
+  const others = Object.fromEntries(
+    Object.entries(fields).filter(([field]) => !SESSION_IDENTITY_FIELDS.includes(field)),
+  );
   const context: Record<string, Fields[string]> = { ...others };
   const missing: string[] = [];
   for (const [field, { source, optional }] of Object.entries(target.context)) {

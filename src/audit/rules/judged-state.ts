@@ -1,5 +1,5 @@
 import { getOwn } from '../../spec/names.ts';
-import { checkFieldOf } from '../../spec/reported-fields.ts';
+import { checkFieldOfCondition } from '../../spec/reported-fields.ts';
 import { type Principal, TESTS_PASSED } from '../../spec/types.ts';
 import { type AuditState, type StateBeforeStop, testFactsOf } from './audit-state.ts';
 import { celHolds } from './audited-cel.ts';
@@ -46,7 +46,7 @@ export function ruleHolds({ state, visit, fruit, backpack }: JudgedState, cel: s
 
 export function conditionHolds(judged: JudgedState, name: string): boolean {
   if (name === TESTS_PASSED) return testFactsOf(judged.state).passed;
-  const check = checkFieldOf(judged.state.pinned.specs, name);
+  const check = checkFieldOfCondition(judged.state.pinned.specs, name);
   if (check !== undefined) return judged.state.checks.has(check);
   const rule = getOwn(judged.state.pinned.specs.conditions, name);
   return rule !== undefined && ruleHolds(judged, rule);

@@ -1,11 +1,11 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { compileGlob } from '../../base/glob.ts';
-import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
+import { BACKUP_NAME_AFFIXES } from '../../spec/policy/default-masks.ts';
 import {
-  GIT_CREDENTIALS,
-  GIT_REPOSITORY_MARK,
-  HOPGATE_PACKAGES,
-  PROTECTED_NAMES,
+  GIT_CREDENTIAL_FILES,
+  GIT_HEAD_FILE,
+  HOPGATE_PACKAGE_PATHS,
+  PROTECTED_FILE_NAMES,
 } from '../../spec/policy/protected-names.ts';
 
 const asLetters = (text: string): string =>
@@ -24,9 +24,9 @@ function asRead(name: string): string {
 /** True if no agent may write a root-relative path. */
 export function isProtectedPath(path: string): boolean {
   const names = path.split('/').map(asRead);
-  if (path === GIT_REPOSITORY_MARK || path.endsWith(`/${GIT_REPOSITORY_MARK}`)) return true;
-  if (HOPGATE_PACKAGES.some((own) => `/${names.join('/')}/`.includes(`/${own.join('/')}/`))) return true;
-  return names.some((name) => PROTECTED_NAMES.includes(name));
+  if (path === GIT_HEAD_FILE || path.endsWith(`/${GIT_HEAD_FILE}`)) return true;
+  if (HOPGATE_PACKAGE_PATHS.some((own) => `/${names.join('/')}/`.includes(`/${own.join('/')}/`))) return true;
+  return names.some((name) => PROTECTED_FILE_NAMES.includes(name));
 }
 
 type Test = (path: string) => boolean;
@@ -81,7 +81,7 @@ const REMEMBERED = 4096;
 /** The name itself, and the names of which it may be a backup, or a backup of a backup. */
 function copiedFrom(name: string): readonly string[] {
   const strip = (copy: string): string[] =>
-    BACKUP_MARKS.flatMap(([before, after]) => {
+    BACKUP_NAME_AFFIXES.flatMap(([before, after]) => {
       const inner = copy.slice(before.length, copy.length - after.length);
       return inner !== '' && copy === `${before}${inner}${after}` ? [inner] : [];
     });
@@ -96,6 +96,6 @@ function copiedFrom(name: string): readonly string[] {
  */
 function holdsGitCredentials(names: readonly string[]): boolean {
   const last = names.at(-1)!;
-  if (last === GIT_CREDENTIALS.anywhere) return true;
-  return GIT_CREDENTIALS.inGit.some((name) => name === last) && names.slice(0, -1).includes('.git');
+  if (last === GIT_CREDENTIAL_FILES.anywhere) return true;
+  return GIT_CREDENTIAL_FILES.inGit.some((name) => name === last) && names.slice(0, -1).includes('.git');
 }

@@ -1,9 +1,9 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { getOrInsert } from '../../base/get-or-insert.ts';
-import { callGates } from '../../spec/call-gates.ts';
+import { gatesOfCall } from '../../spec/call-gates.ts';
 import { schemaRegex } from '../../spec/linear-regex.ts';
 import { getOwn } from '../../spec/names.ts';
-import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { resourceNameProblem } from '../../spec/policy/resource-names.ts';
 import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import type { RequestOf } from './audit-request.ts';
@@ -68,7 +68,7 @@ export function stepProblems(
   // An absent argument reaches nothing, except a path to read, which then means the whole tree.
   let commands = false;
   for (const parameter of tool.parameters) {
-    const facts = ROLE_FACTS[parameter.role];
+    const facts = ARGUMENT_ROLE_FACTS[parameter.role];
     if (facts.runsCommands && !commands) {
       commands = true;
       addCommandProblem(state, visit, tool, named, parameter.name, add);
@@ -84,7 +84,7 @@ export function stepProblems(
     const message = `an agent with tools ran in ${lent.map((each) => showValue(each)).join(', ')}`;
     add('mode-forbids', 'mode-effect', `${mode}: ${effects.join(', ')}`, message, about);
   }
-  const gates = callGates(tool, visit.spec);
+  const gates = gatesOfCall(tool, visit.spec);
   const fruit = auditedFruit(visit.spec, visit.observations);
   for (const gate of gates) {
     if (gate.kind !== 'when' || ruleHolds({ ...judgedWithoutVisit(state, 'agent'), fruit }, gate.cel, named)) continue;
@@ -113,14 +113,16 @@ function argumentsByName({ parameters }: ToolSpec, args: Json): Fields | null {
   // null means that an argument is left out, unless null is one of its values (the assignee "nobody" of a tracker).
   const isValue = (name: string) =>
     !Array.isArray(args) &&
-    parameters.some((one) => one.name === name && ROLE_FACTS[one.role].takesNull && fitsSchema(one.schema, null));
+    parameters.some(
+      (one) => one.name === name && ARGUMENT_ROLE_FACTS[one.role].takesNull && fitsSchema(one.schema, null),
+    );
   return Object.fromEntries(pairs.filter(([name, value]) => value !== null || isValue(name)));
 }
 
 /** An omitted argument has its default, unless that is null. An empty list of paths to read counts as omitted. */
 function withDefaults({ parameters }: ToolSpec, args: Fields): Fields {
   const pairs = parameters.flatMap(({ name, role, schema }) => {
-    const isEmpty = (value?: Json) => ROLE_FACTS[role].absentMeansRoot && JSON.stringify(value) === '[]';
+    const isEmpty = (value?: Json) => ARGUMENT_ROLE_FACTS[role].absentMeansRoot && JSON.stringify(value) === '[]';
     const values = [args[name], schema['default'] ?? undefined];
     const value = values.find((each) => each !== undefined && !isEmpty(each));
     return value === undefined ? [] : [[name, value] as const];

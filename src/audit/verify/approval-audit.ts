@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { ApprovalBody } from '../../evidence/bodies.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Fields, isSameJson, showValue } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
@@ -92,7 +92,7 @@ export class ApprovalAudit {
       );
     this.#compare('action', request.action, done.action);
     this.#compare('reason', request.reason, done.reason);
-    const unseen = done.action['kind'] === 'step' ? APPROVAL_VIEW.locks : APPROVAL_VIEW.context;
+    const unseen = done.action['kind'] === 'step' ? APPROVAL_FIELD_TITLES.locks : APPROVAL_FIELD_TITLES.context;
     for (const title of new Set([...Object.keys(done.view), ...Object.keys(request.view)]))
       if (title in done.view || title !== unseen) this.#compare(title, request.view[title], done.view[title]);
     return approved;
@@ -106,7 +106,7 @@ export class ApprovalAudit {
 
   /** The start after a hop must take the context that was approved with it. */
   checkContext(taken: Fields): void {
-    const approved = this.ofHop?.request.view[APPROVAL_VIEW.context];
+    const approved = this.ofHop?.request.view[APPROVAL_FIELD_TITLES.context];
     if (!this.ofHop || isSameJson(approved, taken)) return;
     const constraint = `context approved: ${showValue(approved)}`;
     this.#report.violation('approval', constraint, `context taken: ${showValue(taken as Json)}`, NEEDS_HISTORY);

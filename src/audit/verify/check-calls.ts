@@ -1,9 +1,9 @@
 import type { IntentBody, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
-import { callGates } from '../../spec/call-gates.ts';
+import { gatesOfCall } from '../../spec/call-gates.ts';
 import { getOwn } from '../../spec/names.ts';
-import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
-import { hasIntent } from '../../spec/policy/tool-effects.ts';
+import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import { trustedReport } from '../rules/audited-observations.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
@@ -17,9 +17,9 @@ export function checkCall(at: VisitContext, body: StepBody | IntentBody): void {
   const { state, report } = at;
   const { event, tool: id } = body;
   const tool = getOwn(state.pinned.specs.tools, id);
-  if (event === 'step' && hasIntent(tool))
+  if (event === 'step' && recordsIntent(tool))
     report.violation('intent', `${id} must have an intent before it runs`, 'the call has no intent', { tool: id });
-  if (event === 'intent' && tool !== undefined && !hasIntent(tool))
+  if (event === 'intent' && tool !== undefined && !recordsIntent(tool))
     report.violation('intent', `${id} has the effect ${tool.effect}`, 'the call was recorded as an intent', {
       tool: id,
     });
@@ -35,17 +35,17 @@ export function checkCallApproval({ state, approvals, at }: VisitContext, { tool
   const { visit, pinned } = state;
   const { install = [] } = pinned.config;
   const known = getOwn(pinned.specs.tools, tool);
-  const gates = known ? callGates(known, visit?.spec) : [];
+  const gates = known ? gatesOfCall(known, visit?.spec) : [];
   const isInstall = tool === 'install' && install.some((one) => one.approval);
   approvals.use(approval, at, {
     action: { kind: 'step', from: visit?.peripheral ?? '', to: tool },
     reason: '',
     view: {
-      ...(gates.some(({ kind }) => kind === 'approval') ? { [APPROVAL_VIEW.args]: args } : {}),
+      ...(gates.some(({ kind }) => kind === 'approval') ? { [APPROVAL_FIELD_TITLES.args]: args } : {}),
       ...(isInstall
         ? {
-            [APPROVAL_VIEW.command]: args['command'] ?? 'the configured one',
-            [APPROVAL_VIEW.install]: install.map(({ run, hosts = [], scripts }) => ({
+            [APPROVAL_FIELD_TITLES.command]: args['command'] ?? 'the configured one',
+            [APPROVAL_FIELD_TITLES.install]: install.map(({ run, hosts = [], scripts }) => ({
               run: run.join(' '),
               hosts: `from ${hosts.join(', ') || 'no host'}`,
               scripts: `with scripts of packages ${scripts ? 'on' : 'off'}`,
@@ -77,7 +77,7 @@ function checkResult({ state, report, shipping }: VisitContext, body: StepBody |
   const { tools } = state.pinned.specs;
   const claimed = unconfirmedRelease(outcome, effects);
   if (body.effects === 'unobserved') report.gap('unobserved', `the effects of ${id} were not observed`, id);
-  else if (state.unsafeNoSandbox && takesCommand(getOwn(tools, id)))
+  else if (state.unsafeNoSandbox && takesCommandArgument(getOwn(tools, id)))
     report.gap('unobserved', `${id} ran without a sandbox`, id);
   if (claimed && body.effects !== 'unobserved') report.gap('unconfirmed', claimed, id);
   const judged = isObserveOnlySession(state)

@@ -1,6 +1,6 @@
 import type { EffectRecord, OutcomeRecord, StepBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
-import { CHECK_PASSED } from '../../spec/reported-fields.ts';
+import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import type { ToolSpec } from '../../spec/types.ts';
 import type { AuditedVisit, AuditState } from '../rules/audit-state.ts';
 import { isEndpointAllowed, isHostAllowed } from '../rules/audited-hosts.ts';
@@ -105,7 +105,7 @@ export function checkReportedFields(
           `${field} is ${showValue(value)}, which is not of its declared type`,
           about,
         );
-      else if (value === CHECK_PASSED && outcome.status === 'failed')
+      else if (value === CHECK_PASSED_VALUE && outcome.status === 'failed')
         report.violation('effect', 'no check passes in a call that failed', `${field} is ${showValue(value)}`, about);
     }
 }

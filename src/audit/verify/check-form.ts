@@ -3,7 +3,7 @@ import { CLAIM_TYPE_OF_EVENT } from '../../evidence/claim-of.ts';
 import type { Entry, EvidenceType } from '../../evidence/entry.ts';
 import { disciplineToolOf } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
-import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
+import { EVIDENCE_TAG_BY_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
@@ -56,7 +56,8 @@ function authorFor(body: Body, agent: string): string {
 /** The required tags of an entry: its peripheral, role in a discipline, kind of tool, event, and lack of a sandbox. */
 function tagsFor(state: AuditState, peripheral: string | null, body: Body): readonly string[] {
   const { specs } = state.pinned;
-  const called = body.event === 'step' || body.event === 'outcome' ? getOwn(TOOL_TAGS, body.tool) : undefined;
+  const called =
+    body.event === 'step' || body.event === 'outcome' ? getOwn(EVIDENCE_TAG_BY_TOOL, body.tool) : undefined;
   const spec = peripheral === null ? undefined : getOwn(specs.peripherals, peripheral);
   const leavesWorld = spec?.tools.some((tool) => getOwn(specs.tools, tool)?.effect === 'simulate') ?? false;
   return [

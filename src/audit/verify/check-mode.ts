@@ -1,5 +1,5 @@
 import type { ModeBody } from '../../evidence/bodies.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { judgedWithoutVisit } from '../rules/judged-state.ts';
 import { checkFacts } from './check-facts.ts';
 import type { VisitContext } from './check-visits.ts';
@@ -22,8 +22,8 @@ export function checkMode({ state, report, approvals, at }: VisitContext, body: 
     action: { kind: 'mode', from, to },
     reason: body.reason ?? '',
     view: {
-      ...(body.exitCriteria === null ? {} : { [APPROVAL_VIEW.exitCriteria]: body.exitCriteria }),
-      ...(summary === null ? {} : { [APPROVAL_VIEW.summary]: summary }),
+      ...(body.exitCriteria === null ? {} : { [APPROVAL_FIELD_TITLES.exitCriteria]: body.exitCriteria }),
+      ...(summary === null ? {} : { [APPROVAL_FIELD_TITLES.summary]: summary }),
     },
   });
   const approved = how === 'transition' && transition?.approval === 'operator';

@@ -1,6 +1,6 @@
 import type { HopBody, StartBody, StopBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
@@ -107,10 +107,10 @@ export function checkHop({ state, report, approvals, at }: VisitContext, body: H
     action: { kind: 'hop', from, exit: name, to },
     reason,
     view: {
-      [APPROVAL_VIEW.fruit]: { ...leaving.fruit },
-      [APPROVAL_VIEW.changes]: { ...state.changes },
-      [APPROVAL_VIEW.findings]: unlessEmpty({ ...state.findings, ...fieldsOf(ships['findings']) }),
-      [APPROVAL_VIEW.testFiles]: unlessEmpty(
+      [APPROVAL_FIELD_TITLES.fruit]: { ...leaving.fruit },
+      [APPROVAL_FIELD_TITLES.changes]: { ...state.changes },
+      [APPROVAL_FIELD_TITLES.findings]: unlessEmpty({ ...state.findings, ...fieldsOf(ships['findings']) }),
+      [APPROVAL_FIELD_TITLES.testFiles]: unlessEmpty(
         [...new Set([...Object.keys(state.changes), ...files])].filter(isTestFile),
       ),
       ...approvedTree(state.pinned, body.tree),

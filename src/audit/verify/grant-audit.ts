@@ -1,5 +1,5 @@
 import type { ApprovalBody, Body, GrantBody } from '../../evidence/bodies.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { trustedReport } from '../rules/audited-observations.ts';
@@ -108,7 +108,7 @@ export class GrantAudit {
         'a grant that limits files needs observed changes',
         `grant ${id} was used after a change that was not observed`,
       );
-    const shipped = listOf(fieldsOf(view[APPROVAL_VIEW.ships])['files']).map(String);
+    const shipped = listOf(fieldsOf(view[APPROVAL_FIELD_TITLES.ships])['files']).map(String);
     for (const path of new Set([...changed, ...shipped]))
       if (!isWritablePath(path, granted))
         this.#violation(`files: ${granted.join(' ')}`, `grant ${id} was used after a change of ${path}`, NEEDS_HISTORY);
@@ -123,15 +123,15 @@ export class GrantAudit {
     };
     if (kind === 'step' || kind === 'delegate') compare('call', bound['shown'], view);
     if (kind !== 'hop') return;
-    const ships = view[APPROVAL_VIEW.ships];
+    const ships = view[APPROVAL_FIELD_TITLES.ships];
     const boundKeys = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
     const placed = Object.fromEntries(boundKeys.map((name) => [name, fieldsOf(ships)[name] ?? null]));
     compare('destination', bound['place'], ships === undefined ? undefined : placed);
     const seen = fieldsOf(bound['findings']);
-    for (const [path, finding] of Object.entries(fieldsOf(view[APPROVAL_VIEW.findings])))
+    for (const [path, finding] of Object.entries(fieldsOf(view[APPROVAL_FIELD_TITLES.findings])))
       compare(`finding in ${path}`, seen[path], finding);
     const tests = listOf(bound['tests']);
-    for (const path of listOf(view[APPROVAL_VIEW.testFiles]))
+    for (const path of listOf(view[APPROVAL_FIELD_TITLES.testFiles]))
       if (!tests.includes(path)) compare('changed test file', undefined, path);
   }
 

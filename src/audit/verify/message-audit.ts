@@ -1,7 +1,7 @@
 import { AgencyRuns } from '../../evidence/agency-runs.ts';
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import { waitingTimeMs } from '../../evidence/waiting-time.ts';
-import { AGENCY_TOOL, RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
+import { AGENCY_TOOL_ID, RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { fieldsOf, textOf } from '../rules/compare-json.ts';
 import type { AuditReport } from './audit-report.ts';
@@ -29,12 +29,12 @@ export class MessageAudit {
     if (body.event === 'receipt') this.#receipt(body, state);
     if (body.event === 'step' && (body.tool === 'bell' || body.tool === 'whistle')) this.#send(body, at, state);
     this.#runs.add(this.#report.entryId, body);
-    if (body.event === 'outcome' && body.tool === AGENCY_TOOL) this.#reply(body, at, state);
+    if (body.event === 'outcome' && body.tool === AGENCY_TOOL_ID) this.#reply(body, at, state);
   }
 
   #reply(body: OutcomeBody, at: number, state: AuditState): void {
     const { outcome } = body;
-    if (outcome.status === 'refused' || state.pinned.specs.tools[AGENCY_TOOL]?.upstream) return;
+    if (outcome.status === 'refused' || state.pinned.specs.tools[AGENCY_TOOL_ID]?.upstream) return;
     const run = textOf(fieldsOf(outcome.result ?? null)['run']);
     if (run !== null && run !== this.#runs.run && state.history === 'complete')
       this.#report.violation(

@@ -1,5 +1,5 @@
 import { getOwn } from '../../spec/names.ts';
-import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { Json, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
@@ -57,7 +57,7 @@ function openScope(tool: string, { command }: ScopeRule): ScopeRule {
 /** The hosts that a call's addresses name. IP addresses are left out, so they stay forbidden. */
 function hostsIn(tool: ToolSpec | undefined, args: Json): readonly string[] {
   const addresses = (tool?.parameters ?? [])
-    .filter(({ role }) => ROLE_FACTS[role].namesHost)
+    .filter(({ role }) => ARGUMENT_ROLE_FACTS[role].namesHost)
     .flatMap(({ name }) => fieldsOf(args)[name]);
   return addresses
     .flatMap((address) => (typeof address === 'string' ? (URL.parse(address)?.hostname ?? []) : []))

@@ -1,5 +1,5 @@
 import { getOwn } from '../../spec/names.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { TESTS_PASSED } from '../../spec/types.ts';
 import type { AuditedPin, AuditState } from '../rules/audit-state.ts';
 import { isConfiguredBranch } from '../rules/commands/audited-branches.ts';
@@ -63,6 +63,6 @@ export function approvedTree({ config }: AuditedPin, tree: Fields | undefined): 
   const tests = config.test.map(({ run }) => run.join(' '));
   const tested = { kind: kind ?? null, tree: id ?? null, head: head ?? null, tests };
   const { id: shipped, findings: _, ...rest } = fieldsOf(ships);
-  const ofShips: Fields = ships ? { [APPROVAL_VIEW.ships]: { tree: shipped ?? null, ...rest } } : {};
-  return { [APPROVAL_VIEW.tested]: tested, ...ofShips };
+  const ofShips: Fields = ships ? { [APPROVAL_FIELD_TITLES.ships]: { tree: shipped ?? null, ...rest } } : {};
+  return { [APPROVAL_FIELD_TITLES.tested]: tested, ...ofShips };
 }

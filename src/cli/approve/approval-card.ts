@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { ApprovalCardSchema } from '../../server/approval-card-schema.ts';
-import { openingBody, readStoredPin } from '../../session/pin.ts';
+import { readSessionOpenBody, readStoredPin } from '../../session/pin.ts';
 import type { TreeDiff } from '../../tools/tree/tree-diff.ts';
 import type { Io } from '../io.ts';
 import { withEvidence } from '../open-store.ts';
@@ -19,7 +19,7 @@ export function readApprovalCard(
   diff: TreeDiff | null,
 ): Promise<ApprovalCard | null> {
   return withEvidence(root, io.env, null, async (store) => {
-    const opened = await openingBody(store, request.sessionId);
+    const opened = await readSessionOpenBody(store, request.sessionId);
     if (opened === null) return null;
     const { makeApprovalCard } = await import('../../server/approval-card-schema.ts');
     return makeApprovalCard(request, await readStoredPin(store, opened.pin), diff, store);

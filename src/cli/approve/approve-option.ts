@@ -1,6 +1,6 @@
 import { Option } from 'commander';
-import { callGates } from '../../spec/call-gates.ts';
-import { nearestName } from '../../spec/names.ts';
+import { gatesOfCall } from '../../spec/call-gates.ts';
+import { findSimilarName } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { usageError } from '../io.ts';
 
@@ -31,14 +31,14 @@ export function checkApproveOption(names: readonly string[], { peripherals, mode
     (tool) =>
       tool.id === 'install' ||
       [undefined, ...Object.values(peripherals)].some((each) =>
-        callGates(tool, each).some(({ kind }) => kind === 'approval'),
+        gatesOfCall(tool, each).some(({ kind }) => kind === 'approval'),
       ),
   );
   const calls = gated.map(({ id }) => id);
   const all = [...destinations, ...modes, ...calls, 'all'];
   const unknown = names.find((name) => !all.includes(name));
   if (unknown === undefined) return;
-  const near = nearestName(unknown, all);
+  const near = findSimilarName(unknown, all);
   throw usageError(
     `--approve: there is no destination, mode or tool "${unknown}" to approve`,
     `${near === null ? '' : `Did you mean ${near}? `}Destinations: ${destinations.join(', ')}; modes: ${modes.join(', ') || 'none'}; ${calls.length === 0 ? '' : `tools: ${calls.join(', ')}; `}or all.`,

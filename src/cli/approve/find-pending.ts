@@ -4,7 +4,7 @@ import { pathExists } from '../../base/files.ts';
 import { stateHome } from '../../base/user-folders.ts';
 import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
 import { stateDir } from '../../project/state-dir.ts';
-import { nearestName } from '../../spec/names.ts';
+import { findSimilarName } from '../../spec/names.ts';
 import { CliError, type Io } from '../io.ts';
 import { resolveRootOption } from '../shared-options.ts';
 
@@ -38,7 +38,7 @@ export function findPendingRequest(io: Io, id: string, root: string | undefined)
       `a request "${id}" waits in each of ${found.map(({ pending }) => pending.root).join(' and ')}`,
       'Name the repository with --root DIR.',
     );
-  const near = nearestName(
+  const near = findSimilarName(
     wantedId,
     items.map(({ pending }) => pending.id),
   );

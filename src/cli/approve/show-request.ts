@@ -1,7 +1,7 @@
 import { escapeInvisible } from '../../base/text.ts';
 import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { type TreeDiff, treeDiff } from '../../tools/tree/tree-diff.ts';
 import { formatDuration } from '../../view/format-time.ts';
 import { type Io, paint, paintDiff, print } from '../io.ts';
@@ -42,7 +42,9 @@ export async function showApprovalRequest(io: Io, request: ApprovalRequest, root
 export async function readDiffToApprove(request: ApprovalRequest, root: string): Promise<TreeDiff | null> {
   if (request.action.kind !== 'hop') return null;
   const diff = await treeDiff(root, request);
-  return diff.lines.length > 0 || Object.keys(request.view[APPROVAL_VIEW.changes] ?? {}).length > 0 ? diff : null;
+  return diff.lines.length > 0 || Object.keys(request.view[APPROVAL_FIELD_TITLES.changes] ?? {}).length > 0
+    ? diff
+    : null;
 }
 
 /** A line about the verdict and the age of the last test run. */

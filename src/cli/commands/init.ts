@@ -7,7 +7,7 @@ import { writePathReason } from '../../gate/scope/write-paths.ts';
 import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE, configuredFolder, gitRootOf, realRoot } from '../../project/repository-root.ts';
 import { trustCurrentConfig } from '../../project/trust.ts';
-import { isExclusion } from '../../spec/path-patterns.ts';
+import { isExcludingPattern } from '../../spec/path-patterns.ts';
 import { isBareRepository } from '../../tools/git/repository.ts';
 import { commandPrograms } from '../../tools/shell/shell-context.ts';
 import { type DetectedProject, detectProject } from '../detect/detect-project.ts';
@@ -36,7 +36,7 @@ interface Options {
   readonly manifests?: boolean;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       `Writes ${CONFIG_FILE} from the files of the repository: how it is tested (package.json, Cargo.toml, go.mod, pytest, pom.xml, Makefile, …), how it is shipped, which folders an agent may edit, and where git pushes. Trusts the file that it wrote. Asks the programs of the commands for their versions, outside and inside the sandbox; runs no code of the repository outside the sandbox, but with --run-tests or after a yes at a terminal.`,
@@ -166,8 +166,8 @@ function summary(
   const textOr = (text: string, otherwise: string): string => (text === '' ? otherwise : text);
   const commands = (all: readonly { readonly run: readonly string[] }[]): string =>
     all.map(({ run }) => run.join(' ')).join('; ');
-  const granted = edit.filter((path) => !isExclusion(path));
-  const excluded = edit.filter(isExclusion).map((path) => path.slice(1));
+  const granted = edit.filter((path) => !isExcludingPattern(path));
+  const excluded = edit.filter(isExcludingPattern).map((path) => path.slice(1));
   const tests = testFiles.filter((path) => writePathReason(path.replace(/\/$/, ''), edit) === null);
   return [
     `  edit    ${granted.join(' ')}`,

@@ -4,7 +4,7 @@ import { type Io, paint, print, printJson } from '../io.ts';
 import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../shared-options.ts';
 import { openShellSession } from './shell.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Computes the state of a session from its evidence and prints it. If a step was interrupted, an entry records that; the step is never run again. Continue by hand with "hopgate shell --session ID".',

@@ -5,7 +5,7 @@ import { openEvidence } from '../../open-evidence.ts';
 import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
 import { evidenceFile } from '../../project/state-dir.ts';
-import { runScenario, type ScenarioOutcome } from '../../session/run-scenario.ts';
+import { runScenario, type ScenarioStepOutcome } from '../../session/run-scenario.ts';
 import type { Session } from '../../session/session.ts';
 import { loadScenario } from '../../spec/load/load-scenario.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
@@ -36,7 +36,7 @@ interface Options extends SessionOptions {
   readonly specs?: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   withSessionOptions(
     command
       .description(
@@ -115,7 +115,7 @@ export async function playScenario(
   process.on('SIGINT', onInterrupt);
   try {
     printOpening(io, scenario, session, repository);
-    const outcomes: ScenarioOutcome[] = [];
+    const outcomes: ScenarioStepOutcome[] = [];
     const steps = runScenario(session, scenario, (step, number) => {
       scripted = step.approve;
       const action = describeScenarioAction(step.action);
@@ -190,7 +190,7 @@ function printStep(
   );
 }
 
-function printOutcome(io: Io, { number, step, result, surprises }: ScenarioOutcome): void {
+function printOutcome(io: Io, { number, step, result, surprises }: ScenarioStepOutcome): void {
   if (io.json) {
     const { evidence, ...rest } = result;
     printJsonLine(io, {
@@ -218,7 +218,7 @@ async function printEnd(
   io: Io,
   session: Session,
   repository: RunRepository,
-  outcomes: readonly ScenarioOutcome[],
+  outcomes: readonly ScenarioStepOutcome[],
 ): Promise<void> {
   const evidence = await session.evidence();
   const unexpected = outcomes.filter(({ surprises }) => surprises.length > 0);

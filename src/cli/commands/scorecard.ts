@@ -3,7 +3,7 @@ import type { Io } from '../io.ts';
 import { helpExamples, wholeNumberParser } from '../shared-options.ts';
 import type { ScorecardOptions } from '../world/play-scorecard.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Runs a scripted agent in the household over each connection, and judges each run by the demands P-1 to P-6; then repeats the runs with one fault for each demand. The person and the model are scripts; connections, sessions and evidence are real.',

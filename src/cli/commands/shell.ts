@@ -25,7 +25,7 @@ interface Options extends SessionOptions {
   readonly session?: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   withSessionOptions(
     command
       .description(

@@ -8,7 +8,7 @@ import { CONFIG_FILE } from '../../project/repository-root.ts';
 import { currentTrustRecord } from '../../project/trust.ts';
 import { readTrustOf, revokeTrust, writeTrust } from '../../project/trust-record.ts';
 import { readProjectFile } from '../../spec/load/load-project-config.ts';
-import { MAX_AUTHORED_BYTES } from '../../spec/policy/limits.ts';
+import { MAX_AUTHORED_FILE_BYTES } from '../../spec/policy/limits.ts';
 import { CliError, formatHeading, type Io, paint, print, printResult } from '../io.ts';
 import { helpExamples, resolveRootOption, rootOption } from '../shared-options.ts';
 
@@ -18,7 +18,7 @@ interface Options {
   readonly revoke?: boolean;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       `Shows ${CONFIG_FILE}, and records its hash when you trust it. Its commands, hosts and paths then take effect. A file that is not trusted can only restrict what the specs allow. Trust it again after each change.`,
@@ -63,7 +63,7 @@ async function trust(io: Io, options: Options): Promise<void> {
         `${file} is not trusted, and no terminal is available for a question`,
         'Read it, then run "hopgate trust --yes".',
       );
-    const text = readRegularFile(file, MAX_AUTHORED_BYTES);
+    const text = readRegularFile(file, MAX_AUTHORED_FILE_BYTES);
     if (createHash('sha256').update(text).digest('hex') !== next.config)
       throw new CliError('config-changed', `${file} changed while it was read`, 'Run this again.');
     print(io, formatHeading(io, file));

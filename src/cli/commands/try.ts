@@ -15,7 +15,7 @@ import { playScenario, prepareScenarioRepository } from './run.ts';
 const NO_OVERLAY =
   'bubblewrap has no overlays here, which bash and bash-test need; use Linux 5.11 or newer, where user namespaces may mount overlays';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Plays a demo on a small repository in a temporary folder: a scripted agent finds a bug, is refused on the way, fixes the bug, tests it and pushes it. It needs git, no account and no network. It writes a page that replays the session; --open shows the live view instead. Without bubblewrap it plays the steps that need no shell.',

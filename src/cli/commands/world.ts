@@ -22,7 +22,7 @@ interface Options {
   readonly root?: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Serves a text household on this machine: POST /reset, POST /step and GET /state as the ALFWorld server, and OpenEnv over the WebSocket /ws. Every house can be won. All clients of /reset and /step play one game; each WebSocket has its own. Ctrl-C ends it.',

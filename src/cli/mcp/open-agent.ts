@@ -7,7 +7,7 @@ import type { Approver } from '../../ports/approver.ts';
 import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
-import { firstPeripheral } from '../../spec/first-peripheral.ts';
+import { chooseFirstPeripheral } from '../../spec/first-peripheral.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
 import { checkApproveOption } from '../approve/approve-option.ts';
 import { findSessionIn } from '../choose-sessions.ts';
@@ -23,7 +23,7 @@ export interface AgentSessionOptions {
   readonly session?: string;
   /** The spec set of a new session; default: the repository's. */
   readonly specs?: string;
-  /** The first peripheral of a new session; default: {@link firstPeripheral}. */
+  /** The first peripheral of a new session; default: {@link chooseFirstPeripheral}. */
   readonly peripheral?: string;
   readonly observe: boolean;
   readonly telemetry: boolean | { readonly contents: boolean };
@@ -76,7 +76,7 @@ async function enterPeripheral(session: Session, requested: string | undefined, 
       'already-active',
     );
   if (peripheral !== null) return;
-  const first = requested ?? firstPeripheral(session.specs);
+  const first = requested ?? chooseFirstPeripheral(session.specs);
   if (first === null) return;
   const started = await session.start(first);
   if (!started.ok) throw new CliError(started.denial.code, started.denial.message, started.denial.remedy);

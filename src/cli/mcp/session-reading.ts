@@ -5,7 +5,7 @@ import { asJson } from '../../base/json.ts';
 import { projectThread } from '../../evidence/threads.ts';
 import { openEvidence } from '../../open-evidence.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
-import type { Pin } from '../../session/pin.ts';
+import type { SessionPin } from '../../session/pin.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { outlineThread } from '../../view/outline-thread.ts';
@@ -55,7 +55,7 @@ const readStore = <T>(io: Io, root: string, use: (store: EvidenceStore) => Promi
     return found;
   });
 
-export const readPinOfSession = (io: Io, root: string, { id }: Pick<AgentSession, 'id'>): Promise<Pin> =>
+export const readPinOfSession = (io: Io, root: string, { id }: Pick<AgentSession, 'id'>): Promise<SessionPin> =>
   readStore(io, root, async (store) => {
     const read = await readPinOrReason(store, findSession(await store.sessions(), id));
     if (typeof read === 'string') throw new Error(read);

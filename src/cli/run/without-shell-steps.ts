@@ -1,5 +1,5 @@
 import { getOwn } from '../../spec/names.ts';
-import { takesCommand } from '../../spec/policy/argument-roles.ts';
+import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import type { Scenario, ScenarioStep } from '../../spec/schema/scenario-file.ts';
 import type { SpecSet } from '../../spec/types.ts';
 
@@ -12,7 +12,7 @@ import type { SpecSet } from '../../spec/types.ts';
  */
 export function withoutShellSteps(scenario: Scenario, { tools }: Pick<SpecSet, 'tools'>): Scenario {
   const isShell = (step: ScenarioStep | undefined): boolean =>
-    step?.action.verb === 'step' && takesCommand(getOwn(tools, step.action.tool));
+    step?.action.verb === 'step' && takesCommandArgument(getOwn(tools, step.action.tool));
   const { steps } = scenario;
   const end = steps.findIndex(({ action }, at) => action.verb === 'hop' && isShell(steps[at + 1]));
   const last = steps[end];

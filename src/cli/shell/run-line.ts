@@ -4,7 +4,7 @@ import { escapeInvisible, excerpt, plural, shorten, visibleOutput } from '../../
 import { describeLeg } from '../../gate/describe-denial.ts';
 import { renderMessages } from '../../messages/render-messages.ts';
 import type { Session } from '../../session/session.ts';
-import { nearestName } from '../../spec/names.ts';
+import { findSimilarName } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { summariseInOneLine } from '../../view/entry-summary.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
@@ -82,7 +82,7 @@ function mistakeIn(session: Session, { verb, words, options, problem }: ShellLin
     return `${verb} takes options, not name=value: ${allowed.includes(named) || !takesFruit(verb) ? `--${named}` : `--fruit.${named}`} "…"`;
   if (allowed === undefined) {
     const isKnown = (SHELL_VERBS as readonly string[]).includes(verb) || session.tool(verb) !== undefined;
-    const near = isKnown ? null : nearestName(verb, [...session.available().tools, ...SHELL_VERBS]);
+    const near = isKnown ? null : findSimilarName(verb, [...session.available().tools, ...SHELL_VERBS]);
     return near === null || session.tool(near) !== undefined
       ? null
       : `"${escapeInvisible(verb)}"; did you mean ${near}?`;
@@ -91,7 +91,7 @@ function mistakeIn(session: Session, { verb, words, options, problem }: ShellLin
     (name) => !allowed.includes(name) && !(takesFruit(verb) && /^fruit\../.test(name)),
   );
   if (unknown === undefined) return null;
-  const near = nearestName(unknown, allowed);
+  const near = findSimilarName(unknown, allowed);
   return `${verb} has no option --${escapeInvisible(unknown)}; ${near === null ? `it has ${optionsOf(verb).join(', ')}` : `did you mean --${near}?`}`;
 }
 

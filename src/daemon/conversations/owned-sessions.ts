@@ -1,9 +1,9 @@
 import type { ClientConversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
 import type { Ids } from '../../ports/ids.ts';
-import { openingBody } from '../../session/pin.ts';
+import { readSessionOpenBody } from '../../session/pin.ts';
 import type { Session } from '../../session/session.ts';
-import { firstPeripheral } from '../../spec/first-peripheral.ts';
+import { chooseFirstPeripheral } from '../../spec/first-peripheral.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { ConversationFiles, type SessionOwner } from '../conversation-files.ts';
 import { daemonApprover } from '../daemon-approver.ts';
@@ -134,7 +134,7 @@ export class OwnedSessions {
   async owner(files: ConversationFiles, root: string, sessionId: string): Promise<SessionOwner> {
     const known = files.owner(sessionId);
     if (known) return known;
-    const opened = await openingBody(this.#sessions.store(root), sessionId);
+    const opened = await readSessionOpenBody(this.#sessions.store(root), sessionId);
     if (opened === null)
       throw new StoreError(
         'session-not-found',
@@ -207,7 +207,7 @@ type StartContext = { readonly [field: string]: Json };
 function entryPeripheral(specs: SpecSet, peripheral: string | undefined): string {
   const all = Object.values(specs.peripherals);
   const isDefault = all.find(({ entry }) => entry.sources.some(({ kind }) => kind === 'default'));
-  const first = peripheral || (firstPeripheral(specs) ?? isDefault?.id ?? all[0]?.id);
+  const first = peripheral || (chooseFirstPeripheral(specs) ?? isDefault?.id ?? all[0]?.id);
   if (!first) throw new Error('the spec set has no peripherals');
   return first;
 }

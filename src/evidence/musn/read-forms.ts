@@ -1,7 +1,7 @@
 import { isObject, type Json, parseJson } from '../../base/json.ts';
 import { type EdnNode, type EdnProblem, ednIdentityOf } from '../../spec/edn/edn-node.ts';
 import { ednToPlain } from '../../spec/edn/edn-to-plain.ts';
-import { readEdn } from '../../spec/edn/read-edn.ts';
+import { parseEdn } from '../../spec/edn/read-edn.ts';
 
 export interface FormProblem {
   readonly path: string;
@@ -34,9 +34,9 @@ function readJson(text: string): Json[] | null {
 }
 
 function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false; problems: FormProblem[] } {
-  const single = readEdn(text);
+  const single = parseEdn(text);
   // The brackets join several forms to one; the line break ends a trailing comment.
-  const many = single.ok ? single : readEdn(`[${text}\n]`);
+  const many = single.ok ? single : parseEdn(`[${text}\n]`);
   if (!many.ok) {
     const isOne = !single.ok && !single.problems.some(({ message }) => message.startsWith('a second form'));
     return {

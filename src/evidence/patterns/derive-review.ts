@@ -1,4 +1,4 @@
-import { FILE_CHANGE_EFFECTS } from '../../spec/policy/effect-ops.ts';
+import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Body, bodyOf } from '../bodies.ts';
 import { fieldText, fieldTexts, toDialectRecord } from '../dialects/fields.ts';
@@ -192,7 +192,7 @@ function filesTouched(recent: readonly RecordedEntry[]): string[] {
   const files = entriesOf(recent, 'outcome').flatMap(({ body }) =>
     body.effects === 'unobserved'
       ? []
-      : body.effects.filter(({ op }) => FILE_CHANGE_EFFECTS.includes(op)).map(({ path }) => path),
+      : body.effects.filter(({ op }) => FILE_CHANGE_EFFECT_KINDS.includes(op)).map(({ path }) => path),
   );
   return [...new Set(files)];
 }

@@ -1,4 +1,4 @@
-import { FILE_CHANGE_EFFECTS } from '../../spec/policy/effect-ops.ts';
+import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Body } from '../bodies.ts';
 import { toDialectRecord } from '../dialects/fields.ts';
@@ -59,7 +59,7 @@ function actionsOf(entry: string, body: Body): Action[] {
   if ((body.event !== 'step' && body.event !== 'outcome') || body.outcome.status !== 'ok') return [];
   const result = toDialectRecord(body.outcome.result) ?? {};
   const effects = body.effects === 'unobserved' ? [] : body.effects;
-  const changed = effects.filter(({ op }) => FILE_CHANGE_EFFECTS.includes(op)).map(({ path }) => path);
+  const changed = effects.filter(({ op }) => FILE_CHANGE_EFFECT_KINDS.includes(op)).map(({ path }) => path);
   const looked = [
     ...effects.filter(({ op }) => op === 'read').map(({ path }) => path),
     ...matchesIn(result['matches']),

@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../../base/json.ts';
 import { escapeInvisible } from '../../base/text.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import type { ApprovalSubject } from './approval.ts';
 
 /** Names the requested hop, mode change or step in a few words. */
@@ -25,7 +25,7 @@ export function approvalRows({
 }
 
 /** The parts whose lists hopgate itself makes. Their objects are shown by their values alone. */
-const OWN_LISTS: readonly string[] = [APPROVAL_VIEW.install, APPROVAL_VIEW.ships];
+const OWN_LISTS: readonly string[] = [APPROVAL_FIELD_TITLES.install, APPROVAL_FIELD_TITLES.ships];
 
 /** Renders a list with one line for each item. An agent's own objects have their names: `{"from":"a","to":"b"}`. */
 function textOf(title: string, value: Json): string {

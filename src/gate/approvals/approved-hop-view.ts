@@ -1,6 +1,6 @@
 import { asJson } from '../../base/json.ts';
 import { valueOfLazy } from '../../base/lazy.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Fruit } from '../fruit.ts';
@@ -15,9 +15,9 @@ export function approvedHopView(context: GateContext, fruit: Fruit, carried: Fru
   const tree = view.tree && treeView(context, view.tree);
   if (tree === null) return null;
   return {
-    [APPROVAL_VIEW.fruit]: { ...fruit },
-    [APPROVAL_VIEW.context]: { ...carried },
-    [APPROVAL_VIEW.changes]: { ...valueOfLazy(view.changes) },
+    [APPROVAL_FIELD_TITLES.fruit]: { ...fruit },
+    [APPROVAL_FIELD_TITLES.context]: { ...carried },
+    [APPROVAL_FIELD_TITLES.changes]: { ...valueOfLazy(view.changes) },
     ...findingsView(view, tree ?? {}),
     ...tree,
   };
@@ -29,11 +29,11 @@ function treeView({ config }: GateContext, tree: TreeNow): { readonly [title: st
   const { kind, id, head, ships } = tree;
   const tests = config.test.map(({ run }) => run.join(' '));
   const tested = { kind, tree: id, head, tests };
-  if (ships === null) return { [APPROVAL_VIEW.tested]: tested };
+  if (ships === null) return { [APPROVAL_FIELD_TITLES.tested]: tested };
   const { id: shipped, commits, findings: _, ...rest } = ships;
   return {
-    [APPROVAL_VIEW.tested]: tested,
-    [APPROVAL_VIEW.ships]: {
+    [APPROVAL_FIELD_TITLES.tested]: tested,
+    [APPROVAL_FIELD_TITLES.ships]: {
       tree: shipped,
       ...asJson(rest),
       commits: commits.map((commit) => ({ ...commit })),
@@ -47,7 +47,7 @@ function findingsView(view: GateContext['view'], shown: ApprovalSubject['view'])
   const findings = { ...view.findings, ...ofSubAgents };
   const tests = filesInRequest(shown, view.changes).filter(isTestFile);
   return {
-    ...(Object.keys(findings).length === 0 ? {} : { [APPROVAL_VIEW.findings]: findings }),
-    ...(tests.length === 0 ? {} : { [APPROVAL_VIEW.testFiles]: tests }),
+    ...(Object.keys(findings).length === 0 ? {} : { [APPROVAL_FIELD_TITLES.findings]: findings }),
+    ...(tests.length === 0 ? {} : { [APPROVAL_FIELD_TITLES.testFiles]: tests }),
   };
 }

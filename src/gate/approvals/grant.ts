@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import { isObject, type Json } from '../../base/json.ts';
 import { type Lazy, valueOfLazy } from '../../base/lazy.ts';
 import { writePathProblem } from '../../spec/path-patterns.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { writePathReason } from '../scope/write-paths.ts';
 import type { ApprovalAction, ApprovalSubject } from './approval.ts';
 
@@ -69,12 +69,12 @@ interface GrantedSession {
 export function partsBoundByGrant({ action, view }: Pick<ApprovalSubject, 'action' | 'view'>): GrantView['bound'] {
   if (action.kind === 'mode') return {};
   if (action.kind === 'step' || action.kind === 'delegate') return { shown: { ...view } };
-  const ships = view[APPROVAL_VIEW.ships] as { readonly [name: string]: Json } | undefined;
+  const ships = view[APPROVAL_FIELD_TITLES.ships] as { readonly [name: string]: Json } | undefined;
   const place = BOUND_KEYS.map((name) => [name, ships?.[name] ?? null] as const);
   return {
     ...(ships ? { place: Object.fromEntries(place) } : {}),
-    findings: view[APPROVAL_VIEW.findings] ?? {},
-    tests: view[APPROVAL_VIEW.testFiles] ?? [],
+    findings: view[APPROVAL_FIELD_TITLES.findings] ?? {},
+    tests: view[APPROVAL_FIELD_TITLES.testFiles] ?? [],
   };
 }
 
@@ -83,7 +83,7 @@ const BOUND_KEYS = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
 
 /** The changed files of a request: those of the session, and those that would be committed. */
 export function filesInRequest(view: ApprovalSubject['view'], changes: GrantedSession['changes']): readonly string[] {
-  const { files } = (view[APPROVAL_VIEW.ships] ?? {}) as { readonly files?: readonly string[] };
+  const { files } = (view[APPROVAL_FIELD_TITLES.ships] ?? {}) as { readonly files?: readonly string[] };
   return [...new Set([...Object.keys(valueOfLazy(changes)), ...(files ?? [])])];
 }
 

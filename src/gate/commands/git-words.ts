@@ -1,6 +1,6 @@
 import {
   GIT_SUB_COMMANDS,
-  type GitOption,
+  type GitOptionSpelling,
   type GitSubCommand,
   type GitSubCommandName,
 } from '../../spec/policy/git-commands.ts';
@@ -40,7 +40,7 @@ export function findGitSubCommand(
 }
 
 /** The spelling of a git option in messages: `--message (-m) <value>`. */
-export function spellGitOption({ long, short, value }: GitOption): string {
+export function spellGitOption({ long, short, value }: GitOptionSpelling): string {
   const name = long === undefined ? `-${short}` : short === undefined ? `--${long}` : `--${long} (-${short})`;
   return value === 'required' ? `${name} <value>` : name;
 }

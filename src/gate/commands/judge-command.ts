@@ -1,5 +1,5 @@
 import { getOwn } from '../../spec/names.ts';
-import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import type { Arguments } from '../bind-arguments.ts';
@@ -26,7 +26,7 @@ export interface CommandCall {
  */
 export function commandProblem(call: CommandCall): BadArgument | null {
   const { tool, args, scope } = call;
-  const names = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands).map(({ name }) => name);
+  const names = tool.parameters.filter(({ role }) => ARGUMENT_ROLE_FACTS[role].runsCommands).map(({ name }) => name);
   const present = names.filter((name) => args[name] !== undefined);
   if (tool.upstream) return present[0] === undefined ? null : upstreamProblem(call, present[0]);
   const builtIn = getOwn(COMMAND_TOOLS, tool.id);

@@ -1,6 +1,6 @@
 import {
   GIT_SUB_COMMANDS,
-  type GitOption,
+  type GitOptionSpelling,
   type GitSubCommand,
   type GitSubCommandName,
 } from '../../spec/policy/git-commands.ts';
@@ -10,7 +10,7 @@ import { findGitSubCommand, gitRemedyFor, spellGitOption } from './git-words.ts'
 export interface ParsedGit {
   readonly sub: GitSubCommandName;
   readonly spec: GitSubCommand;
-  readonly options: readonly { readonly option: GitOption; readonly value: string | null }[];
+  readonly options: readonly { readonly option: GitOptionSpelling; readonly value: string | null }[];
   /** The words before `--` that are not options. */
   readonly operands: readonly string[];
   /** The words after `--`, which are always paths. */
@@ -37,7 +37,7 @@ export function parseGit(words: readonly string[]): { readonly ok: true; readonl
   const control = rest.find((word) => word.includes('\0'));
   if (control !== undefined) return refuse('an argument contains a NUL character', 'Leave it out.');
   const { name: sub, spec } = found;
-  const options: { option: GitOption; value: string | null }[] = [];
+  const options: { option: GitOptionSpelling; value: string | null }[] = [];
   const operands: string[] = [];
   for (let i = 0; i < rest.length; i++) {
     const word = rest[i]!;
@@ -70,7 +70,7 @@ export function optionWords(options: ParsedGit['options']): string[] {
   });
 }
 
-type ReadOptions = readonly { readonly option: GitOption; readonly value: string | null }[];
+type ReadOptions = readonly { readonly option: GitOptionSpelling; readonly value: string | null }[];
 
 function readLong(spec: GitSubCommand, word: string): ReadOptions | null {
   const at = word.indexOf('=');
@@ -84,7 +84,7 @@ function readShort(spec: GitSubCommand, word: string): ReadOptions | null {
     const option = spec.options.find(({ long }) => long === spec.digits);
     return option === undefined ? null : [{ option, value: word.slice(1) }];
   }
-  const read: { option: GitOption; value: string | null }[] = [];
+  const read: { option: GitOptionSpelling; value: string | null }[] = [];
   for (let i = 1; i < word.length; i++) {
     const option = spec.options.find(({ short }) => short === word[i]);
     if (option === undefined) return null;

@@ -1,5 +1,5 @@
-import { isExclusion } from '../../spec/path-patterns.ts';
-import { scopeRule } from '../../spec/policy/scope-rule.ts';
+import { isExcludingPattern } from '../../spec/path-patterns.ts';
+import { makeScopeRule } from '../../spec/policy/scope-rule.ts';
 import type { ScopeRule } from '../../spec/types.ts';
 import { isWithinAny } from '../scope/locate-path.ts';
 
@@ -18,7 +18,7 @@ const READS: readonly ScopeRule['read'][] = ['none', 'session-log', 'root'];
  */
 export function commonScope(a: ScopeRule, b: ScopeRule): ScopeRule {
   const resource = commonPatterns(a.resource ?? [], b.resource ?? [], () => false);
-  return scopeRule({
+  return makeScopeRule({
     read: lesserWord(READS, a.read, b.read) ?? 'none',
     write: commonPatterns(a.write, b.write, containsPath),
     command: a.command === b.command ? a.command : (lesserWord(COMMANDS, a.command, b.command) ?? 'none'),
@@ -42,11 +42,11 @@ function commonPatterns(
   b: readonly string[],
   holds: (outer: string, inner: string) => boolean,
 ): readonly string[] {
-  const granting = (list: readonly string[]) => list.filter((pattern) => !isExclusion(pattern));
+  const granting = (list: readonly string[]) => list.filter((pattern) => !isExcludingPattern(pattern));
   const inside = (inner: readonly string[], outer: readonly string[]) =>
     inner.filter((pattern) => outer.some((other) => other === pattern || holds(other, pattern)));
   const granted = [...inside(granting(a), granting(b)), ...inside(granting(b), granting(a))];
-  return granted.length === 0 ? [] : [...new Set([...granted, ...[...a, ...b].filter(isExclusion)])];
+  return granted.length === 0 ? [] : [...new Set([...granted, ...[...a, ...b].filter(isExcludingPattern)])];
 }
 
 /** True if a path contains another path, or everything that a glob can match. */

@@ -1,8 +1,8 @@
 import { valueOfLazy } from '../../base/lazy.ts';
 import { excerpt, isBlank } from '../../base/text.ts';
 import { getOwn } from '../../spec/names.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
-import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { findDelegationEdge } from '../../spec/resolve/derive-edges.ts';
 import type { Delegate, Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
 import type { Approval, ApprovalAction } from '../approvals/approval.ts';
 import { checkApproval } from '../approvals/check-approval.ts';
@@ -46,7 +46,7 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   if (!target) return refuseUnknownPeripheral(context, request.to);
   const from = here.id;
   const delegate = here.delegates?.find(({ to }) => to === target.id);
-  const edge = delegationEdge(specs.peripherals, from, target.id);
+  const edge = findDelegationEdge(specs.peripherals, from, target.id);
   const delegates = here.delegates?.map(({ to }) => to) ?? [];
   if (!delegate || !edge) return makeDenial(context, 'hop-not-allowed', { from, to: target.id, delegates });
   const { entry, gates } = edgeRequirements(specs, edge);
@@ -63,8 +63,8 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   if (needsApproval) {
     const action: ApprovalAction = { kind: 'delegate', from, to: target.id };
     const approvalView = {
-      [APPROVAL_VIEW.context]: { ...carried },
-      [APPROVAL_VIEW.changes]: { ...valueOfLazy(view.changes) },
+      [APPROVAL_FIELD_TITLES.context]: { ...carried },
+      [APPROVAL_FIELD_TITLES.changes]: { ...valueOfLazy(view.changes) },
     };
     const checked = checkApproval(context, action, request, approvalView);
     if (checked) return checked;

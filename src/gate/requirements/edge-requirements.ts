@@ -1,4 +1,4 @@
-import { entrySourceName, getOwn } from '../../spec/names.ts';
+import { formatEntrySource, getOwn } from '../../spec/names.ts';
 import { type Edge, type ModeTransition, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import type { Requirement } from './requirement.ts';
 
@@ -34,7 +34,7 @@ export function edgeRequirements(specs: SpecSet, edge: Edge): EdgeRequirements {
     ],
     entry: [
       ...(target ? agentsOf(target) : []),
-      { kind: 'source', any: edge.sources.map(entrySourceName) },
+      { kind: 'source', any: edge.sources.map(formatEntrySource) },
       ...(target ? naturalCloseOf(target) : []),
       ...edge.conditions.map((name) => ({ kind: 'condition' as const, name })),
     ],
@@ -78,7 +78,7 @@ export function startRequirements(specs: SpecSet, to: string): Requirement[] {
   if (!target) return [];
   return [
     ...agentsOf(target),
-    { kind: 'source', any: target.entry.sources.map(entrySourceName) },
+    { kind: 'source', any: target.entry.sources.map(formatEntrySource) },
     ...target.entry.conditions.map((name) => ({ kind: 'condition' as const, name })),
   ];
 }

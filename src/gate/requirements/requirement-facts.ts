@@ -1,4 +1,4 @@
-import { checkFieldOf } from '../../spec/reported-fields.ts';
+import { checkFieldOfCondition } from '../../spec/reported-fields.ts';
 import { type Json, type Principal, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import type { Fruit } from '../fruit.ts';
 import type { SessionView } from '../session-view.ts';
@@ -58,7 +58,7 @@ export function requirementFacts(
     if (requirement.kind === 'condition') {
       const { name } = requirement;
       const rule = specs.conditions[name];
-      const check = checkFieldOf(specs, name);
+      const check = checkFieldOfCondition(specs, name);
       if (name === TESTS_PASSED) conditions[name] = view.tests.passed;
       else if (check !== undefined) conditions[name] = view.checks?.includes(check) ?? false;
       else conditions[name] = rule !== undefined && holds(rule);

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { MAX_PATH_BYTES, URL_START } from '../../spec/policy/limits.ts';
+import { MAX_PATH_BYTES, URL_START_PATTERN } from '../../spec/policy/limits.ts';
 
 /** `why`: the reason, as a clause for the agent. `fault`: `form` if the text is not a path. */
 type PathLocation =
@@ -18,7 +18,7 @@ export function locatePath(root: string, text: unknown): PathLocation {
   if (text === '') return malformed('the path is empty');
   if (/[\u0000-\u001f\u007f-\u009f]/.test(text))
     return { ok: false, fault: 'control-character', why: 'the path contains a control character' };
-  if (URL_START.test(text)) return malformed('the path is a URL');
+  if (URL_START_PATTERN.test(text)) return malformed('the path is a URL');
   if (!text.isWellFormed()) return malformed('the path is not well-formed Unicode');
   if (Buffer.byteLength(text) > MAX_PATH_BYTES) return malformed(`the path is longer than ${MAX_PATH_BYTES} bytes`);
   const absolute = posix.resolve(root, text);

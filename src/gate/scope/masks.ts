@@ -1,13 +1,13 @@
 import { compileGlob, compileGlobAlternatives, expandGlob, type Glob } from '../../base/glob.ts';
-import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
+import { BACKUP_NAME_AFFIXES } from '../../spec/policy/default-masks.ts';
 import {
-  GIT_CREDENTIALS,
-  GIT_REPOSITORY_MARK,
-  HOPGATE_PACKAGES,
-  PROTECTED_NAMES,
+  GIT_CREDENTIAL_FILES,
+  GIT_HEAD_FILE,
+  HOPGATE_PACKAGE_PATHS,
+  PROTECTED_FILE_NAMES,
 } from '../../spec/policy/protected-names.ts';
 
-const protectedNames: ReadonlySet<string> = new Set(PROTECTED_NAMES);
+const protectedNames: ReadonlySet<string> = new Set(PROTECTED_FILE_NAMES);
 
 /** One pattern of the masked paths; an exception begins with `!`. */
 interface Mask {
@@ -114,7 +114,7 @@ function spellingsOf(name: string): readonly string[] {
 
 function originalsOf(name: string): readonly string[] {
   if (!IS_BACKUP.test(name)) return [];
-  return BACKUP_MARKS.filter(
+  return BACKUP_NAME_AFFIXES.filter(
     ([before, after]) => name.length > before.length + after.length && name.startsWith(before) && name.endsWith(after),
   ).map(([before, after]) => name.slice(before.length, name.length - after.length));
 }
@@ -125,20 +125,20 @@ const IS_BACKUP = /[~#]$|^\.[#~]|\.[a-z-]{3,8}$/;
 /** True if no tool of an agent may write a root-relative path, whatever its scope says. */
 export function isProtected(relPath: string): boolean {
   const written = relPath.split('/');
-  if (written.at(-1) === GIT_REPOSITORY_MARK) return true;
+  if (written.at(-1) === GIT_HEAD_FILE) return true;
   const names = written.map(foldName);
   return names.some((name) => protectedNames.has(name)) || isOwnPackage(names);
 }
 
 const isOwnPackage = (names: readonly string[]): boolean =>
-  HOPGATE_PACKAGES.some((own) => names.some((_, at) => own.every((name, i) => names[at + i] === name)));
+  HOPGATE_PACKAGE_PATHS.some((own) => names.some((_, at) => own.every((name, i) => names[at + i] === name)));
 
 /** True if a root-relative path is a `.git` or lies in one. */
 export const isGitInternal = (relPath: string): boolean => relPath.split('/').some((name) => foldName(name) === '.git');
 
 /** True if git keeps credentials in a file of this name, whatever the name of git's folder. */
 export const isGitCredential = (name: string): boolean =>
-  spellingsOf(name).some((spelling) => (GIT_CREDENTIALS.inGit as readonly string[]).includes(spelling));
+  spellingsOf(name).some((spelling) => (GIT_CREDENTIAL_FILES.inGit as readonly string[]).includes(spelling));
 
 /** Converts a mask pattern to a glob for paths from the root; null if the pattern is empty. */
 function anchorPattern(pattern: string): string | null {
@@ -147,13 +147,14 @@ function anchorPattern(pattern: string): string | null {
   return bare.includes('/') ? bare.replace(/^\/+/, '') : `**/${bare}`;
 }
 
-const gitCredentials: ReadonlySet<string> = new Set([GIT_CREDENTIALS.anywhere, ...GIT_CREDENTIALS.inGit]);
+const gitCredentials: ReadonlySet<string> = new Set([GIT_CREDENTIAL_FILES.anywhere, ...GIT_CREDENTIAL_FILES.inGit]);
 
 function isCredential(relPath: string): boolean {
   const spellings = spellingsOf(relPath.slice(relPath.lastIndexOf('/') + 1)).filter((name) => gitCredentials.has(name));
   return (
     spellings.length > 0 &&
-    (spellings.includes(GIT_CREDENTIALS.anywhere) || relPath.split('/').slice(0, -1).map(foldName).includes('.git'))
+    (spellings.includes(GIT_CREDENTIAL_FILES.anywhere) ||
+      relPath.split('/').slice(0, -1).map(foldName).includes('.git'))
   );
 }
 

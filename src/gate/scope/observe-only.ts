@@ -1,5 +1,5 @@
 import { getOwn } from '../../spec/names.ts';
-import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import { isToolServed } from '../available-actions.ts';
@@ -60,7 +60,7 @@ function openConfig({ scopes: _, install, ...config }: ProjectConfig, tool: Tool
 function namedHosts({ parameters }: ToolSpec, args: unknown): readonly string[] {
   const named: { readonly [name: string]: unknown } = typeof args === 'object' && args !== null ? { ...args } : {};
   return parameters.flatMap(({ name, role }, index) => {
-    if (!ROLE_FACTS[role].namesHost) return [];
+    if (!ARGUMENT_ROLE_FACTS[role].namesHost) return [];
     const texts = [Array.isArray(args) ? args[index] : named[name]].flat();
     return texts.flatMap((text) => {
       const host = typeof text === 'string' ? URL.parse(text)?.hostname : undefined;

@@ -1,5 +1,5 @@
 import { shorten } from '../../base/text.ts';
-import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { ArgumentRole, Json, ToolParameter } from '../../spec/types.ts';
 import type { BadArgument } from '../commands/bad-argument.ts';
 import { type CommandCall, commandProblem } from '../commands/judge-command.ts';
@@ -36,7 +36,7 @@ export function scopeProblem(call: Call): ScopeProblem | null {
   for (const parameter of call.tool.parameters) {
     const value = call.args[parameter.name];
     // The arguments that form one command are judged together, when the first of them is.
-    const isFirst: boolean = ROLE_FACTS[parameter.role].runsCommands && !commands;
+    const isFirst: boolean = ARGUMENT_ROLE_FACTS[parameter.role].runsCommands && !commands;
     commands ||= isFirst;
     const why = isFirst
       ? toArgumentProblem(commandProblem(call))
@@ -86,7 +86,7 @@ function toArgumentProblem(problem: BadArgument | null): ArgumentProblem | null 
 
 /** The problem of an absent path: it means the root, so the scope must grant reading the root. */
 function absentProblem({ scope }: Call, role: ArgumentRole): ArgumentProblem | null {
-  if (ROLE_FACTS[role].absentMeansRoot && scope.read !== 'root')
+  if (ARGUMENT_ROLE_FACTS[role].absentMeansRoot && scope.read !== 'root')
     return { why: 'the scope of the peripheral does not grant reading the whole root', scope: [] };
   return null;
 }

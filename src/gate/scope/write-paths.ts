@@ -1,5 +1,5 @@
 import { compileGlob, expandGlob } from '../../base/glob.ts';
-import { isExclusion, relativePathProblem } from '../../spec/path-patterns.ts';
+import { isExcludingPattern, relativePathProblem } from '../../spec/path-patterns.ts';
 import { isWithinAny } from './locate-path.ts';
 import { maskMatcher } from './masks.ts';
 
@@ -41,8 +41,8 @@ const compiledPaths = new WeakMap<readonly string[], Writable>();
 function compileWritePaths(write: readonly string[]): Writable {
   let writable = compiledPaths.get(write);
   if (writable === undefined) {
-    const granting = write.filter((pattern) => !isExclusion(pattern));
-    const excluding = write.filter(isExclusion);
+    const granting = write.filter((pattern) => !isExcludingPattern(pattern));
+    const excluding = write.filter(isExcludingPattern);
     writable = {
       globs: granting.map(compileWritePath),
       reaches: granting.map(compileFolderTest),

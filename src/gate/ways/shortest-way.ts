@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
-import { effectsOfMode, type ModeLeg } from '../../spec/mode-way.ts';
-import { CHECK_PASSED } from '../../spec/reported-fields.ts';
+import { effectsOfMode, type ModeChange } from '../../spec/mode-way.ts';
+import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
 import { legOfHop, legOfStart, startablePeripherals } from '../available-actions.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
@@ -19,7 +19,7 @@ const partsOf = (state: State): { readonly peripheral: string | null; readonly m
 interface Move {
   readonly to: State;
   /** The last move: a mode change, a hop along an edge, or a start in a peripheral. */
-  readonly by: { readonly change: ModeLeg } | { readonly edge: Edge } | { readonly start: string };
+  readonly by: { readonly change: ModeChange } | { readonly edge: Edge } | { readonly start: string };
 }
 
 /** A path from the present state to another one: its last move, and the path before that move. */
@@ -60,14 +60,14 @@ export function shortestWay(
 }
 
 /** True for an exit that implies a failed check, such as `fail`: it opens no target that demands a passed one. */
-const needsFailure = ({ implies }: Edge): boolean => implies !== null && implies.value !== CHECK_PASSED;
+const needsFailure = ({ implies }: Edge): boolean => implies !== null && implies.value !== CHECK_PASSED_VALUE;
 
 function search(
   specs: SpecSet,
   view: SessionView,
   targets: ReadonlySet<string>,
   effect: ToolEffect | null,
-  modeLegs: readonly ModeLeg[],
+  modeLegs: readonly ModeChange[],
 ): readonly WayLeg[] | null {
   const here = view.visit?.peripheral ?? null;
   const first = here === null ? startablePeripherals(specs, view) : [];

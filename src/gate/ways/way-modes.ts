@@ -1,4 +1,4 @@
-import { type ModeLeg, shortestModePath } from '../../spec/mode-way.ts';
+import { type ModeChange, shortestModePath } from '../../spec/mode-way.ts';
 import type { Mode, ModeGateSpec, SpecSet } from '../../spec/types.ts';
 import type { ModeStep } from '../denial.ts';
 import { transitionRequirements } from '../requirements/edge-requirements.ts';
@@ -12,13 +12,13 @@ export const OPERATOR_RESET_NEED = 'a reset by operator';
  * The operator's resets of the mode: one from each mode that has no transition to the reset's target. A path uses them
  * only if there is no other path, because an agent cannot reset the mode.
  */
-export const resetLegs = ({ effects, reset, transitions }: ModeGateSpec): readonly ModeLeg[] =>
+export const resetLegs = ({ effects, reset, transitions }: ModeGateSpec): readonly ModeChange[] =>
   Object.keys(effects)
     .filter((from) => from !== reset && !transitions.some((leg) => leg.from === from && leg.to === reset))
     .map((from) => ({ from, to: reset }));
 
 /** The shortest path through the mode gate. It contains a reset by the operator only if there is no other path. */
-function wayOfModes(specs: SpecSet, from: Mode, isGoal: (mode: Mode) => boolean): readonly ModeLeg[] | null {
+function wayOfModes(specs: SpecSet, from: Mode, isGoal: (mode: Mode) => boolean): readonly ModeChange[] | null {
   const way = shortestModePath(specs, from, isGoal);
   const reset = specs.modeGate && resetLegs(specs.modeGate).find((leg) => leg.from === from);
   if (way !== null || !reset) return way;
@@ -51,7 +51,7 @@ export function modeStepsAdmitting(specs: SpecSet, mode: Mode | null, to: string
 }
 
 /** A mode change with its needs in words. */
-export function modeStep({ modeGate }: SpecSet, leg: ModeLeg): ModeStep {
+export function modeStep({ modeGate }: SpecSet, leg: ModeChange): ModeStep {
   const transitions = modeGate?.transitions.filter(({ from, to }) => from === leg.from && to === leg.to) ?? [];
   const needs = transitions.flatMap((transition) => transitionRequirements(transition).map(describeRequirement));
   return { to: leg.to, needs: transitions.length === 0 ? [OPERATOR_RESET_NEED] : needs };

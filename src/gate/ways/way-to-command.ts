@@ -1,6 +1,6 @@
 import { getOwn } from '../../spec/names.ts';
-import { peripheralsWith } from '../../spec/peripherals-with.ts';
-import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
+import { peripheralsWithTool } from '../../spec/peripherals-with.ts';
+import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
 import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isShippingCommand } from '../commands/git-command.ts';
@@ -36,8 +36,8 @@ export function wayToRunCommand(
 function wayTo(specs: SpecSet, view: SessionView, kind: CommandTool['runs']): WayToCommand | null {
   const ways = Object.entries(COMMAND_TOOLS).flatMap(([by, { runs, worksIn }]) => {
     const effect = getOwn(specs.tools, by)?.effect;
-    if (runs !== kind || effect === undefined || by === BACKGROUND_TOOL) return [];
-    const having = [...peripheralsWith(specs, by)].filter((id) =>
+    if (runs !== kind || effect === undefined || by === BACKGROUND_TOOL_ID) return [];
+    const having = [...peripheralsWithTool(specs, by)].filter((id) =>
       worksIn.includes(specs.peripherals[id]!.scope.rule.command),
     );
     const way = shortestWay(specs, view, new Set(having), effect);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import { describeGrantLimits, type GrantView, grantEndReason } from '../../gate/approvals/grant.ts';
 import { revokedBy, revokeGrant } from '../../operator/revoked-grants.ts';
-import { sessionsWithGrants } from '../../session/grants-in.ts';
+import { idsOfSessionsWithGrants } from '../../session/grants-in.ts';
 import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
@@ -33,7 +33,7 @@ interface FoundGrant {
 async function grantsOf({ allEvidence, readers }: ServerServices): Promise<readonly FoundGrant[]> {
   const all: FoundGrant[] = [];
   for (const { store, stateDir } of allEvidence.repositories())
-    for (const session of await sessionsWithGrants(store)) {
+    for (const session of await idsOfSessionsWithGrants(store)) {
       const { view } = await readers.read(session);
       for (const grant of view.grants ?? []) {
         const by = revokedBy(stateDir, grant.id);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { writeNote } from '../../daemon/write-note.ts';
-import { isReflecting } from '../../session/state/drafts.ts';
+import { isReflectPeripheral } from '../../session/state/drafts.ts';
 import type { Requester } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
@@ -178,7 +178,7 @@ const reflect = defineRoute('POST /v1/sessions/{session}/reflect', {
   answer: HopAnswerSchema,
   run: async ({ path, body: { reason, review }, services }) => {
     const reader = await services.readers.read(path.session);
-    const to = Object.values(reader.pin.specs.peripherals).find(isReflecting)?.id ?? 'reflect';
+    const to = Object.values(reader.pin.specs.peripherals).find(isReflectPeripheral)?.id ?? 'reflect';
     // The hop is judged before the session is taken, because taking it would interrupt a step of another program.
     const { view } = reader;
     const denial = view.pending === undefined ? null : reader.why({ kind: 'hop', to, reason, by: 'agent' });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { idsWithSession } from '../../open-session.ts';
 import { realRoot } from '../../project/repository-root.ts';
-import { socialOutcome } from '../../social/message-evidence.ts';
+import { readSocialOutcome } from '../../social/message-evidence.ts';
 import { sendSocial } from '../../social/pipeline.ts';
 import type { IncomingMessage, SenderConnection, SocialServices } from '../../social/pipeline-types.ts';
 import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
@@ -122,7 +122,7 @@ const outcome = defineRoute('GET /v1/messages/{message}/outcome', {
   answer: Outcome,
   run: async ({ path, services: { allEvidence } }) => {
     const { messages, repository } = await findMessage(allEvidence, path.message);
-    const found = await socialOutcome(repository.store, messages, path.message);
+    const found = await readSocialOutcome(repository.store, messages, path.message);
     if (!found) throw unknownMessageError(path.message);
     return found;
   },

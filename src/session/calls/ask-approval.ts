@@ -24,7 +24,7 @@ interface Parts {
 }
 
 /** Asks a person for an approval; null without an answer. `declined`: who declined; `pending`: the request's id. */
-export async function askApproval(
+export async function askForApproval(
   approver: Approver,
   needed: WantedApproval,
   agent: string,

@@ -1,17 +1,17 @@
 import { decide } from '../../gate/decide.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { ModeResult } from '../call-results.ts';
-import { decideWithApproval } from './decide-with-approval.ts';
-import { type ModeOptions, modeRequest } from './gate-requests.ts';
+import { decideRequest } from './decide-with-approval.ts';
+import { type ModeOptions, toModeRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 
-export async function changeMode(
+export async function changeSessionMode(
   calls: SessionCalls,
   options: ModeOptions,
   approver?: Approver | null,
 ): Promise<ModeResult> {
-  const request = modeRequest(options);
-  const { decision, approval } = await decideWithApproval(
+  const request = toModeRequest(options);
+  const { decision, approval } = await decideRequest(
     calls,
     {
       by: request.by,

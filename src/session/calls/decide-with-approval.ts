@@ -3,9 +3,9 @@ import { makeDenial } from '../../gate/make-denial.ts';
 import type { Decision, DelegateRequest, GateContext, HopRequest } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
-import { approveUnderGrant, askApproval, type GivenApproval } from './ask-approval.ts';
+import { approveUnderGrant, askForApproval, type GivenApproval } from './ask-approval.ts';
 import type { SessionCalls } from './session-calls.ts';
-import { treeForRequest } from './working-tree.ts';
+import { observeTreeIfNeeded } from './working-tree.ts';
 
 interface ApprovableRequest<Plan> {
   readonly by: Principal;
@@ -17,7 +17,7 @@ interface ApprovableRequest<Plan> {
 }
 
 /** Decides a request. If it only lacks an approval, uses a grant or asks the approver, and decides again. */
-export async function decideWithApproval<Plan>(
+export async function decideRequest<Plan>(
   calls: SessionCalls,
   { by, context, decide, observeAgain: again = async () => {} }: ApprovableRequest<Plan>,
   approver: Approver | null = calls.parts.approver,
@@ -34,7 +34,8 @@ export async function decideWithApproval<Plan>(
   }
   const { agent } = writer.state.facts;
   const now = () => ({ ...calls.view(), blind: writer.state.facts.blind });
-  const answer = approver && (await writer.keepLeaseDuring(() => askApproval(approver, wanted, agent, now, approving)));
+  const answer =
+    approver && (await writer.keepLeaseDuring(() => askForApproval(approver, wanted, agent, now, approving)));
   if (answer && 'approval' in answer) {
     await again();
     return { decision: decide(answer.approval), approval: answer };
@@ -48,25 +49,25 @@ export async function decideWithApproval<Plan>(
 }
 
 /**
- * Decides a hop or a delegation as {@link decideWithApproval} does. Both may depend on the working tree, which is
+ * Decides a hop or a delegation as {@link decideRequest} does. Both may depend on the working tree, which is
  * observed before the decision and again after an answer.
  */
-export async function decideWithTree<R extends HopRequest | DelegateRequest>(
+export async function decideRequestWithTree<R extends HopRequest | DelegateRequest>(
   calls: SessionCalls,
   request: R,
   approver?: Approver | null,
   review: Awaited<ReturnType<SessionCalls['review']>> = null,
 ): Promise<{ decision: Decision<PlanOf<R>>; approval: GivenApproval | null }> {
-  let tree = await treeForRequest(calls, request);
+  let tree = await observeTreeIfNeeded(calls, request);
   const context = () => calls.contextWithReview(review, tree);
-  return decideWithApproval(
+  return decideRequest(
     calls,
     {
       by: request.by,
       context,
       decide: (approval) => decide<R>(context(), approval ? { ...request, approval } : request),
       observeAgain: async () => {
-        tree = await treeForRequest(calls, request);
+        tree = await observeTreeIfNeeded(calls, request);
       },
     },
     approver,

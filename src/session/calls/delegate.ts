@@ -3,7 +3,7 @@ import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import type { DelegateResult } from '../call-results.ts';
 import { toPrincipal, toText } from '../convert-input.ts';
-import { decideWithTree } from './decide-with-approval.ts';
+import { decideRequestWithTree } from './decide-with-approval.ts';
 import type { SessionCalls } from './session-calls.ts';
 
 /** A start of a sub-agent in another peripheral. */
@@ -11,7 +11,7 @@ export interface DelegateOptions extends Pick<DelegateRequest, 'to' | 'reason' |
   readonly by?: Principal;
 }
 
-export const delegateRequest = ({ to, reason, by, agency }: DelegateOptions): DelegateRequest => ({
+export const toDelegateRequest = ({ to, reason, by, agency }: DelegateOptions): DelegateRequest => ({
   kind: 'delegate',
   to: toText(to),
   reason: toText(reason),
@@ -20,13 +20,13 @@ export const delegateRequest = ({ to, reason, by, agency }: DelegateOptions): De
 });
 
 /** Records that a sub-agent starts in another peripheral, and gives it the id of its session. */
-export async function makeDelegation(
+export async function recordDelegation(
   calls: SessionCalls,
   options: DelegateOptions,
   approver?: Approver | null,
 ): Promise<DelegateResult> {
-  const request = delegateRequest(options);
-  const { decision, approval } = await decideWithTree(calls, request, approver);
+  const request = toDelegateRequest(options);
+  const { decision, approval } = await decideRequestWithTree(calls, request, approver);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { from, delegate, context: carried } = decision.plan;
   const { agency } = request;

@@ -1,6 +1,6 @@
 import type { HopRequest, ModeRequest, StepRequest } from '../../gate/request.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
-import { toJson, toPrincipal, toText } from '../convert-input.ts';
+import { toPlainJson, toPrincipal, toText } from '../convert-input.ts';
 import { type HopOptions, hopOptionsOf, type ShortHop } from '../short-hop.ts';
 
 export interface StepCall {
@@ -15,7 +15,7 @@ export type ModeOptions = Omit<ModeRequest, 'kind' | 'by' | 'approval'> & { read
  * Builds the gate's request for a hop from a caller's input, which is converted to plain JSON.
  * @param fields the fruit fields of the peripheral being left
  */
-export function hopRequest(hop: HopOptions | ShortHop, fields: readonly string[]): HopRequest {
+export function toHopRequest(hop: HopOptions | ShortHop, fields: readonly string[]): HopRequest {
   const options = hopOptionsOf(hop, fields);
   const { exit, fruit } = options;
   return {
@@ -24,18 +24,18 @@ export function hopRequest(hop: HopOptions | ShortHop, fields: readonly string[]
     reason: toText(options.reason),
     by: toPrincipal(options.by),
     ...(exit === undefined ? {} : { exit: toText(exit) }),
-    ...(fruit === undefined ? {} : { fruit: toFruit(fruit) }),
+    ...(fruit === undefined ? {} : { fruit: toFruitFields(fruit) }),
   };
 }
 
 /** Converts a stated fruit to plain JSON. Field names from EDN may end in a question mark: `ready-to-test?`. */
-export function toFruit(fruit: unknown): { readonly [field: string]: Json } {
-  const plain = toJson(fruit) as { readonly [field: string]: Json };
+export function toFruitFields(fruit: unknown): { readonly [field: string]: Json } {
+  const plain = toPlainJson(fruit) as { readonly [field: string]: Json };
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) return plain;
   return Object.fromEntries(Object.entries(plain).map(([field, value]) => [field.replace(/\?$/, ''), value]));
 }
 
-export function modeRequest(options: ModeOptions): ModeRequest {
+export function toModeRequest(options: ModeOptions): ModeRequest {
   const { to, summary, reset, reason, exitCriteria } = options;
   return {
     kind: 'mode',
@@ -48,8 +48,8 @@ export function modeRequest(options: ModeOptions): ModeRequest {
   };
 }
 
-export const stepRequest = ({ tool, args }: StepCall): StepRequest => ({
+export const toStepRequest = ({ tool, args }: StepCall): StepRequest => ({
   kind: 'step',
   tool: toText(tool),
-  args: toJson(args ?? {}),
+  args: toPlainJson(args ?? {}),
 });

@@ -4,7 +4,7 @@ import { isSessionClosed } from '../state/session-state.ts';
 import type { SessionCalls } from './session-calls.ts';
 
 /** Records a note of the operator. Returns `ok: false` while a client runs a call, and if the session is closed. */
-export async function recordNote(
+export async function recordOperatorNote(
   { writer }: SessionCalls,
   text: string,
 ): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | { readonly ok: false }> {
@@ -13,7 +13,7 @@ export async function recordNote(
 }
 
 /** The operator's entries after the entry with the seq `after`, oldest first; see `Session.operatorActs`. */
-export async function operatorActs({ parts, writer }: SessionCalls, after: number): Promise<readonly Entry[]> {
+export async function readOperatorEntries({ parts, writer }: SessionCalls, after: number): Promise<readonly Entry[]> {
   const { operatorActs, sessionId } = writer.state.facts;
   const seqs = operatorActs.filter((seq) => seq > after);
   if (seqs.length === 0) return [];

@@ -4,7 +4,7 @@ import { decide } from '../../gate/decide.ts';
 import type { GateContext } from '../../gate/request.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { Mode } from '../../spec/types.ts';
-import { recordMessages } from '../session-messages.ts';
+import { recordNewMessages } from '../session-messages.ts';
 import type { SessionWriter } from '../session-writer.ts';
 import { isSessionClosed } from '../state/session-state.ts';
 import type { SessionParts } from './session-parts.ts';
@@ -24,7 +24,7 @@ interface UnsettledSession {
  * Records the events that no call caused, in this order: an interrupted step, revoked grants, a passed deadline, the
  * mode's timeout, received messages.
  */
-export async function settleSession(session: UnsettledSession): Promise<void> {
+export async function recordMissedEvents(session: UnsettledSession): Promise<void> {
   if (isSessionClosed(session.writer.state)) return;
   const { pending, grants } = session.writer.state.facts;
   if (pending) await recordInterruption(session, pending.tool);
@@ -34,7 +34,7 @@ export async function settleSession(session: UnsettledSession): Promise<void> {
   const { lastAt } = session.writer.state.facts;
   await recordExpiry(session);
   await recordModeTimeout(session, lastAt);
-  if (session.parts.store.messages) await recordMessages(session);
+  if (session.parts.store.messages) await recordNewMessages(session);
 }
 
 async function recordInterruption({ writer, deferredSteps }: UnsettledSession, tool: string): Promise<void> {

@@ -14,12 +14,12 @@ import type {
   ToolReport,
 } from '../../ports/tool-backend.ts';
 import { getOwn } from '../../spec/names.ts';
-import { CHECK_PASSED } from '../../spec/reported-fields.ts';
-import { EFFECT_OPS } from '../../spec/policy/effect-ops.ts';
+import { OBSERVED_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
-import { EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
+import { TOOL_EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
+import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
 import type { Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
-import { toJson, toText } from '../convert-input.ts';
+import { toPlainJson, toText } from '../convert-input.ts';
 import { addFilesOnce, pathsInList } from '../state/observations.ts';
 
 /** The greatest size of a value in an entry, in bytes of JSON. A larger value becomes a blob. */
@@ -29,7 +29,7 @@ const INLINE_BYTES = 32 * 1024;
  * Runs one allowed call. If a backend throws or returns no valid report, the outcome says so, and the effects are
  * unobserved. The report is converted to plain JSON, so that it can always be recorded.
  */
-export async function runTool(
+export async function runToolBackend(
   backend: ToolBackend,
   plan: StepPlan,
   envelope: CallEnvelope,
@@ -41,7 +41,7 @@ export async function runTool(
       ...watch,
       tool: plan.tool,
       // Copies, so that a backend that changes them changes no evidence and no state.
-      ...(toJson({ args: plan.args, ...(sessionState && { state: sessionState }) }) as Pick<
+      ...(toPlainJson({ args: plan.args, ...(sessionState && { state: sessionState }) }) as Pick<
         ToolCall,
         'args' | 'state'
       >),
@@ -52,7 +52,7 @@ export async function runTool(
         return signal;
       },
     });
-    const { outcome, effects, observed, state } = toJson(report) as unknown as ToolReport;
+    const { outcome, effects, observed, state } = toPlainJson(report) as unknown as ToolReport;
     if (!isOutcome(outcome)) throw new Error('the report has no outcome');
     const problem =
       effectsProblem(effects) ??
@@ -73,7 +73,7 @@ export async function runTool(
     const message = toText(error instanceof Error ? error.message : error);
     return {
       outcome: { status: 'failed', code: 'backend-error', message: `[tools/${backend.name}] ${message}` },
-      effects: EFFECT_FACTS[plan.tool.effect].mayChangeTree ? 'unobserved' : [],
+      effects: TOOL_EFFECT_FACTS[plan.tool.effect].mayChangeTree ? 'unobserved' : [],
     };
   }
 }
@@ -105,14 +105,14 @@ function effectsProblem(effects: unknown): string | null {
   const wrong = effects.find((effect) => !isText(fieldsOf(effect).path) || !OPS.includes(fieldsOf(effect).op));
   return wrong === undefined
     ? null
-    : `the backend reported ${JSON.stringify(wrong)} as an effect; an effect has a path and an op, one of ${EFFECT_OPS.join(', ')}`;
+    : `the backend reported ${JSON.stringify(wrong)} as an effect; an effect has a path and an op, one of ${OBSERVED_EFFECT_KINDS.join(', ')}`;
 }
 
-const OPS: readonly unknown[] = EFFECT_OPS;
+const OPS: readonly unknown[] = OBSERVED_EFFECT_KINDS;
 
 /** No check passes in a call that failed: its result is unknown. */
 const withoutPass = (observed: ToolReport['observed'] = {}): ToolReport['observed'] =>
-  mapValues(observed, (value) => (value === CHECK_PASSED ? null : value));
+  mapValues(observed, (value) => (value === CHECK_PASSED_VALUE ? null : value));
 
 /** The problem of the first field that the tool does not declare, or declares with another type; null if none. */
 function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = {}, fields: ToolReport['state'] = {}) {
@@ -143,7 +143,7 @@ async function storeValue(store: EvidenceStore, value: Json): Promise<Json> {
 const looksLikeReference = (value: Json): boolean => isObject(value) && 'blob' in value && 'bytes' in value;
 
 /** Returns arguments as evidence keeps them: those that the gate judged stay, any other large one becomes a blob. */
-export async function storeArguments(
+export async function storeLargeArguments(
   store: EvidenceStore,
   tool: ToolSpec,
   peripheral: PeripheralSpec | undefined,
@@ -151,12 +151,15 @@ export async function storeArguments(
 ): Promise<{ [name: string]: Json }> {
   const unjudged = blobParameters(tool, peripheral).filter(({ name }) => Object.hasOwn(args, name));
   if (unjudged.length === 0) return { ...args };
-  const stored = await storeFields(store, Object.fromEntries(unjudged.map(({ name }) => [name, args[name]!] as const)));
+  const stored = await storeLargeFields(
+    store,
+    Object.fromEntries(unjudged.map(({ name }) => [name, args[name]!] as const)),
+  );
   return { ...args, ...stored };
 }
 
 /** Returns an object as evidence keeps it: each large field becomes a blob of its own. */
-export async function storeFields(
+export async function storeLargeFields(
   store: EvidenceStore,
   fields: { readonly [name: string]: Json },
 ): Promise<{ [name: string]: Json }> {
@@ -168,7 +171,7 @@ export async function storeFields(
 }
 
 /** Returns an outcome as evidence keeps it: a large result, or each large field of it, becomes a blob. */
-export async function storeOutcome(store: EvidenceStore, outcome: ToolReport['outcome']): Promise<OutcomeRecord> {
+export async function storeLargeOutcome(store: EvidenceStore, outcome: ToolReport['outcome']): Promise<OutcomeRecord> {
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;
   const { result } = outcome;
@@ -180,14 +183,14 @@ export async function storeOutcome(store: EvidenceStore, outcome: ToolReport['ou
 }
 
 async function storeResult(store: EvidenceStore, { runs, ...result }: { [key: string]: Json }): Promise<Json> {
-  const stored = await storeFields(store, result);
+  const stored = await storeLargeFields(store, result);
   for (const list of ['matches', 'files']) {
     const reference = stored[list];
     if (reference !== result[list] && isObject(reference))
       stored[list] = { ...reference, paths: [...addFilesOnce([], pathsInList(result[list]), MAX_FRUIT_FILES)] };
   }
   const { report } = result;
-  if (isObject(report)) stored['report'] = await storeFields(store, report);
+  if (isObject(report)) stored['report'] = await storeLargeFields(store, report);
   if (Array.isArray(runs))
     stored['runs'] = await Promise.all(
       runs.map((run) => (isObject(run) ? storeResult(store, run) : storeValue(store, run))),

@@ -16,12 +16,12 @@ import { effectsOfMode } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode, ProjectConfig, ToolSpec } from '../../spec/types.ts';
 import type { RefusedCall } from '../call-results.ts';
-import { toJson } from '../convert-input.ts';
+import { toPlainJson } from '../convert-input.ts';
 import type { SessionWriter } from '../session-writer.ts';
-import { isReflecting } from '../state/drafts.ts';
-import { viewOfState } from '../state/view-of-state.ts';
-import { settleSession } from './record-missed-events.ts';
-import { storeArguments, storeFields } from './run-tool.ts';
+import { isReflectPeripheral } from '../state/drafts.ts';
+import { sessionViewOf } from '../state/view-of-state.ts';
+import { recordMissedEvents } from './record-missed-events.ts';
+import { storeLargeArguments, storeLargeFields } from './run-tool.ts';
 import type { SessionParts } from './session-parts.ts';
 
 /** Runs the calls of a session one at a time. Builds the gate's context and records refusals. */
@@ -121,7 +121,7 @@ export class SessionCalls {
   }
 
   view(tree?: TreeNow): SessionView {
-    const seen: { -readonly [Field in keyof SessionView]: SessionView[Field] } = viewOfState(
+    const seen: { -readonly [Field in keyof SessionView]: SessionView[Field] } = sessionViewOf(
       this.parts.compiled,
       this.writer.state,
       this.parts.clock.now(),
@@ -168,7 +168,7 @@ export class SessionCalls {
 
   /** The arguments of a call as evidence keeps them. */
   storedArguments({ tool, peripheral }: StepPlan, args: StepPlan['args']): Promise<{ [name: string]: Json }> {
-    return storeArguments(this.parts.store, tool, getOwn(this.parts.compiled.specs.peripherals, peripheral), args);
+    return storeLargeArguments(this.parts.store, tool, getOwn(this.parts.compiled.specs.peripherals, peripheral), args);
   }
 
   toolState({ state }: ToolSpec): Pick<ToolCall, 'state'> {
@@ -199,7 +199,7 @@ export class SessionCalls {
   async review(stated: Fields | undefined): Promise<Extract<Body, { event: 'par' }> | null> {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;
-    if (!visit || !isReflecting(specs.peripherals[visit.peripheral])) return null;
+    if (!visit || !isReflectPeripheral(specs.peripherals[visit.peripheral])) return null;
     const [{ deriveReview }, { withoutToolOutput }] = await Promise.all([
       import('../../evidence/patterns/derive-review.ts'),
       import('../../evidence/patterns/remove-output.ts'),
@@ -222,9 +222,9 @@ export class SessionCalls {
       });
       return { ok: false, denial, evidence: [] };
     }
-    const storedRequest = await storeFields(store, toJson(request) as Record<string, Json>);
+    const storedRequest = await storeLargeFields(store, toPlainJson(request) as Record<string, Json>);
     const evidence = await this.writer.append([
-      { event: 'denial', request: storedRequest, code, message, remedy, about: toJson(about) as Fields, ...how },
+      { event: 'denial', request: storedRequest, code, message, remedy, about: toPlainJson(about) as Fields, ...how },
     ]);
     return { ok: false, denial, evidence };
   }
@@ -238,7 +238,7 @@ export class SessionCalls {
       if (this.#detached) throw new Error('this session handle is detached; open the session again with its id');
       try {
         await this.writer.takeLease();
-        if (settleFirst) await settleSession(this);
+        if (settleFirst) await recordMissedEvents(this);
         return await work();
       } catch (error) {
         const refused = this.#storeRefusal(error);

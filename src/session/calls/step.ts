@@ -5,18 +5,18 @@ import { makeDenial } from '../../gate/make-denial.ts';
 import type { Request } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { BackgroundCommand, CallControls, ToolRefusal } from '../../ports/tool-backend.ts';
-import { hasIntent } from '../../spec/policy/tool-effects.ts';
+import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
 import type { StepResult } from '../call-results.ts';
-import { toJson } from '../convert-input.ts';
-import { trustedReportOf } from '../state/observations.ts';
+import { toPlainJson } from '../convert-input.ts';
+import { trustedReportOfTool } from '../state/observations.ts';
 import { addTestedTree } from '../state/tested-tree.ts';
 import type { GivenApproval } from './ask-approval.ts';
-import { decideWithApproval } from './decide-with-approval.ts';
-import { type StepCall, stepRequest } from './gate-requests.ts';
-import { runTool, storeOutcome } from './run-tool.ts';
+import { decideRequest } from './decide-with-approval.ts';
+import { type StepCall, toStepRequest } from './gate-requests.ts';
+import { runToolBackend, storeLargeOutcome } from './run-tool.ts';
 import type { SessionCalls } from './session-calls.ts';
-import { shippingLimits, workingTree } from './working-tree.ts';
+import { observeWorkingTree, shippableChanges } from './working-tree.ts';
 
 /** Decides a call of a tool and runs it; see `Session.step`. */
 export async function takeStep(
@@ -24,10 +24,10 @@ export async function takeStep(
   call: StepCall & CallControls,
   approver?: Approver | null,
 ): Promise<StepResult> {
-  const request = stepRequest(call);
+  const request = toStepRequest(call);
   const locksNow = () => calls.lockFiles(request.tool);
   let locks = await locksNow();
-  const { decision, approval } = await decideWithApproval(
+  const { decision, approval } = await decideRequest(
     calls,
     {
       by: 'agent',
@@ -65,37 +65,39 @@ async function runStep(
   const { store } = calls.parts;
   const backend = calls.backendOf(plan.tool.id);
   const args = await calls.storedArguments(plan, plan.args);
-  const shipping = await shippingLimits(calls, plan);
+  const shipping = await shippableChanges(calls, plan);
   const tool = plan.tool.id;
-  const hasIntentEntry = hasIntent(plan.tool);
+  const hasIntentEntry = recordsIntent(plan.tool);
   const used = approval ? { approval: approval.body.record.id } : {};
   const would = wouldRefuseField(plan);
   const wouldRefuse = plan.overridden ? { wouldRefuse: plan.overridden.denial } : {};
   const intent = hasIntentEntry
     ? await calls.writer.append([...(approval?.bodies ?? []), { event: 'intent', tool, args, ...used, ...would }])
     : [];
-  const isTest = trustedReportOf(calls.parts.compiled.specs, plan.peripheral, tool) === 'test';
-  const before = isTest ? await workingTree(calls) : undefined;
+  const isTest = trustedReportOfTool(calls.parts.compiled.specs, plan.peripheral, tool) === 'test';
+  const before = isTest ? await observeWorkingTree(calls) : undefined;
   const ran = await calls.writer.keepLeaseDuring(() =>
-    runTool(
+    runToolBackend(
       backend,
       plan,
       { ...calls.envelopeOf(plan), ...shipping },
       { sessionId: calls.writer.state.facts.sessionId, ...calls.toolState(plan.tool), ...watch },
     ),
   );
-  const report = before ? await addTestedTree(before, ran, async () => (await workingTree(calls)) ?? before) : ran;
+  const report = before
+    ? await addTestedTree(before, ran, async () => (await observeWorkingTree(calls)) ?? before)
+    : ran;
   const { outcome, observed, state } = report;
   const reported = { ...(observed ? { observed } : {}), ...(state ? { state } : {}) };
   const effects = report.effects === 'unobserved' ? 'unobserved' : report.effects.map((effect) => ({ ...effect }));
-  const stored = await storeOutcome(store, outcome);
+  const stored = await storeLargeOutcome(store, outcome);
   if (outcome.status === 'refused') {
     const recorded = hasIntentEntry
       ? await calls.writer.append([{ event: 'outcome', tool, outcome: stored, effects }])
       : [];
     const refused = await calls.refuse(
       request,
-      makeDenial(calls.context(), outcome.code, refusalDetails(tool, outcome)).denial,
+      makeDenial(calls.context(), outcome.code, toolRefusalDetails(tool, outcome)).denial,
     );
     return { ...refused, evidence: [...intent, ...recorded, ...refused.evidence] };
   }
@@ -114,11 +116,10 @@ async function runStep(
 export function wouldRefuseField({ overridden }: StepPlan): { readonly wouldRefuse?: WouldRefuse } {
   if (!overridden) return {};
   const { code, message, remedy, about } = overridden.denial;
-  return { wouldRefuse: { code, message, remedy, about: toJson(about) as { readonly [field: string]: Json } } };
+  return { wouldRefuse: { code, message, remedy, about: toPlainJson(about) as { readonly [field: string]: Json } } };
 }
 
-/** The details of a denial for a call that the tool itself refused. */
-export const refusalDetails = (tool: string, { message, remedy, argument }: ToolRefusal) => ({
+export const toolRefusalDetails = (tool: string, { message, remedy, argument }: ToolRefusal) => ({
   tool,
   why: message,
   remedy,

@@ -8,7 +8,7 @@ import type { SessionState } from '../state/session-state.ts';
 import type { GivenApproval } from './ask-approval.ts';
 
 /** The bodies of a hop's entries, for one append: the stop of the visit, the hop, the start of the next visit. Pure. */
-export function hopBodies(
+export function makeHopBodies(
   compiled: SpecTables,
   state: SessionState,
   { edge, fruit, context, event, reason, tree }: HopPlan,
@@ -17,7 +17,7 @@ export function hopBodies(
   const from = compiled.specs.peripherals[edge.from];
   if (!from) throw new Error(`an edge leaves "${edge.from}", which the spec does not have`);
   return [
-    stopBody(state, { peripheral: from, fruit }, { by, reason, exit: edge.exit }),
+    makeStopBody(state, { peripheral: from, fruit }, { by, reason, exit: edge.exit }),
     {
       event: 'hop',
       from: edge.from,
@@ -30,7 +30,7 @@ export function hopBodies(
       ...(tree ? { tree: asJson(tree) } : {}),
       ...reframe(compiled, state, edge, fruit),
     },
-    startBody(compiled, edge.to, { by, context, facts: null, now }),
+    makeStartBody(compiled, edge.to, { by, context, facts: null, now }),
   ];
 }
 
@@ -49,7 +49,7 @@ function reframe(
 }
 
 /** @param at.facts the facts that the gate saw; null for the start that follows a hop */
-export function startBody(
+export function makeStartBody(
   { specs }: SpecTables,
   peripheral: string,
   at: {
@@ -66,7 +66,7 @@ export function startBody(
   return { event: 'start', peripheral, by: at.by, context: at.context, deadline, facts: at.facts, ...tree };
 }
 
-export const stopBody = (
+export const makeStopBody = (
   { facts: { visit } }: Pick<SessionState, 'facts'>,
   { peripheral, fruit }: StopPlan,
   how: { readonly by: Principal; readonly reason: string; readonly exit: string | null },

@@ -4,14 +4,14 @@ import type { HopRequest, StartRequest, StopRequest } from '../../gate/request.t
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import type { HopResult, StartResult, StopResult } from '../call-results.ts';
-import { toJson, toPrincipal, toText } from '../convert-input.ts';
-import { statusOf } from '../session-status.ts';
+import { toPlainJson, toPrincipal, toText } from '../convert-input.ts';
+import { sessionStatusOf } from '../session-status.ts';
 import type { HopOptions, ShortHop } from '../short-hop.ts';
-import { decideWithTree } from './decide-with-approval.ts';
-import { hopRequest, toFruit } from './gate-requests.ts';
+import { decideRequestWithTree } from './decide-with-approval.ts';
+import { toFruitFields, toHopRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
-import { hopBodies, startBody, stopBody } from './visit-bodies.ts';
-import { treeForRequest } from './working-tree.ts';
+import { makeHopBodies, makeStartBody, makeStopBody } from './visit-bodies.ts';
+import { observeTreeIfNeeded } from './working-tree.ts';
 
 export async function startVisit(
   calls: SessionCalls,
@@ -22,14 +22,14 @@ export async function startVisit(
     kind: 'start',
     peripheral: toText(peripheral),
     by: toPrincipal(options.by),
-    ...(options.context ? { context: toJson(options.context) as Fields } : {}),
+    ...(options.context ? { context: toPlainJson(options.context) as Fields } : {}),
   };
-  const decision = decide(calls.context(await treeForRequest(calls, request)), request);
+  const decision = decide(calls.context(await observeTreeIfNeeded(calls, request)), request);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { context, event, tree } = decision.plan;
   const { compiled, clock } = calls.parts;
   const at = { by: request.by, context, facts: event.facts, ...(tree ? { tree } : {}), now: clock.now() };
-  const evidence = await calls.writer.append([startBody(compiled, request.peripheral, at)]);
+  const evidence = await calls.writer.append([makeStartBody(compiled, request.peripheral, at)]);
   return { ok: true, peripheral: request.peripheral, context, evidence };
 }
 
@@ -43,7 +43,7 @@ export async function stopVisit(
     kind: 'stop',
     reason: toText(reason),
     by: toPrincipal(options.by),
-    ...(options.fruit ? { fruit: toFruit(options.fruit) } : {}),
+    ...(options.fruit ? { fruit: toFruitFields(options.fruit) } : {}),
   };
   const review = await calls.review(request.fruit);
   const decision = decide(calls.contextWithReview(review), request);
@@ -51,9 +51,9 @@ export async function stopVisit(
   await calls.endBackground();
   const evidence = await calls.writer.append([
     ...(review ? [review] : []),
-    stopBody(calls.writer.state, decision.plan, { by: request.by, reason: request.reason, exit: null }),
+    makeStopBody(calls.writer.state, decision.plan, { by: request.by, reason: request.reason, exit: null }),
   ]);
-  return { ok: true, fruit: decision.plan.fruit, context: statusOf(calls.view()).backpack, evidence };
+  return { ok: true, fruit: decision.plan.fruit, context: sessionStatusOf(calls.view()).backpack, evidence };
 }
 
 /** Leaves a peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on. */
@@ -62,9 +62,9 @@ export async function makeHop(
   to: HopOptions | ShortHop,
   approver?: Approver | null,
 ): Promise<HopResult> {
-  const request = hopRequestFor(calls, to);
+  const request = hopRequestFromPresent(calls, to);
   const review = await calls.review(request.fruit);
-  const { decision, approval } = await decideWithTree(calls, request, approver, review);
+  const { decision, approval } = await decideRequestWithTree(calls, request, approver, review);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { plan } = decision;
   const { compiled, clock } = calls.parts;
@@ -72,7 +72,7 @@ export async function makeHop(
   const evidence = await calls.writer.append([
     ...(review ? [review] : []),
     ...(approval?.bodies ?? []),
-    ...hopBodies(compiled, calls.writer.state, plan, { by: request.by, approval, now: clock.now() }),
+    ...makeHopBodies(compiled, calls.writer.state, plan, { by: request.by, approval, now: clock.now() }),
   ]);
   return {
     ok: true,
@@ -85,9 +85,8 @@ export async function makeHop(
   };
 }
 
-/** The gate's request for a hop from the present peripheral. */
-export function hopRequestFor({ writer, parts }: SessionCalls, hop: HopOptions | ShortHop): HopRequest {
+export function hopRequestFromPresent({ writer, parts }: SessionCalls, hop: HopOptions | ShortHop): HopRequest {
   const { visit } = writer.state.facts;
   const { peripherals } = parts.compiled.specs;
-  return hopRequest(hop, Object.keys((visit && peripherals[visit.peripheral]?.fruit) ?? {}));
+  return toHopRequest(hop, Object.keys((visit && peripherals[visit.peripheral]?.fruit) ?? {}));
 }

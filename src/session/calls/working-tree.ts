@@ -5,23 +5,23 @@ import { needsTree } from '../../gate/decide-visit.ts';
 import type { DelegateRequest, HopRequest, StartRequest } from '../../gate/request.ts';
 import type { TreeNow } from '../../gate/scope/compare-trees.ts';
 import type { CallEnvelope, ShippingLimits } from '../../ports/tool-backend.ts';
-import { changedPaths } from '../state/observations.ts';
+import { changedPathsIn } from '../state/observations.ts';
 import type { SessionCalls } from './session-calls.ts';
 
 /** Observes the working tree, if a backend can and if the hop, the start or the delegation depends on it. */
-export async function treeForRequest(
+export async function observeTreeIfNeeded(
   calls: SessionCalls,
   request: HopRequest | StartRequest | DelegateRequest,
 ): Promise<TreeNow | undefined> {
   if (!calls.observeTree || !needsTree(calls.context(), request)) return undefined;
   const { findings, ...own } = await changedBySession(calls);
-  const tree = await workingTree(calls, own);
+  const tree = await observeWorkingTree(calls, own);
   if (!tree || 'problem' in tree || !tree.ships || Object.keys(findings).length === 0) return tree;
   return { ...tree, ships: { ...tree.ships, findings } };
 }
 
 /** Observes the working tree; undefined if no backend can. `own`: the session's changes, if the request ships any. */
-export async function workingTree(
+export async function observeWorkingTree(
   calls: SessionCalls,
   own: Pick<ShippingLimits, 'isOwnChange' | 'changed'> | null = null,
 ): Promise<TreeNow | undefined> {
@@ -32,7 +32,7 @@ export async function workingTree(
 }
 
 /** The changes that may ship from the present peripheral; empty if its scope ships nothing. */
-export async function shippingLimits(
+export async function shippableChanges(
   calls: SessionCalls,
   { scope }: StepPlan,
 ): Promise<Pick<CallEnvelope, 'shipping'>> {
@@ -61,7 +61,7 @@ async function changedBySession({
       if (body?.event === 'session-open' && body.parent !== sessionId) break;
       if (body?.event !== 'step' && body?.event !== 'outcome') continue;
       if (body.effects === 'unobserved' && body.event === 'outcome') unseen = true;
-      for (const path of changedPaths(body.effects)) paths.add(path);
+      for (const path of changedPathsIn(body.effects)) paths.add(path);
       updateFindings(findings, body.effects, undefined);
     }
   }

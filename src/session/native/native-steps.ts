@@ -6,13 +6,13 @@ import { makeDenial } from '../../gate/make-denial.ts';
 import type { Request, StepRequest } from '../../gate/request.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { NativeCallWatch, ToolCall } from '../../ports/tool-backend.ts';
-import { EFFECT_FACTS, hasIntent } from '../../spec/policy/tool-effects.ts';
+import { recordsIntent, TOOL_EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
-import { settleSession } from '../calls/record-missed-events.ts';
-import { storeOutcome } from '../calls/run-tool.ts';
+import { recordMissedEvents } from '../calls/record-missed-events.ts';
+import { storeLargeOutcome } from '../calls/run-tool.ts';
 import type { SessionCalls } from '../calls/session-calls.ts';
-import { refusalDetails, wouldRefuseField } from '../calls/step.ts';
-import { toJson, toText } from '../convert-input.ts';
+import { toolRefusalDetails, wouldRefuseField } from '../calls/step.ts';
+import { toPlainJson, toText } from '../convert-input.ts';
 import { isSessionClosed } from '../state/session-state.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native-ticket.ts';
 
@@ -28,11 +28,11 @@ export class NativeSteps {
   admit(call: NativeCall): Promise<AdmitResult> {
     return this.#calls.serially(
       async () => {
-        const request: Request = { kind: 'step', tool: toText(call.tool), args: toJson(call.args ?? {}) };
+        const request: Request = { kind: 'step', tool: toText(call.tool), args: toPlainJson(call.args ?? {}) };
         const { above } = call;
         const look = above ? null : await this.#admitObserving(request);
         if (look) return look;
-        await settleSession(this.#calls);
+        await recordMissedEvents(this.#calls);
         if (above) return this.#calls.refuse(request, above);
         return this.#admit(request);
       },
@@ -43,7 +43,7 @@ export class NativeSteps {
   /** See {@link Session.pass}. */
   async pass(call: NativeCall): Promise<boolean> {
     if (!isObserveOnly(this.#calls.parts)) return false;
-    const request: Request = { kind: 'step', tool: toText(call.tool), args: toJson(call.args ?? {}) };
+    const request: Request = { kind: 'step', tool: toText(call.tool), args: toPlainJson(call.args ?? {}) };
     const recorded = await this.#calls.serially(
       async () => {
         const decision = decide(this.#calls.context(), request);
@@ -69,7 +69,7 @@ export class NativeSteps {
         const { store } = this.#calls.parts;
         const { tool } = ticket;
         const effects = await this.#effectsOf(this.#calls.toolCall(plan), ticket.before);
-        const stored = await storeOutcome(store, toJson(outcome) as NativeOutcome);
+        const stored = await storeLargeOutcome(store, toPlainJson(outcome) as NativeOutcome);
         if (hasIntentEntry) {
           const bodies: Body[] = [{ event: 'outcome', tool, outcome: stored, effects }, ...this.#calls.deferredSteps];
           this.#calls.clearDeferred();
@@ -93,7 +93,7 @@ export class NativeSteps {
   async #admitObserving(request: StepRequest): Promise<AdmitResult | null> {
     if (!this.#calls.writer.state.facts.pending) return null;
     const decision = decide(this.#calls.context(), request);
-    if (!decision.ok || hasIntent(decision.plan.tool)) return null;
+    if (!decision.ok || recordsIntent(decision.plan.tool)) return null;
     const seen = await this.#nativeWatch(decision.plan.tool.id).before(this.#calls.toolCall(decision.plan));
     return 'refused' in seen
       ? null
@@ -109,9 +109,9 @@ export class NativeSteps {
     if ('refused' in seen)
       return this.#calls.refuse(
         request,
-        makeDenial(this.#calls.context(), seen.refused.code, refusalDetails(tool, seen.refused)).denial,
+        makeDenial(this.#calls.context(), seen.refused.code, toolRefusalDetails(tool, seen.refused)).denial,
       );
-    const args = hasIntent(plan.tool) ? await this.#calls.storedArguments(plan, plan.args) : null;
+    const args = recordsIntent(plan.tool) ? await this.#calls.storedArguments(plan, plan.args) : null;
     const evidence = args
       ? await this.#calls.writer.append([{ event: 'intent', tool, args, ...wouldRefuseField(plan) }])
       : [];
@@ -145,7 +145,7 @@ export class NativeSteps {
       const seen = await this.#nativeWatch(call.tool.id).after(call, before);
       return seen === 'unobserved' ? seen : seen.map((effect) => ({ ...effect }));
     } catch {
-      return EFFECT_FACTS[call.tool.effect].mayChangeTree ? 'unobserved' : [];
+      return TOOL_EFFECT_FACTS[call.tool.effect].mayChangeTree ? 'unobserved' : [];
     }
   }
 

@@ -18,12 +18,18 @@ import { backpackFieldsOf } from '../../gate/fruit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
 import type { TreeState, TreeToShip } from '../../gate/scope/compare-trees.ts';
 import { getOwn } from '../../spec/names.ts';
-import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
-import { reportedFields } from '../../spec/reported-fields.ts';
+import { SESSION_IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
+import { fieldsReportedByTools } from '../../spec/reported-fields.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
-import { countFiles } from './count-files.ts';
+import { addFilesOfStep } from './count-files.ts';
 import { machineEventsOf } from './machine-events.ts';
-import { changedPaths, NOTHING_OBSERVED, observeStep, readTestRuns, trustedReportOf } from './observations.ts';
+import {
+  addStepToObservations,
+  changedPathsIn,
+  NO_OBSERVATIONS,
+  readTestRuns,
+  trustedReportOfTool,
+} from './observations.ts';
 import type { SessionFacts, SessionState, VisitState } from './session-state.ts';
 
 /** The evidence has a transition that no machine of its spec set has: another program wrote or altered it. */
@@ -52,7 +58,10 @@ type VisitDraft = { -readonly [Field in keyof VisitState]: VisitState[Field] };
 
 function factsAfter(tables: SpecTables, before: SessionFacts, entry: Entry, body: Body | null): SessionFacts {
   const isStep = body?.event === 'step' || body?.event === 'outcome';
-  const draft: Draft = { ...(isStep ? countFiles(before, body) : before), visit: before.visit && { ...before.visit } };
+  const draft: Draft = {
+    ...(isStep ? addFilesOfStep(before, body) : before),
+    visit: before.visit && { ...before.visit },
+  };
   if (body) countBody(tables, draft, entry, body);
   if (body && isOperatorAct(body)) draft.operatorActs = [...draft.operatorActs, entry.seq].slice(-MAX_ACTS);
   draft.lastId = entry.id;
@@ -99,7 +108,7 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
         steps: 0,
         denials: 0,
         headId: entry.id,
-        observations: NOTHING_OBSERVED,
+        observations: NO_OBSERVATIONS,
         tree: (body.tree as TreeToShip | undefined) ?? draft.hopTree,
         background: [],
         message: textOf(body.context['commit-message']),
@@ -198,8 +207,8 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   draft.pending = null;
   draft.steps += 1;
   if (body.outcome.status === 'ok') draft.successes += 1;
-  const report = trustedReportOf(specs, visit?.peripheral, body.tool);
-  const mayChange = body.event === 'outcome' || changedPaths(body.effects).length > 0;
+  const report = trustedReportOfTool(specs, visit?.peripheral, body.tool);
+  const mayChange = body.event === 'outcome' || changedPathsIn(body.effects).length > 0;
   const changes = mayChange && countChanges(draft, body.effects);
   // Test results and checks may depend on a changed resource, or on files that git ignores.
   if (body.tool === 'install' || (body.effects !== 'unobserved' && body.effects.some(({ op }) => op === 'resource')))
@@ -222,10 +231,10 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
     if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
       visit.headId = entry.id;
     visit.background = runningCommandsAfter(visit.background, body);
-    visit.observations = observeStep(visit.observations, body, draft.change, report);
+    visit.observations = addStepToObservations(visit.observations, body, draft.change, report);
   }
   if (changes) {
-    const changed = changedPaths(body.effects);
+    const changed = changedPathsIn(body.effects);
     endGrants(draft, ({ files }) => {
       const outside = files && firstUncoveredFile(changed, files);
       return outside && `a file that the grant does not cover has changed: ${outside}`;
@@ -262,7 +271,7 @@ function endGrants(draft: Draft, why: (limits: GrantLimits, id: string) => strin
 }
 
 /** Fields of the backpack that context and fruit never overwrite: the session's identity and its changed files. */
-const KEPT = [...IDENTITY_FIELDS, 'changed-files'];
+const KEPT = [...SESSION_IDENTITY_FIELDS, 'changed-files'];
 
 function packBackpack(draft: Draft, fields: { readonly [field: string]: Json }): void {
   const packed = Object.entries(fields).filter(
@@ -272,8 +281,8 @@ function packBackpack(draft: Draft, fields: { readonly [field: string]: Json }):
 }
 
 /** Counts a change, or a possible change, of the tree: it outdates earlier test results. */
-function countChanges(draft: Draft, effects: Parameters<typeof changedPaths>[0]): boolean {
-  if (effects !== 'unobserved' && changedPaths(effects).length === 0) return false;
+function countChanges(draft: Draft, effects: Parameters<typeof changedPathsIn>[0]): boolean {
+  if (effects !== 'unobserved' && changedPathsIn(effects).length === 0) return false;
   draft.change += 1;
   return true;
 }
@@ -289,7 +298,7 @@ function countTree(draft: Draft, tree: TreeState): void {
 function countReported({ tools }: SpecSet, draft: Draft, { observed = {}, state = {} }: StepReport): void {
   if (Object.keys(state).length > 0) draft.backpack = { ...draft.backpack, ...state };
   if (Object.keys(observed).length === 0) return;
-  for (const field of Object.values(reportedFields({ tools }).checks))
+  for (const field of Object.values(fieldsReportedByTools({ tools }).checks))
     if (Object.hasOwn(observed, field))
       draft.checks = { ...draft.checks, [field]: { value: observed[field]!, change: draft.change } };
 }

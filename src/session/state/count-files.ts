@@ -1,15 +1,14 @@
 import type { EffectRecord, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
-import { FILE_CHANGE_EFFECTS, NON_FILE_EFFECTS } from '../../spec/policy/effect-ops.ts';
-import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
+import { FILE_CHANGE_EFFECT_KINDS, NON_FILE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
+import { MAX_FILES_IN_SESSION_LOG } from '../../spec/policy/limits.ts';
 import { addFilesOnce } from './observations.ts';
 import type { SessionFacts } from './session-state.ts';
 
-/** Returns the facts with the files that a step named and changed. */
-export function countFiles(facts: SessionFacts, { event, effects }: StepBody | OutcomeBody): SessionFacts {
+export function addFilesOfStep(facts: SessionFacts, { event, effects }: StepBody | OutcomeBody): SessionFacts {
   if (effects === 'unobserved') return event === 'outcome' ? withChanged(facts, []) : facts;
-  const named = effects.filter(({ op }) => !NON_FILE_EFFECTS.includes(op)).map(({ path }) => path);
-  const files = addFilesOnce(facts.files, named, MAX_NAMED_FILES);
-  const changed = effects.filter(({ op }) => FILE_CHANGE_EFFECTS.includes(op));
+  const named = effects.filter(({ op }) => !NON_FILE_EFFECT_KINDS.includes(op)).map(({ path }) => path);
+  const files = addFilesOnce(facts.files, named, MAX_FILES_IN_SESSION_LOG);
+  const changed = effects.filter(({ op }) => FILE_CHANGE_EFFECT_KINDS.includes(op));
   const counted = changed.length > 0 ? withChanged(facts, changed) : facts;
   return files === facts.files ? counted : { ...counted, files };
 }

@@ -4,19 +4,19 @@ import { CLAIM_TYPE_OF_EVENT } from '../../evidence/claim-of.ts';
 import type { EntryDraft, EvidenceType } from '../../evidence/entry.ts';
 import { disciplineToolOf } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
-import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
+import { EVIDENCE_TAG_BY_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import type { SessionState } from './session-state.ts';
 
 /** True for a reflecting peripheral: its fruit holds a PAR. Its entries are of type `reflection`. */
-export const isReflecting = (spec: PeripheralSpec | undefined): boolean =>
+export const isReflectPeripheral = (spec: PeripheralSpec | undefined): boolean =>
   spec !== undefined && Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par');
 
 function typeOf(specs: SpecSet, peripheral: string | null, body: Body): EvidenceType {
   if (['hop', 'delegation', 'approval', 'grant', 'grant-end'].includes(body.event)) return 'gate-traversal';
   if (body.event === 'mode') return 'mode-transition';
   if (body.event === 'par') return 'reflection';
-  return peripheral !== null && isReflecting(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';
+  return peripheral !== null && isReflectPeripheral(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';
 }
 
 /** The id of the entry that a body replies to. `last`: the id of the entry before it, in this batch or the chain. */
@@ -80,7 +80,7 @@ export function draftEntry(
 /** The tag `alfworld-step`, `bell` or `whistle` of a call; `hop-out` of a hop out of a peripheral with a world. */
 function inhabitantTag(specs: SpecSet, peripheral: string | null, body: Body): readonly string[] {
   if (body.event === 'step' || body.event === 'outcome') {
-    const tag = getOwn(TOOL_TAGS, body.tool);
+    const tag = getOwn(EVIDENCE_TAG_BY_TOOL, body.tool);
     return tag === undefined ? [] : [tag];
   }
   if (body.event !== 'stop' || body.exit === null || peripheral === null) return [];

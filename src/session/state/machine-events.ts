@@ -2,22 +2,24 @@ import type { Body } from '../../evidence/bodies.ts';
 import type { Json } from '../../spec/types.ts';
 import type { SessionState } from './session-state.ts';
 
-/** An event that an entry causes, and the machine that receives it. */
-export interface AddressedEvent {
+export interface EventForMachine {
   readonly machine: 'mode' | 'hopGraph' | 'lifecycle';
   readonly type: string;
   readonly facts?: Json | null;
 }
 
 /** The machine events of an entry, in order; none if the entry causes no transition. Pure. */
-export function machineEventsOf(body: Body, { lifecycle }: Pick<SessionState, 'lifecycle'>): readonly AddressedEvent[] {
+export function machineEventsOf(
+  body: Body,
+  { lifecycle }: Pick<SessionState, 'lifecycle'>,
+): readonly EventForMachine[] {
   switch (body.event) {
     case 'mode':
       return [{ machine: 'mode', type: body.how === 'transition' ? `to.${body.to}` : body.how, facts: body.facts }];
     case 'hop':
       return [{ machine: 'hopGraph', type: `${body.exit}.${body.to}`, facts: body.facts }];
     case 'start': {
-      const entered: AddressedEvent = { machine: 'hopGraph', type: `start.${body.peripheral}`, facts: body.facts };
+      const entered: EventForMachine = { machine: 'hopGraph', type: `start.${body.peripheral}`, facts: body.facts };
       return [...(body.facts === null ? [] : [entered]), { machine: 'lifecycle', type: 'start' }];
     }
     case 'stop': {
@@ -30,7 +32,7 @@ export function machineEventsOf(body: Body, { lifecycle }: Pick<SessionState, 'l
     }
     case 'step':
     case 'intent': {
-      const step: AddressedEvent = { machine: 'lifecycle', type: 'step' };
+      const step: EventForMachine = { machine: 'lifecycle', type: 'step' };
       return lifecycle === 'interrupted' ? [{ machine: 'lifecycle', type: 'resume' }, step] : [step];
     }
     case 'interrupted':

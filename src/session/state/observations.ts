@@ -2,10 +2,10 @@ import { fieldsOf, listOf, setOwnField, textOf } from '../../base/json.ts';
 import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
-import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import { FILE_CHANGE_EFFECTS } from '../../spec/policy/effect-ops.ts';
+import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
+import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
-import type { Json, Observation, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import type { FruitObservation, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 
 export interface TestRun {
   readonly command: string;
@@ -23,7 +23,7 @@ export interface TestRun {
 }
 
 /** The observations of one visit so far: the basis of its observed fruit. */
-export interface Observations {
+export interface VisitObservations {
   readonly read: readonly string[];
   readonly matched: readonly string[];
   readonly listed: readonly string[];
@@ -44,7 +44,7 @@ export interface Observations {
   readonly reported: { readonly [field: string]: Json };
 }
 
-export const NOTHING_OBSERVED: Observations = {
+export const NO_OBSERVATIONS: VisitObservations = {
   read: [],
   matched: [],
   listed: [],
@@ -64,20 +64,21 @@ export const NOTHING_OBSERVED: Observations = {
 };
 
 /** The paths of the files that the effects created, changed or deleted. */
-export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
-  effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_CHANGE_EFFECTS.includes(op)).map(({ path }) => path);
+export const changedPathsIn = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
+  effects === 'unobserved'
+    ? []
+    : effects.filter(({ op }) => FILE_CHANGE_EFFECT_KINDS.includes(op)).map(({ path }) => path);
 
 /** The trusted part of a command's report: test runs in a test scope, releases in a deploy scope; null for none. */
 type TrustedReport = 'test' | 'deploy' | null;
 
-export function trustedReportOf(specs: SpecSet, peripheral: string | undefined, tool: string): TrustedReport {
+export function trustedReportOfTool(specs: SpecSet, peripheral: string | undefined, tool: string): TrustedReport {
   const command = peripheral === undefined ? undefined : specs.peripherals[peripheral]?.scope.rule.command;
-  return takesCommand(specs.tools[tool]) && (command === 'test' || command === 'deploy') ? command : null;
+  return takesCommandArgument(specs.tools[tool]) && (command === 'test' || command === 'deploy') ? command : null;
 }
 
-/** The observations of a visit after one more step. Pure. */
-export function observeStep(
-  before: Observations,
+export function addStepToObservations(
+  before: VisitObservations,
   step: {
     readonly tool: string;
     readonly outcome: OutcomeRecord;
@@ -86,11 +87,11 @@ export function observeStep(
   },
   change: number,
   trusted: TrustedReport,
-): Observations {
+): VisitObservations {
   const seen = {
     ...before,
     steps: before.steps + 1,
-    changedFiles: addFilesOnce(before.changedFiles, changedPaths(step.effects), MAX_FRUIT_FILES),
+    changedFiles: addFilesOnce(before.changedFiles, changedPathsIn(step.effects), MAX_FRUIT_FILES),
     reported: step.observed ? { ...before.reported, ...step.observed } : before.reported,
   };
   if (step.outcome.status !== 'ok') return seen;
@@ -163,7 +164,7 @@ const latestByCommand = (runs: readonly TestRun[]): readonly TestRun[] => [
 ];
 
 /** True if two runs of one test command on the same code have different results. */
-export function runsDisagree(runs: readonly TestRun[], command: string, change: number): boolean {
+export function testRunsDisagree(runs: readonly TestRun[], command: string, change: number): boolean {
   const verdicts = new Set(
     runs.filter((run) => run.command === command && run.change === change).map(({ verdict }) => verdict),
   );
@@ -171,18 +172,18 @@ export function runsDisagree(runs: readonly TestRun[], command: string, change: 
 }
 
 /** True if every required command passed in full in its last run. */
-export function allCommandsPassed(runs: readonly TestRun[]): boolean {
+export function allTestCommandsPassed(runs: readonly TestRun[]): boolean {
   const fullRuns = latestByCommand(runs.filter(({ narrowed }) => !narrowed));
   const passed = new Set(fullRuns.filter(({ verdict }) => verdict === 'pass').map(({ command }) => command));
   return passed.size === fullRuns.length && runs.every(({ others }) => others.every((command) => passed.has(command)));
 }
 
 /** The result of a visit's test runs: pass, fail, or flaky if two runs of one code disagree; null if none counts. */
-function testResult(visit: Observations, sessionRuns: readonly TestRun[]): Json {
+function testResult(visit: VisitObservations, sessionRuns: readonly TestRun[]): Json {
   const latest = latestByCommand(visit.runs);
-  if (latest.some((run) => runsDisagree(sessionRuns, run.command, run.change))) return 'flaky';
+  if (latest.some((run) => testRunsDisagree(sessionRuns, run.command, run.change))) return 'flaky';
   if (latest.some(({ verdict }) => verdict === 'fail')) return 'fail';
-  return latest.some(({ verdict }) => verdict === 'pass') && allCommandsPassed(visit.runs) ? 'pass' : null;
+  return latest.some(({ verdict }) => verdict === 'pass') && allTestCommandsPassed(visit.runs) ? 'pass' : null;
 }
 
 function testCount(runs: readonly TestRun[]): Json {
@@ -192,13 +193,13 @@ function testCount(runs: readonly TestRun[]): Json {
 }
 
 /** The files that were read or matched; if there are none, the files that were listed. */
-const foundFiles = ({ read, matched, listed }: Observations): string[] => {
+const foundFiles = ({ read, matched, listed }: VisitObservations): string[] => {
   const close = [...new Set([...matched, ...read])];
   return close.length > 0 ? close : [...listed];
 };
 
-function observation(from: string, visit: Observations, sessionRuns: readonly TestRun[]): Json {
-  const name = from as Observation;
+function observation(from: string, visit: VisitObservations, sessionRuns: readonly TestRun[]): Json {
+  const name = from as FruitObservation;
   switch (name) {
     case 'found':
       return foundFiles(visit);
@@ -238,10 +239,9 @@ function observation(from: string, visit: Observations, sessionRuns: readonly Te
   }
 }
 
-/** The observed fields of a visit's fruit. */
-export function observedFruit(
+export function observedFruitOf(
   spec: PeripheralSpec,
-  visit: Observations,
+  visit: VisitObservations,
   sessionRuns: readonly TestRun[],
 ): { readonly [field: string]: Json } {
   const fruit: { [field: string]: Json } = {};

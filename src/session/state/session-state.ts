@@ -6,7 +6,7 @@ import type { GrantView } from '../../gate/approvals/grant.ts';
 import type { TreeState, TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { PatternStatus } from '../../gate/session-view.ts';
 import type { Json, Mode } from '../../spec/types.ts';
-import type { Observations, TestRun } from './observations.ts';
+import type { TestRun, VisitObservations } from './observations.ts';
 
 export interface VisitState {
   readonly peripheral: string;
@@ -15,7 +15,7 @@ export interface VisitState {
   readonly denials: number;
   /** The id of the entry that the next step of the visit, or its stop, replies to. */
   readonly headId: string;
-  readonly observations: Observations;
+  readonly observations: VisitObservations;
   /** The tree that the decision on entering the visit depended on, and that may ship; null if it depended on none. */
   readonly tree: TreeToShip | null;
   /** The background commands whose end is not recorded. */
@@ -68,7 +68,7 @@ export interface SessionFacts {
   /** The `seq` of the operator's last acts and notes, the newest last. Hooks tell the agent of them. */
   readonly operatorActs: readonly number[];
   /** The delegations of the present visit and mode with which a sub-agent may begin, oldest first. */
-  readonly delegations: readonly Delegation[];
+  readonly delegations: readonly RecordedDelegation[];
   /** The id of the hop whose start is not recorded yet, and which that start replies to; null if there is none. */
   readonly hopId: string | null;
   /** The tree that the last hop depended on; the start that follows records it too. */
@@ -76,7 +76,7 @@ export interface SessionFacts {
 }
 
 /** A recorded start of a sub-agent. `id`: the id of its entry; `session`: the id of the sub-agent's session. */
-export type Delegation = Pick<DelegationBody, 'from' | 'to' | 'within' | 'context'> & {
+export type RecordedDelegation = Pick<DelegationBody, 'from' | 'to' | 'within' | 'context'> & {
   readonly id: string;
   readonly session: string;
 };
@@ -92,7 +92,7 @@ export interface SessionState {
   readonly facts: SessionFacts;
 }
 
-export function initialState({ specs }: Pick<SpecTables, 'specs'>, sessionId: string): SessionState {
+export function initialSessionState({ specs }: Pick<SpecTables, 'specs'>, sessionId: string): SessionState {
   return {
     mode: specs.modeGate?.initial ?? null,
     hopGraph: OUTSIDE,

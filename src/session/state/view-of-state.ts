@@ -2,8 +2,8 @@ import { memoise } from '../../base/memoise.ts';
 import type { SpecTables } from '../../compile/spec-tables.ts';
 import { describeTreeMismatch, type TreeNow } from '../../gate/scope/compare-trees.ts';
 import type { SessionView, TestsView, VisitView } from '../../gate/session-view.ts';
-import { CHECK_PASSED } from '../../spec/reported-fields.ts';
-import { allCommandsPassed, observedFruit, runsDisagree } from './observations.ts';
+import { CHECK_PASSED_VALUE } from '../../spec/reported-fields.ts';
+import { allTestCommandsPassed, observedFruitOf, testRunsDisagree } from './observations.ts';
 import { isSessionClosed, type SessionFacts, type SessionState } from './session-state.ts';
 
 type Specs = Pick<SpecTables, 'specs'>;
@@ -15,8 +15,8 @@ type Specs = Pick<SpecTables, 'specs'>;
 function testsView({ runs, change, tested }: SessionFacts, tree: TreeNow | undefined): TestsView {
   const current = runs.filter((run) => run.change === change);
   const full = current.filter(({ narrowed }) => !narrowed);
-  const flaky = full.some(({ command }) => runsDisagree(runs, command, change));
-  const passed = full.length > 0 && allCommandsPassed(current) && !flaky;
+  const flaky = full.some(({ command }) => testRunsDisagree(runs, command, change));
+  const passed = full.length > 0 && allTestCommandsPassed(current) && !flaky;
   const stale = passed && tree ? describeTreeMismatch(tested, tree) : null;
   return {
     passed: passed && stale === null,
@@ -27,7 +27,7 @@ function testsView({ runs, change, tested }: SessionFacts, tree: TreeNow | undef
 }
 
 const passedChecks = ({ checks, change }: SessionFacts): readonly string[] =>
-  Object.keys(checks).filter((field) => checks[field]?.value === CHECK_PASSED && checks[field].change === change);
+  Object.keys(checks).filter((field) => checks[field]?.value === CHECK_PASSED_VALUE && checks[field].change === change);
 
 function visitView({ specs }: Specs, state: SessionState): VisitView | null {
   const { visit, runs } = state.facts;
@@ -41,12 +41,12 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
     deadline: visit.deadline,
     message: visit.message,
     // Computed when it is read, because most steps are decided without it.
-    observedFruit: memoise(() => observedFruit(spec, visit.observations, runs)),
+    observedFruit: memoise(() => observedFruitOf(spec, visit.observations, runs)),
   };
 }
 
 /** The gate's view of a session, computed from its state and the working tree (if that was observed). Pure. */
-export function viewOfState(compiled: Specs, state: SessionState, now: number, tree?: TreeNow): SessionView {
+export function sessionViewOf(compiled: Specs, state: SessionState, now: number, tree?: TreeNow): SessionView {
   const { facts } = state;
   return {
     sessionId: facts.sessionId,

@@ -3,11 +3,10 @@ import type { Json } from '../types.ts';
 /** The switches of an agency peripheral: files, commands, and the network. A switch that is left out is off. */
 export const ENVELOPE_SWITCHES = ['fs', 'shell', 'http'] as const;
 export type EnvelopeSwitch = (typeof ENVELOPE_SWITCHES)[number];
-export type AgencyEnvelope = { readonly [key in EnvelopeSwitch]: boolean };
+export type AgencySwitches = { readonly [key in EnvelopeSwitch]: boolean };
 
-/** The blocks of context that a run may ask for. */
-export const CONTEXT_BLOCKS = ['last-turns', 'files', 'evidence'] as const;
-export type ContextBlock = (typeof CONTEXT_BLOCKS)[number];
+export const CONTEXT_BLOCK_KINDS = ['last-turns', 'files', 'evidence'] as const;
+export type ContextBlockKind = (typeof CONTEXT_BLOCK_KINDS)[number];
 
 /** The programs and protocols that run an agent of this node. */
 export const DRIVER_KINDS = ['scripted', 'http', 'ai-sdk', 'claude-code', 'codex'] as const;
@@ -26,9 +25,9 @@ export interface AgencyPeripheral {
   /** The names of the inputs, all required: `par/title`. */
   readonly inputs: readonly string[];
   readonly promptTemplate: string;
-  readonly tools: AgencyEnvelope;
+  readonly tools: AgencySwitches;
   readonly response: ResponseSpec;
-  readonly context: readonly ContextBlock[];
+  readonly context: readonly ContextBlockKind[];
   /** Time limit of the agent's work in milliseconds; null for the node's default. */
   readonly timeoutMs: number | null;
   /** How many times the node starts a failed agent again. */

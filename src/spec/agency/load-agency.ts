@@ -2,16 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ReportSpecProblem, SpecProblem } from '../check/spec-problem.ts';
 import { SpecError } from '../check/spec-problem.ts';
-import { type EdnForm, ednForms } from '../edn/edn-peripherals.ts';
+import { type EdnMap, readEdnMaps } from '../edn/edn-peripherals.ts';
 import { readYaml } from '../load/read-yaml.ts';
 import { type SourceDocument, specProblemReporter } from '../load/source-document.ts';
-import { suggestName } from '../names.ts';
-import { type PartialParse, parsePartial } from '../schema/parse-partial.ts';
+import { describeSimilarName } from '../names.ts';
+import { type PartiallyParsed, parseValidParts } from '../schema/parse-partial.ts';
 import type { Json } from '../types.ts';
 import { AgencyAgentFile, AgencyPeripheralFile } from './agency-file.ts';
 import type { AgencyAgent, AgencyPeripheral, AgencySpec, DriverKind } from './agency-types.ts';
 import { compileAnswerCheck } from './answer-check.ts';
-import { isReservedHeading, placeholdersIn } from './prompt-template.ts';
+import { findPlaceholders, hasHopgateHeading } from './prompt-template.ts';
 
 /**
  * Loads an agency folder: `peripherals.edn` or `peripherals.yaml`, and `agents.edn` or `agents.yaml`. Either may be
@@ -23,14 +23,14 @@ export function loadAgency(folder: string): AgencySpec {
   const problems: SpecProblem[] = [];
   const peripherals: { [id: string]: AgencyPeripheral } = {};
   for (const { id, document, report } of formsOf(folder, 'peripherals', problems)) {
-    const file = parsePartial(AgencyPeripheralFile, withId(document.value, id), report);
+    const file = parseValidParts(AgencyPeripheralFile, withId(document.value, id), report);
     const made = file && peripheralOf(file, report);
     if (made && Object.hasOwn(peripherals, made.id)) report(['id'], `"${made.id}" is given twice`, 'keep one of them');
     if (made) peripherals[made.id] = made;
   }
   const agents: { [id: string]: AgencyAgent } = {};
   for (const { id, document, report } of formsOf(folder, 'agents', problems)) {
-    const file = parsePartial(AgencyAgentFile, document.value, report);
+    const file = parseValidParts(AgencyAgentFile, document.value, report);
     if (!/^[a-z][a-z0-9-]*$/.test(id ?? '')) report([], `"${id}" is not a name`, 'use a-z, 0-9 and -');
     const made = file && agentOf(id ?? '', file, (path) => resolve(folder, path), report);
     if (made) agents[made.id] = made;
@@ -49,13 +49,13 @@ interface Form {
 function formsOf(folder: string, name: 'peripherals' | 'agents', problems: SpecProblem[]): readonly Form[] {
   const edn = join(folder, `${name}.edn`);
   const yaml = join(folder, `${name}.yaml`);
-  const form = ({ id, document }: EdnForm): Form => ({
+  const form = ({ id, document }: EdnMap): Form => ({
     id,
     document,
     report: specProblemReporter(document, [name, id ?? idIn(document.value) ?? '?'], problems),
   });
   if (existsSync(edn)) {
-    const read = ednForms({ file: edn, text: readFileSync(edn, 'utf8') }, name);
+    const read = readEdnMaps({ file: edn, text: readFileSync(edn, 'utf8') }, name);
     problems.push(...read.problems);
     return read.forms.map(form);
   }
@@ -75,17 +75,21 @@ const idIn = (value: unknown): string | null =>
 const withId = (value: unknown, id: string | null): unknown =>
   id === null || typeof value !== 'object' || value === null ? value : { id, ...value };
 
-function peripheralOf(file: PartialParse<AgencyPeripheralFile>, report: ReportSpecProblem): AgencyPeripheral | null {
+function peripheralOf(file: PartiallyParsed<AgencyPeripheralFile>, report: ReportSpecProblem): AgencyPeripheral | null {
   const { id, entry, inputs = [], response, tools = {}, context = [], retries = 0 } = file;
   const template = file['prompt-template'];
   if (id === undefined || entry === undefined || template === undefined || response?.type === undefined) return null;
   inputs.forEach((input, at) => {
     if (inputs.indexOf(input) !== at) report(['inputs', at], `"${input}" is listed twice`, 'keep one of them');
   });
-  for (const name of placeholdersIn(template))
+  for (const name of findPlaceholders(template))
     if (!inputs.includes(name))
-      report(['prompt-template'], `{{${name}}} is not an input`, suggestName(name, inputs as readonly string[]));
-  if (isReservedHeading(template))
+      report(
+        ['prompt-template'],
+        `{{${name}}} is not an input`,
+        describeSimilarName(name, inputs as readonly string[]),
+      );
+  if (hasHopgateHeading(template))
     report(
       ['prompt-template'],
       'a line begins with "User request" or "Context:"',
@@ -130,7 +134,7 @@ function driverByName(id: string): DriverKind | null {
 
 function agentOf(
   id: string,
-  file: PartialParse<AgencyAgentFile>,
+  file: PartiallyParsed<AgencyAgentFile>,
   pathOf: (path: string) => string,
   report: ReportSpecProblem,
 ): AgencyAgent | null {
@@ -150,7 +154,7 @@ function agentOf(
     report(
       [],
       '"driver" is missing',
-      `one of ${suggestName('', ['scripted', 'http', 'ai-sdk', 'claude-code', 'codex'])}`,
+      `one of ${describeSimilarName('', ['scripted', 'http', 'ai-sdk', 'claude-code', 'codex'])}`,
     );
     return null;
   }

@@ -1,9 +1,9 @@
 import { checkCelRule } from '../cel-facts.ts';
 import { edgesFrom } from '../edges-from.ts';
 import { getOwn } from '../names.ts';
-import { hopTarget } from '../resolve/derive-edges.ts';
+import { targetOfHopExit } from '../resolve/derive-edges.ts';
 import type { Edge, FruitType, PeripheralSpec, ToolSpec } from '../types.ts';
-import type { DefinedNames } from './defined-names.ts';
+import type { DefinedSpecNames } from './defined-names.ts';
 import type { ReportSpecProblem } from './spec-problem.ts';
 
 type Peripherals = { readonly [id: string]: PeripheralSpec };
@@ -24,7 +24,7 @@ export function checkEdges(
     if (!isSound(id, 'id')) continue;
     const report = reports[id]!;
     for (const { name, bound, opens } of exits) {
-      const hop = hopTarget(name);
+      const hop = targetOfHopExit(name);
       if (!bound || hop === null || !opens.some(({ to }) => to === hop)) continue;
       if (!getOwn(peripherals, hop) || !isSound(hop, 'entry')) continue;
       if (edgesFrom({ edges }, id).some((edge) => edge.exit === name && edge.to === hop)) continue;
@@ -43,9 +43,9 @@ export function checkEdges(
 }
 
 /** Checks every CEL rule of the peripherals against the facts that it may use. */
-export function checkRules(
+export function checkPeripheralCelRules(
   peripherals: Peripherals,
-  defined: DefinedNames,
+  defined: DefinedSpecNames,
   reports: Reports,
   tools: { readonly [id: string]: ToolSpec },
 ): void {
@@ -80,10 +80,10 @@ export function checkRules(
 }
 
 /** Checks the conditions that a set defines itself; they may use any peripheral's fruit. */
-export function checkConditions(
+export function checkOwnConditions(
   conditions: { readonly [name: string]: string },
   peripherals: Peripherals,
-  defined: DefinedNames,
+  defined: DefinedSpecNames,
   report: ReportSpecProblem,
 ): void {
   const scope = { fruit: fruitTypesOf(defined)(Object.values(peripherals)), peripherals: [...defined.peripherals] };
@@ -94,10 +94,10 @@ export function checkConditions(
 }
 
 /** Checks the CEL rules of the tools; they may use any peripheral's fruit. */
-export function checkToolRules(
+export function checkToolCelRules(
   tools: { readonly [id: string]: ToolSpec },
   peripherals: Peripherals,
-  defined: DefinedNames,
+  defined: DefinedSpecNames,
   report: ReportSpecProblem,
 ): void {
   const fruit = fruitTypesOf(defined)(Object.values(peripherals));
@@ -121,7 +121,7 @@ function peripheralsWithExitTo(peripherals: Peripherals, to: string): Peripheral
 }
 
 /** The fruit fields of several peripherals as one set. A field with several types, or a faulty one, has any type. */
-const fruitTypesOf = (defined: DefinedNames) => (peripherals: readonly PeripheralSpec[]) => {
+const fruitTypesOf = (defined: DefinedSpecNames) => (peripherals: readonly PeripheralSpec[]) => {
   const types: { [field: string]: FruitType } = {};
   for (const { id, fruit } of peripherals) {
     for (const field of getOwn(defined.fruitFields, id) ?? []) {

@@ -1,8 +1,8 @@
-import type { PartialParse } from '../schema/parse-partial.ts';
+import type { PartiallyParsed } from '../schema/parse-partial.ts';
 import type { ProjectFile } from '../schema/project-file.ts';
 import type { ReportSpecProblem } from './spec-problem.ts';
 
-type Git = PartialParse<NonNullable<ProjectFile['git']>>;
+type Git = PartiallyParsed<NonNullable<ProjectFile['git']>>;
 
 const HTTPS = ['env', 'file', 'helper'] as const;
 const SSH = ['key', 'agent'] as const;
@@ -11,7 +11,7 @@ const SSH = ['key', 'agent'] as const;
 const LOOKS_SECRET = /^(?:gh[a-z]_|github_pat_|glpat|gldt|ATATT|ATBB)/;
 
 /** Checks the keys of `git` against each other: a credential has one stated address, of a fitting form. */
-export function checkGit({ url, credential, ca, remote, branch }: Git, report: ReportSpecProblem): void {
+export function checkGitConfig({ url, credential, ca, remote, branch }: Git, report: ReportSpecProblem): void {
   const pushes = [remote, branch, url, credential, ca].some((stated) => stated !== undefined);
   for (const [key, stated] of Object.entries({ remote, branch }))
     if (pushes && stated === undefined) report(['git'], `"${key}" is missing`, `state the ${key} that may be pushed`);

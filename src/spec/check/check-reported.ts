@@ -1,12 +1,12 @@
 import { getOwn } from '../names.ts';
-import type { PartialParse } from '../schema/parse-partial.ts';
+import type { PartiallyParsed } from '../schema/parse-partial.ts';
 import type { ToolsFile } from '../schema/tools-file.ts';
 import type { SpecSet } from '../types.ts';
 import type { ReportSpecProblem } from './spec-problem.ts';
 
 /** Checks that a field that several tools report has one type, and is either observed or state. */
-export function checkReported(
-  file: PartialParse<ToolsFile> | undefined,
+export function checkReportedFieldTypes(
+  file: PartiallyParsed<ToolsFile> | undefined,
   tools: SpecSet['tools'],
   report: ReportSpecProblem,
 ): void {

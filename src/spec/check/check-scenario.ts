@@ -1,4 +1,4 @@
-import { suggestName } from '../names.ts';
+import { describeSimilarName } from '../names.ts';
 import type { Scenario } from '../schema/scenario-file.ts';
 import type { SpecSet } from '../types.ts';
 import type { SpecProblem } from './spec-problem.ts';
@@ -22,7 +22,7 @@ export function checkScenario(
     const among = (what: string, name: string, names: readonly string[]): SpecProblem[] =>
       names.includes(name)
         ? []
-        : [{ ...at, message: `there is no ${what} "${name}"`, suggestion: suggestName(name, names) }];
+        : [{ ...at, message: `there is no ${what} "${name}"`, suggestion: describeSimilarName(name, names) }];
     if (expect && 'denied' in expect) return among('code of a denial', expect.denied, codes);
     switch (action.verb) {
       case 'start':

@@ -1,8 +1,8 @@
-import type { PartialParse } from '../schema/parse-partial.ts';
+import type { PartiallyParsed } from '../schema/parse-partial.ts';
 import type { ProjectFile } from '../schema/project-file.ts';
 import type { ReportSpecProblem } from './spec-problem.ts';
 
-type Servers = PartialParse<NonNullable<ProjectFile['upstream']>>;
+type Servers = PartiallyParsed<NonNullable<ProjectFile['upstream']>>;
 
 /** Matches names of secrets. hopgate.yaml is committed and pinned, so it must not contain a secret. */
 const SECRET_NAME =
@@ -18,7 +18,7 @@ const SECRET_VALUE =
   /(?:^-{1,2}|[?&])(?:[\w-]*[_-])?(?:token|secret|password|passwd|(?:api|access|private)[_-]?key)=(?!\$\{)./i;
 
 /** Checks the keys of each server against each other. */
-export function checkUpstream(servers: Servers, report: ReportSpecProblem): void {
+export function checkUpstreamServers(servers: Servers, report: ReportSpecProblem): void {
   for (const [name, server] of Object.entries(servers)) {
     if (server === undefined) continue;
     const at = ['upstream', name];

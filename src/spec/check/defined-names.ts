@@ -1,7 +1,7 @@
 import type { FruitType, ScopeRule, ToolSpec } from '../types.ts';
 
 /** The names that authored files may refer to. Names with faulty definitions are included. */
-export interface DefinedNames {
+export interface DefinedSpecNames {
   readonly peripherals: ReadonlySet<string>;
   /** The modes of the mode gate; null without one. */
   readonly modes: readonly string[] | null;

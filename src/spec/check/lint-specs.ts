@@ -1,6 +1,6 @@
 import { edgesFrom } from '../edges-from.ts';
 import { getOwn } from '../names.ts';
-import { delegationEdge, hopTarget } from '../resolve/derive-edges.ts';
+import { findDelegationEdge, targetOfHopExit } from '../resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../types.ts';
 import type { SpecWarning } from './spec-problem.ts';
 
@@ -20,7 +20,7 @@ function lintExits({ id, exits }: PeripheralSpec, specs: SpecSet): SpecWarning[]
   return exits.flatMap(({ name, bound, opens }): SpecWarning[] => {
     const path = `peripherals.${id}.exit.${name}`;
     const reached = new Set(edges.filter(({ exit }) => exit === name).map(({ to }) => to));
-    const hop = hopTarget(name);
+    const hop = targetOfHopExit(name);
     if (!bound && hop !== null) {
       if (reached.size > 0) return [];
       const message = `${name} opens nothing: ${hop} does not admit ${id}`;
@@ -75,7 +75,7 @@ function lintDelegates(
       { code: 'useless-delegate', path, message, suggestion },
     ];
     if (!target) return [];
-    const edge = delegationEdge(peripherals, id, to);
+    const edge = findDelegationEdge(peripherals, id, to);
     if (!edge || edge.sources.length === 0)
       return warn(`no sub-agent can start in ${to}: it does not admit ${id}`, `add from-${id} to the entry of ${to}`);
     if (target.scope.rule.command === 'deploy')

@@ -1,5 +1,5 @@
 /** The fruit of the five original peripherals, in the form of YAML, because their EDN does not define it. */
-export const EDN_FRUIT: { readonly [peripheral: string]: { readonly [field: string]: object } } = {
+export const FRUIT_OF_EDN_PERIPHERALS: { readonly [peripheral: string]: { readonly [field: string]: object } } = {
   explore: {
     found: { observed: 'list' },
     'target-files': { observed: 'list', from: 'found' },
@@ -26,7 +26,7 @@ export const EDN_FRUIT: { readonly [peripheral: string]: { readonly [field: stri
   },
 };
 
-export const EDN_PURPOSE: { readonly [peripheral: string]: string } = {
+export const PURPOSE_OF_EDN_PERIPHERALS: { readonly [peripheral: string]: string } = {
   explore: 'Understand the codebase, find relevant files, research.',
   edit: 'Make changes to code.',
   test: 'Verify that the changes work.',

@@ -1,26 +1,25 @@
 import type { SpecProblem } from '../check/spec-problem.ts';
 import type { SourceDocument, SpecSource } from '../load/source-document.ts';
-import { EDN_FRUIT, EDN_PURPOSE } from './edn-fruit.ts';
+import { FRUIT_OF_EDN_PERIPHERALS, PURPOSE_OF_EDN_PERIPHERALS } from './edn-fruit.ts';
 import type { EdnNode, EdnProblem } from './edn-node.ts';
 import { ednToPlain } from './edn-to-plain.ts';
-import { readEdn } from './read-edn.ts';
+import { parseEdn } from './read-edn.ts';
 
-/** A map of an EDN file as plain data, and its key. */
-export interface EdnForm {
+export interface EdnMap {
   readonly id: string | null;
   readonly document: SourceDocument;
 }
 
 /** Reads the maps of an EDN file: the values of a map, the members of a collection, or a single map with an `:id`. */
-export function ednForms(
+export function readEdnMaps(
   { file, text }: SpecSource,
   path: string,
-): { forms: readonly EdnForm[]; problems: SpecProblem[] } {
+): { forms: readonly EdnMap[]; problems: SpecProblem[] } {
   const problems: SpecProblem[] = [];
   const report = ({ line, column, message }: EdnProblem): void => {
     problems.push({ file, path, line, message: `column ${column}: ${message}`, suggestion: null });
   };
-  const read = readEdn(text);
+  const read = parseEdn(text);
   if (!read.ok) {
     read.problems.forEach(report);
     return { forms: [], problems };
@@ -46,7 +45,7 @@ export function ednForms(
  * `peripherals/<id>.yaml`.
  */
 export function readEdnPeripherals(source: SpecSource): { documents: SourceDocument[]; problems: SpecProblem[] } {
-  const { forms, problems } = ednForms(source, 'peripherals');
+  const { forms, problems } = readEdnMaps(source, 'peripherals');
   const documents = forms.map(({ id, document }) => {
     const form = document.value as { [key: string]: unknown };
     if (id !== null && form['id'] !== undefined && form['id'] !== id) {
@@ -102,7 +101,9 @@ const isKeyword = (node: EdnNode, text: string): boolean => node.kind === 'keywo
 function completeForm(value: { [key: string]: unknown }, key: string | null): { [key: string]: unknown } {
   const id = key ?? value['id'];
   const name = typeof id === 'string' ? id : '';
-  const fruit = Object.hasOwn(EDN_FRUIT, name) ? { fruit: EDN_FRUIT[name] } : {};
-  const purpose = Object.hasOwn(EDN_PURPOSE, name) ? EDN_PURPOSE[name] : `Work in ${name || 'it'}.`;
+  const fruit = Object.hasOwn(FRUIT_OF_EDN_PERIPHERALS, name) ? { fruit: FRUIT_OF_EDN_PERIPHERALS[name] } : {};
+  const purpose = Object.hasOwn(PURPOSE_OF_EDN_PERIPHERALS, name)
+    ? PURPOSE_OF_EDN_PERIPHERALS[name]
+    : `Work in ${name || 'it'}.`;
   return { purpose, ...fruit, exit: [], ...value, ...(id === undefined ? {} : { id }) };
 }

@@ -1,5 +1,5 @@
 import { parseEDNString } from 'edn-data';
-import { MAX_NESTING } from '../policy/limits.ts';
+import { MAX_YAML_NESTING } from '../policy/limits.ts';
 import { type EdnNode, type EdnProblem, ednIdentityOf } from './edn-node.ts';
 import { type EdnToken, tokenizeEdn } from './tokenize-edn.ts';
 
@@ -13,7 +13,7 @@ const CHAR = /^\\(?:newline|return|space|tab|u[0-9a-fA-F]{4}|[\s\S])$/u;
  * keys, duplicate members of a set and malformed atoms are problems with line and column. `edn-data`, which decodes the
  * atoms, would accept all of them.
  */
-export function readEdn(text: string): { ok: true; node: EdnNode } | { ok: false; problems: EdnProblem[] } {
+export function parseEdn(text: string): { ok: true; node: EdnNode } | { ok: false; problems: EdnProblem[] } {
   const { tokens, problem } = tokenizeEdn(text);
   if (problem) return { ok: false, problems: [problem] };
   const reader = new Reader(tokens);
@@ -74,7 +74,7 @@ class Reader {
   }
 
   #begin(token: EdnToken, depth: number, within: EdnToken | null): EdnNode {
-    if (depth > MAX_NESTING) throw new Malformed(token, `nested deeper than ${MAX_NESTING} forms`);
+    if (depth > MAX_YAML_NESTING) throw new Malformed(token, `nested deeper than ${MAX_YAML_NESTING} forms`);
     if (token.kind === 'open') return this.#collection(token, depth);
     if (token.kind === 'tag') {
       const form = this.#form(depth + 1, within);

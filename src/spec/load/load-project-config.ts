@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile, UnreadableFile } from '../../base/read-file.ts';
 import { SpecError } from '../check/spec-problem.ts';
-import { MAX_AUTHORED_BYTES } from '../policy/limits.ts';
+import { MAX_AUTHORED_FILE_BYTES } from '../policy/limits.ts';
 import { DEFAULT_PROJECT_CONFIG, parseProjectConfig } from '../resolve/parse-project-config.ts';
 import type { ProjectConfig } from '../types.ts';
 
@@ -33,7 +33,7 @@ export async function loadProjectConfig(
 export function readProjectFile(root: string): Buffer | null {
   const file = join(root, 'hopgate.yaml');
   try {
-    return readRegularFile(file, MAX_AUTHORED_BYTES, realpathSync(root));
+    return readRegularFile(file, MAX_AUTHORED_FILE_BYTES, realpathSync(root));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     if (!(error instanceof UnreadableFile)) throw error;

@@ -1,6 +1,6 @@
 import { readRegularFile, UnreadableFile } from '../../base/read-file.ts';
 import { SpecError } from '../check/spec-problem.ts';
-import { MAX_AUTHORED_BYTES } from '../policy/limits.ts';
+import { MAX_AUTHORED_FILE_BYTES } from '../policy/limits.ts';
 import { parseScenario } from '../resolve/parse-scenario.ts';
 import type { Scenario } from '../schema/scenario-file.ts';
 
@@ -14,7 +14,7 @@ export async function loadScenario(file: string): Promise<Scenario> {
 
 function readText(file: string): string {
   try {
-    return readRegularFile(file, MAX_AUTHORED_BYTES).toString('utf8');
+    return readRegularFile(file, MAX_AUTHORED_FILE_BYTES).toString('utf8');
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     if (!isMissing && !(error instanceof UnreadableFile)) throw error;

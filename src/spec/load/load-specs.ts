@@ -6,8 +6,8 @@ import { readRegularFile } from '../../base/read-file.ts';
 import { explainSystemError } from '../../base/system-error.ts';
 import { plural } from '../../base/text.ts';
 import { SpecError, type SpecProblem } from '../check/spec-problem.ts';
-import { nearestName, suggestName } from '../names.ts';
-import { MAX_AUTHORED_BYTES, MAX_SPEC_FILES } from '../policy/limits.ts';
+import { describeSimilarName, findSimilarName } from '../names.ts';
+import { MAX_AUTHORED_FILE_BYTES, MAX_SPEC_FILES } from '../policy/limits.ts';
 import { parseSpecSet } from '../resolve/parse-spec-set.ts';
 import type { SpecSet } from '../types.ts';
 import type { SpecSource } from './source-document.ts';
@@ -81,7 +81,7 @@ async function readSet(path: string): Promise<SetOnDisk> {
     if (SET_FILES.includes(name) || name.endsWith('.edn')) files.push(join(path, name));
     else if (folders.includes(name)) problems.push(...strayFolder(join(path, name), name));
     else if (/\.ya?ml$/.test(name) && !OTHER_FILES.includes(name)) {
-      const suggestion = `${suggestName(name, SET_FILES)}; peripherals go into the folder peripherals`;
+      const suggestion = `${describeSimilarName(name, SET_FILES)}; peripherals go into the folder peripherals`;
       problems.push({ file: join(path, name), path: '', message: 'is not a file of a spec set', suggestion });
     }
   }
@@ -105,7 +105,7 @@ const FOLDERS = ['peripherals', 'scenarios', 'schemas', 'patterns'];
 
 /** Reports a folder whose name is probably a typo of `peripherals` or another folder of spec sets. */
 function strayFolder(file: string, name: string): SpecProblem[] {
-  const meant = FOLDERS.includes(name) ? null : nearestName(name, FOLDERS);
+  const meant = FOLDERS.includes(name) ? null : findSimilarName(name, FOLDERS);
   if (meant === null) return [];
   const message = 'is not a folder of a spec set, so nothing in it is read';
   return [{ file, path: '', message, suggestion: `did you mean "${meant}"?` }];
@@ -137,5 +137,5 @@ function readSources(files: readonly string[], problems: SpecProblem[]): SpecSou
 
 const readSource = (file: string): SpecSource => ({
   file,
-  text: readRegularFile(file, MAX_AUTHORED_BYTES).toString('utf8'),
+  text: readRegularFile(file, MAX_AUTHORED_FILE_BYTES).toString('utf8'),
 });

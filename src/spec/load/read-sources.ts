@@ -4,7 +4,7 @@ import type { ReportSpecProblem, SpecProblem } from '../check/spec-problem.ts';
 import { readEdnPeripherals } from '../edn/edn-peripherals.ts';
 import { ConditionsFile } from '../schema/conditions-file.ts';
 import { GateFile } from '../schema/gate-file.ts';
-import { type PartialParse, parsePartial } from '../schema/parse-partial.ts';
+import { type PartiallyParsed, parseValidParts } from '../schema/parse-partial.ts';
 import { PeripheralFile } from '../schema/peripheral-file.ts';
 import { PropertiesFile } from '../schema/properties-file.ts';
 import { ScopesFile } from '../schema/scopes-file.ts';
@@ -30,7 +30,7 @@ const baseName = (file: string): string => file.split(/[/\\]/).at(-1)!;
 
 /** One authored file: the valid part of its content, its raw content, and the function that reports its problems. */
 interface Draft<T> {
-  readonly file: PartialParse<T> | undefined;
+  readonly file: PartiallyParsed<T> | undefined;
   readonly raw: { readonly [key: string]: unknown };
   readonly report: ReportSpecProblem;
 }
@@ -52,7 +52,7 @@ export interface SpecDrafts {
 }
 
 /** Reads every source; problems go into `problems`, valid parts into the drafts. */
-export function readSources(sources: readonly SpecSource[], problems: SpecProblem[]): SpecDrafts {
+export function parseSpecSources(sources: readonly SpecSource[], problems: SpecProblem[]): SpecDrafts {
   const drafts = {
     gate: null as Draft<GateFile> | null,
     tools: [] as Draft<ToolsFile>[],
@@ -96,7 +96,7 @@ function draft<S extends z.ZodType>(
   problems: SpecProblem[],
 ): Draft<z.output<S>> {
   const report = specProblemReporter(document, prefix, problems);
-  const file = unreadable ? undefined : parsePartial(schema, document.value, report);
+  const file = unreadable ? undefined : parseValidParts(schema, document.value, report);
   return { file, raw: mapping(document.value), report };
 }
 

@@ -1,6 +1,6 @@
 import { isNode, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { SpecPath, SpecProblem } from '../check/spec-problem.ts';
-import { MAX_NESTING } from '../policy/limits.ts';
+import { MAX_YAML_NESTING } from '../policy/limits.ts';
 import type { SourceDocument, SpecSource } from './source-document.ts';
 
 /** Reads one YAML file. Syntax errors, duplicate keys, several documents, alias bombs and unknown tags are problems. */
@@ -28,7 +28,7 @@ export function readYaml({ file, text }: SpecSource): { document: SourceDocument
   if (problems.length === 0) {
     try {
       value = parsed.toJS({ maxAliasCount: 100 });
-      if (isDeeperThan(MAX_NESTING, value)) throw new RangeError(`nested deeper than ${MAX_NESTING} levels`);
+      if (isDeeperThan(MAX_YAML_NESTING, value)) throw new RangeError(`nested deeper than ${MAX_YAML_NESTING} levels`);
     } catch (error) {
       problems.push({ file, path: '', line: 1, message: (error as Error).message, suggestion: null });
     }
@@ -43,7 +43,7 @@ const isDeeperThan = (levels: number, value: unknown): boolean =>
 
 /** The message for a syntax error. For a stack overflow of the parser, it names the maximum depth. */
 const describeError = (message: string): string =>
-  message.includes('call stack') ? `nested deeper than ${MAX_NESTING} levels` : message;
+  message.includes('call stack') ? `nested deeper than ${MAX_YAML_NESTING} levels` : message;
 
 /** Keeps the first syntax error, because later ones are usually consequences of it, and all duplicate keys. */
 function reportedProblems(problems: readonly YAMLError[]): readonly YAMLError[] {

@@ -25,7 +25,7 @@ const NOTHING: RoleFacts = {
 };
 
 /** The yes-or-no facts of each role. The gate's `scope-problem.ts` and the audit's rules judge the values. */
-export const ROLE_FACTS: { readonly [role in ArgumentRole]: RoleFacts } = {
+export const ARGUMENT_ROLE_FACTS: { readonly [role in ArgumentRole]: RoleFacts } = {
   'path:read': { ...NOTHING, absentMeansRoot: true },
   'path:write': NOTHING,
   command: { ...NOTHING, runsCommands: true },
@@ -35,5 +35,5 @@ export const ROLE_FACTS: { readonly [role in ArgumentRole]: RoleFacts } = {
   text: { ...NOTHING, takesNull: true, isUnjudged: true },
 };
 
-export const takesCommand = (tool: ToolSpec | undefined): boolean =>
-  tool?.parameters.some(({ role }) => ROLE_FACTS[role].runsCommands) ?? false;
+export const takesCommandArgument = (tool: ToolSpec | undefined): boolean =>
+  tool?.parameters.some(({ role }) => ARGUMENT_ROLE_FACTS[role].runsCommands) ?? false;

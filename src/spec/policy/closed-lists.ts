@@ -1,5 +1,5 @@
 /** The titles that a person sees in an approval request. The hash of the request covers them. */
-export const APPROVAL_VIEW = {
+export const APPROVAL_FIELD_TITLES = {
   fruit: 'fruit',
   context: 'context',
   changes: 'changes',
@@ -19,29 +19,27 @@ export const APPROVAL_VIEW = {
 } as const;
 
 /** Fields of a backpack that identify the session: no caller can set them. */
-export const IDENTITY_FIELDS: readonly string[] = ['session-id', 'author'];
+export const SESSION_IDENTITY_FIELDS: readonly string[] = ['session-id', 'author'];
 
-/** Backpack fields that no tool may use for its state. */
-export const RESERVED_STATE: readonly string[] = [...IDENTITY_FIELDS, 'changed-files', 'commit-message'];
+export const RESERVED_STATE_FIELDS: readonly string[] = [...SESSION_IDENTITY_FIELDS, 'changed-files', 'commit-message'];
 
 /** The tools that every adapter adds to those of the peripheral. No tool of a catalogue may have these names. */
 export const CONTROLS = ['hop', 'mode', 'status', 'why'] as const;
 
-/** Sub-commands of git that create a branch or switch to one. */
-export const BRANCH_COMMANDS: readonly string[] = ['branch', 'switch', 'checkout'];
+export const GIT_BRANCH_COMMANDS: readonly string[] = ['branch', 'switch', 'checkout'];
 
 /** The tool that starts, reads and stops commands in the background. */
-export const BACKGROUND_TOOL = 'bash-background';
+export const BACKGROUND_TOOL_ID = 'bash-background';
 
 /** The states of a message, in order. */
 export const RECEIPT_STATES: readonly string[] = ['sent', 'delivered', 'read', 'answered'];
 
-export const AGENCY_TOOL = 'agency-run';
+export const AGENCY_TOOL_ID = 'agency-run';
 
 /** The tools whose calls have a tag of their own, so that a query finds them by kind. */
-export const TOOL_TAGS: { readonly [tool: string]: string } = {
+export const EVIDENCE_TAG_BY_TOOL: { readonly [tool: string]: string } = {
   'alfworld-action': 'alfworld-step',
-  [AGENCY_TOOL]: AGENCY_TOOL,
+  [AGENCY_TOOL_ID]: AGENCY_TOOL_ID,
   bell: 'bell',
   whistle: 'whistle',
 };

@@ -46,7 +46,7 @@ export const DEFAULT_MASKS: readonly string[] = [
 ];
 
 /** Prefixes and suffixes of the names of backups: `.env~`, `.server.pem.swp`, `#id_rsa#`. */
-export const BACKUP_MARKS: readonly (readonly [before: string, after: string])[] = [
+export const BACKUP_NAME_AFFIXES: readonly (readonly [before: string, after: string])[] = [
   ...splitWords('~ .~1~ .bak .backup .bkp .old .orig .save .saved .copy .tmp .rej').map(
     (after) => ['', after] as const,
   ),

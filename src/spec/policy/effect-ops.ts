@@ -18,11 +18,12 @@ const OP_FACTS = {
   resource: { changesFile: false, isFile: false },
 } as const satisfies { readonly [op: string]: OpFacts };
 
-export type EffectOp = keyof typeof OP_FACTS;
+export type ObservedEffectKind = keyof typeof OP_FACTS;
 
-export const EFFECT_OPS = Object.keys(OP_FACTS) as EffectOp[];
+export const OBSERVED_EFFECT_KINDS = Object.keys(OP_FACTS) as ObservedEffectKind[];
 
-export const FILE_CHANGE_EFFECTS: readonly string[] = EFFECT_OPS.filter((op) => OP_FACTS[op].changesFile);
+export const FILE_CHANGE_EFFECT_KINDS: readonly string[] = OBSERVED_EFFECT_KINDS.filter(
+  (op) => OP_FACTS[op].changesFile,
+);
 
-/** The kinds of observed effects that change no file of the tree. */
-export const NON_FILE_EFFECTS: readonly string[] = EFFECT_OPS.filter((op) => !OP_FACTS[op].isFile);
+export const NON_FILE_EFFECT_KINDS: readonly string[] = OBSERVED_EFFECT_KINDS.filter((op) => !OP_FACTS[op].isFile);

@@ -1,5 +1,5 @@
 /** One option of a sub-command: how it may be written and whether it takes a value. */
-export interface GitOption {
+export interface GitOptionSpelling {
   readonly long?: string;
   readonly short?: string;
   readonly value: 'none' | 'required' | 'optional';
@@ -10,23 +10,23 @@ type Operands = 'none' | 'refs' | 'refs-and-paths' | 'paths' | 'remote-and-branc
 
 export interface GitSubCommand {
   readonly purpose: string;
-  readonly options: readonly GitOption[];
+  readonly options: readonly GitOptionSpelling[];
   readonly operands: Operands;
   /** The option that a number means: `-5` is `--max-count=5`. */
   readonly digits?: string;
 }
 
-const flag = (long: string, short?: string): GitOption => ({
+const flag = (long: string, short?: string): GitOptionSpelling => ({
   long,
   value: 'none',
   ...(short === undefined ? {} : { short }),
 });
-const shortFlag = (short: string): GitOption => ({ short, value: 'none' });
-const shortTakes = (short: string): GitOption => ({ short, value: 'required' });
-const valueOption = (long: string, short?: string): GitOption => ({ ...flag(long, short), value: 'required' });
-const mayTake = (long: string, short?: string): GitOption => ({ ...flag(long, short), value: 'optional' });
+const shortFlag = (short: string): GitOptionSpelling => ({ short, value: 'none' });
+const shortTakes = (short: string): GitOptionSpelling => ({ short, value: 'required' });
+const valueOption = (long: string, short?: string): GitOptionSpelling => ({ ...flag(long, short), value: 'required' });
+const mayTake = (long: string, short?: string): GitOptionSpelling => ({ ...flag(long, short), value: 'optional' });
 
-const DIFF: readonly GitOption[] = [
+const DIFF: readonly GitOptionSpelling[] = [
   flag('patch', 'p'),
   flag('no-patch', 's'),
   valueOption('unified', 'U'),
@@ -55,7 +55,7 @@ const DIFF: readonly GitOption[] = [
   shortFlag('z'),
 ];
 
-const COMMITS: readonly GitOption[] = [
+const COMMITS: readonly GitOptionSpelling[] = [
   flag('oneline'),
   mayTake('pretty'),
   valueOption('format'),

@@ -3,7 +3,7 @@
  * these files and act on them as soon as a person works in the folder. Letter case, streams, trailing dots and blanks
  * never matter.
  */
-export const PROTECTED_NAMES: readonly string[] = [
+export const PROTECTED_FILE_NAMES: readonly string[] = [
   // version control: each of these programs runs hooks or programs that its own folder names
   ...['.git', '.gitconfig', '.gitmodules', '.husky', '.hg', '.hgrc', '.hgsub', '.jj', '.sl', '.svn', '.bzr'],
   // agents
@@ -28,16 +28,16 @@ export const PROTECTED_NAMES: readonly string[] = [
 ];
 
 /** The file that makes git use the `config` next to it; protected as the last name of a path, in this spelling. */
-export const GIT_REPOSITORY_MARK = 'HEAD';
+export const GIT_HEAD_FILE = 'HEAD';
 
 /** hopgate as installed in the repository: this copy answers the next hook. Consecutive names of a path. */
-export const HOPGATE_PACKAGES: readonly (readonly string[])[] = [
+export const HOPGATE_PACKAGE_PATHS: readonly (readonly string[])[] = [
   ['node_modules', 'hopgate'],
   ['node_modules', '.bin', 'hopgate'],
 ];
 
 /** Files in which git keeps the tokens of a remote; masked whatever the configuration says. */
-export const GIT_CREDENTIALS = {
+export const GIT_CREDENTIAL_FILES = {
   /** A name that is masked at any depth of the tree. */
   anywhere: '.git-credentials',
   /** Names that are masked at any depth of a `.git` folder. */

@@ -1,5 +1,5 @@
 import type { ToolEffect, ToolSpec } from '../types.ts';
-import { ROLE_FACTS } from './argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from './argument-roles.ts';
 
 interface EffectFacts {
   /** True if a call is recorded before it runs, as an intent, and after it, as an outcome. */
@@ -8,7 +8,7 @@ interface EffectFacts {
   readonly mayChangeTree: boolean;
 }
 
-export const EFFECT_FACTS: { readonly [effect in ToolEffect]: EffectFacts } = {
+export const TOOL_EFFECT_FACTS: { readonly [effect in ToolEffect]: EffectFacts } = {
   observe: { hasIntent: false, mayChangeTree: false },
   act: { hasIntent: true, mayChangeTree: true },
   coordinate: { hasIntent: false, mayChangeTree: false },
@@ -16,6 +16,7 @@ export const EFFECT_FACTS: { readonly [effect in ToolEffect]: EffectFacts } = {
 };
 
 /** True if calls of the tool are recorded before they run. */
-export const hasIntent = (tool: Pick<ToolSpec, 'effect' | 'parameters'> | undefined): boolean =>
+export const recordsIntent = (tool: Pick<ToolSpec, 'effect' | 'parameters'> | undefined): boolean =>
   tool !== undefined &&
-  (EFFECT_FACTS[tool.effect].hasIntent || tool.parameters.some(({ role }) => ROLE_FACTS[role].startsAgent));
+  (TOOL_EFFECT_FACTS[tool.effect].hasIntent ||
+    tool.parameters.some(({ role }) => ARGUMENT_ROLE_FACTS[role].startsAgent));

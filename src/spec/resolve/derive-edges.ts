@@ -18,12 +18,12 @@ function admittingSources(target: PeripheralSpec, from: string): EntrySource[] {
  * or `from-any`. Only `hop-x` opens its own peripheral. Such a set also gets `hop-x` for each x whose entry names
  * `agent-request`.
  */
-export function openUnboundExits(peripherals: Peripherals): Peripherals {
+export function bindUnboundExits(peripherals: Peripherals): Peripherals {
   const all = Object.values(peripherals);
   const onRequest = all.filter((target) => namesSource(target, ['agent-request']));
   const bindExit = (source: PeripheralSpec, exit: Exit): Exit => {
     if (exit.bound) return exit;
-    const hop = hopTarget(exit.name);
+    const hop = targetOfHopExit(exit.name);
     const sources = exit.name === USER_REQUEST ? ['from', 'from-any', USER_REQUEST] : ['from', 'from-any'];
     const targets =
       hop === null
@@ -49,7 +49,8 @@ export function openUnboundExits(peripherals: Peripherals): Peripherals {
 const USER_REQUEST = 'user-request';
 
 /** The peripheral that the exit's name opens: x of `hop-x`; null for any other exit. */
-export const hopTarget = (exit: string): string | null => (exit.startsWith('hop-') ? exit.slice('hop-'.length) : null);
+export const targetOfHopExit = (exit: string): string | null =>
+  exit.startsWith('hop-') ? exit.slice('hop-'.length) : null;
 
 const namesSource = ({ entry }: PeripheralSpec, sources: readonly string[]): boolean =>
   entry.sources.some(({ kind }) => sources.includes(kind));
@@ -84,7 +85,7 @@ export function deriveEdges(peripherals: Peripherals): Edge[] {
  * The start of a sub-agent as an edge: a hop's entry rules and gates, without an exit. `sources` is empty if the target
  * does not admit `from`. undefined if one of the peripherals does not exist.
  */
-export function delegationEdge(peripherals: Peripherals, from: string, to: string): Edge | undefined {
+export function findDelegationEdge(peripherals: Peripherals, from: string, to: string): Edge | undefined {
   const [source, target] = [getOwn(peripherals, from), getOwn(peripherals, to)];
   if (!source || !target) return undefined;
   const { conditions } = target.entry;

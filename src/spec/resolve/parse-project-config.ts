@@ -1,15 +1,15 @@
 import { mapValues } from '../../base/map-values.ts';
-import { checkGit } from '../check/check-git.ts';
-import { checkUpstream } from '../check/check-upstream.ts';
+import { checkGitConfig } from '../check/check-git.ts';
+import { checkUpstreamServers } from '../check/check-upstream.ts';
 import type { SpecProblem } from '../check/spec-problem.ts';
 import { readYaml } from '../load/read-yaml.ts';
 import { specProblemReporter } from '../load/source-document.ts';
 import { DEFAULT_MASKS } from '../policy/default-masks.ts';
-import { parsePartial } from '../schema/parse-partial.ts';
+import { parseValidParts } from '../schema/parse-partial.ts';
 import { ProjectFile } from '../schema/project-file.ts';
 import type {
-  CommandEnv,
-  CommandReach,
+  CommandAccess,
+  CommandVariables,
   GitCredential,
   InstallCommand,
   ProjectConfig,
@@ -35,10 +35,10 @@ export function parseProjectConfig(text: string, file = 'hopgate.yaml'): ParsedS
   const problems: SpecProblem[] = found;
   if (problems.length > 0) return { ok: false, problems };
   const report = specProblemReporter(document, [], problems);
-  const authored = parsePartial(ProjectFile, document.value ?? {}, report);
+  const authored = parseValidParts(ProjectFile, document.value ?? {}, report);
   // An invalid key was already reported, so it must not be reported as missing.
-  if (!problems.some(({ path }) => path.startsWith('git.'))) checkGit(authored?.git ?? {}, report);
-  checkUpstream(authored?.upstream ?? {}, report);
+  if (!problems.some(({ path }) => path.startsWith('git.'))) checkGitConfig(authored?.git ?? {}, report);
+  checkUpstreamServers(authored?.upstream ?? {}, report);
   if (problems.length > 0) return { ok: false, problems };
   return { ok: true, config: resolveConfig(authored as ProjectFile) };
 }
@@ -87,7 +87,7 @@ function resolveMasks(stated: readonly string[] | undefined): readonly string[] 
 type AuthoredEnv = NonNullable<ProjectFile['test']>[number]['env'];
 
 /** Resolves `env`: a name without a value passes the operator's variable of that name. */
-function resolveEnv(env: AuthoredEnv): { env?: CommandEnv } {
+function resolveEnv(env: AuthoredEnv): { env?: CommandVariables } {
   if (env === undefined) return {};
   return { env: Array.isArray(env) ? Object.fromEntries(env.map((name) => [name, `\${${name}}`])) : env };
 }
@@ -105,7 +105,7 @@ function resolveInstall(authored: NonNullable<ProjectFile['install']>): readonly
   }));
 }
 
-function resolveReach({ env, hosts, secrets, ssh }: AuthoredReach): CommandReach {
+function resolveReach({ env, hosts, secrets, ssh }: AuthoredReach): CommandAccess {
   const login = ssh && { ssh: { key: ssh.key, knownHosts: ssh['known-hosts'] ?? KNOWN_HOSTS } };
   return { ...resolveEnv(env), ...(hosts ? { hosts } : {}), ...(secrets ? { secrets } : {}), ...login };
 }

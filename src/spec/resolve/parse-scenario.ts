@@ -1,7 +1,7 @@
 import type { SpecProblem } from '../check/spec-problem.ts';
 import { readYaml } from '../load/read-yaml.ts';
 import { type SpecSource, specProblemReporter } from '../load/source-document.ts';
-import { parsePartial } from '../schema/parse-partial.ts';
+import { parseValidParts } from '../schema/parse-partial.ts';
 import { SCENARIO_VERBS, type Scenario, type ScenarioAction, ScenarioFile } from '../schema/scenario-file.ts';
 import type { ParsedSpecs } from './parse-spec-set.ts';
 
@@ -19,7 +19,7 @@ export function parseScenario(source: SpecSource): ParsedSpecs<'scenario', Scena
     report(['steps', index], message, `write exactly one of ${SCENARIO_VERBS.join(', ')}`);
   }
   if (wrong.length > 0) return { ok: false, problems };
-  const authored = parsePartial(ScenarioFile, value, report);
+  const authored = parseValidParts(ScenarioFile, value, report);
   if (problems.length > 0) return { ok: false, problems };
   const { title, agent = 'scripted', fixture = null, specs = null, steps } = authored as ScenarioFile;
   return {

@@ -1,18 +1,18 @@
-import { checkConditions, checkEdges, checkRules, checkToolRules } from '../check/check-edges.ts';
-import { checkReported } from '../check/check-reported.ts';
-import type { DefinedNames } from '../check/defined-names.ts';
+import { checkEdges, checkOwnConditions, checkPeripheralCelRules, checkToolCelRules } from '../check/check-edges.ts';
+import { checkReportedFieldTypes } from '../check/check-reported.ts';
+import type { DefinedSpecNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem, SpecProblem } from '../check/spec-problem.ts';
 import { hashSpecs } from '../hash-specs.ts';
-import { type PeripheralDraft, readSources, type SpecDrafts } from '../load/read-sources.ts';
+import { type PeripheralDraft, parseSpecSources, type SpecDrafts } from '../load/read-sources.ts';
 import type { SpecSource } from '../load/source-document.ts';
 import { getOwn } from '../names.ts';
-import { reportedFields } from '../reported-fields.ts';
+import { fieldsReportedByTools } from '../reported-fields.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import { resolveProperties } from '../schema/properties-file.ts';
 import { type FruitType, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../types.ts';
-import { deriveEdges, openUnboundExits } from './derive-edges.ts';
-import { resolveEverywhere, resolveGate, resolveScopes, resolveTools } from './resolve-catalogue.ts';
-import { isSourceName } from './resolve-entry.ts';
+import { bindUnboundExits, deriveEdges } from './derive-edges.ts';
+import { resolveEverywhereTools, resolveModeGate, resolveScopes, resolveTools } from './resolve-catalogue.ts';
+import { isEntrySourceName } from './resolve-entry.ts';
 import { resolvePeripheral } from './resolve-peripheral.ts';
 
 /** The result of reading authored files: a trusted value, or all their problems. */
@@ -35,18 +35,18 @@ export function parseSpecSet(
   catalogue: readonly SpecSource[] = [],
 ): ParsedSpecs<'specs', SpecSet> {
   const problems: SpecProblem[] = [];
-  const fallback = readSources(catalogue, problems);
-  const drafts = readSources(sources, problems);
+  const fallback = parseSpecSources(catalogue, problems);
+  const drafts = parseSpecSources(sources, problems);
   const authored = readCatalogue(drafts);
   const shipped = readCatalogue(fallback);
   const tools = { ...shipped.tools, ...authored.tools };
   const scopes = { ...shipped.scopes, ...authored.scopes };
-  const reported = reportedFields({ tools });
+  const reported = fieldsReportedByTools({ tools });
   const checks = Object.keys(reported.checks);
   const conditions = readConditions(drafts, checks);
 
   const unique = uniquePeripherals(drafts.peripherals);
-  const defined: DefinedNames = {
+  const defined: DefinedSpecNames = {
     modes: drafts.gate === null ? null : Object.keys(drafts.gate.file?.modes ?? {}),
     peripherals: new Set(unique.flatMap(({ id, alias }) => [id, alias])),
     tools: new Set([...Object.keys(tools), ...authored.toolNames, ...shipped.toolNames]),
@@ -64,9 +64,11 @@ export function parseSpecSet(
       }),
     ),
   };
-  const modeGate = drafts.gate?.file ? resolveGate(drafts.gate.file, defined.peripherals, drafts.gate.report) : null;
+  const modeGate = drafts.gate?.file
+    ? resolveModeGate(drafts.gate.file, defined.peripherals, drafts.gate.report)
+    : null;
 
-  const everywhere = drafts.tools.flatMap(({ file, report }) => resolveEverywhere(file, defined, report));
+  const everywhere = drafts.tools.flatMap(({ file, report }) => resolveEverywhereTools(file, defined, report));
   const reports: { [id: string]: ReportSpecProblem } = {};
   const resolved: { [id: string]: PeripheralSpec } = {};
   for (const { id, file, report } of unique) {
@@ -76,23 +78,23 @@ export function parseSpecSet(
     const own = [...(file.tools ?? []), ...everywhere.filter((tool) => !file.tools?.includes(tool))];
     resolved[id] = resolvePeripheral(id, { ...file, tools: own, ...(fruit ? { fruit } : {}) }, defined, report);
   }
-  const peripherals = openUnboundExits(resolved);
+  const peripherals = bindUnboundExits(resolved);
   const edges = deriveEdges(peripherals);
   const isSound = (id: string, key: string): boolean => {
     const prefix = `peripherals.${id}.${key}`;
     return !problems.some(({ path }) => path === prefix || path.startsWith(`${prefix}.`));
   };
   checkEdges(peripherals, edges, reports, isSound);
-  checkRules(peripherals, defined, reports, tools);
+  checkPeripheralCelRules(peripherals, defined, reports, tools);
   for (const { file, report } of drafts.tools)
-    checkToolRules(
+    checkToolCelRules(
       resolveTools(file, () => {}),
       peripherals,
       defined,
       report,
     );
-  for (const { file, report } of drafts.tools) checkReported(file, tools, report);
-  if (drafts.conditions) checkConditions(conditions, peripherals, defined, drafts.conditions.report);
+  for (const { file, report } of drafts.tools) checkReportedFieldTypes(file, tools, report);
+  if (drafts.conditions) checkOwnConditions(conditions, peripherals, defined, drafts.conditions.report);
   const listed = drafts.properties?.raw['properties'];
   const properties = drafts.properties?.file
     ? resolveProperties(
@@ -144,7 +146,7 @@ function readConditions({ conditions }: SpecDrafts, checks: readonly string[]): 
   for (const [name, cel] of Object.entries(conditions?.file?.conditions ?? {})) {
     if (name === TESTS_PASSED || checks.includes(name))
       conditions?.report(['conditions', name], `"${name}" is built in`, 'choose another name');
-    else if (isSourceName(name)) {
+    else if (isEntrySourceName(name)) {
       conditions?.report(['conditions', name], `"${name}" is an entry source`, 'choose another name');
     } else if (cel !== undefined) rules[name] = cel;
   }

@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import type { DefinedNames } from '../check/defined-names.ts';
+import type { DefinedSpecNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem, SpecPath } from '../check/spec-problem.ts';
-import { getOwn, suggestName } from '../names.ts';
-import { CONTROLS, RESERVED_STATE } from '../policy/closed-lists.ts';
-import { scopeRule } from '../policy/scope-rule.ts';
-import { hasIntent } from '../policy/tool-effects.ts';
+import { describeSimilarName, getOwn } from '../names.ts';
+import { CONTROLS, RESERVED_STATE_FIELDS } from '../policy/closed-lists.ts';
+import { makeScopeRule } from '../policy/scope-rule.ts';
+import { recordsIntent } from '../policy/tool-effects.ts';
 import type { CallGates } from '../schema/call-gates-schema.ts';
 import type { GateFile } from '../schema/gate-file.ts';
-import type { PartialParse } from '../schema/parse-partial.ts';
+import type { PartiallyParsed } from '../schema/parse-partial.ts';
 import type { ScopesFile } from '../schema/scopes-file.ts';
 import type { ToolsFile } from '../schema/tools-file.ts';
 import {
+  FRUIT_OBSERVATIONS,
   type FruitType,
   type Json,
   type ModeGateSpec,
-  OBSERVATIONS,
   type ScopeRule,
   type ToolGate,
   type ToolParameter,
@@ -25,14 +25,14 @@ import {
 type UpstreamPart = NonNullable<ToolsFile['tools'][string]['upstream']>;
 
 /** The tools of `everywhere`, which every peripheral of the set has. They only coordinate, so no scope gets wider. */
-export function resolveEverywhere(
-  file: PartialParse<ToolsFile> | undefined,
-  { tools, catalogue }: DefinedNames,
+export function resolveEverywhereTools(
+  file: PartiallyParsed<ToolsFile> | undefined,
+  { tools, catalogue }: DefinedSpecNames,
   report: ReportSpecProblem,
 ): string[] {
   return [...new Set(file?.everywhere)].filter((tool, index) => {
     const at = ['everywhere', index];
-    if (!tools.has(tool)) report(at, `unknown tool "${tool}"`, suggestName(tool, tools));
+    if (!tools.has(tool)) report(at, `unknown tool "${tool}"`, describeSimilarName(tool, tools));
     else if (getOwn(catalogue, tool)?.effect === 'coordinate') return true;
     else report(at, `"${tool}" does more than coordinate`, 'list it in the peripherals that need it');
     return false;
@@ -40,7 +40,7 @@ export function resolveEverywhere(
 }
 
 export function resolveTools(
-  file: PartialParse<ToolsFile> | undefined,
+  file: PartiallyParsed<ToolsFile> | undefined,
   report: ReportSpecProblem,
 ): { [id: string]: ToolSpec } {
   const tools: { [id: string]: ToolSpec } = {};
@@ -92,21 +92,21 @@ type Fields = { readonly [field: string]: FruitType | readonly (string | undefin
 
 function observedBy(fields: Fields, at: SpecPath, report: ReportSpecProblem): { [field: string]: FruitType } {
   for (const field of Object.keys(fields))
-    if ((OBSERVATIONS as readonly string[]).includes(field))
+    if ((FRUIT_OBSERVATIONS as readonly string[]).includes(field))
       report([...at, field], `"${field}" is an observation of hopgate's own`, 'choose another name');
   return fields as { [field: string]: FruitType };
 }
 
 function stateOf(fields: Fields, at: SpecPath, report: ReportSpecProblem): { [field: string]: FruitType } {
   for (const field of Object.keys(fields))
-    if (RESERVED_STATE.includes(field))
+    if (RESERVED_STATE_FIELDS.includes(field))
       report([...at, field], `"${field}" is a field of hopgate's own`, 'choose another name');
   return fields as { [field: string]: FruitType };
 }
 
 /** The requirements of calls. An approval needs a tool with an intent, because the intent records the approval. */
 export function resolveCallGates(
-  gates: readonly (PartialParse<CallGates[number]> | undefined)[],
+  gates: readonly (PartiallyParsed<CallGates[number]> | undefined)[],
   tool: Pick<ToolSpec, 'effect' | 'parameters'> | undefined,
   at: SpecPath,
   report: ReportSpecProblem,
@@ -115,13 +115,13 @@ export function resolveCallGates(
     if (gate === undefined) return [];
     if ('when' in gate && gate.when !== undefined) return [{ kind: 'when', cel: gate.when }];
     if (!('approval' in gate)) return [];
-    if (tool && !hasIntent(tool))
+    if (tool && !recordsIntent(tool))
       report([...at, index, 'approval'], `a tool to ${tool.effect} needs no approval`, 'set effect: act, or use when');
     return [{ kind: 'approval', by: 'operator' }];
   });
 }
 
-const upstreamOf = (authored: PartialParse<UpstreamPart>): UpstreamTool => ({
+const upstreamOf = (authored: PartiallyParsed<UpstreamPart>): UpstreamTool => ({
   server: authored.server ?? '',
   tool: authored.tool ?? '',
   schemaHash: authored['schema-hash'] ?? null,
@@ -159,24 +159,24 @@ function schemaProblem(schema: { [keyword: string]: Json }): string | null {
 }
 
 /** The name of the inline form `{ paths }` of a peripheral. */
-export const INLINE_SCOPE = 'paths';
+export const INLINE_SCOPE_NAME = 'paths';
 
 export function resolveScopes(
-  file: PartialParse<ScopesFile> | undefined,
+  file: PartiallyParsed<ScopesFile> | undefined,
   report: ReportSpecProblem,
 ): { [name: string]: ScopeRule } {
   const scopes: { [name: string]: ScopeRule } = {};
   for (const [name, scope] of Object.entries(file?.scopes ?? {})) {
     if (scope === undefined) continue;
-    if (name === INLINE_SCOPE) report(['scopes', name], `"${name}" is a reserved name`, 'choose another name');
+    if (name === INLINE_SCOPE_NAME) report(['scopes', name], `"${name}" is a reserved name`, 'choose another name');
     const { read = 'none', write = [], command = 'none', url = 'none', resource } = scope;
-    scopes[name] = scopeRule({ read, write, command, url, resource, agency: undefined });
+    scopes[name] = makeScopeRule({ read, write, command, url, resource, agency: undefined });
   }
   return scopes;
 }
 
-export function resolveGate(
-  file: PartialParse<GateFile>,
+export function resolveModeGate(
+  file: PartiallyParsed<GateFile>,
   peripherals: ReadonlySet<string>,
   report: ReportSpecProblem,
 ): ModeGateSpec {
@@ -184,7 +184,7 @@ export function resolveGate(
   if (file.modes !== undefined && modes.length === 0) report(['modes'], 'names no modes', 'add the initial mode');
   const checkMode = (path: SpecPath, mode: string | undefined) => {
     if (mode !== undefined && file.modes !== undefined && modes.length > 0 && !modes.includes(mode))
-      report(path, `unknown mode "${mode}"`, suggestName(mode, modes));
+      report(path, `unknown mode "${mode}"`, describeSimilarName(mode, modes));
   };
   checkMode(['initial'], file.initial);
   checkMode(['reset'], file.reset);
@@ -192,7 +192,7 @@ export function resolveGate(
     if (peripherals.has(mode)) report(['modes', mode], `"${mode}" is a peripheral too`, 'choose another name');
     file.modes?.[mode]?.peripherals?.forEach((id, index) => {
       if (peripherals.has(id)) return;
-      report(['modes', mode, 'peripherals', index], `unknown peripheral "${id}"`, suggestName(id, peripherals));
+      report(['modes', mode, 'peripherals', index], `unknown peripheral "${id}"`, describeSimilarName(id, peripherals));
     });
   }
   const transitions = (file.transitions ?? []).flatMap((transition, index) => {

@@ -1,14 +1,14 @@
-import type { DefinedNames } from '../check/defined-names.ts';
+import type { DefinedSpecNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem } from '../check/spec-problem.ts';
-import { getOwn, nearestName, suggestName } from '../names.ts';
-import type { PartialParse } from '../schema/parse-partial.ts';
+import { describeSimilarName, findSimilarName, getOwn } from '../names.ts';
+import type { PartiallyParsed } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { ContextRule } from '../types.ts';
 
 /** Resolves `context`: where each field comes from on entry. */
 export function resolveContext(
-  context: PartialParse<PeripheralFile>['context'],
-  defined: DefinedNames,
+  context: PartiallyParsed<PeripheralFile>['context'],
+  defined: DefinedSpecNames,
   report: ReportSpecProblem,
 ): { [field: string]: ContextRule } {
   const rules: { [field: string]: ContextRule } = {};
@@ -27,25 +27,25 @@ export function resolveContext(
 function contextRule(
   field: string,
   take: string,
-  defined: DefinedNames,
+  defined: DefinedSpecNames,
   report: (message: string, suggestion: string) => void,
 ): ContextRule | null {
   if (take === 'inherit') return { source: { kind: 'inherit' }, optional: false };
   if (take === 'resumable') return { source: { kind: 'inherit' }, optional: true };
   if (take === 'fetch-from-musn') return { source: { kind: 'session-log' }, optional: true };
   const words = ['inherit', 'resumable', 'fetch-from-musn', ...[...defined.peripherals].map((id) => `from-${id}`)];
-  if (!take.startsWith('from-') || nearestName(take, words.slice(0, 3)) !== null) {
-    report(`unknown context source "${take}"`, suggestName(take, words));
+  if (!take.startsWith('from-') || findSimilarName(take, words.slice(0, 3)) !== null) {
+    report(`unknown context source "${take}"`, describeSimilarName(take, words));
     return null;
   }
   const peripheral = take.slice('from-'.length);
   if (!defined.peripherals.has(peripheral)) {
-    report(`unknown peripheral "${peripheral}"`, suggestName(peripheral, defined.peripherals));
+    report(`unknown peripheral "${peripheral}"`, describeSimilarName(peripheral, defined.peripherals));
     return null;
   }
   const fields = getOwn(defined.fruitFields, peripheral) ?? null;
   if (fields !== null && !fields.includes(field)) {
-    report(`${peripheral} yields no fruit "${field}"`, suggestName(field, fields));
+    report(`${peripheral} yields no fruit "${field}"`, describeSimilarName(field, fields));
     return null;
   }
   return { source: { kind: 'fruit', peripheral }, optional: false };

@@ -1,6 +1,6 @@
-import type { DefinedNames } from '../check/defined-names.ts';
+import type { DefinedSpecNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem } from '../check/spec-problem.ts';
-import { suggestName } from '../names.ts';
+import { describeSimilarName } from '../names.ts';
 import type { EntryRule, EntrySource } from '../types.ts';
 
 const PLAIN_SOURCES = ['default', 'from-any', 'user-request', 'agent-request', 'session-close'] as const;
@@ -8,7 +8,7 @@ const PLAIN_SOURCES = ['default', 'from-any', 'user-request', 'agent-request', '
 /** Resolves `entry`: sorts its names into sources and conditions. */
 export function resolveEntry(
   entry: string | readonly string[] | undefined,
-  defined: DefinedNames,
+  defined: DefinedSpecNames,
   report: ReportSpecProblem,
 ): EntryRule {
   const sources: EntrySource[] = [];
@@ -27,7 +27,7 @@ export function resolveEntry(
       report(
         path,
         `unknown source or condition "${name}"`,
-        suggestName(name, [...PLAIN_SOURCES, ...from, ...defined.conditions]),
+        describeSimilarName(name, [...PLAIN_SOURCES, ...from, ...defined.conditions]),
       );
     }
   });
@@ -35,6 +35,6 @@ export function resolveEntry(
 }
 
 /** True if a name is (or looks like) a source, so that no condition may have it. */
-export function isSourceName(name: string): boolean {
+export function isEntrySourceName(name: string): boolean {
   return name.startsWith('from-') || PLAIN_SOURCES.some((kind) => kind === name);
 }

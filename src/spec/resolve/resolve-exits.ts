@@ -1,18 +1,18 @@
-import type { DefinedNames } from '../check/defined-names.ts';
+import type { DefinedSpecNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem, SpecPath } from '../check/spec-problem.ts';
-import { suggestName } from '../names.ts';
-import type { PartialParse } from '../schema/parse-partial.ts';
+import { describeSimilarName } from '../names.ts';
+import type { PartiallyParsed } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { Exit, FruitField } from '../types.ts';
-import { hopTarget } from './derive-edges.ts';
+import { targetOfHopExit } from './derive-edges.ts';
 
-type AuthoredExits = NonNullable<PartialParse<PeripheralFile>['exit']>;
+type AuthoredExits = NonNullable<PartiallyParsed<PeripheralFile>['exit']>;
 
 /** Resolves `exit`. The exits of a list without destinations open nothing yet. */
 export function resolveExits(
   exit: AuthoredExits | undefined,
   fruit: { readonly [field: string]: FruitField },
-  defined: DefinedNames,
+  defined: DefinedSpecNames,
   report: ReportSpecProblem,
 ): Exit[] {
   if (exit === undefined) return [];
@@ -24,12 +24,12 @@ export function resolveExits(
         report(path, `"${name}" is listed twice`, 'keep one of them');
         return [];
       }
-      const hop = hopTarget(name);
+      const hop = targetOfHopExit(name);
       if (hop !== null && !defined.peripherals.has(hop)) {
         report(
           path,
           `unknown peripheral "${hop}" in ${name}`,
-          suggestName(
+          describeSimilarName(
             name,
             [...defined.peripherals].map((id) => `hop-${id}`),
           ),
@@ -50,7 +50,7 @@ export function resolveExits(
 function opensOf(
   name: string,
   destinations: unknown,
-  defined: DefinedNames,
+  defined: DefinedSpecNames,
   report: ReportSpecProblem,
 ): { to: string; when: string | null }[] {
   const opens: { to: string; when: string | null }[] = [];
@@ -60,11 +60,12 @@ function opensOf(
     const to = typeof destination === 'string' ? destination : destination?.to;
     if (to === undefined) return;
     const at = typeof destination === 'string' ? path : [...path, 'to'];
-    if (!defined.peripherals.has(to)) report(at, `unknown peripheral "${to}"`, suggestName(to, defined.peripherals));
+    if (!defined.peripherals.has(to))
+      report(at, `unknown peripheral "${to}"`, describeSimilarName(to, defined.peripherals));
     else if (opens.some((open) => open.to === to)) report(at, `"${to}" is listed twice`, 'keep one of them');
     else opens.push({ to, when: typeof destination === 'string' ? null : (destination?.when ?? null) });
   });
-  const hop = hopTarget(name);
+  const hop = targetOfHopExit(name);
   if (hop !== null && !opens.some(({ to }) => to === hop)) {
     const opened = opens.length > 0 ? `it opens ${opens.map(({ to }) => to).join(', ')}; ` : '';
     report(['exit', name], `${name} does not open "${hop}"`, `${opened}an exit hop-x opens x`);

@@ -1,11 +1,11 @@
-import type { DefinedNames } from '../check/defined-names.ts';
+import type { DefinedSpecNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem } from '../check/spec-problem.ts';
-import { getOwn, RESERVED_PERIPHERALS, suggestName } from '../names.ts';
-import { scopeRule } from '../policy/scope-rule.ts';
-import type { PartialParse } from '../schema/parse-partial.ts';
+import { describeSimilarName, getOwn, RESERVED_PERIPHERALS } from '../names.ts';
+import { makeScopeRule } from '../policy/scope-rule.ts';
+import type { PartiallyParsed } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { Delegate, GateRule, Json, PeripheralSpec, Scope, ScopeRule, ToolGate } from '../types.ts';
-import { INLINE_SCOPE, resolveCallGates } from './resolve-catalogue.ts';
+import { INLINE_SCOPE_NAME, resolveCallGates } from './resolve-catalogue.ts';
 import { resolveContext } from './resolve-context.ts';
 import { resolveEntry } from './resolve-entry.ts';
 import { resolveExits } from './resolve-exits.ts';
@@ -14,8 +14,8 @@ import { resolveFruit } from './resolve-fruit.ts';
 /** Resolves the valid part of one authored peripheral, and reports every unknown name. */
 export function resolvePeripheral(
   id: string,
-  file: PartialParse<PeripheralFile>,
-  defined: DefinedNames,
+  file: PartiallyParsed<PeripheralFile>,
+  defined: DefinedSpecNames,
   report: ReportSpecProblem,
 ): PeripheralSpec {
   if (RESERVED_PERIPHERALS.includes(id)) report(['id'], `"${id}" is reserved`, 'choose another id');
@@ -47,11 +47,11 @@ export function resolvePeripheral(
   };
 }
 
-function resolveTools(tools: readonly string[], defined: DefinedNames, report: ReportSpecProblem): string[] {
+function resolveTools(tools: readonly string[], defined: DefinedSpecNames, report: ReportSpecProblem): string[] {
   return tools.filter((tool, index) => {
     if (tools.indexOf(tool) !== index) report(['tools', index], `"${tool}" is listed twice`, 'keep one of them');
     else if (!defined.tools.has(tool))
-      report(['tools', index], `unknown tool "${tool}"`, suggestName(tool, defined.tools));
+      report(['tools', index], `unknown tool "${tool}"`, describeSimilarName(tool, defined.tools));
     return defined.tools.has(tool);
   });
 }
@@ -59,8 +59,8 @@ function resolveTools(tools: readonly string[], defined: DefinedNames, report: R
 const NOTHING: Scope = { name: 'none', rule: { read: 'none', write: [], command: 'none', url: 'none' } };
 
 function resolveScope(
-  scope: PartialParse<PeripheralFile>['scope'],
-  defined: DefinedNames,
+  scope: PartiallyParsed<PeripheralFile>['scope'],
+  defined: DefinedSpecNames,
   report: ReportSpecProblem,
 ): Scope {
   if (scope === undefined) return NOTHING;
@@ -71,30 +71,31 @@ function resolveScope(
       scope.paths !== undefined
         ? { read: 'root', write: scope.paths, command: 'contained', url: 'none' }
         : NOTHING.rule;
-    return { name: INLINE_SCOPE, rule: scopeRule({ ...rule, resource: scope.resource, agency: undefined }) };
+    return { name: INLINE_SCOPE_NAME, rule: makeScopeRule({ ...rule, resource: scope.resource, agency: undefined }) };
   }
   if (!defined.scopeNames.has(scope))
-    report(['scope'], `unknown scope "${scope}"`, suggestName(scope, defined.scopeNames));
+    report(['scope'], `unknown scope "${scope}"`, describeSimilarName(scope, defined.scopeNames));
   return { name: scope, rule: getOwn(defined.scopes, scope) ?? NOTHING.rule };
 }
 
 function resolveCalls(
-  calls: NonNullable<PartialParse<PeripheralFile>['calls']>,
+  calls: NonNullable<PartiallyParsed<PeripheralFile>['calls']>,
   tools: readonly string[],
-  defined: DefinedNames,
+  defined: DefinedSpecNames,
   report: ReportSpecProblem,
 ): { [tool: string]: ToolGate[] } {
   const resolved: { [tool: string]: ToolGate[] } = {};
   for (const [tool, gates] of Object.entries(calls)) {
-    if (!tools.includes(tool)) report(['calls', tool], `"${tool}" is not among the tools`, suggestName(tool, tools));
+    if (!tools.includes(tool))
+      report(['calls', tool], `"${tool}" is not among the tools`, describeSimilarName(tool, tools));
     resolved[tool] = resolveCallGates(gates ?? [], getOwn(defined.catalogue, tool), ['calls', tool], report);
   }
   return resolved;
 }
 
 function resolveDelegates(
-  items: NonNullable<PartialParse<PeripheralFile>['delegates']>,
-  defined: DefinedNames,
+  items: NonNullable<PartiallyParsed<PeripheralFile>['delegates']>,
+  defined: DefinedSpecNames,
   report: ReportSpecProblem,
 ): Pick<PeripheralSpec, 'delegates' | 'agencies'> {
   const all = items.map((item) => {
@@ -105,7 +106,7 @@ function resolveDelegates(
   const sound = all.flatMap(({ to, within, isAgency }, index) => {
     if (to === undefined) return [];
     if (!isAgency && !defined.peripherals.has(to))
-      report(['delegates', index], `unknown peripheral "${to}"`, suggestName(to, defined.peripherals));
+      report(['delegates', index], `unknown peripheral "${to}"`, describeSimilarName(to, defined.peripherals));
     else if (all.findIndex((other) => other.to === to && other.isAgency === isAgency) !== index)
       report(['delegates', index], `"${to}" is listed twice`, 'keep one of them');
     else return [{ to, within, isAgency }];
@@ -117,14 +118,14 @@ function resolveDelegates(
 }
 
 function resolveGates(
-  gates: PartialParse<PeripheralFile>['gates'],
-  defined: DefinedNames,
+  gates: PartiallyParsed<PeripheralFile>['gates'],
+  defined: DefinedSpecNames,
   report: ReportSpecProblem,
 ): { [peripheral: string]: GateRule[] } {
   const resolved: { [peripheral: string]: GateRule[] } = {};
   for (const [to, rules] of Object.entries(gates ?? {})) {
     if (!defined.peripherals.has(to)) {
-      report(['gates', to], `unknown peripheral "${to}"`, suggestName(to, defined.peripherals));
+      report(['gates', to], `unknown peripheral "${to}"`, describeSimilarName(to, defined.peripherals));
       continue;
     }
     resolved[to] = (rules ?? []).flatMap((rule): GateRule[] => {

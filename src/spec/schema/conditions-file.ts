@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { SpecName } from './name-schema.ts';
+import { SpecNameSchema } from './name-schema.ts';
 
 /** The authored form of `conditions.yaml`: entry conditions that the set defines itself. */
 export const ConditionsFile = z
   .strictObject({
     conditions: z
-      .record(SpecName, z.string().min(1).describe('A rule in CEL over the session facts.'))
+      .record(SpecNameSchema, z.string().min(1).describe('A rule in CEL over the session facts.'))
       .describe('Each condition by its name; `tests-passed` is built in.'),
   })
   .describe('Entry conditions as rules in CEL.');

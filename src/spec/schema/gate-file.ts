@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { TOOL_EFFECTS } from '../types.ts';
-import { SpecName } from './name-schema.ts';
+import { SpecNameSchema } from './name-schema.ts';
 
 const ModeRule = z.strictObject({
   effects: z.array(z.enum(TOOL_EFFECTS)).describe('The tool effects that this mode allows.'),
   peripherals: z
-    .array(SpecName)
+    .array(SpecNameSchema)
     .optional()
     .describe('The peripherals that may be entered in this mode; any if left out.'),
 });
@@ -13,19 +13,19 @@ const ModeRule = z.strictObject({
 /** The authored form of `gate.yaml`: the mode gate. */
 export const GateFile = z
   .strictObject({
-    initial: SpecName.describe('The mode in which a session opens.'),
-    modes: z.record(SpecName, ModeRule).describe('Each mode by its name, with what it allows.'),
+    initial: SpecNameSchema.describe('The mode in which a session opens.'),
+    modes: z.record(SpecNameSchema, ModeRule).describe('Each mode by its name, with what it allows.'),
     transitions: z
       .array(
         z.strictObject({
-          from: SpecName.describe('The mode before the change.'),
-          to: SpecName.describe('The mode after the change.'),
+          from: SpecNameSchema.describe('The mode before the change.'),
+          to: SpecNameSchema.describe('The mode after the change.'),
           approval: z.literal('operator').optional().describe('The operator must approve the change.'),
           summary: z.boolean().optional().describe('The request for the change needs a summary.'),
         }),
       )
       .describe('Every allowed change of mode; any other is refused.'),
-    reset: SpecName.describe('The mode that the operator’s reset and the timeout lead to, from any mode.'),
+    reset: SpecNameSchema.describe('The mode that the operator’s reset and the timeout lead to, from any mode.'),
     'timeout-minutes': z
       .number()
       .positive('must be more than 0')

@@ -6,6 +6,6 @@ import { z } from 'zod';
  */
 const NAME = /^(?!constructor$)[a-z][a-z0-9-]*$/;
 
-export const SpecName = z
+export const SpecNameSchema = z
   .string()
   .regex(NAME, 'is not a name: use a lower-case letter first, then lower-case letters, digits and -; not constructor');

@@ -1,25 +1,25 @@
 import type { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import type { ReportSpecProblem, SpecPath } from '../check/spec-problem.ts';
-import { nearestName, suggestName } from '../names.ts';
+import { describeSimilarName, findSimilarName } from '../names.ts';
 
 /** The type of a value whose invalid parts are left out. */
-export type PartialParse<T> = T extends readonly (infer Item)[]
-  ? PartialParse<Item>[]
+export type PartiallyParsed<T> = T extends readonly (infer Item)[]
+  ? PartiallyParsed<Item>[]
   : T extends object
-    ? { [Key in keyof T]?: PartialParse<T[Key]> | undefined }
+    ? { [Key in keyof T]?: PartiallyParsed<T[Key]> | undefined }
     : T;
 
 /**
  * Checks data against a schema and keeps every valid part, so that one bad name never hides other problems: each
  * problem is reported at its own path, and the returned part can be checked further.
  */
-export function parsePartial<S extends z.ZodType>(
+export function parseValidParts<S extends z.ZodType>(
   schema: S,
   value: unknown,
   report: ReportSpecProblem,
-): PartialParse<z.output<S>> | undefined {
-  return parseParts(schema, value, [], report) as PartialParse<z.output<S>> | undefined;
+): PartiallyParsed<z.output<S>> | undefined {
+  return parseParts(schema, value, [], report) as PartiallyParsed<z.output<S>> | undefined;
 }
 
 function parseParts(schema: z.ZodType, value: unknown, path: SpecPath, report: ReportSpecProblem): unknown {
@@ -73,8 +73,9 @@ function parseObject(def: Definition, value: Mapping, path: SpecPath, report: Re
   const shape = def.shape!;
   const valid: { [key: string]: unknown } = {};
   const unknown = Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
-  for (const key of unknown) report([...path, key], `unknown key "${key}"`, suggestName(key, Object.keys(shape)));
-  const misspelt = new Set(unknown.map((key) => nearestName(key, Object.keys(shape))));
+  for (const key of unknown)
+    report([...path, key], `unknown key "${key}"`, describeSimilarName(key, Object.keys(shape)));
+  const misspelt = new Set(unknown.map((key) => findSimilarName(key, Object.keys(shape))));
   for (const [key, schema] of Object.entries(shape)) {
     if (!Object.hasOwn(value, key) && isRequired(schema)) {
       if (!misspelt.has(key)) report(path, `"${key}" is missing`, schema.description ?? null);
@@ -103,7 +104,7 @@ function parseLeaf(schema: z.ZodType, value: unknown, path: SpecPath, report: Re
   for (const issue of parsed.error.issues) {
     const at = [...path, ...(issue.path as (string | number)[])];
     if (issue.code === 'invalid_value' && typeof value === 'string') {
-      report(at, `unknown value "${value}"`, suggestName(value, issue.values.map(String)));
+      report(at, `unknown value "${value}"`, describeSimilarName(value, issue.values.map(String)));
     } else if (issue.code === 'invalid_type') {
       report(at, `expected ${article(issue.expected)}, got ${show(value)}`);
     } else if (issue.code === 'too_small' && (issue.origin === 'array' || issue.origin === 'string')) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isExclusion, relativePathProblem, writePathProblem } from '../path-patterns.ts';
+import { isExcludingPattern, relativePathProblem, writePathProblem } from '../path-patterns.ts';
 import { MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
 
 /** A root-relative folder or file, compared segment by segment. `.` is the root itself. */
@@ -25,6 +25,6 @@ export const WritePaths = z
   .array(WritePath)
   .max(MAX_MASKS, `has more than ${MAX_MASKS} paths`)
   .superRefine((paths, context) => {
-    if (paths.length > 0 && paths.every(isExclusion))
+    if (paths.length > 0 && paths.every(isExcludingPattern))
       context.addIssue({ code: 'custom', message: 'only excludes; put "." first to write everywhere else' });
   });

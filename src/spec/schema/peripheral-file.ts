@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { CallGates } from './call-gates-schema.ts';
-import { FieldType } from './field-type.ts';
-import { SpecName } from './name-schema.ts';
+import { FieldTypeSchema } from './field-type.ts';
+import { SpecNameSchema } from './name-schema.ts';
 import { WritePaths } from './path-schema.ts';
 import { ResourcePatterns } from './resource-schema.ts';
 
 const Cel = z.string().min(1).describe('A rule in CEL over the session facts; - in names is written _.');
 
 const Destination = z.union([
-  SpecName,
+  SpecNameSchema,
   z.strictObject({
-    to: SpecName.describe('The peripheral that this exit opens.'),
+    to: SpecNameSchema.describe('The peripheral that this exit opens.'),
     when: Cel.optional().describe('The exit opens it only while this CEL rule holds.'),
   }),
 ]);
@@ -21,14 +21,14 @@ const ExitOpens = z
 
 const FruitField = z.union([
   z.strictObject({
-    observed: FieldType.describe('The type; the value is computed from the session’s observations.'),
+    observed: FieldTypeSchema.describe('The type; the value is computed from the session’s observations.'),
     from: z
       .string()
       .optional()
       .describe('The observation that it takes its value from; the field’s own name if left out.'),
   }),
   z.strictObject({
-    stated: FieldType.describe('Type of the field. The agent supplies the value, and hopgate checks its type.'),
+    stated: FieldTypeSchema.describe('Type of the field. The agent supplies the value, and hopgate checks its type.'),
     optional: z.boolean().optional().describe('The agent may omit the field.'),
   }),
 ]);
@@ -39,22 +39,22 @@ const GateRule = z.union([
   z.strictObject({ approval: z.literal('operator').describe('The operator must approve the hop.') }),
   z.strictObject({ when: Cel.describe('A CEL rule that must hold.') }),
   z.strictObject({
-    pattern: SpecName.describe('The name of the pattern that the gate demands.'),
+    pattern: SpecNameSchema.describe('The name of the pattern that the gate demands.'),
     is: z.enum(['selected', 'held']).describe('selected: chosen in this session; held: its last outcome was good.'),
   }),
 ]);
 
 const DelegateItem = z.union([
-  SpecName,
+  SpecNameSchema,
   z.strictObject({
-    to: SpecName.describe('The peripheral in which a sub-agent may start.'),
+    to: SpecNameSchema.describe('The peripheral in which a sub-agent may start.'),
     within: z
       .enum(['parent', 'own'])
       .optional()
       .describe('parent (default): it gets what both peripherals allow; own: what the named one allows.'),
   }),
   z.strictObject({
-    agency: SpecName.describe('The agency peripheral in which an agent of the agency may run.'),
+    agency: SpecNameSchema.describe('The agency peripheral in which an agent of the agency may run.'),
     within: z
       .enum(['parent', 'own'])
       .optional()
@@ -65,12 +65,12 @@ const DelegateItem = z.union([
 /** The authored form of `peripherals/<id>.yaml`. */
 export const PeripheralFile = z
   .strictObject({
-    id: SpecName.describe('The peripheral’s name; the file is named for it.'),
+    id: SpecNameSchema.describe('The peripheral’s name; the file is named for it.'),
     purpose: z.string().min(1).describe('One sentence for the agent about its work here.'),
-    tools: z.array(SpecName).describe('The tools that exist here, by their name in tools.yaml.'),
+    tools: z.array(SpecNameSchema).describe('The tools that exist here, by their name in tools.yaml.'),
     scope: z
       .union([
-        SpecName.describe('A scope by its name in scopes.yaml.'),
+        SpecNameSchema.describe('A scope by its name in scopes.yaml.'),
         z.strictObject({
           paths: WritePaths.min(1)
             .describe(
@@ -82,16 +82,16 @@ export const PeripheralFile = z
       ])
       .describe('The reach of the tools: the name of a scope, { paths }, { resource }, or both.'),
     entry: z
-      .union([SpecName, z.array(SpecName).min(1)])
+      .union([SpecNameSchema, z.array(SpecNameSchema).min(1)])
       .describe(
         'Sources, of which one must apply (default, from-<peripheral>, from-any, user-request, agent-request, session-close), and conditions, which must all hold (tests-passed, and those of conditions.yaml).',
       ),
     exit: z
-      .union([z.record(SpecName, ExitOpens), z.array(SpecName), SpecName])
+      .union([z.record(SpecNameSchema, ExitOpens), z.array(SpecNameSchema), SpecNameSchema])
       .describe('Each exit with the destinations that it opens. A plain list of names leaves the exits unbound.'),
     context: z
       .record(
-        SpecName,
+        SpecNameSchema,
         z.union([
           ContextSource,
           z.strictObject({
@@ -102,13 +102,16 @@ export const PeripheralFile = z
       )
       .optional()
       .describe('The context on entry, by field; required unless optional.'),
-    fruit: z.record(SpecName, FruitField).optional().describe('The fruit of a visit, by field: observed or stated.'),
+    fruit: z
+      .record(SpecNameSchema, FruitField)
+      .optional()
+      .describe('The fruit of a visit, by field: observed or stated.'),
     calls: z
-      .record(SpecName, CallGates)
+      .record(SpecNameSchema, CallGates)
       .optional()
       .describe('By tool: requirements of each call here, in addition to those in tools.yaml.'),
     gates: z
-      .record(SpecName, z.array(GateRule).min(1))
+      .record(SpecNameSchema, z.array(GateRule).min(1))
       .optional()
       .describe('By destination: additional requirements for any exit to it.'),
     delegates: z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MAX_BRANCHES, MAX_MASKS } from '../policy/limits.ts';
-import { SpecName } from './name-schema.ts';
+import { MAX_BRANCH_PATTERNS, MAX_MASKS } from '../policy/limits.ts';
+import { SpecNameSchema } from './name-schema.ts';
 import { RelativePath, WritePaths } from './path-schema.ts';
 import {
   Branch,
@@ -13,14 +13,14 @@ import {
   GitPerson,
   HostList,
   MaskPattern,
-  Minutes,
   ProgramName,
   Remote,
   RemoteUrl,
-  SecretPrograms,
+  SecretProgramsByVariable,
   SshFile,
   SshLogin,
   TextLine,
+  TimeoutMinutes,
   Trailer,
   WebHost,
 } from './project-values.ts';
@@ -89,9 +89,9 @@ const InstallCommands = z.array(
     scripts: z.boolean().optional().describe('Package managers may run the scripts of packages; no if left out.'),
     approval: z.boolean().optional().describe('A person must approve each run; yes if left out.'),
     env: EnvTable,
-    secrets: SecretPrograms,
+    secrets: SecretProgramsByVariable,
     ssh: SshLogin,
-    minutes: Minutes.describe('Time limit in minutes; the limit of install (15 minutes) if left out.'),
+    minutes: TimeoutMinutes.describe('Time limit in minutes; the limit of install (15 minutes) if left out.'),
   }),
 );
 
@@ -106,7 +106,7 @@ export const ProjectFile = z
         'false: calls that would be refused run, and the refusal is recorded; only masks, protected names and the containment of commands stay. true if left out.',
       ),
     scopes: z
-      .record(SpecName, WritePaths)
+      .record(SpecNameSchema, WritePaths)
       .optional()
       .describe(
         'By peripheral: the paths that may be written in this repository, instead of the spec’s: folders, files, globs (*.go, packages/*/src/), and exclusions (!dist/).',
@@ -120,7 +120,7 @@ export const ProjectFile = z
             .optional()
             .describe('tap, { junit: path }, or none (exit status only: the count is unknown).'),
           env: EnvTable,
-          minutes: Minutes.describe('Time limit in minutes; the limit of bash-test (ten minutes) if left out.'),
+          minutes: TimeoutMinutes.describe('Time limit in minutes; the limit of bash-test (ten minutes) if left out.'),
           memory: z
             .union([z.number().positive().max(4096), z.literal('unlimited')])
             .optional()
@@ -144,7 +144,7 @@ export const ProjectFile = z
       ),
     deploy: z
       .record(
-        SpecName,
+        SpecNameSchema,
         z.union([
           CommandWords,
           z.strictObject({
@@ -157,7 +157,7 @@ export const ProjectFile = z
               ),
             hosts: HostList,
             env: EnvTable,
-            secrets: SecretPrograms,
+            secrets: SecretProgramsByVariable,
             ssh: SshLogin,
           }),
         ]),
@@ -168,7 +168,7 @@ export const ProjectFile = z
       .strictObject({
         remote: Remote.optional().describe('The remote that may be pushed to; no push if left out.'),
         branch: z
-          .union([Branch, z.array(Branch).min(1).max(MAX_BRANCHES)])
+          .union([Branch, z.array(Branch).min(1).max(MAX_BRANCH_PATTERNS)])
           .optional()
           .describe(
             'The branch that may be pushed, or a list of branches that may be created and pushed; * matches any characters but /.',
@@ -227,7 +227,7 @@ export const ProjectFile = z
         'Folders that the test runs of a session share, empty at first, in the sandbox’s home folder (~/…) or the tree; { read: ~/… } mounts your own folder instead.',
       ),
     upstream: z
-      .record(SpecName, Server)
+      .record(SpecNameSchema, Server)
       .optional()
       .describe(
         'MCP servers by name; a tool of tools.yaml may be bound to a tool of one. They run outside the sandbox.',

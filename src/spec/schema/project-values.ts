@@ -62,7 +62,7 @@ export const HostList = z
   .describe(
     'The only hosts that it reaches, through hopgate’s proxy: ports 80 and 443, or the stated one. Hosts of the local network are listed by address as well.',
   );
-export const SecretPrograms = z
+export const SecretProgramsByVariable = z
   .record(EnvName, CommandWords)
   .optional()
   .describe(
@@ -75,7 +75,7 @@ export const SshLogin = z
   })
   .optional()
   .describe('The key with which its ssh logs in; the command can read it.');
-export const Minutes = z
+export const TimeoutMinutes = z
   .number()
   .positive()
   .max(24 * 60)

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { DefinedNames } from '../check/defined-names.ts';
+import type { DefinedSpecNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem } from '../check/spec-problem.ts';
-import { suggestName } from '../names.ts';
-import type { PeripheralOrMode, Property, PropertyAtom } from '../types.ts';
-import { SpecName } from './name-schema.ts';
+import { describeSimilarName } from '../names.ts';
+import type { PeripheralOrMode, PropertyCondition, SpecProperty } from '../types.ts';
+import { SpecNameSchema } from './name-schema.ts';
 
-const Place = SpecName.describe('A peripheral, or a mode.');
+const Place = SpecNameSchema.describe('A peripheral, or a mode.');
 
 const Without = z.array(z.string()).describe('The requirements that must hold then: all of these.');
 
@@ -17,15 +17,17 @@ export const PropertiesFile = z
         z.strictObject({
           never: z
             .union([
-              z.strictObject({ hop: SpecName.describe('The peripheral that is entered.'), without: Without }),
-              z.strictObject({ mode: SpecName.describe('The mode that is entered.'), without: Without }),
-              z.strictObject({ change: SpecName.describe('The peripheral that must not be able to change files.') }),
-              z.strictObject({ ship: SpecName.describe('The peripheral that must not be able to ship.') }),
+              z.strictObject({ hop: SpecNameSchema.describe('The peripheral that is entered.'), without: Without }),
+              z.strictObject({ mode: SpecNameSchema.describe('The mode that is entered.'), without: Without }),
+              z.strictObject({
+                change: SpecNameSchema.describe('The peripheral that must not be able to change files.'),
+              }),
+              z.strictObject({ ship: SpecNameSchema.describe('The peripheral that must not be able to ship.') }),
             ])
             .optional()
             .describe('Something that no session ever does.'),
           always: z
-            .strictObject({ eventually: SpecName.describe('The peripheral that stays reachable.') })
+            .strictObject({ eventually: SpecNameSchema.describe('The peripheral that stays reachable.') })
             .optional()
             .describe('The peripheral can be reached by hops from everywhere.'),
           before: z
@@ -34,7 +36,7 @@ export const PropertiesFile = z
             .optional()
             .describe('No session reaches the second place before the first.'),
           exclusive: z
-            .array(SpecName)
+            .array(SpecNameSchema)
             .min(2, 'needs two names')
             .optional()
             .describe('Peripherals with no hop between them, or tools that no peripheral has together.'),
@@ -52,8 +54,12 @@ const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 /** Resolves every name in the properties; each problem at its own path. */
-export function resolveProperties(file: Draft, defined: DefinedNames, report: ReportSpecProblem): readonly Property[] {
-  return (file.properties ?? []).flatMap((raw, index): readonly Property[] => {
+export function resolveProperties(
+  file: Draft,
+  defined: DefinedSpecNames,
+  report: ReportSpecProblem,
+): readonly SpecProperty[] {
+  return (file.properties ?? []).flatMap((raw, index): readonly SpecProperty[] => {
     const at = (...path: string[]) => ['properties', index, ...path];
     const keys = Object.entries(raw as { [kind: string]: unknown }).filter(([, value]) => value !== undefined);
     if (keys.length > 1) {
@@ -68,13 +74,14 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
     const peripheral = (name: unknown, path: string[]): string | null => {
       if (name === undefined) return null; // reported as missing
       if (defined.peripherals.has(String(name))) return String(name);
-      report(at(...path), `there is no peripheral "${name}"`, suggestName(String(name), defined.peripherals));
+      report(at(...path), `there is no peripheral "${name}"`, describeSimilarName(String(name), defined.peripherals));
       return null;
     };
     const modeNamed = (name: unknown, path: string[]): string | null => {
       if (name === undefined) return null; // reported as missing
       if (defined.modes?.includes(String(name))) return String(name);
-      if (defined.modes) report(at(...path), `there is no mode "${name}"`, suggestName(String(name), defined.modes));
+      if (defined.modes)
+        report(at(...path), `there is no mode "${name}"`, describeSimilarName(String(name), defined.modes));
       else report(at(...path), 'this spec set has no gate.yaml, so no modes', 'add one, or leave it out');
       return null;
     };
@@ -99,7 +106,7 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
         );
         if (name === null || without.some((atom) => atom === null)) return [];
         const target: PeripheralOrMode = mode ? { kind: 'mode', mode: name } : { kind: 'peripheral', peripheral: name };
-        return [{ kind: 'never-enter', target, without: without as PropertyAtom[], text }];
+        return [{ kind: 'never-enter', target, without: without as PropertyCondition[], text }];
       }
       case 'always': {
         const to = peripheral(fields['eventually'], ['always', 'eventually']);
@@ -112,7 +119,7 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
           if (defined.peripherals.has(name)) return { kind: 'peripheral', peripheral: name };
           if (defined.modes?.includes(name)) return { kind: 'mode', mode: name };
           const names = [...defined.peripherals, ...(defined.modes ?? [])];
-          report(at('before', key), `there is no peripheral or mode "${name}"`, suggestName(name, names));
+          report(at('before', key), `there is no peripheral or mode "${name}"`, describeSimilarName(name, names));
           return null;
         };
         const first = targetOf('first');
@@ -128,7 +135,7 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
           if (defined.peripherals.has(name)) return;
           const hint = defined.tools.has(name)
             ? 'name peripherals only, or tools only'
-            : suggestName(name, [...defined.peripherals, ...defined.tools]);
+            : describeSimilarName(name, [...defined.peripherals, ...defined.tools]);
           report([...at('exclusive'), number], `there is no peripheral "${name}"`, hint);
         });
         return [];
@@ -141,9 +148,9 @@ export function resolveProperties(file: Draft, defined: DefinedNames, report: Re
 
 function resolveAtom(
   atom: string,
-  defined: DefinedNames,
+  defined: DefinedSpecNames,
   report: (message: string, suggestion: string) => void,
-): PropertyAtom | null {
+): PropertyCondition | null {
   if (atom === 'approval') return { kind: 'approval' };
   if (defined.modes?.includes(atom)) return { kind: 'mode', mode: atom };
   if (defined.conditions.has(atom)) return { kind: 'condition', name: atom };
@@ -153,7 +160,7 @@ function resolveAtom(
     if (values.includes(value)) return { kind: 'result', peripheral: id, value };
     report(
       `${id} never observes "${value}"`,
-      suggestName(
+      describeSimilarName(
         atom,
         values.map((each) => `${id}.${each}`),
       ),
@@ -165,6 +172,6 @@ function resolveAtom(
   const results = Object.entries(defined.fruitValues).flatMap(([name, values]) =>
     values.map((each) => `${name}.${each}`),
   );
-  report(`"${atom}" is not a known requirement`, suggestName(atom, [...names, ...results]));
+  report(`"${atom}" is not a known requirement`, describeSimilarName(atom, [...names, ...results]));
   return null;
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { type Json, type Mode, PRINCIPALS, type Principal } from '../types.ts';
-import { SpecName } from './name-schema.ts';
+import { SpecNameSchema } from './name-schema.ts';
 
 const Values = z.record(z.string(), z.json());
 const By = z.enum(PRINCIPALS).optional().describe('The principal of the request; the agent if left out.');
 
 const Expect = z
   .union([
-    z.strictObject({ denied: SpecName.describe('The code of the expected denial.') }),
+    z.strictObject({ denied: SpecNameSchema.describe('The code of the expected denial.') }),
     z.strictObject({
       result: Values.describe('Parts of the result by key or dotted path (visit.steps); each must be equal.'),
     }),
@@ -25,9 +25,9 @@ const Step = z.union([
     ...common,
     mode: z
       .union([
-        SpecName,
+        SpecNameSchema,
         z.strictObject({
-          to: SpecName.describe('The mode to enter.'),
+          to: SpecNameSchema.describe('The mode to enter.'),
           summary: z.string().optional().describe('What was done.'),
           reset: z.boolean().optional().describe('The operator’s reset.'),
           reason: z.string().optional().describe('Why.'),
@@ -41,9 +41,9 @@ const Step = z.union([
     ...common,
     start: z
       .union([
-        SpecName,
+        SpecNameSchema,
         z.strictObject({
-          peripheral: SpecName.describe('The peripheral to enter.'),
+          peripheral: SpecNameSchema.describe('The peripheral to enter.'),
           context: Values.optional().describe('Context supplied by the caller, by field.'),
           by: By,
         }),
@@ -54,7 +54,7 @@ const Step = z.union([
     ...common,
     step: z
       .strictObject({
-        tool: SpecName.describe('The tool to call.'),
+        tool: SpecNameSchema.describe('The tool to call.'),
         args: z
           .union([Values, z.array(z.json())])
           .optional()
@@ -66,8 +66,8 @@ const Step = z.union([
     ...common,
     hop: z
       .strictObject({
-        to: SpecName.describe('The destination.'),
-        exit: SpecName.optional().describe('The exit; inferred where only one opens the destination.'),
+        to: SpecNameSchema.describe('The destination.'),
+        exit: SpecNameSchema.optional().describe('The exit; inferred where only one opens the destination.'),
         reason: z.string().optional().describe('Why.'),
         fruit: Values.optional().describe('Stated fruit by field.'),
         by: By,
@@ -97,7 +97,7 @@ export const ScenarioFile = z
   .strictObject({
     title: z.string().min(1).describe('The purpose of the scenario, in one sentence.'),
     agent: z.string().min(1).optional().describe('The agent’s id; scripted if left out.'),
-    fixture: SpecName.optional().describe('The fixture repository to run in when no root is given.'),
+    fixture: SpecNameSchema.optional().describe('The fixture repository to run in when no root is given.'),
     specs: z.string().min(1).optional().describe('The spec set to run under; that of the repository if left out.'),
     steps: z.array(Step).min(1).describe('The steps, in order; each has exactly one verb.'),
   })

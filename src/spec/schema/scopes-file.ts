@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SpecName } from './name-schema.ts';
+import { SpecNameSchema } from './name-schema.ts';
 import { WritePaths } from './path-schema.ts';
 import { ResourcePatterns } from './resource-schema.ts';
 
@@ -8,7 +8,7 @@ export const ScopesFile = z
   .strictObject({
     scopes: z
       .record(
-        SpecName,
+        SpecNameSchema,
         z.strictObject({
           read: z
             .enum(['root', 'session-log', 'none'])

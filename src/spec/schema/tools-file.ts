@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { ARGUMENT_ROLES, TOOL_EFFECTS } from '../types.ts';
 import { CallGates } from './call-gates-schema.ts';
-import { FieldType } from './field-type.ts';
-import { SpecName } from './name-schema.ts';
+import { FieldTypeSchema } from './field-type.ts';
+import { SpecNameSchema } from './name-schema.ts';
 
 const Parameter = z.strictObject({
-  name: SpecName.describe('The argument’s name.'),
+  name: SpecNameSchema.describe('The argument’s name.'),
   role: z
     .enum(ARGUMENT_ROLES)
     .describe(
@@ -18,7 +18,7 @@ const Parameter = z.strictObject({
 });
 
 const Upstream = z.strictObject({
-  server: SpecName.describe('The server’s name under upstream in hopgate.yaml.'),
+  server: SpecNameSchema.describe('The server’s name under upstream in hopgate.yaml.'),
   tool: z.string().min(1).describe('The tool’s name on that server.'),
   'schema-hash': z
     .string()
@@ -38,7 +38,7 @@ export const ToolsFile = z
   .strictObject({
     tools: z
       .record(
-        SpecName,
+        SpecNameSchema,
         z.strictObject({
           purpose: z.string().min(1).describe('One sentence that an agent reads: what the tool does.'),
           effect: z
@@ -59,11 +59,11 @@ export const ToolsFile = z
           upstream: Upstream.optional().describe('The tool of an MCP server that does the work.'),
           gates: CallGates.optional().describe('Requirements of each call, in addition to the limits of the scope.'),
           observes: z
-            .record(SpecName, FieldType)
+            .record(SpecNameSchema, FieldTypeSchema)
             .optional()
             .describe('The fields that the backend reports with an outcome, by name: a type, or the list of values.'),
           state: z
-            .record(SpecName, FieldType)
+            .record(SpecNameSchema, FieldTypeSchema)
             .optional()
             .describe('The fields of session state that the backend keeps in the backpack, by name with their type.'),
         }),
@@ -71,7 +71,7 @@ export const ToolsFile = z
       .default({})
       .describe('Each tool by its name.'),
     everywhere: z
-      .array(SpecName)
+      .array(SpecNameSchema)
       .optional()
       .describe('The tools that every peripheral of this set has in addition to its own. They must only coordinate.'),
   })

@@ -13,9 +13,9 @@ import { completeShortEntry } from './short-entry.ts';
 
 /**
  * The facts of a store that the rules for writing read; every method sees the writes of the present transaction. A
- * store that answers asynchronously reads them all before the rules judge: see `readStoreView`.
+ * store that answers asynchronously reads them all before the rules judge: see `readStoreFacts`.
  */
-export interface StoreView {
+export interface StoreFacts {
   readonly name: string;
   /** True only if the lease's holder has certainly ended; always false for a store that other machines write. */
   isGone(holder: string): boolean;
@@ -43,7 +43,7 @@ const latestEnd = ({ ttl }: LeaseRow, now: number): number =>
   Math.ceil(now + Math.min(Math.max(ttl, 0), MAX_TTL) * (1 + RENEWAL_SLACK));
 
 /** True if a lease lasts longer than a writer can ask for: it is forged, or the clock was ahead. */
-export const leaseEndsTooLate = (lease: LeaseRow, now: number): boolean =>
+export const isLeaseTooLong = (lease: LeaseRow, now: number): boolean =>
   lease.ttl > MAX_TTL || lease.until > latestEnd(lease, now) + 1;
 
 /** Returns the lease with its end moved to at most one ttl from now. */
@@ -63,7 +63,7 @@ const isoTime = (ms: number): string => new Date(ms).toISOString();
  * ended. Returns the rows to write; `note` is null unless the lease was taken over.
  */
 export function judgeLease(
-  store: StoreView,
+  store: StoreFacts,
   now: number,
   sessionId: string,
   holder: string,
@@ -105,7 +105,7 @@ function assertOneSession(store: string, sessionId: string, drafts: readonly Ent
 }
 
 /** Seals drafts before the store is locked, so that invalid drafts never reach it. */
-export function sealAppend(
+export function sealAppendDrafts(
   store: string,
   { sessionId }: Lease,
   after: ChainHead,
@@ -121,7 +121,7 @@ export function sealAppend(
 }
 
 /** Completes, checks and copies drafts of ephemeral entries. */
-export function sealEphemeral(
+export function sealEphemeralDrafts(
   store: string,
   sessionId: string,
   drafts: readonly (EntryDraft | ShortEntry)[],
@@ -136,7 +136,7 @@ export function sealEphemeral(
 }
 
 /** Returns the ephemeral entries to add. Checks that their ids are new and that the entries they name exist. */
-export function judgeEphemeral(store: StoreView, entries: readonly EphemeralEntry[]): readonly EphemeralEntry[] {
+export function judgeEphemeralAppend(store: StoreFacts, entries: readonly EphemeralEntry[]): readonly EphemeralEntry[] {
   const fresh = new Set<string>();
   const exists = (id: string): boolean => fresh.has(id) || store.has(id) || store.hasEphemeral(id);
   for (const entry of entries) {
@@ -173,7 +173,7 @@ function renewLease(held: LeaseRow, now: number): LeaseRow | null {
  * judges again without it if an id exists
  */
 export function judgeAppend(
-  store: StoreView,
+  store: StoreFacts,
   now: number,
   lease: Lease,
   after: ChainHead,
@@ -249,13 +249,13 @@ export function readStoredEntry(store: string, bytes: StoredBytes): StoredEntry 
  * every other writer; else it is null.
  * @param held the lease of the session
  */
-export function judgeRefusal(
+export function rowsAfterRefusal(
   { code, message }: StoreError,
   sessionId: string | null,
   held: LeaseRow | null,
   now: number,
 ): { readonly note: OperatorNote; readonly lease: LeaseRow | null } | null {
   if (code !== 'session-busy' && code !== 'lease-expired') return null;
-  const isTooLong = code === 'session-busy' && held !== null && leaseEndsTooLate(held, now);
+  const isTooLong = code === 'session-busy' && held !== null && isLeaseTooLong(held, now);
   return { note: { at: isoTime(now), code, sessionId, message }, lease: isTooLong ? shortenLease(held, now) : null };
 }

@@ -11,7 +11,7 @@ import {
 import { storeError } from './append-rules.ts';
 
 /** Validates a query; throws a StoreError `invalid-query` if it has a problem. */
-export function checkQuery(store: string, query: EvidenceQuery): ResolvedQuery {
+export function resolveStoreQuery(store: string, query: EvidenceQuery): ResolvedQuery {
   try {
     return resolveQuery(query);
   } catch (error) {

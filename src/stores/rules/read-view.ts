@@ -1,5 +1,5 @@
 import type { ChainHead, EntryDraft, StoredEntry } from '../../evidence/entry.ts';
-import type { LeaseRow, StoreView } from './append-rules.ts';
+import type { LeaseRow, StoreFacts } from './append-rules.ts';
 
 /** The reads of a store that answers asynchronously, such as one with a database on another machine. */
 export interface StoreReader {
@@ -15,11 +15,11 @@ export interface StoreReader {
  * Reads what the rules need to judge one write of a session. Call it in the transaction of the write. No holder of a
  * lease counts as ended, because processes of other machines cannot be seen: only the lease's expiry counts.
  */
-export async function readStoreView(
+export async function readStoreFacts(
   reader: StoreReader,
   sessionId: string,
   drafts: readonly Pick<EntryDraft, 'id' | 'inReplyTo' | 'forkOf'>[] = [],
-): Promise<StoreView> {
+): Promise<StoreFacts> {
   const ids = [...new Set(drafts.flatMap(({ id, inReplyTo, forkOf }) => [id, inReplyTo ?? [], forkOf ?? []].flat()))];
   const [lease, head, entries, ephemeral] = await Promise.all([
     reader.leaseOf(sessionId),

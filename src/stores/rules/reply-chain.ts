@@ -2,7 +2,7 @@ import type { FoundEntry } from '../../evidence/evidence-query.ts';
 import { storeError } from './append-rules.ts';
 
 /** Returns an entry and all its ancestors, the oldest first. Replies point backwards only, so this terminates. */
-export function replyChainOf(
+export function readReplyChain(
   store: string,
   id: string,
   find: (id: string) => FoundEntry | null,

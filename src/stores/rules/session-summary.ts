@@ -4,8 +4,7 @@ import type { SessionLabel, SessionSummary } from '../../ports/evidence-store.ts
 import type { Json } from '../../spec/types.ts';
 import type { LeaseRow } from './append-rules.ts';
 
-/** Returns the `event` of an entry's body; null if it has none. */
-export function eventOf(body: Json): string | null {
+export function eventOfBody(body: Json): string | null {
   const event = fieldOf(body, 'event');
   return typeof event === 'string' ? event : null;
 }
@@ -21,7 +20,7 @@ export interface StoredSessionFacts {
 
 export type StoredLabel = Required<SessionLabel>;
 
-export function sessionFacts({ body, author }: Pick<EntryDraft, 'body' | 'author'>): StoredSessionFacts {
+export function sessionFactsOfEntry({ body, author }: Pick<EntryDraft, 'body' | 'author'>): StoredSessionFacts {
   const agent = fieldOf(body, 'agent');
   const pin = fieldOf(body, 'pin');
   return { agent: typeof agent === 'string' ? agent : author, pin: typeof pin === 'string' ? pin : '' };

@@ -4,7 +4,7 @@ import type { Database, Statement } from './node-sqlite.ts';
 const SHARED_MS = 1;
 
 /** The `PRAGMA data_version` of a store's file. It changes when another connection has written. */
-export class DataVersion {
+export class SqliteDataVersion {
   readonly #statement: Statement;
   #last: unknown = null;
   /** The time of the last reading; null after the present turn of the event loop. */

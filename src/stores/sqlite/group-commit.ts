@@ -1,7 +1,7 @@
 import { StoreError } from '../../ports/evidence-store.ts';
 import { type Database, isDiskError, isLockError } from './node-sqlite.ts';
 import { sqliteError } from './sqlite-error.ts';
-import { lazyStatements, type Statements } from './statements.ts';
+import { type NamedStatements, prepareAtFirstUse } from './statements.ts';
 
 interface Job {
   /** True if the job's write must survive a power cut. */
@@ -44,7 +44,7 @@ export class GroupCommit {
   readonly #db: Database;
   readonly #busyMs: number;
   readonly #hooks: Required<CommitHooks>;
-  readonly #sql: Statements<keyof typeof SQL>;
+  readonly #sql: NamedStatements<keyof typeof SQL>;
   #queue: Job[] = [];
   /** The number of jobs at the front of the queue that were rolled back together. Each runs next under a savepoint. */
   #separate = 0;
@@ -64,7 +64,7 @@ export class GroupCommit {
     this.#db = db;
     this.#busyMs = busyMs;
     this.#hooks = { onBegin: () => {}, onRollback: () => {}, onCommit: () => {}, schedule: setImmediate, ...hooks };
-    this.#sql = lazyStatements(db, SQL);
+    this.#sql = prepareAtFirstUse(db, SQL);
   }
 
   /**

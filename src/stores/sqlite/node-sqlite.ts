@@ -8,7 +8,7 @@ export type Statement = ReturnType<Database['prepare']>;
 let sqlite: Sqlite | undefined;
 
 /** Loads `node:sqlite` without Node 22's warning that it is experimental. */
-export function nodeSqlite(): Sqlite {
+export function loadNodeSqlite(): Sqlite {
   if (sqlite !== undefined) return sqlite;
   const emitWarning = process.emitWarning;
   process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
@@ -36,8 +36,7 @@ const BUSY = [5, 6];
 export const isLockError = (error: unknown): boolean => BUSY.includes(sqliteResultCode(error) ?? -1);
 
 const CANTOPEN = 14;
-/** True for the error that SQLite cannot open the file, its write-ahead log or its shared memory. */
-export const isOpenError = (error: unknown): boolean => sqliteResultCode(error) === CANTOPEN;
+export const isCannotOpenError = (error: unknown): boolean => sqliteResultCode(error) === CANTOPEN;
 
 // SQLite's codes NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL and NOTADB.
 const BROKEN = [7, 8, 10, CORRUPT, 13, 14, 15, 26];
@@ -62,7 +61,7 @@ export function isDiskFullError(file: string, error: unknown): boolean {
  * Turns on write-ahead logging, except for a database in memory. SQLite needs an exclusive lock for it and does not
  * wait for the lock, so this tries again for `busyMs` milliseconds.
  */
-export function switchToWal(db: Database, busyMs: number): void {
+export function switchToWriteAheadLog(db: Database, busyMs: number): void {
   for (const deadline = Date.now() + busyMs; ; ) {
     try {
       const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode'];

@@ -2,7 +2,7 @@ import { hash as digest } from 'node:crypto';
 import type { BlobReferences } from '../../ports/evidence-store.ts';
 import type { Database } from './node-sqlite.ts';
 import { sqliteError } from './sqlite-error.ts';
-import { lazyStatements, type SqliteRow } from './statements.ts';
+import { prepareAtFirstUse, type SqliteRow } from './statements.ts';
 
 const SQL = {
   select: 'SELECT bytes FROM blobs WHERE hash = ?',
@@ -14,9 +14,8 @@ const SQL = {
     AND NOT EXISTS (SELECT 1 FROM sessions WHERE pin = blobs.hash)`,
 };
 
-/** The tables of blobs and of the references to them. */
-export function blobTable(db: Database, file: string) {
-  const sql = lazyStatements(db, SQL);
+export function openBlobTables(db: Database, file: string) {
+  const sql = prepareAtFirstUse(db, SQL);
   const names = (rows: readonly SqliteRow[]) => rows.map(({ name }) => String(name));
   return {
     put: (hash: string, bytes: Uint8Array, now: number): void => void sql.put.run(hash, bytes, now),

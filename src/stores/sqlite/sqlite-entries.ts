@@ -4,12 +4,12 @@ import type { EphemeralEntry, FoundEntry } from '../../evidence/evidence-query.t
 import { blobIdsIn, mayContainBlobReference } from '../../evidence/redaction.ts';
 import type { Json } from '../../spec/types.ts';
 import { readStoredEntry } from '../rules/append-rules.ts';
-import { eventOf, sessionFacts } from '../rules/session-summary.ts';
-import { facetsOfEntry, subjectKey } from './facets.ts';
+import { eventOfBody, sessionFactsOfEntry } from '../rules/session-summary.ts';
+import { searchLinesOfEntry, subjectIndexKey } from './facets.ts';
 import type { Database } from './node-sqlite.ts';
 import { SQLITE_STORE_NAME } from './sqlite-error.ts';
-import { ENTRY_BYTE_COLUMNS, lazyStatements, type SqliteRow } from './statements.ts';
-import type { LastEntry, WriteCache } from './write-cache.ts';
+import { ENTRY_BYTE_COLUMNS, prepareAtFirstUse, type SqliteRow } from './statements.ts';
+import type { LastEntryOfSession, StoreWriteCache } from './write-cache.ts';
 
 const SQL = {
   add: `INSERT INTO entries (id, session_id, seq, at, late, facets, subject, pattern_id, fork_of, prev, hash, head, body)
@@ -31,12 +31,12 @@ const MAX_PAGE_ENTRIES = 256;
 const MAX_PAGE_CHARACTERS = 1 << 20;
 
 /** The tables of durable and of ephemeral entries, with their indexes and their references to blobs. */
-export function entryTable(db: Database, cache: WriteCache) {
-  const sql = lazyStatements(db, SQL);
+export function openEntryTables(db: Database, cache: StoreWriteCache) {
+  const sql = prepareAtFirstUse(db, SQL);
   const addReferences = (id: string, bytes: string, body: Json): void => {
     if (mayContainBlobReference(bytes)) for (const hash of blobIdsIn(body)) sql.addReference.run(id, hash);
   };
-  const last = (sessionId: string): LastEntry => {
+  const last = (sessionId: string): LastEntryOfSession => {
     const row = sql.last.get(sessionId);
     if (row === undefined) return { ...EMPTY_CHAIN, at: Number.NEGATIVE_INFINITY };
     return { seq: Number(row['seq']), hash: String(row['hash']), at: Number(row['at']) };
@@ -52,8 +52,8 @@ export function entryTable(db: Database, cache: WriteCache) {
         seq,
         at,
         at < cache.head(sessionId, last).at ? 1 : null,
-        facetsOfEntry(entry),
-        subjectKey(subject, sessionId),
+        searchLinesOfEntry(entry),
+        subjectIndexKey(subject, sessionId),
         patternId ?? null,
         forkOf ?? null,
         prev,
@@ -64,11 +64,11 @@ export function entryTable(db: Database, cache: WriteCache) {
       );
       if (changes === 0) throw new Error(`an ephemeral entry has the id ${id}`);
       if (seq === 0) {
-        const { agent, pin } = sessionFacts(entry);
+        const { agent, pin } = sessionFactsOfEntry(entry);
         sql.openSession.run(sessionId, lastInsertRowid, agent, pin);
       }
       if (body !== null) {
-        if (eventOf(entry.body) === 'session-closed') sql.closeSession.run(sessionId);
+        if (eventOfBody(entry.body) === 'session-closed') sql.closeSession.run(sessionId);
         addReferences(id, body, entry.body);
       }
       cache.recordAppend(sessionId, id, { seq, hash, at });
@@ -82,8 +82,8 @@ export function entryTable(db: Database, cache: WriteCache) {
         id,
         sessionId,
         Date.parse(at),
-        facetsOfEntry(entry),
-        subjectKey(subject, sessionId),
+        searchLinesOfEntry(entry),
+        subjectIndexKey(subject, sessionId),
         patternId ?? null,
         inReplyTo ?? null,
         forkOf ?? null,
@@ -104,7 +104,7 @@ export function entryTable(db: Database, cache: WriteCache) {
 
     findEphemeral(id: string): FoundEntry | null {
       const row = sql.ephemeral.get(id);
-      return row === undefined ? null : parseEphemeral(row);
+      return row === undefined ? null : parseEphemeralRow(row);
     },
 
     hasEphemeral: (id: string): boolean => sql.hasEphemeral.get(id) !== undefined,
@@ -127,8 +127,7 @@ export function entryTable(db: Database, cache: WriteCache) {
   };
 }
 
-/** The entry in a row of the table `ephemeral`. */
-export function parseEphemeral(row: SqliteRow): FoundEntry {
+export function parseEphemeralRow(row: SqliteRow): FoundEntry {
   const body = String(row['body']);
   const entry: EphemeralEntry = { ...JSON.parse(String(row['head'])), body: JSON.parse(body), ephemeral: true };
   return { entry, head: null, body };

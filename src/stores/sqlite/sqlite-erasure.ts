@@ -2,7 +2,7 @@ import type { Erasure } from '../../ports/evidence-store.ts';
 import { entryNotFoundError, sessionBusyError } from '../rules/reply-chain.ts';
 import type { Database } from './node-sqlite.ts';
 import { SQLITE_STORE_NAME, sqliteError } from './sqlite-error.ts';
-import { lazyStatements } from './statements.ts';
+import { prepareAtFirstUse } from './statements.ts';
 
 const SQL = {
   entry: 'SELECT nth, id, session_id FROM entries WHERE id = ?',
@@ -17,8 +17,8 @@ const SQL = {
 };
 
 /** Returns a function that erases the bodies of entries, their references to blobs, and the folds that repeat them. */
-export function createEraser(db: Database): (what: Erasure, now: number) => number {
-  const sql = lazyStatements(db, SQL);
+export function createBodyEraser(db: Database): (what: Erasure, now: number) => number {
+  const sql = prepareAtFirstUse(db, SQL);
   const rowsOf = (what: Erasure) => {
     if ('sessionId' in what) {
       const rows = sql.entries.all(what.sessionId);

@@ -1,6 +1,6 @@
 import type { StoredFold } from '../../ports/evidence-store.ts';
 import type { Database } from './node-sqlite.ts';
-import { lazyStatements } from './statements.ts';
+import { prepareAtFirstUse } from './statements.ts';
 import type { StoreKey } from './store-key.ts';
 
 const SQL = {
@@ -10,8 +10,8 @@ const SQL = {
 };
 
 /** The table of folds. Each row is signed: a fold that another account wrote is never used. */
-export function foldTable(db: Database, key: StoreKey) {
-  const sql = lazyStatements(db, SQL);
+export function openFoldTable(db: Database, key: StoreKey) {
+  const sql = prepareAtFirstUse(db, SQL);
   return {
     /** Returns the fold of a session; null if there is none or its signature is wrong. */
     get(sessionId: string): StoredFold | null {

@@ -1,8 +1,8 @@
 import type { LeaseRow } from '../rules/append-rules.ts';
 import type { Database } from './node-sqlite.ts';
-import { lazyStatements } from './statements.ts';
+import { prepareAtFirstUse } from './statements.ts';
 import type { StoreKey } from './store-key.ts';
-import type { WriteCache } from './write-cache.ts';
+import type { StoreWriteCache } from './write-cache.ts';
 
 const SQL = {
   select: 'SELECT holder, until, ttl FROM leases WHERE session_id = ?',
@@ -12,8 +12,8 @@ const SQL = {
 };
 
 /** The table of leases. Each row is signed, so that `doctor` finds a lease that another account wrote. */
-export function leaseTable(db: Database, key: StoreKey, cache: WriteCache) {
-  const sql = lazyStatements(db, SQL);
+export function openLeaseTable(db: Database, key: StoreKey, cache: StoreWriteCache) {
+  const sql = prepareAtFirstUse(db, SQL);
   return {
     get: (sessionId: string): LeaseRow | null => (sql.select.get(sessionId) as LeaseRow | undefined) ?? null,
 

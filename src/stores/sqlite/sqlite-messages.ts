@@ -2,11 +2,11 @@ import { holderOfThisProcess, isHolderGone } from '../../base/process-holder.ts'
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import type { BlockedSender, MailPosition, Message, MessageStore, Receipt } from '../../ports/message-store.ts';
 import { RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
-import type { DataVersion } from './data-version.ts';
+import type { SqliteDataVersion } from './data-version.ts';
 import type { Database } from './node-sqlite.ts';
-import { lazyStatements } from './statements.ts';
+import { prepareAtFirstUse } from './statements.ts';
 
-export const DDL_MESSAGES = `
+export const CREATE_MESSAGE_TABLES = `
   CREATE TABLE messages (
     nth INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -37,9 +37,9 @@ export const DDL_MESSAGES = `
 `;
 
 /** The process that waits for an answer, so that other processes can detect its end. */
-export const DDL_WAIT_HOLDERS = "ALTER TABLE waits ADD COLUMN holder TEXT NOT NULL DEFAULT '';";
+export const ADD_WAIT_HOLDER_COLUMN = "ALTER TABLE waits ADD COLUMN holder TEXT NOT NULL DEFAULT '';";
 
-export const DDL_NODES = 'CREATE TABLE nodes (name TEXT PRIMARY KEY) STRICT;';
+export const CREATE_NODE_TABLE = 'CREATE TABLE nodes (name TEXT PRIMARY KEY) STRICT;';
 
 const COLUMNS = 'id, seq, kind, act, sender AS "from", author, recipient AS "to", text, ref, sent_at AS sentAt, state';
 
@@ -80,11 +80,11 @@ type InboxPosition = Parameters<MessageStore['hasNews']>[1];
 
 /** Inboxes without news. After a shared commit, many sessions continue; each need not read the file for its inbox. */
 class QuietInboxes {
-  readonly #version: DataVersion;
+  readonly #version: SqliteDataVersion;
   #seen: unknown = null;
   readonly #positions = new Map<string, InboxPosition>();
 
-  constructor(version: DataVersion) {
+  constructor(version: SqliteDataVersion) {
     this.#version = version;
   }
 
@@ -111,11 +111,11 @@ class QuietInboxes {
 /** The inboxes in the SQLite file of an evidence store. They use its connection and its transactions. */
 export function sqliteMessages(
   db: Database,
-  version: DataVersion,
+  version: SqliteDataVersion,
   commit: <T>(work: (now: number) => T) => Promise<T>,
   read: <T>(work: () => T) => T,
 ): MessageStore {
-  const sql = lazyStatements(db, SQL);
+  const sql = prepareAtFirstUse(db, SQL);
   const quiet = new QuietInboxes(version);
   const write: typeof commit = (work) =>
     commit((now) => {

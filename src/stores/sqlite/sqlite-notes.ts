@@ -1,15 +1,14 @@
 import type { OperatorNote } from '../../ports/evidence-store.ts';
 import type { Database } from './node-sqlite.ts';
-import { lazyStatements } from './statements.ts';
+import { prepareAtFirstUse } from './statements.ts';
 
 const SQL = {
   add: 'INSERT INTO notes (at, code, session_id, message) VALUES (?, ?, ?, ?)',
   newest: 'SELECT at, code, session_id AS sessionId, message FROM notes ORDER BY rowid DESC LIMIT ?',
 };
 
-/** The table of notes for the operator. */
-export function noteTable(db: Database) {
-  const sql = lazyStatements(db, SQL);
+export function openNoteTable(db: Database) {
+  const sql = prepareAtFirstUse(db, SQL);
   return {
     add: ({ at, code, sessionId, message }: OperatorNote): void => void sql.add.run(at, code, sessionId, message),
     newest: (limit: number): readonly OperatorNote[] =>

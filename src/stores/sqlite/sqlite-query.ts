@@ -1,9 +1,9 @@
 import { parseStored, type StoredBytes } from '../../evidence/chain.ts';
 import type { Subject } from '../../evidence/entry.ts';
 import { compareByNewest, type PositionedEntry, type ResolvedQuery } from '../../evidence/evidence-query.ts';
-import { facetsInQuery, subjectKey } from './facets.ts';
-import { parseEphemeral } from './sqlite-entries.ts';
-import { ENTRY_BYTE_COLUMNS, type PrepareOnce } from './statements.ts';
+import { searchLinesOfQuery, subjectIndexKey } from './facets.ts';
+import { parseEphemeralRow } from './sqlite-entries.ts';
+import { ENTRY_BYTE_COLUMNS, type PrepareStatementOnce } from './statements.ts';
 
 type Value = string | number | null;
 
@@ -15,14 +15,14 @@ interface QueryStatement {
 }
 
 /** The entries that match a query, newest first; from each table at most one more than the query's limit. */
-export const findMatches = (prepare: PrepareOnce, query: ResolvedQuery): readonly PositionedEntry[] =>
+export const findMatchingEntries = (prepare: PrepareStatementOnce, query: ResolvedQuery): readonly PositionedEntry[] =>
   statementsOfQuery(prepare, query)
     .flatMap(({ sql, values, ephemeral }) =>
       prepare(sql)
         .all(...values)
         .map((row) => ({
           position: { at: Number(row['at']), ephemeral, nth: Number(row['nth']) },
-          found: ephemeral ? parseEphemeral(row) : parseStored(row as unknown as StoredBytes),
+          found: ephemeral ? parseEphemeralRow(row) : parseStored(row as unknown as StoredBytes),
         })),
     )
     .sort((a, b) => compareByNewest(a.position, b.position));
@@ -31,7 +31,7 @@ export const findMatches = (prepare: PrepareOnce, query: ResolvedQuery): readonl
  * Returns the SQL statements of a query. Each walks one index in order, so SQLite never sorts; the caller merges the
  * results. (Exception: a session whose entries are not in order of time is sorted.)
  */
-export function statementsOfQuery(prepare: PrepareOnce, query: ResolvedQuery): readonly QueryStatement[] {
+export function statementsOfQuery(prepare: PrepareStatementOnce, query: ResolvedQuery): readonly QueryStatement[] {
   const { sessionId, subject, patternId, ephemeral } = query;
   const durable =
     sessionId !== undefined
@@ -41,7 +41,7 @@ export function statementsOfQuery(prepare: PrepareOnce, query: ResolvedQuery): r
         : subject === undefined
           ? [fromIndex('entries_at', query)]
           : [
-              fromIndex('entries_subject', query, [['subject = ?', subjectKey(subject, null)]]),
+              fromIndex('entries_subject', query, [['subject = ?', subjectIndexKey(subject, null)]]),
               ...(subject.type === 'session' ? [fromSession(prepare, query, subject.id, [['subject IS NULL']])] : []),
             ];
   return ephemeral === true ? [...durable, fromEphemeral(query)] : durable;
@@ -60,7 +60,7 @@ const fromIndex = (index: string, query: ResolvedQuery, conditions = subjectCond
 
 /** Reads a session's entries, newest first: by `seq` if they are in order of time, else by time (another index). */
 function fromSession(
-  prepare: PrepareOnce,
+  prepare: PrepareStatementOnce,
   query: ResolvedQuery,
   sessionId: string,
   onSubject = subjectConditions(query),
@@ -109,14 +109,14 @@ function statement(
 /** An entry about its own session has NULL as its subject. */
 function subjectConditions({ subject }: ResolvedQuery): Condition[] {
   if (subject === undefined) return [];
-  const key = subjectKey(subject as Subject, null);
+  const key = subjectIndexKey(subject as Subject, null);
   return subject.type === 'session'
     ? [['(subject = ? OR (subject IS NULL AND session_id = ?))', key, subject.id]]
     : [['subject = ?', key]];
 }
 
 function facetConditions(query: ResolvedQuery): Condition[] {
-  const conditions = facetsInQuery(query).map((facet): Condition => ['instr(facets, ?) > 0', facet]);
+  const conditions = searchLinesOfQuery(query).map((facet): Condition => ['instr(facets, ?) > 0', facet]);
   return query.patternId === undefined ? conditions : [['pattern_id = ?', query.patternId], ...conditions];
 }
 

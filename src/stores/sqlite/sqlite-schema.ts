@@ -12,9 +12,15 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Database, isDiskFullError, isOpenError, nodeSqlite, switchToWal } from './node-sqlite.ts';
+import {
+  type Database,
+  isCannotOpenError,
+  isDiskFullError,
+  loadNodeSqlite,
+  switchToWriteAheadLog,
+} from './node-sqlite.ts';
 import { sqliteError } from './sqlite-error.ts';
-import { DDL_MESSAGES, DDL_NODES, DDL_WAIT_HOLDERS } from './sqlite-messages.ts';
+import { ADD_WAIT_HOLDER_COLUMN, CREATE_MESSAGE_TABLES, CREATE_NODE_TABLE } from './sqlite-messages.ts';
 
 /** SQLite's name for a database without a file. */
 export const IN_MEMORY_FILE = ':memory:';
@@ -131,12 +137,12 @@ export function openDatabase(file: string, busyMs: number): Database {
   let db: Database | undefined;
   try {
     if (file !== IN_MEMORY_FILE) makePrivate(file);
-    db = new (nodeSqlite().DatabaseSync)(file);
+    db = new (loadNodeSqlite().DatabaseSync)(file);
     db.exec(
       `PRAGMA busy_timeout = ${Math.trunc(busyMs)}; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON`,
     );
     const version = assertStoreFile(db);
-    switchToWal(db, busyMs);
+    switchToWriteAheadLog(db, busyMs);
     db.exec('PRAGMA synchronous = FULL');
     if (version < SCHEMA_VERSION) migrate(db);
     return db;
@@ -184,14 +190,14 @@ export function openReadOnly(file: string, busyMs: number): { readonly db: Datab
 function openDirectly(file: string, busyMs: number): Database | null {
   let db: Database | undefined;
   try {
-    db = new (nodeSqlite().DatabaseSync)(file, { readOnly: true });
+    db = new (loadNodeSqlite().DatabaseSync)(file, { readOnly: true });
     db.exec(`PRAGMA busy_timeout = ${Math.trunc(busyMs)}; PRAGMA trusted_schema = OFF`);
     if (assertStoreFile(db) === SCHEMA_VERSION) return db;
     db.close();
     return null;
   } catch (error) {
     db?.close();
-    if (isOpenError(error) && existsSync(file)) return null;
+    if (isCannotOpenError(error) && existsSync(file)) return null;
     throw sqliteError('store-failed', `cannot open ${file}: ${(error as Error).message}`, error);
   }
 }
@@ -238,7 +244,7 @@ export function schemaOfDatabase(db: Database): ReadonlyMap<string, string> {
 
 /** The SQL of each table and index of the present schema, by `type name`. */
 export function currentSqliteSchema(): ReadonlyMap<string, string> {
-  const db = new (nodeSqlite().DatabaseSync)(IN_MEMORY_FILE);
+  const db = new (loadNodeSqlite().DatabaseSync)(IN_MEMORY_FILE);
   try {
     migrate(db);
     return schemaOfDatabase(db);
@@ -254,10 +260,10 @@ function migrate(db: Database): void {
     if (version === 0) db.exec(`${DDL}PRAGMA application_id = ${APPLICATION_ID}`);
     if (version < 3) db.exec(DDL_FOLDS);
     if (version < 4) db.exec(DDL_LABELS);
-    if (version < 5) db.exec(DDL_MESSAGES);
+    if (version < 5) db.exec(CREATE_MESSAGE_TABLES);
     if (version < 6) db.exec(DDL_SIGNED_LEASES);
-    if (version < 7) db.exec(DDL_NODES);
-    if (version < 8) db.exec(DDL_WAIT_HOLDERS);
+    if (version < 7) db.exec(CREATE_NODE_TABLE);
+    if (version < 8) db.exec(ADD_WAIT_HOLDER_COLUMN);
     if (version < SCHEMA_VERSION) db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     db.exec('COMMIT');
   } catch (error) {

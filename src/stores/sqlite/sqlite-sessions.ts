@@ -4,7 +4,7 @@ import { type LeaseRow, readStoredEntry } from '../rules/append-rules.ts';
 import { summariseSession } from '../rules/session-summary.ts';
 import type { Database } from './node-sqlite.ts';
 import { SQLITE_STORE_NAME, sqliteError } from './sqlite-error.ts';
-import { ENTRY_BYTE_COLUMNS, lazyStatements } from './statements.ts';
+import { ENTRY_BYTE_COLUMNS, prepareAtFirstUse } from './statements.ts';
 
 const SQL = {
   list: `SELECT ${ENTRY_BYTE_COLUMNS}, agent, pin, closed, name, archived FROM sessions JOIN entries ON nth = opening ORDER BY at DESC, nth DESC`,
@@ -15,8 +15,8 @@ const SQL = {
 const entryOf = (row: unknown) => readStoredEntry(SQLITE_STORE_NAME, row as StoredBytes).entry;
 
 /** The table of sessions: facts of their first entries, and their labels. */
-export function sessionTable(db: Database, leaseOf: (sessionId: string) => LeaseRow | null) {
-  const sql = lazyStatements(db, SQL);
+export function openSessionTable(db: Database, leaseOf: (sessionId: string) => LeaseRow | null) {
+  const sql = prepareAtFirstUse(db, SQL);
   return {
     /** Lists the sessions, the newest first. */
     list: (now: number): readonly SessionSummary[] =>

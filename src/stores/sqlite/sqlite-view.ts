@@ -1,19 +1,19 @@
 import { isHolderGone } from '../../base/process-holder.ts';
-import type { StoreView } from '../rules/append-rules.ts';
-import type { entryTable } from './sqlite-entries.ts';
+import type { StoreFacts } from '../rules/append-rules.ts';
+import type { openEntryTables } from './sqlite-entries.ts';
 import { SQLITE_STORE_NAME } from './sqlite-error.ts';
-import type { leaseTable } from './sqlite-leases.ts';
-import type { WriteCache } from './write-cache.ts';
+import type { openLeaseTable } from './sqlite-leases.ts';
+import type { StoreWriteCache } from './write-cache.ts';
 
 /**
  * The facts of the store that the rules for writing read. They come from the cache, so use them only inside a write
  * transaction of this connection: no other process writes then.
  */
-export function writeView(
-  entries: ReturnType<typeof entryTable>,
-  leases: ReturnType<typeof leaseTable>,
-  cache: WriteCache,
-): StoreView {
+export function storeFactsFromCache(
+  entries: ReturnType<typeof openEntryTables>,
+  leases: ReturnType<typeof openLeaseTable>,
+  cache: StoreWriteCache,
+): StoreFacts {
   return {
     name: SQLITE_STORE_NAME,
     isGone: isHolderGone,

@@ -4,13 +4,13 @@ import type { Database, Statement } from './node-sqlite.ts';
 /** A row of a table, by column. */
 export type SqliteRow = { readonly [column: string]: unknown };
 
-export type Statements<Name extends string> = { readonly [name in Name]: Statement };
+export type NamedStatements<Name extends string> = { readonly [name in Name]: Statement };
 
 /** Statements by name. Each is prepared at its first use: a process that writes one entry needs few of them. */
-export function lazyStatements<Name extends string>(
+export function prepareAtFirstUse<Name extends string>(
   db: Database,
   sql: { readonly [name in Name]: string },
-): Statements<Name> {
+): NamedStatements<Name> {
   const statements = {} as { [name in Name]: Statement };
   for (const name of Object.keys(sql) as Name[])
     Object.defineProperty(statements, name, {
@@ -24,10 +24,10 @@ export function lazyStatements<Name extends string>(
   return statements;
 }
 
-export type PrepareOnce = (sql: string) => Statement;
+export type PrepareStatementOnce = (sql: string) => Statement;
 
 /** Returns a function that prepares each SQL text at its first use and then returns the same statement. */
-export function prepareOnce(db: Database): PrepareOnce {
+export function prepareStatementsOnce(db: Database): PrepareStatementOnce {
   const prepared = new Map<string, Statement>();
   return (sql) => getOrInsert(prepared, sql, () => db.prepare(sql));
 }

@@ -1,10 +1,9 @@
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { ChainHead } from '../../evidence/entry.ts';
 import type { LeaseRow } from '../rules/append-rules.ts';
-import type { DataVersion } from './data-version.ts';
+import type { SqliteDataVersion } from './data-version.ts';
 
-/** A session's last entry. */
-export interface LastEntry extends ChainHead {
+export interface LastEntryOfSession extends ChainHead {
   /** The entry's time in epoch milliseconds; -Infinity if there is no entry. */
   readonly at: number;
 }
@@ -17,14 +16,14 @@ const MAX_IDS = 16384;
  * transaction: `refresh` clears it if another connection wrote, and a rollback clears it. Ids survive a refresh,
  * because entries are never removed.
  */
-export class WriteCache {
-  readonly #dataVersion: DataVersion;
+export class StoreWriteCache {
+  readonly #dataVersion: SqliteDataVersion;
   #seenVersion: unknown = null;
   readonly #leases = new Map<string, LeaseRow | null>();
-  readonly #heads = new Map<string, LastEntry>();
+  readonly #heads = new Map<string, LastEntryOfSession>();
   readonly #ids = new Set<string>();
 
-  constructor(version: DataVersion) {
+  constructor(version: SqliteDataVersion) {
     this.#dataVersion = version;
   }
 
@@ -52,12 +51,12 @@ export class WriteCache {
     this.#leases.delete(sessionId);
   }
 
-  head(sessionId: string, read: (sessionId: string) => LastEntry): LastEntry {
+  head(sessionId: string, read: (sessionId: string) => LastEntryOfSession): LastEntryOfSession {
     return getOrInsert(this.#heads, sessionId, () => read(sessionId));
   }
 
   /** Records that a session has a new last entry. */
-  recordAppend(sessionId: string, id: string, last: LastEntry): void {
+  recordAppend(sessionId: string, id: string, last: LastEntryOfSession): void {
     this.#heads.set(sessionId, last);
     this.#ids.add(id);
   }

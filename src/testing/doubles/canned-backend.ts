@@ -3,7 +3,7 @@ import { isSameJson } from '../../audit/rules/compare-json.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { hasIntent } from '../../spec/policy/tool-effects.ts';
+import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 
 /** The state of a session that prepared tools check their calls against, and the report that they return. */
 interface CannedCall {
@@ -33,7 +33,7 @@ export function cannedBackend(tools: readonly string[], session: CannedCall): To
 
 /** The problem of a tool that runs before its intent is stored; null if the order is right. */
 async function intentProblem({ tool }: ToolCall, { last }: CannedCall): Promise<string | null> {
-  if (!hasIntent(tool)) return null;
+  if (!recordsIntent(tool)) return null;
   const entry = await last();
   const body = entry && bodyOf(entry.body);
   return body?.event === 'intent' && body.tool === tool.id

@@ -2,7 +2,7 @@ import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import type { Available, Denial } from '../../gate/denial.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
-import { peripheralsWith } from '../../spec/peripherals-with.ts';
+import { peripheralsWithTool } from '../../spec/peripherals-with.ts';
 import type { SpecSet, ToolEffect } from '../../spec/types.ts';
 
 /** The actions that a denial should offer, computed from the spec without the gate. */
@@ -101,7 +101,7 @@ interface Goal {
 /** null if the request names no known place. */
 function goal(specs: SpecSet, request: AuditRequest): Goal | null {
   if (request.kind === 'step')
-    return { places: peripheralsWith(specs, request.tool), effect: specs.tools[request.tool]?.effect ?? null };
+    return { places: peripheralsWithTool(specs, request.tool), effect: specs.tools[request.tool]?.effect ?? null };
   if (request.kind === 'hop' && Object.hasOwn(specs.peripherals, request.to))
     return { places: new Set([request.to]), effect: null };
   return null;

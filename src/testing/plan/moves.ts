@@ -2,10 +2,10 @@ import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import { type AuditedPin, type AuditState, visitScope } from '../../audit/rules/audit-state.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import { callGates } from '../../spec/call-gates.ts';
+import { gatesOfCall } from '../../spec/call-gates.ts';
 import { modesOf } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
-import { takesCommand } from '../../spec/policy/argument-roles.ts';
+import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ProjectConfig, SpecSet, TestCommand, ToolSpec } from '../../spec/types.ts';
 import { celRulesText } from '../model/cel-rules-text.ts';
 import { sampleArguments, writableFile } from './sample-arguments.ts';
@@ -156,7 +156,7 @@ function stepMove(
 ): Move | null {
   const reach = { scope: visitScope(state), config: pinned.config, files: [...state.files] };
   const args = sampleArguments(tool, reach);
-  const needsApproval = callGates(tool, state.visit?.spec).some(({ kind }) => kind === 'approval');
+  const needsApproval = gatesOfCall(tool, state.visit?.spec).some(({ kind }) => kind === 'approval');
   const request = {
     kind: 'step' as const,
     tool: tool.id,
@@ -197,7 +197,7 @@ function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec):
   const take = (name: string, tool: ToolSpec | undefined, report: ToolReport) => {
     if (tool) moves.push(stepMove(pinned, state, name, tool, report));
   };
-  const runs = tools.find(takesCommand);
+  const runs = tools.find(takesCommandArgument);
   if (scope.command === 'test') {
     const { config } = pinned;
     const [first, ...others] = config.test;

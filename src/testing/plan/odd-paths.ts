@@ -1,9 +1,9 @@
-import { isExclusion } from '../../spec/path-patterns.ts';
+import { isExcludingPattern } from '../../spec/path-patterns.ts';
 import {
-  GIT_CREDENTIALS,
-  GIT_REPOSITORY_MARK,
-  HOPGATE_PACKAGES,
-  PROTECTED_NAMES,
+  GIT_CREDENTIAL_FILES,
+  GIT_HEAD_FILE,
+  HOPGATE_PACKAGE_PATHS,
+  PROTECTED_FILE_NAMES,
 } from '../../spec/policy/protected-names.ts';
 import type { ProjectConfig, ScopeRule } from '../../spec/types.ts';
 import { sampleFileIn } from './sample-arguments.ts';
@@ -23,18 +23,18 @@ const NOWHERE = [
 
 /** A third of the protected names, to save time, and spellings under which a file system may still find them. */
 const PROTECTED = [
-  ...PROTECTED_NAMES.filter((_, at) => at % 3 === 0).map((name, at) =>
+  ...PROTECTED_FILE_NAMES.filter((_, at) => at % 3 === 0).map((name, at) =>
     at % 2 === 0 ? `${name}/a` : `deep/er/${name}`,
   ),
-  ...HOPGATE_PACKAGES.map((names) => `${names.join('/')}/a.js`),
-  ...[GIT_REPOSITORY_MARK, `bare/${GIT_REPOSITORY_MARK}`],
+  ...HOPGATE_PACKAGE_PATHS.map((names) => `${names.join('/')}/a.js`),
+  ...[GIT_HEAD_FILE, `bare/${GIT_HEAD_FILE}`],
   ...['.GIT/a', '.git./a', '.git::$INDEX_ALLOCATION/a', '.g\u200dit/a', '．git/a', 'GIT~1/a', 'deep/er/.Git/a'],
 ];
 
 /** Files in which git keeps the tokens of a remote; always masked. */
 const CREDENTIALS = [
-  GIT_CREDENTIALS.anywhere,
-  ...GIT_CREDENTIALS.inGit.map((name) => `.git/${name}`),
+  GIT_CREDENTIAL_FILES.anywhere,
+  ...GIT_CREDENTIAL_FILES.inGit.map((name) => `.git/${name}`),
   ...['.GIT/Config', 'sub/.git/credentials'],
 ];
 
@@ -44,7 +44,7 @@ export function oddPaths(
   { write }: ScopeRule,
   { mask, specs }: ProjectConfig,
 ): readonly string[] {
-  const writePath = write.find((each) => !isExclusion(each));
+  const writePath = write.find((each) => !isExcludingPattern(each));
   const folder = writePath === undefined ? null : folderOf(writePath);
   const granted =
     role === 'path:write' && folder !== null

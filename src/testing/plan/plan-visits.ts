@@ -1,7 +1,7 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import { hasIntent } from '../../spec/policy/tool-effects.ts';
+import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
@@ -39,7 +39,9 @@ export function planVisitCases(
     const allowed = model.moves(route.states.at(-1)!);
     const stop = allowed.find(({ asked }) => asked.kind === 'stop');
     const step = allowed.find(({ asked }) => asked.kind === 'step');
-    const actingStep = allowed.find(({ asked }) => asked.kind === 'step' && hasIntent(pinned.specs.tools[asked.tool]));
+    const actingStep = allowed.find(
+      ({ asked }) => asked.kind === 'step' && recordsIntent(pinned.specs.tools[asked.tool]),
+    );
     const cases = [
       ...(stop ? stopCases(stop) : []),
       ...identityCases(route),

@@ -9,7 +9,7 @@ import { visitFruit } from '../../audit/rules/visit-problems.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import { hasIntent } from '../../spec/policy/tool-effects.ts';
+import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { celRulesText } from '../model/cel-rules-text.ts';
 import { DEFAULT_TOOL_REPORT, type Move } from './moves.ts';
@@ -84,7 +84,7 @@ function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, 
         observed,
         state: visitState,
       };
-      const acting = hasIntent(pinned.specs.tools[request.tool]);
+      const acting = recordsIntent(pinned.specs.tools[request.tool]);
       applyBody(state, acting ? { event: 'outcome', ...result } : { event: 'step', args: {}, ...result });
       return;
     }

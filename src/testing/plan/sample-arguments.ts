@@ -1,5 +1,5 @@
 import { isWritablePath } from '../../audit/rules/audited-path.ts';
-import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 
 /** The limits of a call's arguments: its scope and the session's files. */
@@ -13,7 +13,8 @@ interface SampleScope {
 export function sampleArguments(tool: ToolSpec, reach: SampleScope): { readonly [name: string]: Json } | null {
   const args: { [name: string]: Json } = {};
   for (const parameter of tool.parameters) {
-    const needed = parameter.required || (ROLE_FACTS[parameter.role].absentMeansRoot && reach.scope.read !== 'root');
+    const needed =
+      parameter.required || (ARGUMENT_ROLE_FACTS[parameter.role].absentMeansRoot && reach.scope.read !== 'root');
     if (!needed) continue;
     const value = sampleValue(tool, parameter, reach);
     if (value === null) return null;

@@ -1,4 +1,4 @@
-import { nearestName } from '../../spec/names.ts';
+import { findSimilarName } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { itemsCoveredBy, type PlannedCase } from './planned-case.ts';
 
@@ -28,7 +28,7 @@ export class TestExclusions {
   failIfUnused(): void {
     for (const item of this.#reasons.keys()) {
       if (this.#used.has(item)) continue;
-      const near = nearestName(item, [...this.#known]);
+      const near = findSimilarName(item, [...this.#known]);
       throw new Error(`exclude: "${item}" excludes no test${near ? `; did you mean "${near}"?` : '; remove it'}`);
     }
   }

@@ -7,7 +7,7 @@ import { AgencyRuns } from '../../evidence/agency-runs.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
-import { AGENCY_TOOL } from '../../spec/policy/closed-lists.ts';
+import { AGENCY_TOOL_ID } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 
@@ -24,7 +24,7 @@ export function agencyBackend(store: EvidenceStore, env: () => Env): ToolBackend
   let nearest: NearestNode | null = null;
   return {
     name: 'agency',
-    tools: [AGENCY_TOOL],
+    tools: [AGENCY_TOOL_ID],
     async run(call) {
       const aborted = reportIfAborted(call);
       if (aborted) return aborted;

@@ -1,7 +1,7 @@
 import { showPaths } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
-import type { CommandReach, Json } from '../../spec/types.ts';
+import type { CommandAccess, Json } from '../../spec/types.ts';
 import { PROXY_ADDRESS, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { CommandOptions, CommandResult } from '../sandbox/sandbox.ts';
 import { askForSecrets, type FilledEnv, fillEnv } from '../shell/command-env.ts';
@@ -28,7 +28,7 @@ export async function runOnline(
   context: ShellContext,
   tree: CallTree,
   layout: SandboxLayout,
-  command: CommandReach & { readonly run: readonly string[] },
+  command: CommandAccess & { readonly run: readonly string[] },
   options: Partial<CommandOptions> & { readonly key: string },
 ): Promise<OnlineRun | ToolStop> {
   const { key, env, ...more } = options;
@@ -107,7 +107,7 @@ const SSH_REFUSED = /Host key verification failed|Permission denied \(publickey/
 
 /** Remedies for a failed command: the settings in hopgate.yaml that it lacked and that only the operator can make. */
 function missingSettings(
-  { hosts = [], ssh }: CommandReach,
+  { hosts = [], ssh }: CommandAccess,
   { network }: SandboxLayout,
   { exit, stdout, stderr, networkTries = 0 }: CommandResult,
   { unset, cleanHost }: FilledEnv,

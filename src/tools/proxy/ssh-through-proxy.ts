@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import type { CommandReach } from '../../spec/types.ts';
+import type { CommandAccess } from '../../spec/types.ts';
 import { checkCredentialFile } from '../git/credentials/credential-file.ts';
 import { readOnlyMount } from '../git/credentials/login.ts';
 import type { Mount } from '../sandbox/mount.ts';
@@ -32,7 +32,7 @@ const SHORTEST_LINE = 24;
  * configured key, which no output may show.
  */
 export function sshThroughProxy(
-  ssh: CommandReach['ssh'],
+  ssh: CommandAccess['ssh'],
   { envelope: { root, config } }: Pick<ToolCall, 'envelope'>,
   key: string,
 ): { readonly mounts: readonly Mount[]; readonly secrets: readonly string[] } | ToolStop {

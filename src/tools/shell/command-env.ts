@@ -1,5 +1,5 @@
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import type { CommandEnv, CommandReach } from '../../spec/types.ts';
+import type { CommandAccess, CommandVariables } from '../../spec/types.ts';
 import { runOperatorProgram } from '../git/credentials/credential-helper.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { ABORTED } from '../tool-outcomes.ts';
@@ -28,7 +28,7 @@ type Secrets = ReadonlyMap<string, string>;
  * @param hidden further texts that no result may show
  */
 export function fillEnv(
-  stated: CommandEnv | undefined,
+  stated: CommandVariables | undefined,
   operator: NodeJS.ProcessEnv,
   secretValues: Secrets = new Map(),
   hidden: readonly string[] = [],
@@ -61,7 +61,7 @@ const SECONDS = 60;
 
 /** Asks the operator's programs for the values of a command's `secrets`; they run outside the sandbox. */
 export async function askForSecrets(
-  stated: CommandReach['secrets'],
+  stated: CommandAccess['secrets'],
   { signal }: Pick<ToolCall, 'signal'>,
   key: string,
 ): Promise<Secrets | ToolStop> {

@@ -1,6 +1,6 @@
 import { commandProblem } from '../../gate/commands/judge-command.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
+import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
 import { installTool } from '../install/install-tool.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
@@ -36,7 +36,7 @@ const TOOLS: { readonly [id: string]: ShellTool } = {
  */
 export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBackend {
   const jobs = new SessionJobs();
-  const tools: typeof TOOLS = { ...TOOLS, [BACKGROUND_TOOL]: (context) => backgroundTool(context, jobs) };
+  const tools: typeof TOOLS = { ...TOOLS, [BACKGROUND_TOOL_ID]: (context) => backgroundTool(context, jobs) };
   return {
     name: 'shell',
     tools: Object.keys(tools),

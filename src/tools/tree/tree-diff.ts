@@ -4,7 +4,7 @@ import { dirname, join, posix } from 'node:path';
 import { fieldsOf, type Json } from '../../base/json.ts';
 import { isMasked } from '../../gate/scope/masks.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { sha256Hex } from '../content-effect.ts';
 import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from '../git/git-config-keys.ts';
 import { gitEnvironment, hardenedArgv } from '../git/hardened-git.ts';
@@ -41,7 +41,7 @@ export async function treeDiff(
   { view }: Pick<ApprovalRequest, 'view'>,
   mask: readonly string[] = [],
 ): Promise<TreeDiff> {
-  const changes = fieldsOf(view[APPROVAL_VIEW.changes]);
+  const changes = fieldsOf(view[APPROVAL_FIELD_TITLES.changes]);
   const changedSince = Object.keys(changes).filter((path) => isDifferent(root, path, changes[path]));
   const files = shippedFiles(view);
   const ofShipped = files !== null;
@@ -90,7 +90,7 @@ const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodu
 
 /** The files that would be committed; null if they are unknown, or too many for git's command line. */
 function shippedFiles(view: ApprovalRequest['view']): readonly string[] | null {
-  const { files } = fieldsOf(view[APPROVAL_VIEW.ships]);
+  const { files } = fieldsOf(view[APPROVAL_FIELD_TITLES.ships]);
   return Array.isArray(files) && files.join().length < MAX_LIST_CHARS ? files.map(String) : null;
 }
 

@@ -1,4 +1,4 @@
-import { hasIntent } from '../../spec/policy/tool-effects.ts';
+import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { ToolSpec, UpstreamTool } from '../../spec/types.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
 
@@ -27,7 +27,7 @@ export function compareTool(
   const remarks = [
     ...problems,
     ...(upstream.schemaHash === null ? [`not pinned; its schema-hash is ${hash}`] : []),
-    ...(!hasIntent(tool) && listed.annotations?.readOnlyHint !== true
+    ...(!recordsIntent(tool) && listed.annotations?.readOnlyHint !== true
       ? [`the server does not declare it read-only, but the spec says ${tool.effect}`]
       : []),
   ];

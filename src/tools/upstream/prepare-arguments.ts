@@ -3,7 +3,7 @@ import type { BadArgument } from '../../gate/commands/bad-argument.ts';
 import { commandProblem } from '../../gate/commands/judge-command.ts';
 import { urlProblem } from '../../gate/scope/judge-url.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ToolParameter, ToolSpec, UpstreamTool } from '../../spec/types.ts';
 import type { Anchors } from '../workspace/anchors.ts';
 import { holdPath, type PathAccess } from '../workspace/hold-path.ts';
@@ -38,7 +38,7 @@ export async function prepareArguments(
   for (const parameter of parameters) {
     const { name, role, as } = parameter;
     const value = call.args[name];
-    if (value === undefined && !ROLE_FACTS[role].absentMeansRoot) continue;
+    if (value === undefined && !ARGUMENT_ROLE_FACTS[role].absentMeansRoot) continue;
     let problem: BadArgument | null = null;
     let passed = value;
     switch (role) {

@@ -1,5 +1,5 @@
 import { sep } from 'node:path';
-import { MAX_PATH_BYTES, URL_START } from '../../spec/policy/limits.ts';
+import { MAX_PATH_BYTES, URL_START_PATTERN } from '../../spec/policy/limits.ts';
 import type { Json } from '../../spec/types.ts';
 import { invalidStop, scopeStop, type ToolStop } from './tool-stop.ts';
 
@@ -17,7 +17,7 @@ export function parsePath(root: string, argument: string, value: Json | undefine
       `"${argument}" contains a control character.`,
       'Rename the file; until then, only a shell command with a glob can name it.',
     );
-  if (URL_START.test(value)) return invalidStop(argument, `"${argument}" is an address, not a path.`, remedy);
+  if (URL_START_PATTERN.test(value)) return invalidStop(argument, `"${argument}" is an address, not a path.`, remedy);
   if (!value.isWellFormed()) return invalidStop(argument, `"${argument}" is not well-formed Unicode.`, remedy);
   if (Buffer.byteLength(value) > MAX_PATH_BYTES)
     return invalidStop(argument, `"${argument}" is longer than ${MAX_PATH_BYTES} bytes.`, remedy);

@@ -8,7 +8,7 @@ import { bodyOf } from '../../../src/evidence/bodies.ts';
 import type { StoredEntry } from '../../../src/evidence/entry.ts';
 import { stateDir } from '../../../src/project/state-dir.ts';
 import { trustCurrentConfig } from '../../../src/project/trust.ts';
-import type { Pin } from '../../../src/session/pin.ts';
+import type { SessionPin } from '../../../src/session/pin.ts';
 import { sqliteStore } from '../../../src/stores/sqlite.ts';
 import { World } from './claude-conversation.ts';
 
@@ -82,7 +82,7 @@ async function verdicts(
     const other = async (id: string) => {
       const summary = all.find(({ sessionId }) => sessionId === id);
       if (!summary) return null;
-      const pinned = JSON.parse(new TextDecoder().decode((await store.getBlob(summary.pin))!)) as Pin;
+      const pinned = JSON.parse(new TextDecoder().decode((await store.getBlob(summary.pin))!)) as SessionPin;
       return { pinned, entries: await read(id) };
     };
     return await Promise.all(

@@ -5,7 +5,7 @@ import http, { type IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { CommandReach } from '../../../src/spec/types.ts';
+import type { CommandAccess } from '../../../src/spec/types.ts';
 import { sample } from '../../depth.ts';
 import { noSshd, serveSsh } from '../git/ssh-server.ts';
 import { ok, run, scratch } from './support.ts';
@@ -28,7 +28,7 @@ const TREE = { 'package.json': '{"name":"shipped","version":"1.0.0"}' };
 
 async function deploy(
   line: string,
-  reach: CommandReach & { readonly network?: boolean },
+  reach: CommandAccess & { readonly network?: boolean },
   files: { [path: string]: string } = TREE,
 ) {
   const ship = { run: ['bash', '-c', line], network: false, ...reach };

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { PROTECTED_NAMES } from '../../../src/spec/policy/protected-names.ts';
+import { PROTECTED_FILE_NAMES } from '../../../src/spec/policy/protected-names.ts';
 import { sha256Hex } from '../../../src/tools/content-effect.ts';
 import { freshWorld, makeWorld } from './root-with-sentinels.ts';
 
@@ -149,7 +149,7 @@ describe('write', () => {
     expect(world().leftovers()).toEqual([]);
   });
 
-  it.each(PROTECTED_NAMES)('never writes %s in any scope', async (name) => {
+  it.each(PROTECTED_FILE_NAMES)('never writes %s in any scope', async (name) => {
     const scope = { read: 'root', write: ['.', name, 'src/'], command: 'none', url: 'none' } as const;
     for (const target of [name, `${name}/x`, `src/${name}`, `src/${name}/x/y`, name.toUpperCase(), `src/../${name}`])
       expect(await world().ask('write', { path: target, content: 'x' }, { scope }), target).toMatchObject({

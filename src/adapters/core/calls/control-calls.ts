@@ -1,7 +1,7 @@
 import { isObject } from '../../../base/json.ts';
 import type { Session } from '../../../session/session.ts';
 import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
-import { type ModeLeg, shortestModePath } from '../../../spec/mode-way.ts';
+import { type ModeChange, shortestModePath } from '../../../spec/mode-way.ts';
 import type { Json, Mode } from '../../../spec/types.ts';
 
 export type ModeCallArguments = Parameters<Session['setMode']>[0];
@@ -31,7 +31,7 @@ export function readRequestedHop({ to, hop, exit, reason, summary, fruit }: Mode
 export function requestedModeChanges(
   fields: ModelCallArguments,
   { specs, state }: Session,
-): readonly (ModeLeg & ModeCallArguments)[] {
+): readonly (ModeChange & ModeCallArguments)[] {
   const { mode: requested } = fields;
   const from = state.mode;
   if (requested === undefined || requested === null || from === null || requested === from) return [];

@@ -1,8 +1,8 @@
 import type { Session } from '../../../session/session.ts';
 import { effectsOfMode } from '../../../spec/mode-way.ts';
 import { getOwn } from '../../../spec/names.ts';
-import { ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
-import { BACKGROUND_TOOL } from '../../../spec/policy/closed-lists.ts';
+import { ARGUMENT_ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
+import { BACKGROUND_TOOL_ID } from '../../../spec/policy/closed-lists.ts';
 import type { Json, Mode, ProjectConfig, SpecSet, ToolSpec } from '../../../spec/types.ts';
 
 interface CommandTool {
@@ -19,9 +19,10 @@ interface CommandTool {
  * takes no command, or requires more than a command, or runs it in the background.
  */
 function commandTool(tool: ToolSpec): CommandTool | null {
-  if (tool.id === BACKGROUND_TOOL) return null;
-  const [line, rest] = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands);
-  if (!line || tool.parameters.some(({ role, required }) => required && !ROLE_FACTS[role].runsCommands)) return null;
+  if (tool.id === BACKGROUND_TOOL_ID) return null;
+  const [line, rest] = tool.parameters.filter(({ role }) => ARGUMENT_ROLE_FACTS[role].runsCommands);
+  if (!line || tool.parameters.some(({ role, required }) => required && !ARGUMENT_ROLE_FACTS[role].runsCommands))
+    return null;
   const name = tool.id.split('-').at(-1) ?? tool.id;
   return { tool, line: line.name, program: rest ? { name, rest: rest.name } : null };
 }

@@ -1,6 +1,6 @@
 import { shorten } from '../../../base/text.ts';
 import { branchPatterns } from '../../../gate/scope/branch-patterns.ts';
-import { isExclusion } from '../../../spec/path-patterns.ts';
+import { isExcludingPattern } from '../../../spec/path-patterns.ts';
 import {
   ARGUMENT_ROLES,
   type ArgumentRole,
@@ -69,8 +69,10 @@ export function describeScope(rule: ScopeRule, config: ProjectConfig): ScopeDesc
 
 /** The write paths in words: `src/, *.go, but not dist/`. */
 function writePathsInWords(write: readonly string[]): string {
-  const excluded = write.filter(isExclusion).map((path) => path.slice(1));
-  const included = write.filter((path) => !isExclusion(path)).map((path) => (path === '.' ? 'the whole tree' : path));
+  const excluded = write.filter(isExcludingPattern).map((path) => path.slice(1));
+  const included = write
+    .filter((path) => !isExcludingPattern(path))
+    .map((path) => (path === '.' ? 'the whole tree' : path));
   return `${joinList(included, MAX_LISTED)}${excluded.length > 0 ? `, but not ${joinList(excluded)}` : ''}`;
 }
 

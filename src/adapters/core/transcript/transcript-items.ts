@@ -1,7 +1,7 @@
 import { mapValues } from '../../../base/map-values.ts';
 import { errorText, shorten } from '../../../base/text.ts';
 import type { Attribution, Situation, TranscriptEvent } from '../../../ports/transcript-sink.ts';
-import { toJson } from '../../../session/convert-input.ts';
+import { toPlainJson } from '../../../session/convert-input.ts';
 import type { Session } from '../../../session/session.ts';
 import type { Json } from '../../../spec/types.ts';
 import type { AgentAnswer, AgentSession } from '../agent-session.ts';
@@ -150,7 +150,7 @@ export const situationOfSession = (session: Session): Situation =>
   situationOfStatus({ ...session.state, available: session.available() });
 
 /** The model's arguments in the form of the evidence, with long texts cut. */
-const plainArguments = (value: unknown): Json => shortenJson(toJson(value ?? null));
+const plainArguments = (value: unknown): Json => shortenJson(toPlainJson(value ?? null));
 
 function shortenJson(value: Json): Json {
   if (typeof value === 'string') return cutText(value);

@@ -1,5 +1,5 @@
 import { getOwn } from '../../../spec/names.ts';
-import { ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
+import { ARGUMENT_ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../../spec/policy/command-tools.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../../spec/types.ts';
 import {
@@ -54,7 +54,7 @@ interface AuditedCommand {
 export function commandRefusal(call: AuditedCommand): RefusalReason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;
-  const all = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands).map(({ name }) => name);
+  const all = tool.parameters.filter(({ role }) => ARGUMENT_ROLE_FACTS[role].runsCommands).map(({ name }) => name);
   const present = all.filter((name) => args[name] !== undefined);
   if (tool.upstream) return present.length === 0 ? null : upstreamReason(call);
   const listed = getOwn(COMMAND_TOOLS, tool.id);

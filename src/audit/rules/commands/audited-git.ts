@@ -1,4 +1,4 @@
-import { BRANCH_COMMANDS } from '../../../spec/policy/closed-lists.ts';
+import { GIT_BRANCH_COMMANDS } from '../../../spec/policy/closed-lists.ts';
 import { GIT_SUB_COMMANDS, type GitSubCommand } from '../../../spec/policy/git-commands.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../../spec/types.ts';
 import { auditedPath } from '../audited-path.ts';
@@ -62,7 +62,7 @@ export function gitRefusal(words: readonly string[], limits: GitLimits): Refusal
   if (sub === 'commit')
     return all.length === 0 ? messageReason(call, limits) : invalidRefusal('git commit takes no paths');
   if (sub === 'push') return pushReason(all, limits);
-  if (BRANCH_COMMANDS.includes(sub)) return branchReason(call, limits);
+  if (GIT_BRANCH_COMMANDS.includes(sub)) return branchReason(call, limits);
   if (sub === 'rev-parse') return all.every(isRevision) ? null : invalidRefusal('the command names no commit');
   if (sub === 'add' && all.length === 0 && !call.options.has('all') && !call.options.has('update'))
     return invalidRefusal('git add needs paths');

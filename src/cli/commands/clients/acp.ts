@@ -3,7 +3,7 @@ import { approveOption } from '../../approve/approve-option.ts';
 import type { Io } from '../../io.ts';
 import { helpExamples, rootOption } from '../../shared-options.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       "Puts an ACP agent into a session, for an editor that speaks the Agent Client Protocol (Zed, JetBrains, Neovim, Emacs). The agent gets hopgate's MCP server as its only tools; its requests for files and terminals are decided by the gate. The editor shows the peripherals as modes and options, and asks for approvals. The agent runs in a sandbox in which the repository is empty. Uses stdin and stdout, and logs to stderr.",

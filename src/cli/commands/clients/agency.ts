@@ -32,7 +32,7 @@ interface RunOptions {
 
 type ConnectOptions = RunOptions & { readonly tokenFile: string; readonly node?: string };
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command.description(
     'Runs agents in agency peripherals: one prompt from inputs, one response. The agency folder contains peripherals.yaml and agents.yaml, or the same names with .edn. An agent runs here, on a node with an address, or on a node that connects to this one.',
   );

@@ -34,7 +34,7 @@ interface Options {
   readonly whileTestsPass?: boolean;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       "Lists the requests that wait for the operator. With an id, it shows one request in full (the action, the reason, the changed files, the current diff) and asks for an answer. The operator's token proves the answer; the token is a file in the state folder that no sandbox shows. An approval is valid for this request only, once, until it expires. With a limit (--times, --for, --files, --changed-files, --while-tests-pass) it is a grant: it also covers later requests for the same hop, mode or call, until the first limit is reached. The command grants lists and revokes them. Without a terminal, answer with --yes or --no. Exit code 1 if you answer no, or not at all.",

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { registerClientCommand } from '../../client/register-client.ts';
 import type { Io } from '../../io.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   const texts = {
     name: 'codex' as const,
     title: 'Codex',

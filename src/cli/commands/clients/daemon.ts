@@ -10,7 +10,7 @@ import { type Io, print, printJson, printRemark } from '../../io.ts';
 import { onTerminationSignal } from '../../on-signal.ts';
 import { checkTelemetryOption, helpExamples, telemetryOption } from '../../shared-options.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'One process for each user answers the hooks of client programs and runs their sessions. It starts when the first hook needs it and ends when it is idle. HOPGATE_DAEMON=off works without it.',

@@ -9,8 +9,8 @@ import { describeGrantLimits, grantEndReason } from '../../../gate/approvals/gra
 import { openEvidenceFile } from '../../../open-evidence.ts';
 import { revokedBy, revokeGrant } from '../../../operator/revoked-grants.ts';
 import { evidenceFileIn, stateDir } from '../../../project/state-dir.ts';
-import { grantsInStore, type SessionGrant } from '../../../session/grants-in.ts';
-import { nearestName } from '../../../spec/names.ts';
+import { readGrantsInStore, type SessionGrant } from '../../../session/grants-in.ts';
+import { findSimilarName } from '../../../spec/names.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { useAndCloseStore } from '../../open-store.ts';
 import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
@@ -30,7 +30,7 @@ interface ListedGrant extends SessionGrant {
   readonly over: string | null;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Lists the grants of the operator: approvals that also cover later requests, until a limit is reached. They are given with "hopgate approve" or in the live view. A revoked grant covers no further request, in whichever process its session runs.',
@@ -65,7 +65,7 @@ async function revoke(io: Io, options: Options): Promise<void> {
   const found = grants.filter(({ grant }) => grant.id === id || (id.length >= 4 && grant.id.endsWith(id)));
   const [match] = found;
   if (!match || found.length > 1) {
-    const near = nearestName(
+    const near = findSimilarName(
       id,
       grants.map(({ grant }) => grant.id),
     );
@@ -86,7 +86,7 @@ async function listedGrants(io: Io, options: Options): Promise<readonly ListedGr
   for (const dir of foldersOf(io, options)) {
     const file = evidenceFileIn(dir);
     if (!pathExists(file)) continue;
-    for (const item of await useAndCloseStore(openEvidenceFile(file, 'read'), grantsInStore)) {
+    for (const item of await useAndCloseStore(openEvidenceFile(file, 'read'), readGrantsInStore)) {
       const by = revokedBy(dir, item.grant.id);
       const over = grantEndReason(item.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
       all.push({ ...item, stateDir: dir, over });

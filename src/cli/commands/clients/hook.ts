@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Io } from '../../io.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description('Answers one hook event of a client program, from stdin. Client programs use a faster program.')
     .argument('<client>', 'claude-code or codex')

@@ -14,7 +14,7 @@ interface Options {
   readonly reason: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Moves a session to another peripheral as the operator. The gate judges the hop; a running Claude Code or Codex is informed of it with its next call or turn. Its world and its backpack are kept.',

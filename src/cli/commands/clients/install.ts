@@ -14,7 +14,7 @@ interface InstallOptions {
 
 const clientNames = (): string => Object.keys(INSTALLERS).sort().join(', ');
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   const described = command.description(
     `Makes a client program (${clientNames()}) start every conversation in a session, and shows what it writes. Your other settings stay unchanged. A second run changes nothing, unless a newer hopgate writes something else.`,
   );

@@ -5,7 +5,7 @@ import type { Io } from '../../io.ts';
 import { MCP_TOKEN_VARIABLE, type McpCommand } from '../../mcp/mcp-command.ts';
 import { helpExamples, observeOption, rootOption, telemetryOption } from '../../shared-options.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Opens a session and serves it over the Model Context Protocol: the tools of the current peripheral, and hop, mode, status and why. The list of tools changes with every hop. A call of a tool that is not available is refused, and the refusal names the path to it. If the client can ask its user, it asks for approvals; otherwise they wait for "hopgate approve". Uses stdin and stdout unless --http is given, and logs to stderr.',

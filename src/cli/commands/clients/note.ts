@@ -4,7 +4,7 @@ import { findSessionIn } from '../../choose-sessions.ts';
 import { type Io, printResult } from '../../io.ts';
 import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Writes a note to the agent of a session. Its evidence keeps the note, and a running Claude Code or Codex reads it with its next call or turn.',

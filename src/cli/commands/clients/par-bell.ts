@@ -27,7 +27,7 @@ interface Options {
   readonly listen?: { readonly host: string; readonly port: number };
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Calls several agents to a post-action review (PAR). Each one runs in the agency peripheral par-participant and contributes to one shared document (a yjs CRDT). The result is a review in the evidence.',

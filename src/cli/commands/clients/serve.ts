@@ -33,7 +33,7 @@ interface Options {
   readonly session?: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Serves the sessions of all your repositories over HTTP on this machine: for programs in any language, and for the live view. It is the daemon with an HTTP server, so hooks and MCP servers use the same process. Each role has a token in a file that only you can read. Ctrl-C ends it.',

@@ -4,7 +4,7 @@ import { escapeInvisible, plural } from '../../../base/text.ts';
 import { withWritePaths } from '../../../gate/decide-step.ts';
 import { openProject, type Project } from '../../../project/open-project.ts';
 import { CONFIG_FILE } from '../../../project/repository-root.ts';
-import { suggestName } from '../../../spec/names.ts';
+import { describeSimilarName } from '../../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../../spec/types.ts';
 import { catalogueFragments } from '../../../tools/upstream/catalogue-fragments.ts';
 import { compareTool, type ToolComparison } from '../../../tools/upstream/compare-tool.ts';
@@ -25,7 +25,7 @@ import {
 import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       `Works with the MCP servers under "upstream" in ${CONFIG_FILE}. An agent can use a tool of such a server only if the specs name the tool.`,
@@ -82,7 +82,7 @@ function serverNamed({ config, narrowed, ignored }: Project, name: string): Upst
     );
   throw new CliError(
     'unknown-upstream',
-    `${CONFIG_FILE} names no upstream "${name}" (${suggestName(name, Object.keys(servers))})`,
+    `${CONFIG_FILE} names no upstream "${name}" (${describeSimilarName(name, Object.keys(servers))})`,
     `Add it to ${CONFIG_FILE}: upstream: { ${name}: { command: [npx, some-mcp-server] } }`,
   );
 }

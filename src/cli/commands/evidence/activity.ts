@@ -25,7 +25,7 @@ interface Options {
   readonly import?: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Lists a session as events of an activity log (agent/interaction, session/par, …), newest first, one page at a time. With --entries it prints the evidence itself in the form {:evidence/type …}. --import creates a session from the evidence of another program: entries or events, as JSON or EDN.',

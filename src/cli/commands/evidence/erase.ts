@@ -11,7 +11,7 @@ interface Options {
   readonly yes?: boolean;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Erases the bodies of all entries of a session, the large values that only they refer to, its transcript and its pending requests. The time, author and kind of each entry, the hashes and the pinned spec remain, so the chain can still be verified. This cannot be undone, and the session cannot be resumed.',

@@ -20,7 +20,7 @@ interface Options {
   readonly diff?: boolean;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Proposes the current specs of the repository without everything that no session used: tools, paths, commands, hosts, exits, entries and modes. Reads both the recorded requests and the observed effects. Prints the files (with --diff: the difference), and a list of what was granted and never used.',

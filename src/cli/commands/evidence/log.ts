@@ -20,7 +20,7 @@ const MAX_SUMMARY = 100;
 /** On a terminal with fewer columns, the table leaves out the mode, the claim and parts of the time. */
 const WIDE_COLUMNS = 120;
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       `Prints the entries of a session in order: time, peripheral, mode, claim, event. A terminal of fewer than ${WIDE_COLUMNS} columns shows neither mode nor claim. With --json, one stored entry per line.`,

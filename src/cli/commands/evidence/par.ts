@@ -22,7 +22,7 @@ interface Options {
   readonly least: number;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Adds up the post-action reviews (PAR) of sessions: problems that recur, and patterns that helped. A session writes a review each time it leaves reflect.',

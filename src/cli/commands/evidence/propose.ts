@@ -4,7 +4,7 @@ import { escapeInvisible, plural } from '../../../base/text.ts';
 import type { Par } from '../../../evidence/patterns/par.ts';
 import type { EvidenceStore, SessionSummary } from '../../../ports/evidence-store.ts';
 import { openProject } from '../../../project/open-project.ts';
-import { type Replay, replayDecisions } from '../../../session/replay-decisions.ts';
+import { replayDecisions, type SessionReplay } from '../../../session/replay-decisions.ts';
 import { readPinOrThrow } from '../../choose-sessions.ts';
 import { formatHeading, type Io, print, printJson } from '../../io.ts';
 import { printTable } from '../../table.ts';
@@ -27,7 +27,7 @@ export async function printProposals(
   const proofs = isChanged ? proveProperties(proposal.specs) : [];
   const held = new Set(isChanged ? proveProperties(specs).flatMap((each) => (each.holds ? [each.property] : [])) : []);
   const broken = proofs.filter(({ holds, property }) => !holds && held.has(property));
-  const replayed: Replay[] = [];
+  const replayed: SessionReplay[] = [];
   for (const session of isChanged ? sessions : []) {
     const pin = await readPinOrThrow(store, session);
     const entries = store.entries(session.sessionId);
@@ -46,7 +46,7 @@ function show(
   { changes, open }: SpecProposal,
   proofs: readonly PropertyProof[],
   broken: readonly PropertyProof[],
-  replayed: readonly Replay[],
+  replayed: readonly SessionReplay[],
 ): void {
   print(io, formatHeading(io, 'Proposed changes'));
   if (changes.length === 0) print(io, 'None.');

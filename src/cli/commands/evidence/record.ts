@@ -13,7 +13,7 @@ interface Options {
   readonly out: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Writes a page that replays sessions: the graph, the rows, what was open and what was missing at each entry. It is one file without connections, for any browser.',

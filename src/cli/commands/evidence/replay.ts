@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
-import { type Replay, replayDecisions } from '../../../session/replay-decisions.ts';
+import { replayDecisions, type SessionReplay } from '../../../session/replay-decisions.ts';
 import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { chooseSessions, noSessionsError, readPinOrThrow } from '../../choose-sessions.ts';
@@ -16,7 +16,7 @@ interface Options extends Partial<TrajectoryOptions> {
   readonly root: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Decides every request of old sessions again under another spec set, and shows each decision that would change. Runs nothing. Exit code 1 if a decision changes: with stored sessions, CI can notice a policy change that breaks them.',
@@ -62,8 +62,8 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
   const specs = options.specs === undefined ? null : await loadSpecs(resolveSpecsOption(io, options.specs));
   const config =
     options.config === undefined ? null : (await loadProjectConfig(resolve(io.cwd, options.config))).config;
-  const replayed = await withEvidence<readonly Replay[]>(root, io.env, [], async (store) => {
-    const all: Replay[] = [];
+  const replayed = await withEvidence<readonly SessionReplay[]>(root, io.env, [], async (store) => {
+    const all: SessionReplay[] = [];
     for (const session of await chooseSessions(store, ids)) {
       const pin = await readPinOrThrow(store, session);
       const entries = store.entries(session.sessionId);
@@ -79,7 +79,7 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
   else for (const replay of replayed) show(io, replay);
 }
 
-function show(io: Io, { sessionId, decisions, changes }: Replay): void {
+function show(io: Io, { sessionId, decisions, changes }: SessionReplay): void {
   const word = changes.length === 0 ? paint(io, 'green', 'same') : paint(io, 'yellow', 'changed');
   print(io, `${word}  ${escapeInvisible(sessionId)}  ${plural(decisions, 'decision')}, ${changes.length} would change`);
   if (changes.length === 0) return;

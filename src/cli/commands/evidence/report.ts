@@ -8,7 +8,7 @@ import { CliError, formatHeading, type Io, paint, print, printJson } from '../..
 import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Sums up the calls that enforcement would have refused in sessions that only observed (enforce: false, or --observe): by peripheral, tool and code of the denial, with the shortest path. Then prints the settings of hopgate.yaml that fit these calls. Sessions that enforced are left out.',

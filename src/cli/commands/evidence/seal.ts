@@ -19,7 +19,7 @@ interface Options {
   readonly out?: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       "Signs the head of a session's chain and the Merkle root of its entries (Ed25519). Keep the seal and the public key in a place that writers of the evidence cannot reach. Any later change of a sealed entry then shows, and so does a removed entry. The first use creates the key.",

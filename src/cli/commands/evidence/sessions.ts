@@ -9,7 +9,7 @@ import { findSession, withEvidence } from '../../open-store.ts';
 import { formatSessionTable } from '../../sessions/session-table.ts';
 import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       "Lists the repository's sessions, newest first, without the archived ones. With --json, one session per line.",

@@ -12,7 +12,7 @@ interface Options {
   readonly line?: boolean;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Shows where a session is: its peripheral, its mode, the state of its tests, and how many requests of the repository wait for the operator. Without an id, it is the newest session that a program works in.',

@@ -18,7 +18,7 @@ interface Options {
   readonly staleAfter: number;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Shows the entries about a subject as a tree: the claims, the participants, whether the thread is open, closed, stalled or forked, and the outcome of its conjectures and patterns. Checks the seven invariants of the tree. Exit code 1 if one is broken.',

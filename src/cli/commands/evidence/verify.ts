@@ -28,7 +28,7 @@ interface Options {
   readonly transcript?: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Checks the hash chain of sessions, and compares their requests and observed effects with the spec that each session was pinned to; and checks that lists, columns and caches of the store say what the entries say. Exit code 1 for any violation. Facts that nobody observed are listed as gaps. A session in the middle of a visit is clean so far; one that only observed is never clean; of one that another program recorded, only the chain is checked. With --json, one result per line.',

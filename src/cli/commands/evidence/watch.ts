@@ -4,7 +4,7 @@ import type { Io } from '../../io.ts';
 import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
 import { DEFAULT_HTTP_PORT, serveHttpUntilSignal } from '../clients/serve.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Opens the live view of a session in the browser, logged in as the operator. If "hopgate serve" does not run, it serves until Ctrl-C.',

@@ -6,7 +6,7 @@ import { resolveRootOption } from '../../shared-options.ts';
 
 const MAX_SESSIONS = 50;
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description('Prints the words that complete the last word, each with a description after a tab.')
     .argument('[words...]', 'the words after "hopgate", the last one unfinished')

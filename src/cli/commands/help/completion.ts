@@ -3,7 +3,7 @@ import { COMPLETION_SCRIPTS } from '../../help/completion-scripts.ts';
 import { type Io, printResult } from '../../io.ts';
 import { helpExamples } from '../../shared-options.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description('Prints a script that completes commands, options and session ids in your shell.')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(COMPLETION_SCRIPTS)))

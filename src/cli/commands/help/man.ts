@@ -3,7 +3,7 @@ import { renderManPage } from '../../help/man-page.ts';
 import { type Io, printResult } from '../../io.ts';
 import { helpExamples } from '../../shared-options.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description('Prints the manual page in roff. An installed package has it as hopgate(1).')
     .addHelpText(...helpExamples('hopgate man | man -l -'))

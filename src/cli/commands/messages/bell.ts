@@ -14,7 +14,7 @@ interface Options extends PersonOptions {
   readonly ref?: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Sends a message to a session, an agent or a person, and does not wait. An agent gets it in its next turn.',

@@ -16,7 +16,7 @@ interface Options extends PersonOptions {
 /** Polling interval of `--follow`, in milliseconds. */
 const POLL_MS = 200;
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       "Prints a person's unread messages in the order of the inbox, and marks them as read. With --json, one message per line.",

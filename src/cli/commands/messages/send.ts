@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { openEvidence } from '../../../open-evidence.ts';
 import { idsWithSession, openSession } from '../../../open-session.ts';
-import { socialOutcome } from '../../../social/message-evidence.ts';
+import { readSocialOutcome } from '../../../social/message-evidence.ts';
 import { sendSocial } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
 import type { Json } from '../../../spec/types.ts';
@@ -17,7 +17,7 @@ interface Options extends PersonOptions {
   readonly outcome?: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Sends a message through the social pipeline: a message that asks for an action needs a mode of the recipient that allows it. Prints a receipt, or a failure with exit code 1. Without --to it opens a session, whose inbox has the message.',
@@ -83,7 +83,7 @@ async function withServices<T>(io: Io, options: Options, use: (services: SocialS
 
 async function showOutcome(io: Io, options: Options, id: string): Promise<void> {
   const { outcome } = await withPersonInboxes(io, options, async (messages, store) => ({
-    outcome: await socialOutcome(store, messages, id),
+    outcome: await readSocialOutcome(store, messages, id),
   }));
   if (!outcome)
     throw new CliError('unknown-message', `the pipeline sent no message "${id}"`, 'Take the id from a receipt.');

@@ -16,7 +16,7 @@ interface Options extends PersonOptions {
   readonly seconds: number;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Sends a message and waits for its answer. The deadline, or Ctrl-C, ends the wait, not the work: a late answer arrives in the inbox. Exit code 1 if no answer came.',

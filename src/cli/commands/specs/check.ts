@@ -16,8 +16,8 @@ import { SpecError, type SpecProblem, type SpecWarning } from '../../../spec/che
 import { DEFAULT_PROJECT_CONFIG, loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadScenario } from '../../../spec/load/load-scenario.ts';
 import { defaultSpecsFolder, lintSpecs, loadSpecs } from '../../../spec/load/load-specs.ts';
-import { suggestName } from '../../../spec/names.ts';
-import { isExclusion } from '../../../spec/path-patterns.ts';
+import { describeSimilarName } from '../../../spec/names.ts';
+import { isExcludingPattern } from '../../../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { memoryStore } from '../../../stores/memory.ts';
 import { lintServedTools, lintTools } from '../../../tools/lint-tools.ts';
@@ -30,7 +30,7 @@ import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { askGit, runProgram } from '../../run-program.ts';
 import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../../shared-options.ts';
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Checks the specs (default: those that hopgate.yaml names) and hopgate.yaml, and prints all problems at once. Warns of rules without effect (a hop that leads nowhere, a tool that its scope always refuses or that no backend runs), of masked files that git tracks, of globs in a scope that match no file, and of missing programs, toolchains, remotes or damaged evidence. Exit code 1 for a problem, or for a property that does not hold.',
@@ -160,7 +160,7 @@ const unknownScopes = (root: string, { scopes }: ProjectConfig, { peripherals }:
       file: join(root, CONFIG_FILE),
       path: `scopes.${id}`,
       message: `there is no peripheral "${id}"`,
-      suggestion: suggestName(id, Object.keys(peripherals)),
+      suggestion: describeSimilarName(id, Object.keys(peripherals)),
     }));
 
 const counts = ({ peripherals, tools, edges }: SpecSet) => ({
@@ -198,7 +198,7 @@ function unmatchedGlobs(specs: SpecSet, config: ProjectConfig, files: readonly s
   if (files.length === 0) return [];
   return Object.keys(specs.peripherals).flatMap((id) =>
     effectiveScope(specs, config, id)
-      .write.filter((glob) => /[*?[{]/.test(glob) && !isExclusion(glob) && glob !== PROPOSED_GLOB)
+      .write.filter((glob) => /[*?[{]/.test(glob) && !isExcludingPattern(glob) && glob !== PROPOSED_GLOB)
       .filter((glob) => {
         const write = [glob];
         return files.every((file) => writePathReason(file, write) !== null);
@@ -214,9 +214,9 @@ function unmatchedGlobs(specs: SpecSet, config: ProjectConfig, files: readonly s
 
 /** Warns of masks that hide no file: an empty list, or an exception that matches every path. */
 function openMasks({ mask }: ProjectConfig): readonly SpecWarning[] {
-  const isAll = (pattern: string) => isExclusion(pattern) && !maskMatcher(['*', pattern])(PROBE_PATH);
+  const isAll = (pattern: string) => isExcludingPattern(pattern) && !maskMatcher(['*', pattern])(PROBE_PATH);
   const last = mask.findLastIndex(isAll);
-  if (!mask.slice(last + 1).every(isExclusion)) return [];
+  if (!mask.slice(last + 1).every(isExcludingPattern)) return [];
   return [
     {
       code: 'masks-nothing',

@@ -6,10 +6,10 @@ import type { Denial } from '../../../gate/denial.ts';
 import type { SessionView } from '../../../gate/session-view.ts';
 import { openProject } from '../../../project/open-project.ts';
 import { SessionReader } from '../../../server/session-reader.ts';
-import type { Pin } from '../../../session/pin.ts';
+import type { SessionPin } from '../../../session/pin.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
-import { modesOf, widestMode } from '../../../spec/mode-way.ts';
-import { getOwn, nearestName } from '../../../spec/names.ts';
+import { modesOf, modeWithMostEffects } from '../../../spec/mode-way.ts';
+import { findSimilarName, getOwn } from '../../../spec/names.ts';
 import type { Json, Mode, SpecSet } from '../../../spec/types.ts';
 import { readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
 import { resolveSpecsOption } from '../../choose-specs.ts';
@@ -28,7 +28,7 @@ interface Options {
   readonly session?: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Asks the gate whether it would allow a tool call, without running anything. Uses the current specs, or with --session the specs that the session is pinned to. Without --peripheral it answers for the session as it is now: in its peripheral and mode, with its evidence so far. Exit code 1 if the call would be refused.',
@@ -57,7 +57,7 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
   if (peripheral === undefined) return explainNow(io, root, words, options);
   const { specs, config } = await decidingPin(io, root, options);
   if (!Object.hasOwn(specs.peripherals, peripheral)) {
-    const near = nearestName(peripheral, Object.keys(specs.peripherals));
+    const near = findSimilarName(peripheral, Object.keys(specs.peripherals));
     throw usageError(
       `there is no peripheral "${peripheral}"`,
       near ? `Did you mean ${near}?` : `Peripherals: ${Object.keys(specs.peripherals).join(', ')}.`,
@@ -112,7 +112,7 @@ function printDecision(io: Io, question: Question, denial: Denial | null): void 
   print(io, formatDenial(io, denial, '  '));
 }
 
-async function decidingPin(io: Io, root: string, { session, specs }: Options): Promise<Pin> {
+async function decidingPin(io: Io, root: string, { session, specs }: Options): Promise<SessionPin> {
   if (session !== undefined)
     return withExistingSessions(io, root, async (store) =>
       readPinOrThrow(store, findSession(await store.sessions(), session)),
@@ -125,7 +125,7 @@ async function decidingPin(io: Io, root: string, { session, specs }: Options): P
 }
 
 function modeOf({ modeGate }: SpecSet, named: string | undefined): Mode | null {
-  if (named === undefined) return modeGate ? widestMode(modeGate) : null;
+  if (named === undefined) return modeGate ? modeWithMostEffects(modeGate) : null;
   if (modeGate && Object.hasOwn(modeGate.effects, named)) return named;
   throw usageError(
     modeGate ? `there is no mode "${named}"` : 'this spec set has no mode gate',

@@ -19,7 +19,7 @@ interface Options {
   readonly check?: boolean;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Writes, for each machine of a spec set, a *.machine.ts that Stately opens, its config as *.json and a Mermaid diagram as *.mmd. With --check it writes nothing, lists outdated files, and exits with 1 if there are any.',

@@ -21,7 +21,7 @@ interface Options {
   readonly out?: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Prints the hop graph: the peripherals, and on each arrow its exits with their conditions. With --machine it prints another machine.',

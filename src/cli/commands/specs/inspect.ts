@@ -13,7 +13,7 @@ interface Options {
   readonly url?: string;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       "Shows a session's machines (mode gate, hop graph, visits) in the Stately inspector, from the first event to the last. A local bridge serves the page and the messages until Ctrl-C; with --url, the messages go to an existing receiver. Shows machine events and their facts, never arguments or results of a step. The page itself comes from stately.ai.",

@@ -21,7 +21,7 @@ interface Options {
   readonly deaths?: boolean;
 }
 
-export function register(command: Command, io: Io): void {
+export function configureCommand(command: Command, io: Io): void {
   command
     .description(
       'Generates tests from the specs and runs them on real sessions with canned tools: every edge, every round trip of a hop, every rule that can refuse, every limit. Compares each answer with a second, independent judgement of the spec. Exit code 1 if they disagree.',

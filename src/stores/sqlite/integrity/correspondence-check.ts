@@ -4,7 +4,7 @@ import { isRecipient } from '../../../messages/resolve-address.ts';
 import { RECEIPT_STATES } from '../../../spec/policy/closed-lists.ts';
 import type { Json } from '../../../spec/types.ts';
 import type { Database } from '../node-sqlite.ts';
-import { lazyStatements, type SqliteRow, type Statements } from '../statements.ts';
+import { type NamedStatements, prepareAtFirstUse, type SqliteRow } from '../statements.ts';
 
 const SQL = {
   message: 'SELECT * FROM messages WHERE id = ?',
@@ -27,7 +27,7 @@ const SESSION = 'session:';
  * machines keep their own, so their messages are compared only if a session here received them.
  */
 export class CorrespondenceCheck {
-  readonly #sql: Statements<keyof typeof SQL>;
+  readonly #sql: NamedStatements<keyof typeof SQL>;
   readonly #report: Report;
   /** The agent of each session, by the session's address. */
   readonly #agents = new Map<string, string>();
@@ -45,7 +45,7 @@ export class CorrespondenceCheck {
   readonly #delivered = new Set<string>();
 
   constructor(db: Database, report: Report) {
-    this.#sql = lazyStatements(db, SQL);
+    this.#sql = prepareAtFirstUse(db, SQL);
     this.#report = report;
   }
 

@@ -2,9 +2,9 @@ import { isObject, parseJson } from '../../../base/json.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
 import { RECEIPT_STATES } from '../../../spec/policy/closed-lists.ts';
 import type { Json } from '../../../spec/types.ts';
-import { subjectKey } from '../facets.ts';
+import { subjectIndexKey } from '../facets.ts';
 import type { Database } from '../node-sqlite.ts';
-import { lazyStatements, type Statements } from '../statements.ts';
+import { type NamedStatements, prepareAtFirstUse } from '../statements.ts';
 
 const SQL = {
   body: 'SELECT body FROM ephemeral WHERE id = ?',
@@ -19,11 +19,11 @@ type Report = (sessionId: string, where: string, message: string, isGap?: boolea
  * outcome agrees with the dispatch and with the message in the inbox.
  */
 export class DispatchCheck {
-  readonly #sql: Statements<keyof typeof SQL>;
+  readonly #sql: NamedStatements<keyof typeof SQL>;
   readonly #report: Report;
 
   constructor(db: Database, report: Report) {
-    this.#sql = lazyStatements(db, SQL);
+    this.#sql = prepareAtFirstUse(db, SQL);
     this.#report = report;
   }
 
@@ -39,7 +39,7 @@ export class DispatchCheck {
     if (event === 'outcome') return this.#outcome(String(message), body, wrong);
     if (body['from'] === 'person:clock' && body['talk'] === 'action') wrong('the clock asks for an action');
     const isOver =
-      this.#sql.body.get(`outcome-${message}`) ?? this.#sql.failure.get(sessionId, subjectKey(subject, sessionId));
+      this.#sql.body.get(`outcome-${message}`) ?? this.#sql.failure.get(sessionId, subjectIndexKey(subject, sessionId));
     if (isOver === undefined) wrong('the dispatch has no outcome and no failure', true);
   }
 

@@ -1,6 +1,6 @@
 import { valueOr } from '../../../base/value-or.ts';
 import type { Json } from '../../../spec/types.ts';
-import { eventOf, sessionFacts } from '../../rules/session-summary.ts';
+import { eventOfBody, sessionFactsOfEntry } from '../../rules/session-summary.ts';
 import type { SqliteRow } from '../statements.ts';
 
 /** Compares the row of a session in the table of sessions with the session's entries. */
@@ -29,13 +29,13 @@ export class SessionCheck {
    * @param tags the tags in the entry's head; they name hopgate's own events even after the body was erased
    */
   add(body: Json, tags: readonly string[]): void {
-    const isEvent = (event: string) => (body === null ? tags.includes(event) : eventOf(body) === event);
+    const isEvent = (event: string) => (body === null ? tags.includes(event) : eventOfBody(body) === event);
     if (isEvent('session-closed')) this.#closed = true;
     if (!this.#isFirst) return;
     this.#isFirst = false;
     this.#isUnknown = body === null && !isEvent('session-open');
     if (this.#row === undefined || this.#isUnknown) return;
-    const { agent, pin } = sessionFacts({ body, author: authorOf(this.#first) });
+    const { agent, pin } = sessionFactsOfEntry({ body, author: authorOf(this.#first) });
     if (this.#row['agent'] !== agent) this.#report('sessions.agent', `it is ${this.#row['agent']}, not ${agent}`);
     // Only the body names the pin.
     if (body !== null ? this.#row['pin'] !== pin : this.#row['pin'] === '')

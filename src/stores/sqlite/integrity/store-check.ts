@@ -6,11 +6,11 @@ import type { EntryDraft } from '../../../evidence/entry.ts';
 import { blobIdsIn, mayContainBlobReference } from '../../../evidence/redaction.ts';
 import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
-import { type LeaseRow, leaseEndsTooLate } from '../../rules/append-rules.ts';
-import { facetsOfEntry, subjectKey } from '../facets.ts';
+import { isLeaseTooLong, type LeaseRow } from '../../rules/append-rules.ts';
+import { searchLinesOfEntry, subjectIndexKey } from '../facets.ts';
 import { type Database, sqliteResultCode } from '../node-sqlite.ts';
 import { currentSqliteSchema, schemaOfDatabase } from '../sqlite-schema.ts';
-import { lazyStatements, type SqliteRow, type Statements } from '../statements.ts';
+import { type NamedStatements, prepareAtFirstUse, type SqliteRow } from '../statements.ts';
 import type { StoreKey } from '../store-key.ts';
 import { CorrespondenceCheck } from './correspondence-check.ts';
 import { DispatchCheck } from './dispatch-check.ts';
@@ -40,13 +40,13 @@ const SQL = {
  */
 export class StoreCheck {
   readonly #db: Database;
-  readonly #sql: Statements<keyof typeof SQL>;
+  readonly #sql: NamedStatements<keyof typeof SQL>;
   readonly #problems: StoreProblem[] = [];
   readonly #correspondence: CorrespondenceCheck;
 
   constructor(db: Database) {
     this.#db = db;
-    this.#sql = lazyStatements(db, SQL);
+    this.#sql = prepareAtFirstUse(db, SQL);
     this.#correspondence = new CorrespondenceCheck(db, (...problem) => this.#add(...problem));
   }
 
@@ -195,7 +195,7 @@ export class StoreCheck {
     for (const row of this.#sql.leases.iterate()) {
       const lease = row as unknown as LeaseRow;
       const id = String(row['session_id']);
-      if (leaseEndsTooLate(lease, now))
+      if (isLeaseTooLong(lease, now))
         this.#add(id, 'leases', `the lease of ${lease.holder} lasts longer than a writer can ask for`);
       const code = key.signLease(id, lease, false);
       if (lease.until > now && code !== null && code !== row['digest'])
@@ -212,8 +212,8 @@ const columnsOf = (head: Head) => ({
   id: head.id,
   session_id: head.sessionId,
   at: Date.parse(head.at),
-  facets: facetsOfEntry(head as EntryDraft),
-  subject: subjectKey(head.subject, head.sessionId),
+  facets: searchLinesOfEntry(head as EntryDraft),
+  subject: subjectIndexKey(head.subject, head.sessionId),
   pattern_id: head.patternId ?? null,
   fork_of: head.forkOf ?? null,
 });

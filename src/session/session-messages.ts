@@ -8,6 +8,9 @@ interface Correspondent {
   readonly writer: SessionWriter;
 }
 
+/** Maximum number of messages that one call records or returns; later calls get the others. */
+const MAX_MESSAGES = 1000;
+
 const addressOf = ({ writer }: Correspondent): string => `session:${writer.state.facts.sessionId}`;
 
 /** Records new messages and receipts in the session's evidence, unless an acting step is unfinished. */
@@ -17,18 +20,18 @@ export async function recordNewMessages(session: Correspondent): Promise<void> {
   if (!messages || pending) return;
   const address = addressOf(session);
   if (!(await messages.hasNews(address, inbox))) return;
-  const arrived = await messages.inbox(address, { after: inbox.seq });
+  const arrived = await messages.inbox(address, { after: inbox.seq, limit: MAX_MESSAGES });
   const receipts = await messages.receipts(address, inbox.receipt);
   if (arrived.length + receipts.length === 0) return;
   await session.writer.append([
     ...arrived.map(({ state: _, to: __, ...message }): MessageBody => ({ event: 'message', ...message })),
     ...receipts.map(({ message, state, nth }) => ({ event: 'receipt' as const, message, state, nth })),
   ]);
-  for (const { id } of arrived) await messages.mark(id, 'delivered');
+  await Promise.all(arrived.map(({ id }) => messages.mark(id, 'delivered')));
 }
 
 export async function readUnreadMessages(core: Correspondent): Promise<readonly Message[]> {
-  const unread = await core.parts.store.messages?.inbox(addressOf(core), { unread: true });
+  const unread = await core.parts.store.messages?.inbox(addressOf(core), { unread: true, limit: MAX_MESSAGES });
   return (unread ?? []).filter(({ seq }) => seq <= core.writer.state.facts.inbox.seq);
 }
 
@@ -40,5 +43,5 @@ export async function recordMessagesRead(session: Correspondent, ids: readonly s
   if (unread.length === 0) return;
   // The evidence is written before the inbox: after a crash in between, the messages are shown again.
   await session.writer.append(unread.map(({ id }) => ({ event: 'receipt', message: id, state: 'read', nth: null })));
-  for (const { id } of unread) await messages.mark(id, 'read');
+  await Promise.all(unread.map(({ id }) => messages.mark(id, 'read')));
 }

@@ -11,16 +11,17 @@ import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import type { Session } from '../../src/session/session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
-import { memoryStore } from '../../src/stores/memory.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
 
 let store: EvidenceStore;
+let commits = 0;
 let specs: SpecSet;
 let a: Session;
 let b: Session;
 let root: string;
 
 beforeEach(async () => {
-  store = memoryStore();
+  store = sqliteStore(':memory:', { onCommit: () => commits++ });
   const shipped = await loadSpecs('specs');
   const { chat } = shipped.peripherals;
   specs = { ...shipped, peripherals: { ...shipped.peripherals, chat: { ...chat!, tools: ['bell', 'whistle'] } } };
@@ -75,6 +76,25 @@ describe('a bell', () => {
     expect(await receiptsOf(b)).toEqual(['read', 'sent', 'delivered']);
     await expectClean(a);
     await expectClean(b);
+  });
+
+  it('of which thousands arrive is recorded in parts with few writes, and a turn shows as many as fit', async () => {
+    const { messages } = store;
+    const draft = { kind: 'bell', act: 'assert', author: 'operator', from: 'person:operator', ref: null } as const;
+    const to = `session:${b.id}`;
+    for (let nth = 0; nth < 1500; nth++)
+      await messages!.send({ ...draft, id: `m-${nth}`, to, text: `message ${nth}: ${'long '.repeat(50)}` });
+    const agent = agentSession(b);
+    const shown: number[] = [];
+    commits = 0;
+    for (let turn = 0; turn < 40; turn++) {
+      const answer = await agent.call({ name: 'bell', input: { to: 'operator', text: 'busy' } });
+      expect(answer.text.length).toBeLessThan(40_000);
+      shown.push(...[...answer.text.matchAll(/message (\d+):/g)].map(([, nth]) => Number(nth)));
+    }
+    expect(commits).toBeLessThan(40 * 10);
+    expect(shown).toEqual(Array.from({ length: 1500 }, (_, nth) => nth));
+    expect((await eventsOf(b)).filter((body) => body?.event === 'message')).toHaveLength(1500);
   });
 
   it('to an unknown address is refused with the existing addresses', async () => {

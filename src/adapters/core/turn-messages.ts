@@ -18,12 +18,25 @@ export async function takeNewMessagesText(session: Session): Promise<string | nu
 export const renderMessagesForAgent = (messages: readonly Message[]): string =>
   `${renderMessages(messages)}\n${HOW_TO_ANSWER}`;
 
-/** The new messages of a session for its agent's next request. They count as shown. */
+/** Maximum length of the messages of one turn, so that many messages do not fill the context of a model. */
+const MAX_TURN_CHARS = 32_768;
+
+/**
+ * The new messages of a session for its agent's next request; they count as shown. If there are too many, later
+ * requests get the others.
+ */
 export async function takeNewMessages(session: Session): Promise<readonly Message[]> {
   const inbox = await session.inbox();
   if (!inbox.ok) return [];
   const before = shownIds.get(session.id);
-  const added = before ? inbox.messages.filter(({ id }) => !before.has(id)) : inbox.messages;
+  const added: Message[] = [];
+  let chars = 0;
+  for (const message of inbox.messages) {
+    if (before?.has(message.id)) continue;
+    chars += renderMessages([message]).length;
+    if (chars > MAX_TURN_CHARS && added.length > 0) break;
+    added.push(message);
+  }
   if (added.length === 0) return [];
   shownIds.set(session.id, new Set([...(before ?? []), ...added.map(({ id }) => id)]));
   return added;

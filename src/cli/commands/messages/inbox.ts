@@ -51,9 +51,9 @@ async function show(io: Io, messages: MessageStore, options: Options): Promise<v
     for (const message of fresh) {
       if (io.json) printJsonLine(io, message);
       else print(io, renderMessages([message]));
-      if (options.keep === undefined) await messages.mark(message.id, 'read');
       after = message.seq;
     }
+    if (options.keep === undefined) await Promise.all(fresh.map(({ id }) => messages.mark(id, 'read')));
     if (!options.follow) {
       if (after === 0 && !io.json) print(io, 'No messages.');
       return;

@@ -145,10 +145,11 @@ async function ship(session: Session, { root, remote }: World): Promise<string> 
 }
 
 /** Back from deploy to test, through reflect and edit. */
-async function backToTest(session: Session): Promise<void> {
+async function backToTest(session: Session, content?: string): Promise<void> {
   await must(session.hop({ to: 'reflect', exit: 'blocked', reason: 'the files are others now' }));
   await must(session.hop({ to: 'explore', exit: 'hop-explore', reason: 'to see' }));
   await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'to mend' }));
+  if (content !== undefined) await must(session.step({ tool: 'write', args: { path: 'src/a.txt', content } }));
   const fruit = { 'commit-message': 'change a' };
   await must(session.hop({ to: 'test', exit: 'ready-to-commit', reason: 'to test', fruit }));
 }
@@ -631,6 +632,41 @@ describe('a sub-agent’s changes', () => {
     expect(git(here.root, 'show', '--name-only', '--format=', sha)).toBe('src/a.txt\nsrc/test/package.json');
     expect(git(here.root, 'status', '--short')).toBe('M src/c.txt');
     expect(await verified(parent)).toEqual([]);
+  });
+});
+
+describe('a grant for a ship', () => {
+  it('covers the session’s own unpushed commit, and no commit of others that the operator has not seen', async () => {
+    const here = world();
+    const { root, put } = here;
+    const session = await edited(here);
+    const grant = { until: Date.now() + 60 * 60_000, files: ['src/'] };
+    const approver: Approver = { via: 'approver', approve: async () => ({ by: 'operator', grant }) };
+    const deploy = (by: Approver | null = null) =>
+      session.hop({ to: 'deploy', exit: 'pass', reason: 'it passes' }, { approver: by });
+    const again = async (content: string) => {
+      await backToTest(session, content);
+      await test(session);
+    };
+    await test(session);
+    await must(deploy(approver));
+    await must(bashGit(session, 'commit'));
+    await again('second\n');
+    await must(deploy());
+    await must(bashGit(session, 'commit'));
+    put('notes.txt', 'unfinished\n');
+    git(root, 'commit', '-qam', 'unfinished');
+    await again('third\n');
+    expect(await refused(deploy())).toContain('approval-required');
+    const theirs = git(root, 'rev-parse', 'HEAD');
+    expect(await verified(session)).toEqual([]);
+    await must(deploy(yes()));
+    const forged = await verified(session, (body) => {
+      const { record } = body as { record?: { via: string; grant?: string } };
+      const { grants } = session;
+      if (record && record.grant === undefined) Object.assign(record, { via: 'grant', grant: grants[0]!.id });
+    });
+    expect(forged.join()).toContain(`earlier commit approved under ${session.grants[0]!.id}: "${theirs}"`);
   });
 });
 

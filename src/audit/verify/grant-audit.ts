@@ -21,6 +21,8 @@ export class GrantAudit {
   readonly #grants = new Map<string, AuditedGrant>();
   /** The id of the grant whose first approval must be the next entry; null if there is none. */
   #unapproved: string | null = null;
+  /** The ids of the commits that the session made under approvals. */
+  readonly #ownCommits: Json[] = [];
   /** True after a step that may have changed files, and whose effects nobody observed. */
   #hasUnobservedChange = false;
 
@@ -60,8 +62,10 @@ export class GrantAudit {
     const report = visit && trustedReport(visit.scope, pinned.specs, body.tool);
     if (body.event === 'outcome' && body.effects === 'unobserved' && report !== 'deploy')
       this.#hasUnobservedChange = true;
-    if (report !== 'test' || body.outcome.status !== 'ok') return;
-    if (testRunsIn(fieldsOf(body.outcome.result)).some(({ verdict }) => verdict !== 'pass'))
+    if (body.outcome.status !== 'ok') return;
+    const result = fieldsOf(body.outcome.result);
+    if (report === 'deploy' && result['committed'] === true) this.#ownCommits.push(result['sha'] ?? null);
+    if (report === 'test' && testRunsIn(result).some(({ verdict }) => verdict !== 'pass'))
       for (const grant of this.#grants.values()) if (grant.limits.testsPass) grant.ended ??= 'a test run did not pass';
   }
 
@@ -130,6 +134,11 @@ export class GrantAudit {
     const seen = fieldsOf(bound['findings']);
     for (const [path, finding] of Object.entries(fieldsOf(view[APPROVAL_FIELD_TITLES.findings])))
       compare(`finding in ${path}`, seen[path], finding);
+    const { commits, merges, more } = fieldsOf(ships);
+    const seenCommits = [...listOf(bound['commits']), ...this.#ownCommits];
+    const sent = [...listOf(commits).map((commit) => fieldsOf(commit)['sha'] ?? null), ...listOf(merges)];
+    for (const commit of [...sent, ...(more ? [`${String(more)} more`] : [])])
+      if (!seenCommits.includes(commit)) compare('earlier commit', undefined, commit);
     const tests = listOf(bound['tests']);
     for (const path of listOf(view[APPROVAL_FIELD_TITLES.testFiles]))
       if (!tests.includes(path)) compare('changed test file', undefined, path);

@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize';
-import { isObject, type Json } from '../../base/json.ts';
+import { type Fields, fieldsOf, isObject, type Json, listOf } from '../../base/json.ts';
 import { type Lazy, valueOfLazy } from '../../base/lazy.ts';
 import { writePathProblem } from '../../spec/path-patterns.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
@@ -62,9 +62,9 @@ interface GrantedSession {
 }
 
 /**
- * The parts of a request that a grant binds. For a hop: the destination of the shipped changes, the findings and the
- * changed test files, because the person must have seen them. For a step: everything that was shown. For a mode change:
- * only its action.
+ * The parts of a request that a grant binds. For a hop: the destination of the shipped changes, the earlier commits
+ * that a push also sends, the findings and the changed test files, because the person must have seen them. For a step:
+ * everything that was shown. For a mode change: only its action.
  */
 export function partsBoundByGrant({ action, view }: Pick<ApprovalSubject, 'action' | 'view'>): GrantView['bound'] {
   if (action.kind === 'mode') return {};
@@ -72,7 +72,7 @@ export function partsBoundByGrant({ action, view }: Pick<ApprovalSubject, 'actio
   const ships = view[APPROVAL_FIELD_TITLES.ships] as { readonly [name: string]: Json } | undefined;
   const place = BOUND_KEYS.map((name) => [name, ships?.[name] ?? null] as const);
   return {
-    ...(ships ? { place: Object.fromEntries(place) } : {}),
+    ...(ships ? { place: Object.fromEntries(place), commits: earlierCommits(ships) } : {}),
     findings: view[APPROVAL_FIELD_TITLES.findings] ?? {},
     tests: view[APPROVAL_FIELD_TITLES.testFiles] ?? [],
   };
@@ -80,6 +80,18 @@ export function partsBoundByGrant({ action, view }: Pick<ApprovalSubject, 'actio
 
 /** The parts of a push that a grant binds: they are not among the changed files. */
 const BOUND_KEYS = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
+
+/** The ids of the earlier commits that would ship, and the number of those that the request does not list. */
+function earlierCommits({ commits, merges, more }: Fields): Json[] {
+  const listed = listOf(commits).map((commit) => fieldsOf(commit)['sha'] ?? null);
+  return [...listed, ...listOf(merges), ...(more ? [`${String(more)} more`] : [])];
+}
+
+/** A grant that also covers a commit of the session itself, which was approved. */
+export const withOwnCommit = (grant: GrantView, sha: string): GrantView => ({
+  ...grant,
+  bound: { ...grant.bound, commits: [...listOf(grant.bound['commits']), sha] },
+});
 
 /** The changed files of a request: those of the session, and those that would be committed. */
 export function filesInRequest(view: ApprovalSubject['view'], changes: GrantedSession['changes']): readonly string[] {
@@ -132,6 +144,9 @@ function differenceOf(approved: Parts, now: Parts): string | null {
   const found = (now['findings'] ?? {}) as Parts;
   const unseen = Object.keys(found).find((path) => found[path] !== seen[path]);
   if (unseen !== undefined) return `there is a finding that nobody has approved: ${unseen}`;
+  const commits = listOf(approved['commits']);
+  const unseenCommit = listOf(now['commits']).find((commit) => !commits.includes(commit));
+  if (unseenCommit !== undefined) return `an earlier commit would ship that nobody has approved: ${unseenCommit}`;
   const tests = (approved['tests'] ?? []) as readonly string[];
   const unseenTest = ((now['tests'] ?? []) as readonly string[]).find((path) => !tests.includes(path));
   return unseenTest === undefined ? null : `a test file has changed that nobody has approved: ${unseenTest}`;

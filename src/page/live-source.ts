@@ -1,4 +1,5 @@
 import { type Signal, signal } from '@preact/signals';
+import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { entryDetail } from '../view/entry-detail.ts';
 import type { ViewFrame, ViewGraph, ViewState } from '../view/view-state.ts';
@@ -189,7 +190,7 @@ class LiveSource implements PageData {
     const store = new SessionStore();
     store.partial.value = newest.past;
     store.add(newest.frames, newest.before);
-    const place = this.#roots.get(id)?.split('/').at(-1) ?? '';
+    const place = excerpt(this.#roots.get(id)?.split('/').at(-1) ?? '', 80);
     this.sessions.value = [...this.sessions.value, { id, place, graph, store }];
   }
 

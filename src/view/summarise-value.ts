@@ -1,5 +1,5 @@
 import { fieldsOf, type Json } from '../base/json.ts';
-import { excerpt } from '../base/text.ts';
+import { escapeInvisible, excerpt } from '../base/text.ts';
 
 export type OptionalFields = { readonly [key: string]: Json | undefined };
 
@@ -9,8 +9,7 @@ const LENGTH = 80;
 export function summariseValue(value: Json | undefined): string {
   if (typeof value === 'string') return excerpt(value, LENGTH);
   if (Array.isArray(value)) {
-    const words = value.map(nameOf);
-    const all = words.join(', ');
+    const all = escapeInvisible(value.map(nameOf).join(', '));
     return value.length === 0 ? 'none' : [...all].length <= LENGTH ? all : `${value.length}: ${excerpt(all, LENGTH)}`;
   }
   if (typeof value === 'object' && value !== null) return excerpt(Object.keys(value).join(', '), LENGTH) || 'nothing';

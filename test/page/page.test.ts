@@ -31,7 +31,7 @@ async function recorded(id: string, steps = 0): Promise<SessionToShow> {
   await session.step({ tool: 'write', args: { path: 'src/a.ts', content: 'x' } });
   await session.hop({ to: 'edit', exit: 'ready-to-edit', reason: 'found' });
   await session.setMode({ to: 'execute', reason: 'change it', exitCriteria: 'tests pass' });
-  await session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'before', new: 'after' } });
+  await session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'before', new: 'after\u202e' } });
   for (let step = 0; step < steps; step++) await session.step({ tool: 'read', args: { path: `src/${step}.ts` } });
   clock.advance(1);
   await session.hop({ to: 'test', exit: 'tests-pass', reason: 'check', fruit: { 'commit-message': 'Fix a' } });
@@ -137,7 +137,7 @@ describe.skipIf(CHROMIUM === undefined)(
       for (let row = 0; row < 3; row++) await page.keyboard.press('ArrowDown');
       await page.getByRole('option', { name: 'edit src/a.ts' }).click();
       expect(await page.locator('.diff del').textContent()).toBe('- before');
-      expect(await page.locator('.diff ins').textContent()).toBe('+ after');
+      expect(await page.locator('.diff ins').textContent()).toBe('+ after\\u{202e}');
     });
 
     it('searches rows by tool, path and denial code', async () => {

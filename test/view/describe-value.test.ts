@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { describeValue } from '../../src/view/describe-value.ts';
+import { summariseValue } from '../../src/view/summarise-value.ts';
 
 it.each([
   [
@@ -31,3 +32,8 @@ it.each([
   [{ status: 'answered', waitedMs: 5, message: 'm-1', answer: { id: 'm-2', text: 'port 80' } }, 'answered: port 80'],
   [{ status: 'waiting', waitedMs: 5, note: 'The run continues.' }, 'The run continues.'],
 ])('a result is described in one line by its own fields: %j', (value, line) => expect(describeValue(value)).toBe(line));
+
+it('a summary shows invisible characters of a text, a list and the names of fields', () => {
+  for (const value of ['\u202ea', ['\u202ea'], [{ path: '\u202ea' }], { '\u202ea': 1 }])
+    expect(summariseValue(value)).toBe('\\u{202e}a');
+});

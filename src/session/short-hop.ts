@@ -27,6 +27,7 @@ export interface ShortHop extends Omit<HopOptions, 'to' | 'by'> {
 export function hopOptionsOf(hop: HopOptions | ShortHop, fields: readonly string[]): HopOptions {
   if (!('hop' in hop)) return hop;
   const { hop: to, reason, exit, summary } = hop;
-  const fruit = summary === undefined || !fields.includes('summary') ? hop.fruit : { summary, ...hop.fruit };
+  const fruit =
+    summary === undefined || summary === null || !fields.includes('summary') ? hop.fruit : { summary, ...hop.fruit };
   return { to, reason, ...(exit === undefined ? {} : { exit }), ...(fruit === undefined ? {} : { fruit }) };
 }

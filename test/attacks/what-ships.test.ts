@@ -553,7 +553,7 @@ describe('the evidence of a release', () => {
       /^approval: findings done: \{"src.a.txt":[^,]*\}$/,
     );
     expect((await forge((result) => delete result['others'])).join()).toContain(
-      'condition: the report names ["sh more.sh"]',
+      'condition: the report names the test commands ["sh more.sh"]',
     );
     expect((await forge((result) => (result['others'] = ['true']))).join()).toContain('["sh test.sh","true"]');
     const whole = (result: { [name: string]: unknown }) => {

@@ -36,6 +36,12 @@ describe.each([['the shipped specs', 'default'] as const, ...EDN_SETS])(
       });
     });
 
+    it('takes null for a field that is left out, as strict JSON schemas demand', async () => {
+      const session = await inside(specs, 'explore');
+      const hop = wire('{"hop":"edit","reason":"found target file","exit":null,"fruit":null,"summary":null}');
+      expect(await session.hop(hop)).toMatchObject({ ok: true, exit: 'found-target' });
+    });
+
     it('lets the agent ask for reflect at a natural close', async () => {
       const session = await inside(specs, 'explore');
       const hop = wire('{"hop":"reflect","reason":"natural close point","summary":"completed feature X"}');

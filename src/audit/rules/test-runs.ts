@@ -57,7 +57,7 @@ export function testCommandsProblem(
   const commands = [...new Set(test.map(({ run }) => wholeTestCommand(run).join(' ')))].sort();
   const named = new Set(runs.flatMap(({ command, narrowed, others }) => [...(narrowed ? [] : [command]), ...others]));
   const reported = [...named].sort();
-  return isSameJson(reported, commands) ? null : `the report names ${showValue(reported)}`;
+  return isSameJson(reported, commands) ? null : `the report names the test commands ${showValue(reported)}`;
 }
 
 interface CommandRuns {

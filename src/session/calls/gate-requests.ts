@@ -23,8 +23,8 @@ export function toHopRequest(hop: HopOptions | ShortHop, fields: readonly string
     to: toText(options.to),
     reason: toText(options.reason),
     by: toPrincipal(options.by),
-    ...(exit === undefined ? {} : { exit: toText(exit) }),
-    ...(fruit === undefined ? {} : { fruit: toFruitFields(fruit) }),
+    ...(exit === undefined || exit === null ? {} : { exit: toText(exit) }),
+    ...(fruit === undefined || fruit === null ? {} : { fruit: toFruitFields(fruit) }),
   };
 }
 

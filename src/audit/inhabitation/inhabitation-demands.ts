@@ -29,6 +29,14 @@ export interface DemandResult {
 
 const MAX_FAILURES = 100;
 
+/** A failure that an item of the transcript or an entry of the evidence shows, if one of them is given. */
+export const failureOf = (reason: string, at: Partial<Pick<DemandFailure, 'item' | 'seq'>> = {}): DemandFailure => ({
+  item: null,
+  seq: null,
+  ...at,
+  reason,
+});
+
 /** The result of judging a demand, from its failures; without failures the demand holds. */
 export const demandResultOf = (id: DemandId, failures: readonly DemandFailure[]): DemandResult => ({
   id,
@@ -41,5 +49,5 @@ export const inapplicableDemand = (id: DemandId, reason: string): DemandResult =
   id,
   title: INHABITATION_DEMANDS[id],
   verdict: 'not-applicable',
-  findings: [{ item: null, seq: null, reason }],
+  findings: [failureOf(reason)],
 });

@@ -4,7 +4,6 @@ import {
   type GitSubCommand,
   type GitSubCommandName,
 } from '../../spec/policy/git-commands.ts';
-import { findGitSubCommand, gitRemedyFor, spellGitOption } from './git-words.ts';
 
 /** A git sub-command whose options are all allowed. Its operands are not checked yet. */
 export interface ParsedGit {
@@ -28,15 +27,15 @@ type GitRefusal = { readonly ok: false; readonly message: string; readonly remed
  */
 export function parseGit(words: readonly string[]): { readonly ok: true; readonly parsed: ParsedGit } | GitRefusal {
   const [name = '', ...rest] = words;
-  const found = findGitSubCommand(name);
-  if (found === null)
+  if (!Object.hasOwn(GIT_SUB_COMMANDS, name))
     return refuse(
       `agents may not run git ${name || '(nothing)'}`,
       [gitRemedyFor(name), `Use one of: ${Object.keys(GIT_SUB_COMMANDS).join(', ')}.`].filter(Boolean).join(' '),
     );
   const control = rest.find((word) => word.includes('\0'));
   if (control !== undefined) return refuse('an argument contains a NUL character', 'Leave it out.');
-  const { name: sub, spec } = found;
+  const sub = name as GitSubCommandName;
+  const spec: GitSubCommand = GIT_SUB_COMMANDS[sub];
   const options: { option: GitOptionSpelling; value: string | null }[] = [];
   const operands: string[] = [];
   for (let i = 0; i < rest.length; i++) {
@@ -105,3 +104,34 @@ function refuseOption(sub: GitSubCommandName, spec: GitSubCommand, word: string)
 }
 
 const refuse = (message: string, remedy: string): GitRefusal => ({ ok: false, message, remedy });
+
+const IN_EDIT =
+  'Run it with bash in a peripheral that edits: the changed files are kept, changed commits and refs are not.';
+const BY_OPERATOR = 'Ask the operator to run this command: agents only add commits and branches.';
+const REWRITES =
+  'Agents only add commits; the operator rebases and merges. To take over changes, use git cherry-pick --no-commit, git revert --no-commit or git merge --squash with bash in a peripheral that edits, then commit.';
+const FETCHES = 'Agents cannot fetch. Ask the operator to run git fetch or git pull.';
+
+/** For each sub-command of git that agents cannot run: what to do instead. */
+const INSTEAD: { readonly [name: string]: string } = {
+  ...Object.fromEntries(['mv', 'rm', 'stash', 'clean', 'apply', 'blame', 'grep'].map((name) => [name, IN_EDIT])),
+  ...Object.fromEntries(['rebase', 'merge', 'cherry-pick', 'revert', 'reset', 'am'].map((name) => [name, REWRITES])),
+  ...Object.fromEntries(['fetch', 'pull', 'clone', 'remote', 'ls-remote'].map((name) => [name, FETCHES])),
+  ...Object.fromEntries(['tag', 'config', 'worktree', 'submodule', 'gc', 'notes'].map((name) => [name, BY_OPERATOR])),
+};
+
+/** The remedy for a sub-command or option of git that agents cannot use; null if none is known. */
+function gitRemedyFor(name: string, option?: string): string | null {
+  if (option === undefined) return Object.hasOwn(INSTEAD, name) ? INSTEAD[name]! : null;
+  if (name === 'commit' && option.startsWith('--amend')) return 'Add a further commit; only the operator amends one.';
+  if (name === 'push' && /^(?:-f|--force)/.test(option))
+    return 'A push is fast-forward only. If the remote has other commits, ask the operator to merge them.';
+  if (name === 'branch' && /^(?:-[dDmM]|--delete|--move)/.test(option)) return BY_OPERATOR;
+  return null;
+}
+
+/** The spelling of a git option in messages: `--message (-m) <value>`. */
+function spellGitOption({ long, short, value }: GitOptionSpelling): string {
+  const name = long === undefined ? `-${short}` : short === undefined ? `--${long}` : `--${long} (-${short})`;
+  return value === 'required' ? `${name} <value>` : name;
+}

@@ -1,22 +1,28 @@
 import { bodyOf } from '../../evidence/bodies.ts';
+import { readErrorSize } from '../../evidence/dialects/fields.ts';
 import type { Entry } from '../../evidence/entry.ts';
+import { deriveReview } from '../../evidence/patterns/derive-review.ts';
 import { learningCycles } from '../../evidence/patterns/learning-cycles.ts';
+import { HELD_BY_OUTCOME, PATTERN_OUTCOMES, parseOutcome } from '../../evidence/patterns/pur.ts';
 import { withoutToolOutput } from '../../evidence/patterns/remove-output.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
-import { reportIfAborted } from '../tool-outcomes.ts';
+import type { Json } from '../../spec/types.ts';
+import { invalidCall, reportIfAborted } from '../tool-outcomes.ts';
 import { workspaceBackend } from '../workspace/workspace-backend.ts';
-import { parPunctuateTool } from './par-punctuate-tool.ts';
-import type { PatternContext } from './pattern-context.ts';
+import {
+  findOpenSelection,
+  isRefusal,
+  nonBlankText,
+  nonBlankTexts,
+  okOutcome,
+  type PatternContext,
+} from './pattern-context.ts';
 import { loadPatternLibrary } from './pattern-library.ts';
-import { psrSearchTool } from './psr-search-tool.ts';
 import { psrSelectTool } from './psr-select-tool.ts';
-import { purMarkPivotTool } from './pur-mark-pivot-tool.ts';
-import { purUpdateTool } from './pur-update-tool.ts';
+import { searchPatterns } from './search-patterns.ts';
 
-type Tool = (context: PatternContext) => Promise<ToolOutcome> | ToolOutcome;
-
-const TOOLS: { readonly [id: string]: Tool } = {
+const TOOLS: { readonly [id: string]: (context: PatternContext) => Promise<ToolOutcome> | ToolOutcome } = {
   'psr-search': psrSearchTool,
   'psr-select': psrSelectTool,
   'pur-update': purUpdateTool,
@@ -52,4 +58,88 @@ export function disciplineBackend(store: EvidenceStore): ToolBackend {
       return { outcome, effects: [...read].map((path) => ({ path, op: 'read' as const })) };
     },
   };
+}
+
+const DEFAULT_LIMIT = 5;
+
+/**
+ * psr-search { query, limit? }: returns the matching patterns, best first; without a match, the ids of all patterns.
+ */
+async function psrSearchTool({ call, library }: PatternContext): Promise<ToolOutcome> {
+  const query = nonBlankText(call.args['query']);
+  if (query === null) return invalidCall('query', '"query" is blank', 'Describe what you are about to do.');
+  const { limit = DEFAULT_LIMIT } = call.args;
+  const { from, patterns, faulty } = await library();
+  const candidates = searchPatterns(patterns, query).slice(0, Number(limit));
+  return okOutcome({
+    query,
+    from,
+    candidates: candidates.map(({ pattern: { tags, ...pattern }, score }) => ({ ...pattern, tags: [...tags], score })),
+    ...(candidates.length === 0 ? { all: patterns.map(({ id }) => id) } : {}),
+    ...(faulty.length > 0 ? { faulty: faulty.map((one) => ({ ...one })) } : {}),
+  });
+}
+
+/**
+ * pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: records the outcome of a
+ * selected pattern (PUR).
+ */
+function purUpdateTool(context: PatternContext): ToolOutcome {
+  const { args } = context.call;
+  const selection = findOpenSelection(context);
+  if (isRefusal(selection)) return selection;
+  const outcome = parseOutcome(args['outcome']);
+  if (outcome === null)
+    return invalidCall(
+      'outcome',
+      `"${String(args['outcome'])}" is not an outcome`,
+      `Set outcome to one of: ${PATTERN_OUTCOMES.join(', ')}.`,
+    );
+  const error = args['prediction-error'];
+  const predictionError = readErrorSize(error);
+  if (error !== undefined && predictionError === null)
+    return invalidCall(
+      'prediction-error',
+      `"${String(error)}" is not an error level`,
+      'Set prediction-error to none, low, medium, high, or a number from 0 to 1.',
+    );
+  return okOutcome({
+    pattern: selection.pattern,
+    psr: selection.psrEntry,
+    outcome,
+    held: HELD_BY_OUTCOME[outcome],
+    expected: nonBlankText(args['expected']) ?? selection.psr.expected,
+    actual: nonBlankText(args['actual']),
+    predictionError,
+    actions: nonBlankTexts(args['actions']),
+    notes: nonBlankText(args['notes']),
+  });
+}
+
+/** pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern; another call selects `to`. */
+function purMarkPivotTool(context: PatternContext): ToolOutcome {
+  const { args } = context.call;
+  const selection = findOpenSelection(context);
+  if (isRefusal(selection)) return selection;
+  const reason = nonBlankText(args['reason']);
+  if (reason === null)
+    return invalidCall('reason', '"reason" is blank', 'State in reason what showed that the pattern does not fit.');
+  return okOutcome({
+    pattern: selection.pattern,
+    psr: selection.psrEntry,
+    outcome: 'pivoted',
+    held: HELD_BY_OUTCOME.pivoted,
+    expected: selection.psr.expected,
+    notes: reason,
+    to: nonBlankText(args['to']),
+  });
+}
+
+/**
+ * par-punctuate { what-went-well?, what-could-improve?, suggestions?, prediction-errors?, questions? }: writes a
+ * checkpoint review.
+ */
+function parPunctuateTool({ call, entries }: PatternContext): ToolOutcome {
+  const par = deriveReview(entries, call.args);
+  return okOutcome({ ...(par as { readonly [field: string]: Json }), 'par/tags': ['checkpoint'] });
 }

@@ -1,18 +1,28 @@
+import { isBadArgument } from '../../gate/commands/bad-argument.ts';
+import { chooseDeployCommand } from '../../gate/commands/choose-command.ts';
 import { commandProblem } from '../../gate/commands/judge-command.ts';
+import { describeTreeMismatch } from '../../gate/scope/compare-trees.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
 import { installTool } from '../install/install-tool.ts';
+import { commandCacheMounts } from '../programs/cache-mounts.ts';
+import { runOnline } from '../proxy/run-online.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
+import { withMounts } from '../sandbox/mounts/layout.ts';
+import { exploreLayout, readOnlyLayout, testLayout } from '../sandbox/mounts/tool-layouts.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { ABORTED, reportIfAborted } from '../tool-outcomes.ts';
-import { failedStop, isStop, refusalStop, type ToolStop, tooLongStop } from '../workspace/tool-stop.ts';
+import { observeTree } from '../tree/observe-tree.ts';
+import { failedStop, isStop, refusalStop, tooLongStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { backgroundTool } from './background/background-tool.ts';
 import { SessionJobs } from './background/jobs.ts';
 import { bashTool } from './bash-tool.ts';
-import { deployTool } from './deploy-tool.ts';
+import { listDiscardedFiles } from './changed-code.ts';
+import { commandReport, droppedField } from './command-report.ts';
+import type { GitChanges } from './git/git-changes.ts';
+import { gitChangesOfRoot, reportGitChanges } from './git/report-git-changes.ts';
 import { LateMaskedFileError } from './late-masked-files.ts';
-import { readOnlyTool } from './read-only-tool.ts';
-import { type ShellContext, shellContext } from './shell-context.ts';
+import { inspectCallTree, shellArgv, type ShellContext, shellContext } from './shell-context.ts';
 import { testTool } from './test-tool.ts';
 
 type ShellTool = (context: ShellContext) => Promise<ToolReport | ToolStop>;
@@ -83,4 +93,70 @@ async function attempt(
       );
     throw error;
   }
+}
+
+/**
+ * `bash-deploy`: a configured deploy command, by its name or its exact command line, run without a shell. It sees the
+ * tree, on an overlay whose changes are discarded, and reaches only the hosts of its configuration.
+ */
+async function deployTool(context: ShellContext): Promise<ToolReport | ToolStop> {
+  const { call } = context;
+  const chosen = chooseDeployCommand(call.envelope.config.deploy, 'name', call.args['name']);
+  if (isBadArgument(chosen)) return refusalStop(chosen);
+  const changed = await changedSinceTested(context);
+  if (changed) return changed;
+  const { run, network } = chosen.command;
+  const tree = await inspectCallTree(context);
+  // With the host's network, a command with unix sockets could reach the abstract sockets of the host's services.
+  const request = { ...tree, unixSockets: tree.unixSockets && !network };
+  const layout = { ...(context.overlay ? testLayout(request) : readOnlyLayout(request)), name: 'deploy', network };
+  const ran = await runOnline(context, tree, layout, chosen.command, {
+    key: `deploy.${chosen.name}`,
+    env: { CI: '1', NO_COLOR: '1' },
+  });
+  if (isStop(ran)) return ran;
+  // Connections over the host's network are not observed, so the effects outside are unknown.
+  return commandReport(context, ran.result, network ? 'unobserved' : ran.connects, {
+    deploy: chosen.name,
+    command: [...run],
+    network,
+    ...ran.fields,
+    ...tree.remarks,
+  });
+}
+
+/** The refusal of a deploy if the current tree is not the tested and approved one; null if it is. */
+async function changedSinceTested({ call: { envelope, signal }, sandbox }: ShellContext): Promise<ToolStop | null> {
+  const tested = envelope.shipping?.tree;
+  if (!tested) return null;
+  const why = describeTreeMismatch(tested, await observeTree(sandbox, envelope, signal));
+  return why === null
+    ? null
+    : failedStop(
+        'not-what-was-tested',
+        `The command was not run: ${why}. Go back to test, run the tests again, and hop here again.`,
+      );
+}
+
+const WHY = 'this tool keeps no change of the tree';
+
+/** `bash-readonly`: any command line, on a throwaway overlay of the tree. */
+async function readOnlyTool(context: ShellContext): Promise<ToolReport | ToolStop> {
+  const argv = shellArgv(context.call);
+  if (isStop(argv)) return argv;
+  const tree = await inspectCallTree(context);
+  let discarded: readonly string[] = [];
+  let git: GitChanges | null = null;
+  const result = await context.run(tree, withMounts(exploreLayout(tree), commandCacheMounts(context.call)), argv, {
+    onOutput: context.call.onOutput,
+    inspect: async (view) => {
+      git = gitChangesOfRoot(context.call.envelope.root, tree.scan, view);
+      discarded = await listDiscardedFiles(context, view, new Set(tree.scan.maskedFiles));
+    },
+  });
+  const report = commandReport(context, result, [], {
+    ...droppedField(discarded.map((path) => ({ path, why: WHY }))),
+    ...tree.remarks,
+  });
+  return reportGitChanges(report, git, 'nothing');
 }

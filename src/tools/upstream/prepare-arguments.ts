@@ -1,15 +1,18 @@
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BadArgument } from '../../gate/commands/bad-argument.ts';
 import { commandProblem } from '../../gate/commands/judge-command.ts';
 import { urlProblem } from '../../gate/scope/judge-url.ts';
-import type { ToolCall } from '../../ports/tool-backend.ts';
+import { isMasked, isProtected } from '../../gate/scope/masks.ts';
+import type { CallEnvelope, ToolCall } from '../../ports/tool-backend.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ToolParameter, ToolSpec, UpstreamTool } from '../../spec/types.ts';
 import type { Anchors } from '../workspace/anchors.ts';
 import { holdPath, type PathAccess } from '../workspace/hold-path.ts';
+import { isUnderSegments } from '../workspace/path-argument.ts';
 import { refuseNonFile, refuseReplacing } from '../workspace/regular-file.ts';
 import { isStop, refusalStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { folderProblem } from './folder-problem.ts';
+import { walkBeneath } from '../workspace/walk-beneath.ts';
 
 /** A path that a call passes to its server, with links resolved. */
 export interface PassedPath {
@@ -106,4 +109,43 @@ async function resolvePaths(
     handed.push(join(call.envelope.root, ...real));
   }
   return { value: Array.isArray(value) ? handed : handed[0]!, paths };
+}
+
+const MAX_FILES = 100_000;
+
+/**
+ * Explains why a folder may not be passed to a server, which can read everything in it; null if it may. hopgate cannot
+ * remove masked files from the server's answers.
+ * @param folder root-relative segments
+ */
+async function folderProblem(
+  { root, config }: CallEnvelope,
+  folder: readonly string[],
+  access: PathAccess,
+  anchors: Anchors,
+): Promise<string | null> {
+  const waiting: string[][] = [[...folder]];
+  let seen = 0;
+  for (let here = waiting.pop(); here !== undefined; here = waiting.pop()) {
+    const entries = await readdir(join(root, ...here), { withFileTypes: true }).catch(() => []);
+    seen += entries.length;
+    if (seen > MAX_FILES) return `more than ${MAX_FILES} files are in it, too many to check`;
+    for (const entry of entries) {
+      const segments = [...here, entry.name];
+      const path = segments.join('/');
+      if (isMasked(path, config.mask)) return `it contains "${path}", which is masked`;
+      if (access === 'write' && isProtected(path)) return `it contains "${path}", which no agent may write`;
+      if (entry.isDirectory()) waiting.push(segments);
+      else if (entry.isSymbolicLink()) {
+        const target = walkBeneath(root, segments, anchors);
+        if ('close' in target) target.close();
+        if (target.kind === 'leaves') return `it contains the link "${path}", which leads out of the root`;
+        if ('real' in target && isMasked(target.real.join('/'), config.mask))
+          return `the link "${path}" in it leads to a masked file`;
+        if (access === 'write' && !('real' in target && isUnderSegments(target.real, folder)))
+          return `the link "${path}" in it leads elsewhere`;
+      }
+    }
+  }
+  return null;
 }

@@ -1,4 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { lstatIfAny } from '../../../base/files.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
 import type { GitConfig, GitCredential } from '../../../spec/types.ts';
@@ -6,13 +8,13 @@ import { findUpstreamProxy } from '../../proxy/upstream-proxy.ts';
 import { expandHome } from '../../sandbox/mounts/layout.ts';
 import { failedStop, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import type { Repository } from '../repository.ts';
-import { type CredentialContext, checkCredentialFile } from './credential-file.ts';
+import { checkCredentialFile, type CredentialContext } from './credential-file.ts';
 import { askCredentialHelper } from './credential-helper.ts';
 import { describeCredential, type GitLogin, NO_LOGIN, readOnlyMount } from './login.ts';
 import type { NetworkTarget } from './push-target.ts';
-import { makeSshLogin } from './ssh-login.ts';
 
 const SECRET_BYTES = 64 << 10;
+
 /** Reads the operator's credential for a remote. It is kept only during the call. */
 export async function findLogin(
   repository: Repository,
@@ -43,6 +45,8 @@ export async function findLogin(
   };
 }
 
+const noCredential = (message: string): ToolStop => failedStop('no-credential', message);
+
 /** The operator's proxy as variables of git. It is not in a command line, because it may contain a password. */
 function proxyFor({ url }: NetworkTarget, env: NodeJS.ProcessEnv): { readonly [name: string]: string } | ToolStop {
   const { hostname, port } = new URL(url);
@@ -70,8 +74,7 @@ async function passwordFor(
       const { name, username } = credential;
       const password = context.env[name];
       if (password === undefined || password === '')
-        return failedStop(
-          'no-credential',
+        return noCredential(
           `git.credential names the variable ${name}, and hopgate was started without it; ask the operator to set it where hopgate (or its daemon) is started, or to use git.credential: { file: … }.`,
         );
       return checkSecret({ username, password }, `the variable ${name}`);
@@ -81,10 +84,7 @@ async function passwordFor(
       if (isStop(file)) return file;
       const password = firstLine(file.path);
       if (password === null)
-        return failedStop(
-          'no-credential',
-          `${credential.path} cannot be read; ask the operator to correct git.credential.file.`,
-        );
+        return noCredential(`${credential.path} cannot be read; ask the operator to correct git.credential.file.`);
       return checkSecret({ username: credential.username, password }, credential.path);
     }
     case 'helper': {
@@ -96,12 +96,11 @@ async function passwordFor(
     }
     default:
       // Unreachable: a hopgate.yaml with a key for an https address is refused.
-      return failedStop('no-credential', NO_HTTPS);
+      return noCredential(
+        'The remote is reached over https, and git.credential in hopgate.yaml is for ssh; ask the operator to correct it.',
+      );
   }
 }
-
-const NO_HTTPS =
-  'The remote is reached over https, and git.credential in hopgate.yaml is for ssh; ask the operator to correct it.';
 
 const firstLine = (path: string): string | null =>
   valueOr(() => readFileSync(path, 'utf8').slice(0, SECRET_BYTES).split('\n')[0]!.replace(/\r$/, ''), null);
@@ -112,8 +111,73 @@ function checkSecret(
   where: string,
 ): NonNullable<GitLogin['password']> | ToolStop {
   if (secret.password !== '' && !/[\0\r\n]/.test(`${secret.username}${secret.password}`)) return secret;
-  return failedStop(
-    'no-credential',
+  return noCredential(
     `The secret of git.credential (${where}) is empty or not a single line of text; ask the operator to fix it.`,
   );
 }
+
+/** Only characters that neither a shell nor ssh interprets. */
+const PLAIN_PATH = /^\/[\p{L}\p{N}_./@+:,=~-]+$/u;
+
+/** The settings with which ssh logs in, or a refusal. */
+function makeSshLogin(
+  { remote, credential }: GitConfig,
+  target: NetworkTarget,
+  context: CredentialContext,
+): GitLogin | ToolStop {
+  if (credential?.kind !== 'key' && credential?.kind !== 'agent')
+    return noCredential(
+      `The remote "${remote}" (${target.url}) is reached by ssh, and no key is configured for it; ask the operator to set git.url and git.credential: { key: ~/.ssh/id_ed25519 } in hopgate.yaml, and to trust the file ("hopgate trust").`,
+    );
+  const hosts = checkCredentialFile(context, 'git.credential.known-hosts', credential.knownHosts);
+  if (isStop(hosts)) return hosts;
+  const user = target.user ?? accountName();
+  if (user === null)
+    return noCredential(
+      `git.url names no user, and the account with the id ${process.getuid?.()} has no name; ask the operator to write the user into git.url (ssh://git@…).`,
+    );
+  const common = [`UserKnownHostsFile=${hosts.path}`, ...(target.user === null ? [`User=${user}`] : [])];
+  if (credential.kind === 'key') {
+    const key = checkCredentialFile(context, 'git.credential.key', credential.path);
+    if (isStop(key)) return key;
+    const odd = [hosts.path, key.path].find((path) => !PLAIN_PATH.test(path));
+    if (odd !== undefined) return oddPath(odd);
+    const options = [...common, `IdentityFile=${key.path}`, 'IdentitiesOnly=yes', 'IdentityAgent=none'];
+    return {
+      ...NO_LOGIN,
+      source: describeCredential(credential),
+      env: sshEnvironment(options),
+      mounts: [readOnlyMount(hosts.path), readOnlyMount(key.path)],
+    };
+  }
+  if (!PLAIN_PATH.test(hosts.path)) return oddPath(hosts.path);
+  const socket = context.env['SSH_AUTH_SOCK'];
+  if (socket === undefined || !lstatIfAny(socket)?.isSocket())
+    return noCredential(
+      'git.credential asks for the ssh agent, and hopgate was started without one (SSH_AUTH_SOCK); ask the operator to start it with one, or to use git.credential: { key: … }.',
+    );
+  const env = { ...sshEnvironment([...common, 'IdentityAgent=SSH_AUTH_SOCK']), SSH_AUTH_SOCK: socket };
+  return {
+    ...NO_LOGIN,
+    source: describeCredential(credential),
+    env,
+    mounts: [readOnlyMount(hosts.path), readOnlyMount(socket)],
+    unixSockets: true,
+  };
+}
+
+/** The account that runs hopgate; null if the system lists no account with its id, as in some containers. */
+const accountName = (): string | null => valueOr(() => userInfo().username, null);
+
+/** Neither the user's nor the system's ssh configuration is read, and ssh never prompts. */
+function sshEnvironment(options: readonly string[]): { readonly [name: string]: string } {
+  const all = [
+    ...['BatchMode=yes', 'StrictHostKeyChecking=yes', 'UpdateHostKeys=no', 'GlobalKnownHostsFile=/dev/null'],
+    ...['ForwardAgent=no', 'ClearAllForwardings=yes', 'PreferredAuthentications=publickey'],
+    ...options,
+  ];
+  return { GIT_SSH_COMMAND: ['ssh -F none', ...all.map((option) => `-o ${option}`)].join(' '), GIT_SSH_VARIANT: 'ssh' };
+}
+
+const oddPath = (path: string): ToolStop =>
+  noCredential(`ssh cannot use the path ${path}; ask the operator for a path of only letters, digits and . _ - /.`);

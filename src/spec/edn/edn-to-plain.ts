@@ -1,3 +1,4 @@
+import { setOwnField } from '../../base/json.ts';
 import type { EdnNode, EdnProblem } from './edn-node.ts';
 
 /** An EDN form as the plain data that YAML would give, with the line of each value. */
@@ -12,6 +13,7 @@ interface PlainEdn {
 export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key) => key): PlainEdn {
   const problems: EdnProblem[] = [];
   const lines = new Map<string, number>();
+  const report = ({ line, column }: EdnNode, message: string) => problems.push({ line, column, message });
 
   const walk = (node: EdnNode, path: readonly (string | number)[]): unknown => {
     lines.set(path.join('\0'), node.line);
@@ -21,20 +23,12 @@ export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key)
         for (const [key, item] of node.entries) {
           const name = key.kind === 'keyword' || key.kind === 'string' ? key.text : null;
           if (name === null) {
-            problems.push({ line: key.line, column: key.column, message: 'a key must be a keyword, like :id' });
+            report(key, 'a key must be a keyword, like :id');
             continue;
           }
           const short = path.length === 0 ? strip(name) : name;
-          if (Object.hasOwn(plain, short))
-            problems.push({ line: key.line, column: key.column, message: `:${short} is given twice` });
-          // `defineProperty`, because an assignment to the key "__proto__" would set the prototype.
-          const property = {
-            value: walk(item, [...path, short]),
-            enumerable: true,
-            writable: true,
-            configurable: true,
-          };
-          Object.defineProperty(plain, short, property);
+          if (Object.hasOwn(plain, short)) report(key, `:${short} is given twice`);
+          setOwnField(plain, short, walk(item, [...path, short]));
         }
         return plain;
       }
@@ -51,20 +45,14 @@ export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key)
         return null;
       case 'number':
         if (typeof node.value === 'number' && Number.isFinite(node.value)) return node.value;
-        problems.push({ line: node.line, column: node.column, message: 'the number is too large' });
+        report(node, 'the number is too large');
         return undefined;
-      case 'symbol': {
-        const message = `${node.text} is a symbol; write :${node.text}`;
-        problems.push({ line: node.line, column: node.column, message });
+      case 'symbol':
+        report(node, `${node.text} is a symbol; write :${node.text}`);
         return node.text;
-      }
       case 'char':
       case 'tagged':
-        problems.push({
-          line: node.line,
-          column: node.column,
-          message: `a ${node.kind} form has no meaning in a spec`,
-        });
+        report(node, `a ${node.kind} form has no meaning in a spec`);
         return undefined;
     }
   };

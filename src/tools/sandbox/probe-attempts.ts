@@ -16,8 +16,11 @@ export interface ProbeTarget {
 }
 
 export interface AttemptAt<T> {
-  /** The command of the attempt. It exits with status 0 if it escaped from the sandbox, as far as it can detect. */
-  readonly argv: (target: T) => readonly string[];
+  /**
+   * The command of the attempt, or its code for {@link nodeCommand}. It exits with status 0 if it escaped from the
+   * sandbox, as far as it can detect.
+   */
+  readonly tries: (target: T) => readonly string[] | string;
   /** Files that prove an escape: it escaped if one of them exists. */
   readonly makes?: (target: T) => readonly string[];
 }
@@ -58,105 +61,93 @@ const TOKENS = ['/etc/npmrc', '/usr/etc/npmrc', '/usr/local/etc/npmrc', '/etc/pi
 
 export const PROBE_ATTEMPTS: { readonly [name: string]: Attempt } = {
   'write to the tree': {
-    argv: ({ root, fileName: mine }) => nodeCommand(`fs.writeFileSync(${JSON.stringify(join(root, mine))}, 'x')`),
+    tries: ({ root, fileName: mine }) => `fs.writeFileSync(${JSON.stringify(join(root, mine))}, 'x')`,
     makes: ({ root, fileName: mine }) => [join(root, mine)],
   },
   'write outside the tree': {
-    argv: ({ outside, fileName: mine }) => nodeCommand(`fs.writeFileSync(${JSON.stringify(join(outside, mine))}, 'x')`),
+    tries: ({ outside, fileName: mine }) => `fs.writeFileSync(${JSON.stringify(join(outside, mine))}, 'x')`,
     makes: ({ outside, fileName: mine }) => [join(outside, mine)],
   },
   'read outside the tree': {
-    argv: ({ outside }) => nodeCommand(`fs.readFileSync(${JSON.stringify(join(outside, 'secret'))})`),
+    tries: ({ outside }) => `fs.readFileSync(${JSON.stringify(join(outside, 'secret'))})`,
   },
   'read a masked file': {
-    argv: ({ root }) =>
-      nodeCommand(
-        `if (fs.readFileSync(${JSON.stringify(join(root, '.env'))}, 'utf8') === '') throw new Error('it is empty')`,
-      ),
+    tries: ({ root }) =>
+      `if (fs.readFileSync(${JSON.stringify(join(root, '.env'))}, 'utf8') === '') throw new Error('it is empty')`,
     of: COMMANDS,
   },
   'read a masked file in another letter case': {
-    argv: ({ root }) =>
-      nodeCommand(
-        `if (fs.readFileSync(${JSON.stringify(join(root, '.Env~'))}, 'utf8') === '') throw new Error('it is empty')`,
-      ),
+    tries: ({ root }) =>
+      `if (fs.readFileSync(${JSON.stringify(join(root, '.Env~'))}, 'utf8') === '') throw new Error('it is empty')`,
     of: COMMANDS,
   },
   'read the configuration of a bare repository': {
-    argv: ({ root }) =>
-      nodeCommand(
-        `if (!fs.readFileSync(${JSON.stringify(join(root, 'mirror.git/config'))}, 'utf8').includes('secret')) throw new Error('it holds no secret')`,
-      ),
+    tries: ({ root }) =>
+      `if (!fs.readFileSync(${JSON.stringify(join(root, 'mirror.git/config'))}, 'utf8').includes('secret')) throw new Error('it holds no secret')`,
     of: COMMANDS,
   },
   'plant a hook in a bare repository': {
-    argv: ({ root, fileName: mine }) =>
-      nodeCommand(`fs.writeFileSync(${JSON.stringify(join(root, 'mirror.git/hooks', mine))}, 'x')`),
+    tries: ({ root, fileName: mine }) =>
+      `fs.writeFileSync(${JSON.stringify(join(root, 'mirror.git/hooks', mine))}, 'x')`,
     // In other layouts the write goes to an overlay that is discarded.
     of: ['read-only', 'edit'],
   },
   'plant a git hook': {
-    argv: ({ root, fileName: mine }) =>
-      nodeCommand(`fs.writeFileSync(${JSON.stringify(join(root, '.git/hooks', mine))}, 'x')`),
+    tries: ({ root, fileName: mine }) => `fs.writeFileSync(${JSON.stringify(join(root, '.git/hooks', mine))}, 'x')`,
     makes: ({ root, fileName: mine }) => [join(root, '.git/hooks', mine)],
   },
-  'read /etc/shadow': { argv: () => nodeCommand(`fs.readFileSync('/etc/shadow')`) },
+  'read /etc/shadow': { tries: () => `fs.readFileSync('/etc/shadow')` },
   'see the keys of the host': {
-    argv: () =>
-      nodeCommand(
-        `const seen = ${JSON.stringify(KEYS)}.filter((path) => fs.existsSync(path)); if (seen.length === 0) throw new Error('no such folder is there')`,
-      ),
+    tries: () =>
+      `const seen = ${JSON.stringify(KEYS)}.filter((path) => fs.existsSync(path)); if (seen.length === 0) throw new Error('no such folder is there')`,
   },
   'read the tokens of package managers': {
-    argv: () =>
-      nodeCommand(
-        `const full = ${JSON.stringify(TOKENS)}.filter((path) => fs.existsSync(path) && fs.statSync(path).size > 0); if (full.length === 0) throw new Error('no file holds one')`,
-      ),
+    tries: () =>
+      `const full = ${JSON.stringify(TOKENS)}.filter((path) => fs.existsSync(path) && fs.statSync(path).size > 0); if (full.length === 0) throw new Error('no file holds one')`,
   },
   'list the home folder': {
-    argv: () =>
-      nodeCommand(
-        `if (!fs.readdirSync(${JSON.stringify(homeFolder(process.env))}).some((name) => name !== ${JSON.stringify(nodeUnderHome())})) throw new Error('it is empty, except for the path to Node')`,
-      ),
+    tries: () =>
+      `if (!fs.readdirSync(${JSON.stringify(homeFolder(process.env))}).some((name) => name !== ${JSON.stringify(nodeUnderHome())})) throw new Error('it is empty, except for the path to Node')`,
   },
   'change a kernel setting': {
-    argv: () => nodeCommand(`fs.closeSync(fs.openSync('/proc/sys/kernel/core_pattern', 'a'))`),
+    tries: () => `fs.closeSync(fs.openSync('/proc/sys/kernel/core_pattern', 'a'))`,
   },
-  'connect to a port of the host': { argv: ({ port }) => connect(`{ host: '127.0.0.1', port: ${port} }`), of: OFFLINE },
+  'connect to a port of the host': {
+    tries: ({ port }) => connect(`{ host: '127.0.0.1', port: ${port} }`),
+    of: OFFLINE,
+  },
   'reach this machine through the proxy': {
-    argv: ({ port }) => nodeCommand(tunnelScript(port)),
+    tries: ({ port }) => tunnelScript(port),
     of: ['deploy-hosts'],
   },
-  'connect to a unix socket': { argv: ({ socket }) => connect(`{ path: ${JSON.stringify(socket)} }`) },
+  'connect to a unix socket': { tries: ({ socket }) => connect(`{ path: ${JSON.stringify(socket)} }`) },
   'connect to an abstract unix socket': {
-    argv: ({ abstract }) => connect(`{ path: ${JSON.stringify(`\0${abstract}`)} }`),
+    tries: ({ abstract }) => connect(`{ path: ${JSON.stringify(`\0${abstract}`)} }`),
   },
   ...(existsSync(PERL) && {
-    'send to a unix socket': { argv: ({ socket }: ProbeTarget) => [PERL, '-MSocket', '-e', SEND, socket] },
+    'send to a unix socket': { tries: ({ socket }: ProbeTarget) => [PERL, '-MSocket', '-e', SEND, socket] },
     // A datagram socket could send to abstract sockets.
     'have a datagram socket in the network of the host': {
-      argv: () => [PERL, '-MSocket', '-e', PAIR],
+      tries: () => [PERL, '-MSocket', '-e', PAIR],
       of: ['deploy-online'],
     },
     'connect to a packet socket': {
-      argv: ({ socket }: ProbeTarget) => [PERL, '-MSocket', '-e', SEQUENCED, socket],
+      tries: ({ socket }: ProbeTarget) => [PERL, '-MSocket', '-e', SEQUENCED, socket],
     },
-    'have a socket of another kind': { argv: () => [PERL, '-e', OTHER_SOCKETS] },
-    'have an io_uring': { argv: () => [PERL, '-e', URING] },
+    'have a socket of another kind': { tries: () => [PERL, '-e', OTHER_SOCKETS] },
+    'have an io_uring': { tries: () => [PERL, '-e', URING] },
   }),
-  'make a setuid file': { argv: () => nodeCommand(`fs.writeFileSync('/tmp/s', ''); fs.chmodSync('/tmp/s', 0o4755)`) },
-  'send a signal to hopgate': { argv: () => nodeCommand(`process.kill(${process.pid}, 0)`) },
-  'read the environment of hopgate': { argv: () => nodeCommand(`fs.readFileSync('/proc/${process.pid}/environ')`) },
+  'make a setuid file': { tries: () => `fs.writeFileSync('/tmp/s', ''); fs.chmodSync('/tmp/s', 0o4755)` },
+  'send a signal to hopgate': { tries: () => `process.kill(${process.pid}, 0)` },
+  'read the environment of hopgate': { tries: () => `fs.readFileSync('/proc/${process.pid}/environ')` },
   'hold a capability': {
-    argv: () =>
-      nodeCommand(
-        `if (/^CapEff:\\s*0+$/m.test(fs.readFileSync('/proc/self/status', 'utf8'))) throw new Error('it has none')`,
-      ),
+    tries: () =>
+      `if (/^CapEff:\\s*0+$/m.test(fs.readFileSync('/proc/self/status', 'utf8'))) throw new Error('it has none')`,
   },
-  mount: { argv: () => ['mount', '-t', 'tmpfs', 'probe', '/tmp'] },
-  'make a user namespace': { argv: () => ['unshare', '--user', '--map-root-user', 'true'] },
+  mount: { tries: () => ['mount', '-t', 'tmpfs', 'probe', '/tmp'] },
+  'make a user namespace': { tries: () => ['unshare', '--user', '--map-root-user', 'true'] },
   'start processes without end': {
-    argv: () => [
+    tries: () => [
       'sh',
       '-c',
       `i=0; while [ $i -lt ${STARTED_PROCESSES} ]; do sleep 60 & i=$((i+1)); done; [ "$(ls -d /proc/[0-9]* | wc -l)" -ge ${STARTED_PROCESSES} ]`,
@@ -171,9 +162,7 @@ export function nodeCommand(code: string): string[] {
 }
 
 const connect = (to: string) =>
-  nodeCommand(
-    `require('node:net').connect(${to}).on('connect', () => process.exit(0)).on('error', (error) => { throw error; })`,
-  );
+  `require('node:net').connect(${to}).on('connect', () => process.exit(0)).on('error', (error) => { throw error; })`;
 
 /** Names of this machine for which a command could ask the proxy. */
 const THIS_MACHINE = ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '2130706433', '127.1'];

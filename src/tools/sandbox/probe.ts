@@ -167,7 +167,7 @@ async function tryHostileRepositories(sandbox: Sandbox, folder: string): Promise
     const scan = scanTree(root, masks);
     const { mounts: objects } = await hideMaskedObjects(sandbox, { root, masks, toolchains, scan });
     const layout = readOnlyLayout({ root, masks, toolchains, scan, objects });
-    const attempt = { argv: () => nodeCommand(`fs.readFileSync(${JSON.stringify(path)})`) };
+    const attempt = { tries: () => `fs.readFileSync(${JSON.stringify(path)})` };
     const name = `reach another repository by ${how}`;
     return { layout: 'hostile-repository', name, ...(await tryEscape(sandbox, layout, attempt, null)) };
   });
@@ -240,10 +240,12 @@ async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult
 async function tryEscape<T extends ProbeTarget | null>(
   sandbox: Sandbox,
   layout: SandboxLayout,
-  { argv, makes }: AttemptAt<T>,
+  { tries, makes }: AttemptAt<T>,
   target: T,
 ): Promise<Pick<ProbeResult, 'stopped' | 'detail'>> {
-  const { exit, stderr } = await sandbox.run(layout, argv(target), {
+  const tried = tries(target);
+  const argv = typeof tried === 'string' ? nodeCommand(tried) : tried;
+  const { exit, stderr } = await sandbox.run(layout, argv, {
     seconds: 20,
     outputBytes: 8192,
     signal: new AbortController().signal,

@@ -1,5 +1,5 @@
 import type { ApprovalBody, Body, GrantBody } from '../../evidence/bodies.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES, BOUND_SHIPPING_FIELDS } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { trustedReport } from '../rules/audited-observations.ts';
@@ -128,8 +128,7 @@ export class GrantAudit {
     if (kind === 'step' || kind === 'delegate') compare('call', bound['shown'], view);
     if (kind !== 'hop') return;
     const ships = view[APPROVAL_FIELD_TITLES.ships];
-    const boundKeys = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
-    const placed = Object.fromEntries(boundKeys.map((name) => [name, fieldsOf(ships)[name] ?? null]));
+    const placed = Object.fromEntries(BOUND_SHIPPING_FIELDS.map((name) => [name, fieldsOf(ships)[name] ?? null]));
     compare('destination', bound['place'], ships === undefined ? undefined : placed);
     const seen = fieldsOf(bound['findings']);
     for (const [path, finding] of Object.entries(fieldsOf(view[APPROVAL_FIELD_TITLES.findings])))

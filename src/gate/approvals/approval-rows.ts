@@ -19,8 +19,8 @@ export function approvalRows({
 }: Pick<ApprovalSubject, 'view'>): readonly (readonly [title: string, text: string])[] {
   return Object.entries(view).flatMap(([title, value]) =>
     isObject(value)
-      ? Object.entries(value).map(([name, item]) => [`${title}.${name}`, textOf(title, item)] as const)
-      : [[title, textOf(title, value)] as const],
+      ? Object.entries(value).map(([name, item]) => [`${title}.${name}`, renderValue(title, item)] as const)
+      : [[title, renderValue(title, value)] as const],
   );
 }
 
@@ -28,7 +28,7 @@ export function approvalRows({
 const OWN_LISTS: readonly string[] = [APPROVAL_FIELD_TITLES.install, APPROVAL_FIELD_TITLES.ships];
 
 /** Renders a list with one line for each item. An agent's own objects have their names: `{"from":"a","to":"b"}`. */
-function textOf(title: string, value: Json): string {
+function renderValue(title: string, value: Json): string {
   const lineOf = (item: Json): string => {
     const parts = isObject(item) && OWN_LISTS.includes(title) ? Object.values(item) : [item];
     const isPlain = (part: Json) => typeof part === 'string' && !part.includes('\n');

@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import { type Fields, fieldsOf, isObject, type Json, listOf } from '../../base/json.ts';
 import { type Lazy, valueOfLazy } from '../../base/lazy.ts';
 import { writePathProblem } from '../../spec/path-patterns.ts';
-import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
+import { APPROVAL_FIELD_TITLES, BOUND_SHIPPING_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { writePathReason } from '../scope/write-paths.ts';
 import type { ApprovalAction, ApprovalSubject } from './approval.ts';
 
@@ -70,16 +70,13 @@ export function partsBoundByGrant({ action, view }: Pick<ApprovalSubject, 'actio
   if (action.kind === 'mode') return {};
   if (action.kind === 'step' || action.kind === 'delegate') return { shown: { ...view } };
   const ships = view[APPROVAL_FIELD_TITLES.ships] as { readonly [name: string]: Json } | undefined;
-  const place = BOUND_KEYS.map((name) => [name, ships?.[name] ?? null] as const);
+  const place = BOUND_SHIPPING_FIELDS.map((name) => [name, ships?.[name] ?? null] as const);
   return {
     ...(ships ? { place: Object.fromEntries(place), commits: earlierCommits(ships) } : {}),
     findings: view[APPROVAL_FIELD_TITLES.findings] ?? {},
     tests: view[APPROVAL_FIELD_TITLES.testFiles] ?? [],
   };
 }
-
-/** The parts of a push that a grant binds: they are not among the changed files. */
-const BOUND_KEYS = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
 
 /** The ids of the earlier commits that would ship, and the number of those that the request does not list. */
 function earlierCommits({ commits, merges, more }: Fields): Json[] {

@@ -213,26 +213,18 @@ function observation(from: string, visit: VisitObservations, sessionRuns: readon
       return testCount(visit.runs);
     case 'failures':
       return latestByCommand(visit.runs).flatMap(({ failures }) => failures) as Json[];
-    case 'committed':
-      return visit.committed;
-    case 'pushed':
-      return visit.pushed;
-    case 'sha':
-      return visit.sha;
-    case 'deployed':
-      return visit.deployed;
-    case 'steps':
-      return visit.steps;
-    case 'refusals':
-      return visit.refusals;
-    case 'bells':
-      return visit.bells;
-    case 'whistles':
-      return visit.whistles;
     case 'patterns':
       return [...visit.patterns];
+    case 'committed':
+    case 'pushed':
+    case 'sha':
+    case 'deployed':
+    case 'steps':
+    case 'refusals':
+    case 'bells':
+    case 'whistles':
     case 'par':
-      return visit.par;
+      return visit[name];
     default:
       name satisfies never;
       return getOwn(visit.reported, from) ?? null;

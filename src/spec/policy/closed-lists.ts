@@ -18,6 +18,9 @@ export const APPROVAL_FIELD_TITLES = {
   ships: 'ships',
 } as const;
 
+/** The fields of `ships` in an approval that a grant binds: the destination of a push, not its changed files. */
+export const BOUND_SHIPPING_FIELDS = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'] as const;
+
 /** Fields of a backpack that identify the session: no caller can set them. */
 export const SESSION_IDENTITY_FIELDS: readonly string[] = ['session-id', 'author'];
 

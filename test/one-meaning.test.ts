@@ -10,12 +10,19 @@ const SHARED: { readonly [name: string]: string } = {
 const DECLARATION =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) ([A-Za-z_$][\w$]*)/gm;
 
+const exportedNames = (source: string): readonly string[] => [...source.matchAll(DECLARATION)].map(([, name]) => name!);
+
+/** The names of the functions that a file declares outside of any other function, exported or not. */
+const declaredNames = (source: string): readonly string[] =>
+  [...source.matchAll(/^(?:export )?(?:async )?(?:const (\w+)(?:: .+)? = (?:async )?\(|function\*? (\w+))/gm)].map(
+    ([, value, declared]) => (value ?? declared)!,
+  );
+
 /** The folders that declare each exported name. */
 function foldersByName(sources: ReadonlyMap<string, string>): ReadonlyMap<string, ReadonlySet<string>> {
   const folders = new Map<string, Set<string>>();
   for (const [file, source] of sources)
-    for (const [, name] of source.matchAll(DECLARATION))
-      folders.set(name!, (folders.get(name!) ?? new Set()).add(dirname(file)));
+    for (const name of exportedNames(source)) folders.set(name, (folders.get(name) ?? new Set()).add(dirname(file)));
   return folders;
 }
 
@@ -44,6 +51,19 @@ it('one exported name has one meaning: no two folders export the same name', () 
   const sources = new Map(files.map((file) => [file, readFileSync(`src/${file}`, 'utf8')]));
   expect(sources.size).toBeGreaterThan(100);
   expect([...sharedNames(sources)].sort()).toEqual(Object.keys(SHARED).sort());
+});
+
+it('a name that base/ exports has one meaning: no other file declares it', () => {
+  const files = (readdirSync('src', { recursive: true }) as string[]).filter((file) => /\.tsx?$/.test(file));
+  const declared = files.map((file) => [file, declaredNames(readFileSync(`src/${file}`, 'utf8'))] as const);
+  const isInBase = (file: string) => file.startsWith('base/');
+  const shared = new Set(files.filter(isInBase).flatMap((file) => exportedNames(readFileSync(`src/${file}`, 'utf8'))));
+  expect(shared.size).toBeGreaterThan(50);
+  const again = declared.flatMap(([file, names]) =>
+    isInBase(file) ? [] : names.filter((name) => shared.has(name)).map((name) => `${file}: ${name}`),
+  );
+  expect(again).toEqual([]);
+  expect(declaredNames("const listOf = (a: unknown) => [a];\n  const textOf = '';\n")).toEqual(['listOf']);
 });
 
 it('the check finds a name exported from two folders, and allows two files of one folder', () => {

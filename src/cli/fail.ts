@@ -14,12 +14,12 @@ export function reportError(io: Io, error: unknown): void {
   if (io.json) {
     const issues = error instanceof SpecError ? { issues: error.issues } : {};
     const short = JSON.stringify({ code, message, remedy, ...issues }, (_, value) =>
-      typeof value === 'string' ? shorten(value) : value,
+      typeof value === 'string' ? shortenLines(value) : value,
     );
     printJson(io, { error: JSON.parse(short) });
   } else {
-    const text = `${paint(io, 'red', 'hopgate:')} ${visibleLines(shorten(message))}\n`;
-    io.stderr.write(remedy === '' ? text : `${text}  ${visibleLines(shorten(remedy))}\n`);
+    const text = `${paint(io, 'red', 'hopgate:')} ${visibleLines(shortenLines(message))}\n`;
+    io.stderr.write(remedy === '' ? text : `${text}  ${visibleLines(shortenLines(remedy))}\n`);
   }
   if (io.env['HOPGATE_DEBUG'] === '1' && error instanceof Error) io.stderr.write(`${error.stack}\n`);
 }
@@ -28,7 +28,7 @@ export function reportError(io: Io, error: unknown): void {
 const MAX_CHARS = 2000;
 
 /** Shortens each line of a text separately. */
-const shorten = (text: string): string =>
+const shortenLines = (text: string): string =>
   text
     .split('\n')
     .map((line) =>

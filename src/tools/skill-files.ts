@@ -45,7 +45,7 @@ export function skillProblem(
   );
   let isFound = false;
   for (const { path, place, shown } of [...ofRepository, ...users]) {
-    const text = textOf(place);
+    const text = readSkillText(place);
     if (text === null || ![nameOf(path), frontMatterOf(text)['name']].includes(name)) continue;
     isFound = true;
     const why = fileProblem(envelope, path, text) ?? (args !== '' && /@\S*\$/.test(text) ? SHOWS_ARGUMENT : null);
@@ -89,5 +89,5 @@ function fileProblem(envelope: Pick<CallEnvelope, 'root' | 'config'>, path: stri
 const markdownIn = (folder: string): readonly string[] =>
   valueOr(() => readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => /\.md$/i.test(path)), []);
 
-const textOf = (place: string): string | null =>
+const readSkillText = (place: string): string | null =>
   valueOr(() => readRegularFile(place, MAX_BYTES).toString('utf8'), null);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isGuardHookCommand } from '../../adapters/claude-code/plugin/claude-hook-config.ts';
-import { isObject } from '../../base/json.ts';
+import { isObject, type Json, listOf } from '../../base/json.ts';
 import { parseJsonObject, setJsonKey } from './json-settings.ts';
 
 type Groups = { readonly [event: string]: readonly unknown[] };
@@ -17,12 +17,10 @@ export function replaceHopgateHooks(text: string | null, path: string, guard: Gr
   if (hooksBefore !== undefined && !isObject(hooksBefore)) return text;
   const others = withoutOurs(hooksBefore ?? {});
   const hooks: { [event: string]: unknown } = { ...others };
-  for (const [event, groups] of Object.entries(guard)) hooks[event] = [...listOf(others[event]), ...groups];
+  for (const [event, groups] of Object.entries(guard)) hooks[event] = [...listOf(others[event] as Json), ...groups];
   if (isDeepStrictEqual(hooks, hooksBefore ?? {})) return text;
   return setJsonKey(text, path, 'hooks', Object.keys(hooks).length > 0 ? (hooks as never) : undefined);
 }
-
-const listOf = (groups: unknown): readonly unknown[] => (Array.isArray(groups) ? groups : []);
 
 /** Removes hopgate's hooks, and each event that has no other hooks. */
 function withoutOurs(hooks: { readonly [event: string]: unknown }): { readonly [event: string]: unknown } {
@@ -35,4 +33,5 @@ function withoutOurs(hooks: { readonly [event: string]: unknown }): { readonly [
 }
 
 const isHopgateGroup = (group: unknown): boolean =>
-  isObject(group) && listOf(group['hooks']).some((hook) => isObject(hook) && isGuardHookCommand(hook['command']));
+  isObject(group) &&
+  listOf(group['hooks'] as Json).some((hook) => isObject(hook) && isGuardHookCommand(hook['command']));

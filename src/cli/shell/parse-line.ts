@@ -29,7 +29,7 @@ export function parseLine(line: string): ShellLine {
   const takesOptions = ['hop', 'mode', 'stop', 'start'].includes(first);
   const json = !takesOptions && rest.startsWith('{') ? parseJson(rest) : undefined;
   if (isObject(json)) return { verb: first, words: [], unquoted: [], options: {}, json, problem: null };
-  const split = splitWords(RAW.has(first) ? rest : line);
+  const split = splitQuotedWords(RAW.has(first) ? rest : line);
   if (RAW.has(first)) {
     const only = split.words.length === 1 && split.problem === null ? split.words[0]! : null;
     const isNamed = only !== null && rest.startsWith('command=');
@@ -60,7 +60,7 @@ export function parseLine(line: string): ShellLine {
  * Splits a line into words as a POSIX shell does, but without expansions: quotes group, a backslash takes the next
  * character literally (in double quotes only `"`, `\` and a line break).
  */
-function splitWords(line: string): Pick<ShellLine, 'words' | 'unquoted' | 'problem'> {
+function splitQuotedWords(line: string): Pick<ShellLine, 'words' | 'unquoted' | 'problem'> {
   const words: string[] = [];
   const unquoted: number[] = [];
   let word: string | null = null;

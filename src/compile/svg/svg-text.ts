@@ -44,10 +44,10 @@ export function wrapWords(
   wrapped.push(line);
   const kept = wrapped.slice(0, lines);
   if (wrapped.length > lines) kept[lines - 1] = `${kept[lines - 1]} …`;
-  return kept.map((each) => shorten(each, fits));
+  return kept.map((each) => shortenToFit(each, fits));
 }
 
-function shorten(line: string, fits: (line: string) => boolean): string {
+function shortenToFit(line: string, fits: (line: string) => boolean): string {
   const letters = [...line];
   if (fits(line)) return line;
   while (letters.length > 1 && !fits(`${letters.join('')}…`)) letters.pop();

@@ -45,7 +45,7 @@ export function splitCommand(text: string): CommandSplit {
   for (const node of nodes) {
     if (node.type === 'Assignment') return refuse(`the command assigns a variable: ${node.text}`);
     if (node.type !== 'Word') return refuse(`the command redirects (${node.operator})`);
-    if (!isBlank(text.slice(end, node.pos))) return refuse('the command contains something other than words');
+    if (!isWhitespace(text.slice(end, node.pos))) return refuse('the command contains something other than words');
     const reason = judgeWord(node);
     if (reason !== null) return refuse(`${reason}: ${node.text}`);
     words.push(node.value);
@@ -60,7 +60,7 @@ const SEVERAL = 'the command joins several commands; run each in a call of its o
 
 const refuse = (reason: string): CommandSplit => ({ ok: false, reason });
 
-const isBlank = (text: string): boolean => /^(?:[ \t\n]|\\\n)*$/.test(text);
+const isWhitespace = (text: string): boolean => /^(?:[ \t\n]|\\\n)*$/.test(text);
 
 function judgeWord(word: Word): string | null {
   const bare = unquotedText(word);

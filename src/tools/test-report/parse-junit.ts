@@ -83,7 +83,7 @@ function collect(nodes: readonly Node[], group: string, cases: Case[], tally: Te
       failures += children.filter((child) => 'failure' in child || 'error' in child).length;
     }
     if (children === undefined && ('failure' in node || 'error' in node)) {
-      tally.fail(group || 'test suite', attribute(node, 'message') || textOf(node));
+      tally.fail(group || 'test suite', attribute(node, 'message') || textIn(node));
       failures += 1;
     }
   }
@@ -103,9 +103,9 @@ function readCase(node: Node, children: readonly Node[], group: string): Case {
   const failure = child('failure') ?? child('error');
   // A to-do test may have the elements for a skip and for a failure; its failure does not count.
   const outcome = child('skipped') ? 'skipped' : failure ? 'failed' : 'passed';
-  const message = failure ? attribute(failure, 'message') || textOf(failure) : '';
+  const message = failure ? attribute(failure, 'message') || textIn(failure) : '';
   // In Go's reports the message is only "Failed".
-  const detail = failure && /^(failed)?$/i.test(message.trim()) ? textOf(failure) || message : message;
+  const detail = failure && /^(failed)?$/i.test(message.trim()) ? textIn(failure) || message : message;
   return { name, group: `${group}\0${className}`, outcome, message: detail };
 }
 
@@ -124,12 +124,12 @@ function leafCases(cases: readonly Case[]): Case[] {
 
 const attribute = (node: Node, name: string): string => decode(node[':@']?.[name] ?? '');
 
-function textOf(node: Node): string {
+function textIn(node: Node): string {
   return Object.entries(node)
     .map(([name, value]) => {
       if (name === ':@') return '';
       if (typeof value === 'string') return decode(value);
-      return Array.isArray(value) ? value.map(textOf).join('') : '';
+      return Array.isArray(value) ? value.map(textIn).join('') : '';
     })
     .join('');
 }

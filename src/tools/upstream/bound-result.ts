@@ -26,7 +26,7 @@ export function boundResult(answer: CallToolResult, bytes: number, clean: (text:
   let left = bytes;
   const kept: Json[] = [];
   for (const block of blocks) {
-    const fitting = left <= 0 ? null : shorten(block as Fields, left);
+    const fitting = left <= 0 ? null : shortenBlock(block as Fields, left);
     if (fitting === null) break;
     kept.push(fitting);
     left -= sizeOf(fitting);
@@ -36,7 +36,7 @@ export function boundResult(answer: CallToolResult, bytes: number, clean: (text:
   return { content: kept, ...rest, truncated: true };
 }
 
-function shorten(block: Fields, left: number): Json {
+function shortenBlock(block: Fields, left: number): Json {
   if (sizeOf(block as Json) <= left) return block as Json;
   const text = block['type'] === 'text' && typeof block['text'] === 'string' ? block['text'] : null;
   if (text !== null) return { type: 'text', text: boundText(text, Math.max(left, 1)).text };

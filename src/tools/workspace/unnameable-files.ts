@@ -21,15 +21,15 @@ export const removeDotSlash = (path: Buffer): Buffer =>
 
 /** Decodes a path; null if an argument cannot express it. */
 export function decodePath(path: Uint8Array): string | null {
-  const text = textOf(path);
+  const text = decodeUtf8(path);
   return text === null || CONTROL.test(text) ? null : text;
 }
 
-const textOf = (path: Uint8Array): string | null => valueOr(() => strict.decode(path), null);
+const decodeUtf8 = (path: Uint8Array): string | null => valueOr(() => strict.decode(path), null);
 
 /** Formats a path for display: invisible characters as `\u{a}`, bytes that are not UTF-8 as `\xff`. */
 function formatPathBytes(path: Uint8Array): string {
-  const text = textOf(path);
+  const text = decodeUtf8(path);
   if (text !== null) return escapeInvisible(text);
   const ascii = (byte: number) => (byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`);
   return escapeInvisible([...path].map(ascii).join(''));

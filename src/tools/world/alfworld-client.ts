@@ -84,7 +84,8 @@ export class AlfworldClient implements WorldEnvironment {
         redirect: 'error',
         signal: AbortSignal.timeout(this.#milliseconds),
       });
-      return [response.status, await textOf(response)];
+      const tooLarge = () => new WorldError('invalid-answer', `the answer has more than ${MAX_BYTES} bytes`);
+      return [response.status, await readTextUpTo(MAX_BYTES, response, tooLarge)];
     } catch (error) {
       if (error instanceof WorldError) throw error;
       const cause = (error as Error).cause ?? error;
@@ -93,13 +94,6 @@ export class AlfworldClient implements WorldEnvironment {
     }
   }
 }
-
-const textOf = (answer: Response): Promise<string> =>
-  readTextUpTo(
-    MAX_BYTES,
-    answer,
-    () => new WorldError('invalid-answer', `the answer has more than ${MAX_BYTES} bytes`),
-  );
 
 /** The error code for a sentence of the server, which sends no codes. */
 function codeOf(sentence: string, path: string) {

@@ -1,4 +1,4 @@
-import { asJson, fieldsOf, type Json, parseJson } from '../../../base/json.ts';
+import { asJson, fieldsOf, type Json, parseJson, textOf } from '../../../base/json.ts';
 import type { AgentAnswer, AgentTool } from '../agent-session.ts';
 
 /**
@@ -86,12 +86,10 @@ export function readChatCall(call: unknown): ModelCall {
   const inner = fieldsOf(fields['function']);
   const input = fields['input'] ?? fields['arguments'] ?? inner['arguments'] ?? fields['args'];
   return {
-    id: textOf(fields['call_id'] ?? fields['id'] ?? fields['tool_call_id']),
-    name: textOf(fields['name'] ?? inner['name']),
+    id: textOf(fields['call_id'] ?? fields['id'] ?? fields['tool_call_id']) ?? '',
+    name: textOf(fields['name'] ?? inner['name']) ?? '',
     input: typeof input === 'string' ? parseArguments(input) : (input ?? {}),
   };
 }
 
 const parseArguments = (text: string): unknown => (text.trim() === '' ? {} : parseJson(text, text));
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -41,7 +41,7 @@ export const refuseClaudeSkill = ({ skill }: { readonly skill: string }, why: st
   `hopgate: the skill "${skill}" ${why.replace('; ', '.\nWhat to do: ')}.`;
 
 export const refuseClaudeSubAgent = (tool: string): string =>
-  `hopgate: a sub-agent can neither hop nor change the mode (${tool}).\nWhat to do: stay within this envelope, and report to the agent that started you what else is needed.`;
+  `hopgate: a sub-agent can neither hop nor change the mode nor start sub-agents (${tool}).\nWhat to do: stay within this envelope, and report to the agent that started you what else is needed.`;
 
 /** Explains how to call the peripheral's tools in Claude Code; appended to the prompt section. */
 export function explainClaudeTools(isSubAgent: boolean, ourName: ClaudeToolName): string {

@@ -117,7 +117,10 @@ async function decideAction(at: HookEventContext<ClaudeToolEvent>, action: Clien
     case 'inner': {
       const why = tool === 'Skill' ? await at.host.skillProblem(at.record, skillOf(input)) : null;
       if (why !== null) return refuse(at, refuseClaudeSkill(skillOf(input), why));
-      const started = tool === 'Agent' || tool === 'Task' ? await startSubAgent(at) : null;
+      const startsSubAgent = tool === 'Agent' || tool === 'Task';
+      // No event names the agent that started a sub-agent, so it would get the rights of the main agent.
+      if (startsSubAgent && isSubAgent(at)) return refuse(at, refuseClaudeSubAgent(tool));
+      const started = startsSubAgent ? await startSubAgent(at) : null;
       if (started !== null) return started;
       return allow([innerCallItem({ id, tool, input, channel: tool })]);
     }

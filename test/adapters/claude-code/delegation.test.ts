@@ -162,6 +162,14 @@ describe('a sub-agent in a peripheral that its parent’s peripheral delegates t
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
   });
 
+  it('starts no sub-agent, which would work with the rights of the main agent', async () => {
+    await begin('delegates: [{ to: work, within: own }, review]');
+    await start('review');
+    await world.sendEvent('SubagentStart', agent('review', 'a1'));
+    const nested = await world.call('Agent', { subagent_type: 'work', prompt: 'do it' }, agent('review', 'a1'));
+    expect([nested.verdict, nested.reason]).toEqual(['blocked', expect.stringContaining('nor start sub-agents')]);
+  });
+
   it('is refused if the parent’s peripheral does not delegate to it, and the refusal names the possible ones', async () => {
     await begin('delegates: [review]');
     const refused = await start('work');

@@ -42,10 +42,15 @@ function machineFile(config: MachineJson, hash: string, guardsImport: string): s
   ];
   const hasMeta = [config, ...Object.values(config.states)].some(({ meta }) => meta);
   const type = names.length > 0 ? 'type ' : '';
+  const open = new Set(
+    Object.values(config.states).flatMap(({ on = {} }) => Object.keys(on).filter((event) => !on[event]!.guard)),
+  );
+  const eventTypes = events.map((event) => (open.has(event) ? 'MachineEvent' : 'GuardedEvent'));
   const imports = [
     ...(hasMeta ? [`${type}EnvelopeMeta`] : []),
+    ...(eventTypes.includes('GuardedEvent') ? [`${type}GuardedEvent`] : []),
     ...(names.length > 0 ? ['guards'] : []),
-    `${type}MachineEvent`,
+    ...(eventTypes.includes('MachineEvent') ? [`${type}MachineEvent`] : []),
   ];
   return `${GENERATED_HEADER}${hash.slice(0, 12)}. Do not edit.
 import { setup } from 'xstate';
@@ -53,7 +58,7 @@ import ${names.length > 0 ? '' : 'type '}{ ${imports.join(', ')} } from ${printS
 
 ${union(
   `${Name}Event`,
-  events.map((event) => `MachineEvent<${printString(event)}>`),
+  events.map((event, index) => `${eventTypes[index]}<${printString(event)}>`),
 )}
 ${tags.length === 0 ? '' : `${union(`${Name}Tag`, tags.map(printString))}\n`}export const ${name} = setup({
   types: {

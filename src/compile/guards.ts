@@ -6,6 +6,11 @@ export interface MachineEvent<Type extends string = string> {
   readonly facts?: RequirementFacts;
 }
 
+/** An event all of whose transitions have requirements, so that it opens nothing without facts. */
+export interface GuardedEvent<Type extends string> extends MachineEvent<Type> {
+  readonly facts: RequirementFacts;
+}
+
 /** Evaluates requirements by the gate's predicates. A throw means false: missing facts close a transition. */
 export function allRequirementsHold(
   { event }: { event: MachineEvent },

@@ -59,10 +59,12 @@ it('deploy can be reached only after a test pass', () => {
   ]);
 });
 
-it('a misspelt event or tag does not compile', () => {
+it('a misspelt event or tag, or a guarded event without facts, does not compile', () => {
   const actor = createActor(hopGraph).start();
   // @ts-expect-error: there is no such event.
   actor.send({ type: 'start.exlpore', facts: facts({ firstVisit: true }) });
+  // @ts-expect-error: this event opens nothing without facts.
+  actor.send({ type: 'start.explore' });
   expect(actor.getSnapshot().value).toBe('outside');
   actor.send({ type: 'start.explore', facts: facts({ firstVisit: true }) });
   const snapshot = actor.getSnapshot();

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { dirname } from 'node:path';
-import { mayAccess } from './base/files.ts';
+import { isAccessible } from './base/files.ts';
 import type { Env } from './base/user-folders.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import { ensureStateDir, evidenceFileIn, stateDir } from './project/state-dir.ts';
@@ -30,4 +30,4 @@ export function openEvidenceFile(
   return sqliteStore(file, access === 'read' ? { readOnly: !isWritable(file), ...options } : options);
 }
 
-const isWritable = (file: string): boolean => [file, dirname(file)].every((path) => mayAccess(path, constants.W_OK));
+const isWritable = (file: string): boolean => [file, dirname(file)].every((path) => isAccessible(path, constants.W_OK));

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
-import { holderOfThisProcess } from './base/process-holder.ts';
+import { nameLeaseHolder } from './base/process-holder.ts';
 import { defaultBackends } from './default-backends.ts';
 import type { Entry } from './evidence/entry.ts';
 import { openEvidenceFile } from './open-evidence.ts';
@@ -90,7 +90,7 @@ function assertOptionNames(options: OpenOptions): void {
 }
 
 export const randomIds: Ids = {
-  next: (kind) => (kind === 'writer' ? holderOfThisProcess(`w-${timeOrderedId()}`) : `${kind[0]}-${timeOrderedId()}`),
+  next: (kind) => (kind === 'writer' ? nameLeaseHolder(`w-${timeOrderedId()}`) : `${kind[0]}-${timeOrderedId()}`),
 };
 
 /** The ids of {@link randomIds}, except the session's id. */

@@ -1,5 +1,5 @@
 import { type AuditState, initialAuditState } from './audit/rules/audit-state.ts';
-import { firstRuleProblem } from './audit/rules/judge-request.ts';
+import { findFirstRuleProblem } from './audit/rules/judge-request.ts';
 import type { AuditResult } from './audit/verify/audit-result.ts';
 import { SessionAudit } from './audit/verify/session-audit.ts';
 import type { Fields } from './base/json.ts';
@@ -148,7 +148,7 @@ function movesTo(opening: AuditState, start: Move, { mode }: RunAndVerifyOptions
         );
   const modes = toMode?.moves ?? [];
   const ready = toMode?.states.at(-1) ?? opening;
-  if (firstRuleProblem(ready, asked) === null) return [...modes, start];
+  if (findFirstRuleProblem(ready, asked) === null) return [...modes, start];
   const route = searchRoute(hopModel(pinned, ready, false), ready, (_, move) => {
     if (move.asked.kind === 'start') return move.asked.peripheral === asked.peripheral;
     return move.asked.kind === 'hop' && move.asked.to === asked.peripheral;

@@ -1,4 +1,4 @@
-import { attributeText } from '../base/attribute-text.ts';
+import { labelTextWithSource } from '../base/attribute-text.ts';
 import { fieldsOf } from '../base/json.ts';
 import { quoteText } from '../messages/render-messages.ts';
 import type { Message } from '../ports/message-store.ts';
@@ -71,7 +71,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
   const withoutMessages = ({ text, messages }: AgentAnswer): string =>
     messages ? text.slice(0, -renderMessagesForAgent(messages).length - 1) : text;
   const addMessage = ({ kind, author, from, id, text }: Message): void => {
-    waiting.push(attributeText(`${kind === 'bell' ? 'Bell' : 'Whistle'} from ${author}`, quoteText(text)));
+    waiting.push(labelTextWithSource(`${kind === 'bell' ? 'Bell' : 'Whistle'} from ${author}`, quoteText(text)));
     if (kind === 'whistle') for (const name of [author, from]) openWhistles.set(name, id);
   };
   const sourceOf = (command: TextCommand, { status, data }: AgentAnswer): string => {
@@ -83,7 +83,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     const command = readTextCommand(line);
     if (command === null) return { kind: 'talk', line };
     if (command.kind === 'unreadable') {
-      waiting.push(attributeText('hopgate', `Nothing was sent: ${command.why}.`));
+      waiting.push(labelTextWithSource('hopgate', `Nothing was sent: ${command.why}.`));
       return { kind: 'unreadable', line, why: command.why };
     }
     const answer = await carryOut(command);
@@ -91,7 +91,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     const answered = fieldsOf(fieldsOf(answer.data)['answer'])['text'];
     const text = typeof answered === 'string' ? quoteText(answered) : withoutMessages(answer);
     // The text of a world's turn already names its sources.
-    waiting.push(source === '' ? text : attributeText(source, text));
+    waiting.push(source === '' ? text : labelTextWithSource(source, text));
     for (const message of answer.messages ?? []) addMessage(message);
     return { kind: 'done', line, answer };
   };
@@ -102,7 +102,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
       record?.heard(from, text, kind);
       const name = from.replaceAll(/[\s[\]]+/g, ' ').trim();
       const source = kind === 'bell' ? `Bell from ${name}` : `Whistle response from ${name}`;
-      waiting.push(attributeText(source, JSON.stringify(text)));
+      waiting.push(labelTextWithSource(source, JSON.stringify(text)));
     },
     /** The text of the next turn, with all that arrived since the last one. */
     next(): string {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fieldsOf, parseJson, textOf } from '../base/json.ts';
-import { holderOfThisProcess, isHolderRunning } from '../base/process-holder.ts';
-import { type Env, stateHome } from '../base/user-folders.ts';
+import { isLeaseHolderRunning, nameLeaseHolder } from '../base/process-holder.ts';
+import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 import type { AgencyNode } from './agency-node.ts';
 import { DialIns } from './dial-in.ts';
@@ -11,14 +11,14 @@ import { openAgencyNode, readTokenFile } from './open-node.ts';
 import { type RunReply, runReplyOf } from './run-reply.ts';
 import { RUN_CANCELLED_REASON, runCancelledFailure, type SendRun, sendRunsOverHttp } from './send-run.ts';
 
-const folderOf = (env: Env): string => join(stateHome(env), 'server');
+const folderOf = (env: Env): string => join(userStateFolder(env), 'server');
 const addressFile = (env: Env): string => join(folderOf(env), 'agency.json');
 
 /** Writes the address of this user's server to a file for {@link NearestNode}. The returned function removes it. */
 export function writeNodeAddress(env: Env, url: string): () => void {
   const file = addressFile(env);
   mkdirSync(folderOf(env), { recursive: true, mode: 0o700 });
-  const text = JSON.stringify({ url, holder: holderOfThisProcess(String(process.pid)) });
+  const text = JSON.stringify({ url, holder: nameLeaseHolder(String(process.pid)) });
   writeFileSync(file, text, { mode: 0o600 });
   return () => {
     if (textIn(file) === text) rmSync(file, { force: true });
@@ -28,7 +28,7 @@ export function writeNodeAddress(env: Env, url: string): () => void {
 /** The address of the server of this user; null if none runs. */
 function announcedNode(env: Env): string | null {
   const { url, holder } = fieldsOf(parseJson(textIn(addressFile(env))));
-  return isHolderRunning(textOf(holder) ?? '') ? textOf(url) : null;
+  return isLeaseHolderRunning(textOf(holder) ?? '') ? textOf(url) : null;
 }
 
 const textIn = (file: string): string => valueOr(() => readFileSync(file, 'utf8'), '');

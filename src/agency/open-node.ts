@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { getOrInsert } from '../base/get-or-insert.ts';
-import { type Env, stateHome, xdgFolder } from '../base/user-folders.ts';
+import { type Env, userStateFolder, xdgFolder } from '../base/user-folders.ts';
 import type { AgencyAgent, LocalAgent } from '../spec/agency/agency-types.ts';
 import { loadAgency } from '../spec/agency/load-agency.ts';
 import { AgencyNode } from './agency-node.ts';
@@ -31,7 +31,7 @@ interface OpenNodeOptions {
 
 /** Opens the node of this user, with its journal in the state folder. */
 export function openAgencyNode({ env, id, folder = agencyFolder(env), dialIns }: OpenNodeOptions): AgencyNode {
-  const state = stateHome(env);
+  const state = userStateFolder(env);
   mkdirSync(state, { recursive: true, mode: 0o700 });
   return new AgencyNode({
     id,

@@ -1,4 +1,4 @@
-import { holderOfThisProcess, isHolderRunning } from '../base/process-holder.ts';
+import { isLeaseHolderRunning, nameLeaseHolder } from '../base/process-holder.ts';
 import { loadNodeSqlite, switchToWriteAheadLog } from '../stores/sqlite/node-sqlite.ts';
 import { RunFailure, type RunReply } from './run-reply.ts';
 
@@ -34,7 +34,7 @@ interface Row {
 
 /** How long a statement waits for another process's lock, in milliseconds. */
 const BUSY_MS = 5_000;
-const OWN_HOLDER = holderOfThisProcess(String(process.pid));
+const OWN_HOLDER = nameLeaseHolder(String(process.pid));
 
 /** A journal in an SQLite file; `:memory:` for tests. */
 export function openRunJournal(file: string): RunJournal {
@@ -68,7 +68,7 @@ export function openRunJournal(file: string): RunJournal {
 function stateOf(row: Row | undefined): Exclude<RunStart, { is: 'new' }> {
   if (row === undefined) return { is: 'interrupted' };
   if (row.reply !== null) return { is: 'done', reply: JSON.parse(row.reply) as RunReply };
-  return row.holder !== null && row.holder !== OWN_HOLDER && isHolderRunning(row.holder)
+  return row.holder !== null && row.holder !== OWN_HOLDER && isLeaseHolderRunning(row.holder)
     ? { is: 'elsewhere' }
     : { is: 'interrupted' };
 }

@@ -24,7 +24,7 @@ import { valueOr } from './value-or.ts';
 const MAX_BYTES = 16 << 20;
 
 /** The text of a regular file; empty if it cannot be read or is larger than a settings file can be. */
-export const readTextIfAny = (path: string): string =>
+export const readTextOrEmpty = (path: string): string =>
   valueOr(() => readRegularFile(path, MAX_BYTES).toString('utf8'), '');
 
 /** True if the path exists. Unlike `existsSync`, it throws if a folder of the path may not be searched. */
@@ -36,18 +36,18 @@ export const lstatIfAny = (path: string): Stats | undefined => lstatSync(path, {
 export const realpathIfAny = (path: string): string | null => valueOr(() => realpathSync(path), null);
 
 /** True if this process may access the path: `constants.R_OK`, … of node:fs. */
-export const mayAccess = (path: string, mode: number): boolean =>
+export const isAccessible = (path: string, mode: number): boolean =>
   valueOr(() => accessSync(path, mode) === undefined, false);
 
 /** The names in a folder; empty if it cannot be listed. */
-export const fileNamesIn = (folder: string): readonly string[] => valueOr(() => readdirSync(folder), []);
+export const listFileNames = (folder: string): readonly string[] => valueOr(() => readdirSync(folder), []);
 
 /** The entries of a folder; empty if it cannot be listed. */
-export const entriesIn = (folder: string): readonly Dirent[] =>
+export const listFolderEntries = (folder: string): readonly Dirent[] =>
   valueOr(() => readdirSync(folder, { withFileTypes: true }), []);
 
 /** The target of a symbolic link; null if there is no link, or if it cannot be read. */
-export const linkTargetIfAny = (path: string): string | null => valueOr(() => readlinkSync(path), null);
+export const readLinkOrNull = (path: string): string | null => valueOr(() => readlinkSync(path), null);
 
 /** Passes an open file to `use`, and closes it afterwards. */
 export function withOpenFile<T>(fd: number, use: (fd: number) => T): T {
@@ -67,7 +67,7 @@ export function makeFolders(dir: string, mode = 0o777): void {
 }
 
 /** Creates a file with its whole text. Returns false, and changes nothing, if the file exists. */
-export function writeOnce(file: string, text: string): boolean {
+export function writeNewFile(file: string, text: string): boolean {
   const made = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
   writeFileSync(made, text, { mode: 0o600, flag: 'wx' });
   try {

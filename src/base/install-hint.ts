@@ -1,4 +1,4 @@
-import { readTextIfAny } from './files.ts';
+import { readTextOrEmpty } from './files.ts';
 
 const INSTALLERS: { readonly [distribution: string]: string } = {
   debian: 'apt-get install',
@@ -28,4 +28,4 @@ export function installHint(name: string, osRelease = readOsRelease(), platform:
   return `(\`${INSTALLERS[distribution]} ${name}\`, as root)`;
 }
 
-const readOsRelease = (): string => readTextIfAny('/etc/os-release') || readTextIfAny('/usr/lib/os-release');
+const readOsRelease = (): string => readTextOrEmpty('/etc/os-release') || readTextOrEmpty('/usr/lib/os-release');

@@ -38,7 +38,7 @@ const host = readHost();
 const own = host && processStartTime(process.pid);
 
 /** Adds the process to a lease holder's name, so that other processes can detect its end. */
-export function holderOfThisProcess(id: string): string {
+export function nameLeaseHolder(id: string): string {
   return host && own ? `${id}@${host.boot}.${host.namespace}.${process.pid}.${own}` : id;
 }
 
@@ -46,14 +46,14 @@ export function holderOfThisProcess(id: string): string {
  * True only if the holder's process has certainly ended: same boot, same pid namespace, and no such process. False in
  * doubt: the lease then ends only when it expires.
  */
-export function isHolderGone(holder: string): boolean {
+export function isLeaseHolderGone(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
   if (boot === undefined || !host || boot !== host.boot || namespace !== host.namespace) return false;
   return processStartTime(pid) !== start;
 }
 
 /** True if the holder's process runs in this boot and pid namespace. Outside of Linux the holder is only a pid. */
-export function isHolderRunning(holder: string): boolean {
+export function isLeaseHolderRunning(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
   if (boot === undefined || !host) return isAlive(Number(holder));
   return boot === host.boot && namespace === host.namespace && processStartTime(pid) === start;
@@ -66,5 +66,5 @@ interface Lease {
 }
 
 /** True if the lease is valid and its holder's process has not certainly ended. */
-export const hasLiveWriter = ({ lease }: { readonly lease: Lease | null }): boolean =>
-  lease !== null && lease.until > Date.now() && !isHolderGone(lease.holder);
+export const hasLiveLease = ({ lease }: { readonly lease: Lease | null }): boolean =>
+  lease !== null && lease.until > Date.now() && !isLeaseHolderGone(lease.holder);

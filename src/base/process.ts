@@ -1,6 +1,6 @@
 import { constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { mayAccess } from './files.ts';
+import { isAccessible } from './files.ts';
 import { valueOr } from './value-or.ts';
 
 /** The path of a program on a PATH, or null. Skips relative folders, where a repository could put a program. */
@@ -8,14 +8,13 @@ export function findProgram(name: string, path: string | undefined): string | nu
   for (const folder of (path ?? '').split(delimiter)) {
     if (!isAbsolute(folder)) continue;
     const file = join(folder, name);
-    if (isProgram(file)) return file;
+    if (isExecutableFile(file)) return file;
   }
   return null;
 }
 
-/** True if this process may execute the file. */
-export const isProgram = (file: string): boolean =>
-  mayAccess(file, constants.X_OK) && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+export const isExecutableFile = (file: string): boolean =>
+  isAccessible(file, constants.X_OK) && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
 
 /** Sends a signal to a process, or to a group by its negative id. Ignores one that has ended. */
 export const sendSignal = (pid: number, signal: NodeJS.Signals): unknown =>

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { isWithin } from './paths.ts';
+import { isPathWithin } from './paths.ts';
 
 /** Thrown for a file that must not be read, such as a device. `message` names its path, `remedy` what to do. */
 export class UnreadableFile extends Error {
@@ -26,7 +26,7 @@ export class UnreadableFile extends Error {
 export function readRegularFile(path: string, maxBytes: number, within?: string): Buffer {
   const found = statSync(path);
   refuseUnlessRegular(path, found);
-  if (within !== undefined && !isWithin(within, realpathSync(path)))
+  if (within !== undefined && !isPathWithin(within, realpathSync(path)))
     throw new UnreadableFile(path, `is a link that leads out of ${within}`, 'Put a file in its place.');
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   try {

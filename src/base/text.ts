@@ -7,7 +7,7 @@ export const escapeInvisible = (text: string): string =>
   text.replace(HIDDEN, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 
 /** {@link escapeInvisible} for a text of several lines; a tab becomes four spaces. */
-export const visibleLines = (text: string): string =>
+export const escapeInvisibleInLines = (text: string): string =>
   text
     .split('\n')
     .map((line) => escapeInvisible(line.replaceAll('\t', '    ')))
@@ -19,10 +19,10 @@ const COLOURS = /\u001b\[[\d;:]*m/g;
 const HARMLESS = /^\u001b\[(?:;|(?:[0-479]|2[2-479]|3[1-79]|9[1-7])(?=[;m]))*m$/;
 
 /** A program's output as plain text: without colours, and with spaces instead of tabs. */
-export const plainOutput = (output: string): string => output.replaceAll(COLOURS, '').replaceAll('\t', '    ');
+export const stripTerminalColours = (output: string): string => output.replaceAll(COLOURS, '').replaceAll('\t', '    ');
 
 /** {@link escapeInvisible} for a line of a program. Keeps tabs and, with `inColour`, colours up to the line's end. */
-export function visibleOutput(line: string, inColour: boolean): string {
+export function escapeTerminalLine(line: string, inColour: boolean): string {
   const parts = line.split(/(\u001b\[[\d;:]*m|\t)/).map((part, at) => {
     if (at % 2 === 0) return escapeInvisible(part);
     return part === '\t' || (inColour && HARMLESS.test(part)) ? part : '';
@@ -36,7 +36,7 @@ const UNESCAPED =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
 /** Equivalent JSON in which invisible characters are escaped. */
-export const visibleJson = (json: string): string =>
+export const escapeInvisibleInJson = (json: string): string =>
   json.replace(UNESCAPED, (char) =>
     char.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
@@ -59,7 +59,7 @@ export const shorten = (text: string, most: number): string =>
 export const quoteShell = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** One word of a POSIX shell, in quotes only if it needs them. */
-export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoteShell(word));
+export const toShellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoteShell(word));
 
 /**
  * A count with its noun.
@@ -77,7 +77,7 @@ export const errorText = (error: unknown): string => (error instanceof Error ? e
 export const splitWords = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /** A text as sentences: it begins with a capital letter and ends with a period, unless it has an end mark. */
-export const asSentences = (text: string): string =>
+export const toSentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) || text === '' ? '' : '.'}`;
 
 /** True for a text without a visible character: only blanks, controls and characters of no width. */

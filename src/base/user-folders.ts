@@ -33,4 +33,4 @@ export const claudeFolder = (env: Env): string => env['CLAUDE_CONFIG_DIR'] || jo
 export const codexFolder = (env: Env): string => env['CODEX_HOME'] || join(homeFolder(env), '.codex');
 
 /** The folder of hopgate's state for this user, with those of all repositories: `$XDG_STATE_HOME/hopgate`. */
-export const stateHome = (env: Env): string => join(xdgFolder(env, 'XDG_STATE_HOME', '.local/state'), 'hopgate');
+export const userStateFolder = (env: Env): string => join(xdgFolder(env, 'XDG_STATE_HOME', '.local/state'), 'hopgate');

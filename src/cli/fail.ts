@@ -1,5 +1,5 @@
 import { explainSystemError } from '../base/system-error.ts';
-import { errorText, visibleLines } from '../base/text.ts';
+import { errorText, escapeInvisibleInLines } from '../base/text.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
 import { formatSpecProblems, SpecError } from '../spec/check/spec-problem.ts';
 import { CliError, type Io, paint, printJson } from './io.ts';
@@ -18,8 +18,8 @@ export function reportError(io: Io, error: unknown): void {
     );
     printJson(io, { error: JSON.parse(short) });
   } else {
-    const text = `${paint(io, 'red', 'hopgate:')} ${visibleLines(shortenLines(message))}\n`;
-    io.stderr.write(remedy === '' ? text : `${text}  ${visibleLines(shortenLines(remedy))}\n`);
+    const text = `${paint(io, 'red', 'hopgate:')} ${escapeInvisibleInLines(shortenLines(message))}\n`;
+    io.stderr.write(remedy === '' ? text : `${text}  ${escapeInvisibleInLines(shortenLines(remedy))}\n`);
   }
   if (io.env['HOPGATE_DEBUG'] === '1' && error instanceof Error) io.stderr.write(`${error.stack}\n`);
 }

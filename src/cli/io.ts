@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { visibleJson } from '../base/text.ts';
+import { escapeInvisibleInJson } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
 
 /** A command's streams and environment, so that tests can run commands in-process. */
@@ -74,7 +74,7 @@ export function printRemark(io: Io, text: string): void {
 }
 
 export function printJson(io: Io, value: unknown): void {
-  print(io, visibleJson(JSON.stringify(value, null, 2)));
+  print(io, escapeInvisibleInJson(JSON.stringify(value, null, 2)));
 }
 
 /** Prints the result of a command: a value with `--json`, else a text. */
@@ -84,7 +84,7 @@ export function printResult(io: Io, value: unknown, text: string): void {
 }
 
 export function printJsonLine(io: Io, value: unknown): void {
-  print(io, visibleJson(JSON.stringify(value)));
+  print(io, escapeInvisibleInJson(JSON.stringify(value)));
 }
 
 export function paintDiff(io: Io, line: string): string {

@@ -11,7 +11,7 @@ import type { SpecTables } from './spec-tables.ts';
 type CompiledSpecs = SpecTables<Machine>;
 
 /** Returns every machine config of a spec set: mode gate, hop graph, lifecycles. Pure. */
-export function compileConfigs(specs: SpecSet): readonly MachineJson[] {
+export function compileMachineConfigs(specs: SpecSet): readonly MachineJson[] {
   return [
     ...(specs.modeGate ? [compileModeGate(specs.modeGate)] : []),
     compileHopGraph(specs),

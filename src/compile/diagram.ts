@@ -1,5 +1,5 @@
 import { getOrInsert } from '../base/get-or-insert.ts';
-import { needsInWords } from './guarded-transition.ts';
+import { describeNewRequirements } from './guarded-transition.ts';
 import type { MachineJson } from './machine-json.ts';
 
 /** One transition: the event's short name (`pass`, `stop`) and its needs in words. */
@@ -30,12 +30,12 @@ export interface Diagram {
 }
 
 /** Builds the diagram of a machine without the events in `omit`. Omits needs that the graph itself implies. Pure. */
-export function diagramOf({ id, initial, states }: MachineJson, omit: readonly string[] = []): Diagram {
+export function buildDiagram({ id, initial, states }: MachineJson, omit: readonly string[] = []): Diagram {
   const edges = new Map<string, { from: string; to: string; ways: DiagramExit[] }>();
   for (const [from, { on = {} }] of Object.entries(states)) {
     for (const [event, { target: to, guard }] of Object.entries(on)) {
       if (omit.includes(event)) continue;
-      const needs = needsInWords(from, guard?.params.all ?? []);
+      const needs = describeNewRequirements(from, guard?.params.all ?? []);
       const edge = getOrInsert(edges, `${from} ${to}`, () => ({ from, to, ways: [] }));
       edge.ways.push({ name: event.endsWith(`.${to}`) ? event.slice(0, -to.length - 1) : event, needs });
     }
@@ -50,6 +50,6 @@ export function diagramOf({ id, initial, states }: MachineJson, omit: readonly s
 }
 
 /** Formats a transition as a label: `pass [result is pass, approval by operator]`. */
-export function exitInWords({ name, needs }: DiagramExit): string {
+export function describeDiagramExit({ name, needs }: DiagramExit): string {
   return needs.length === 0 ? name : `${name} [${needs.join(', ')}]`;
 }

@@ -1,5 +1,5 @@
 import type { SpecSet } from '../spec/types.ts';
-import { HOP_GRAPH } from './hop-graph.ts';
+import { HOP_GRAPH_ID } from './hop-graph.ts';
 import { type DrawGraphOptions, GRAPH_FORMATS, renderGraph } from './render-graph.ts';
 import { renderStately } from './stately/render-stately.ts';
 import { renderSvg } from './svg/render-svg.ts';
@@ -18,7 +18,7 @@ export async function drawGraph(specs: SpecSet, format: DrawnFormat, options: Dr
     case 'svg':
       return renderSvg(specs, options);
     case 'stately':
-      return renderStately(specs, options.machine ?? HOP_GRAPH);
+      return renderStately(specs, options.machine ?? HOP_GRAPH_ID);
     default:
       return renderGraph(specs, format, options);
   }

@@ -1,10 +1,10 @@
 import { asJson } from '../base/json.ts';
 import type { SpecSet } from '../spec/types.ts';
-import { compileConfigs } from './compile-specs.ts';
-import { diagramOf } from './diagram.ts';
+import { compileMachineConfigs } from './compile-specs.ts';
+import { buildDiagram } from './diagram.ts';
 import { buildMachine } from './machine.ts';
-import { type MachineJson, machineNames } from './machine-json.ts';
-import { printLiteral, printString } from './print-literal.ts';
+import { listMachineNames, type MachineJson } from './machine-json.ts';
+import { printStringLiteral, printTypeScriptLiteral } from './print-literal.ts';
 import { toMermaid } from './render-diagram.ts';
 
 /** First line of every generated machine file. */
@@ -23,22 +23,22 @@ export interface GeneratedFiles {
  */
 export function generateFiles(specs: SpecSet, { guardsImport }: { readonly guardsImport: string }): GeneratedFiles {
   const files: { [relativePath: string]: string } = {};
-  for (const config of compileConfigs(specs)) {
+  for (const config of compileMachineConfigs(specs)) {
     buildMachine(config);
     files[`${config.id}.machine.ts`] = machineFile(config, specs.hash, guardsImport);
     files[`${config.id}.json`] = `${JSON.stringify(config, null, 2)}\n`;
-    files[`${config.id}.mmd`] = toMermaid(diagramOf(config));
+    files[`${config.id}.mmd`] = toMermaid(buildDiagram(config));
   }
   return files;
 }
 
 function machineFile(config: MachineJson, hash: string, guardsImport: string): string {
-  const name = camelCase(config.id);
+  const name = toCamelCase(config.id);
   const Name = name[0]!.toUpperCase() + name.slice(1);
   const [events, names, tags] = [
-    machineNames(config, 'events'),
-    machineNames(config, 'guards'),
-    machineNames(config, 'tags'),
+    listMachineNames(config, 'events'),
+    listMachineNames(config, 'guards'),
+    listMachineNames(config, 'tags'),
   ];
   const hasMeta = [config, ...Object.values(config.states)].some(({ meta }) => meta);
   const type = names.length > 0 ? 'type ' : '';
@@ -54,22 +54,22 @@ function machineFile(config: MachineJson, hash: string, guardsImport: string): s
   ];
   return `${GENERATED_HEADER}${hash.slice(0, 12)}. Do not edit.
 import { setup } from 'xstate';
-import ${names.length > 0 ? '' : 'type '}{ ${imports.join(', ')} } from ${printString(guardsImport)};
+import ${names.length > 0 ? '' : 'type '}{ ${imports.join(', ')} } from ${printStringLiteral(guardsImport)};
 
 ${union(
   `${Name}Event`,
-  events.map((event, index) => `${eventTypes[index]}<${printString(event)}>`),
+  events.map((event, index) => `${eventTypes[index]}<${printStringLiteral(event)}>`),
 )}
-${tags.length === 0 ? '' : `${union(`${Name}Tag`, tags.map(printString))}\n`}export const ${name} = setup({
+${tags.length === 0 ? '' : `${union(`${Name}Tag`, tags.map(printStringLiteral))}\n`}export const ${name} = setup({
   types: {
     events: {} as ${Name}Event,
 ${tags.length === 0 ? '' : `    tags: {} as ${Name}Tag,\n`}${hasMeta ? '    meta: {} as EnvelopeMeta,\n' : ''}  },
-${names.length === 0 ? '' : `${callText('  guards: guards', names.map(printString))},\n`}}).createMachine(${printLiteral(asJson(config), 0, '}).createMachine('.length, 2)});
+${names.length === 0 ? '' : `${callText('  guards: guards', names.map(printStringLiteral))},\n`}}).createMachine(${printTypeScriptLiteral(asJson(config), 0, '}).createMachine('.length, 2)});
 `;
 }
 
 /** The name of a machine as an identifier: `hopGraph`. */
-export const camelCase = (id: string): string =>
+export const toCamelCase = (id: string): string =>
   id.replaceAll(/-+([a-z0-9]?)/g, (_, next: string) => next.toUpperCase());
 
 /** Prints an exported union type in Biome's layout. */

@@ -3,11 +3,11 @@ import type { Requirement } from '../gate/requirements/requirement.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { envelopeOf } from './envelope.ts';
-import { guardedTransition, stateTags } from './guarded-transition.ts';
+import { guardedTransition, tagsProperty } from './guarded-transition.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
-import { CLOSED, OUTSIDE } from './special-states.ts';
+import { CLOSED_STATE, OUTSIDE_STATE } from './special-states.ts';
 
-export const HOP_GRAPH = 'hop-graph';
+export const HOP_GRAPH_ID = 'hop-graph';
 
 const APPLIES_OUTSIDE: readonly string[] = ['default', 'user-request', 'session-close'];
 
@@ -19,20 +19,20 @@ const APPLIES_OUTSIDE: readonly string[] = ['default', 'user-request', 'session-
 export function compileHopGraph(specs: SpecSet): MachineJson {
   const peripherals = Object.values(specs.peripherals);
   const states: { [state: string]: StateJson } = {
-    [OUTSIDE]: { on: { ...starts(specs, peripherals), close: { target: CLOSED } } },
+    [OUTSIDE_STATE]: { on: { ...starts(specs, peripherals), close: { target: CLOSED_STATE } } },
   };
   for (const peripheral of peripherals) {
-    if (Object.hasOwn(states, peripheral.id) || peripheral.id === CLOSED)
+    if (Object.hasOwn(states, peripheral.id) || peripheral.id === CLOSED_STATE)
       throw new Error(`a peripheral cannot be called "${peripheral.id}"`);
     states[peripheral.id] = {
       description: peripheral.purpose,
-      ...stateTags(peripheral.tools),
+      ...tagsProperty(peripheral.tools),
       meta: envelopeOf(specs, peripheral),
-      on: { ...hops(specs, peripheral), stop: { target: OUTSIDE } },
+      on: { ...hops(specs, peripheral), stop: { target: OUTSIDE_STATE } },
     };
   }
-  states[CLOSED] = { type: 'final' };
-  return { id: HOP_GRAPH, initial: OUTSIDE, states };
+  states[CLOSED_STATE] = { type: 'final' };
+  return { id: HOP_GRAPH_ID, initial: OUTSIDE_STATE, states };
 }
 
 function starts(specs: SpecSet, peripherals: readonly PeripheralSpec[]): { [event: string]: TransitionJson } {
@@ -40,7 +40,7 @@ function starts(specs: SpecSet, peripherals: readonly PeripheralSpec[]): { [even
   return Object.fromEntries(
     startable.map(({ id }) => [
       `start.${id}`,
-      guardedTransition(OUTSIDE, id, startRequirements(specs, id).map(withSourcesOfStarts)),
+      guardedTransition(OUTSIDE_STATE, id, startRequirements(specs, id).map(withSourcesOfStarts)),
     ]),
   );
 }

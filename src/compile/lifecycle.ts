@@ -3,7 +3,7 @@ import { edgesFrom } from '../spec/edges-from.ts';
 import { recordsIntent } from '../spec/policy/tool-effects.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { envelopeOf } from './envelope.ts';
-import { guardedTransition, stateTags } from './guarded-transition.ts';
+import { guardedTransition, tagsProperty } from './guarded-transition.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
 
 /**
@@ -36,7 +36,7 @@ export function compileLifecycle(specs: Pick<SpecSet, 'tools' | 'edges'>, periph
   };
   const states: { [state: string]: StateJson } = {
     idle: { on: { start: { target: 'active' } } },
-    active: { ...stateTags(tools), on: active },
+    active: { ...tagsProperty(tools), on: active },
     ...(canExpire ? { expired: { description: limitsInWords(limits), on: ends } } : {}),
     ...(canBeInterrupted ? { interrupted: { on: { resume: { target: 'active' }, ...ends } } } : {}),
     stopped: { type: 'final' },

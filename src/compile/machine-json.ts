@@ -35,7 +35,7 @@ export interface MachineJson {
 }
 
 /** Returns problems that xstate accepts: a missing initial state or target, transitions of a final state. */
-export function machineProblems(config: MachineJson): readonly string[] {
+export function findMachineProblems(config: MachineJson): readonly string[] {
   const exists = (state: string) => Object.hasOwn(config.states, state);
   const problems = exists(config.initial) ? [] : [`${config.id}: the initial state "${config.initial}" does not exist`];
   for (const [state, { on = {}, type }] of Object.entries(config.states)) {
@@ -49,7 +49,7 @@ export function machineProblems(config: MachineJson): readonly string[] {
 }
 
 /** The names of a machine's events, guards or tags, sorted, each once. */
-export function machineNames(config: MachineJson, what: 'events' | 'guards' | 'tags'): readonly string[] {
+export function listMachineNames(config: MachineJson, what: 'events' | 'guards' | 'tags'): readonly string[] {
   const names = Object.values(config.states).flatMap(({ tags = [], on = {} }) => {
     if (what === 'tags') return tags;
     return Object.entries(on).flatMap(([event, { guard }]) => (what === 'events' ? event : (guard?.type ?? [])));

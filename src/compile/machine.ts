@@ -1,8 +1,8 @@
 import { type EventObject, initialTransition, type SnapshotFrom, setup } from 'xstate';
 import type { EnvelopeMeta } from './envelope.ts';
 import { guards, type MachineEvent } from './guards.ts';
-import { type MachineJson, machineNames } from './machine-json.ts';
-import { checkedConfig } from './spec-tables.ts';
+import { listMachineNames, type MachineJson } from './machine-json.ts';
+import { assertMachineConfig } from './spec-tables.ts';
 
 const parts = (names: readonly string[]) =>
   setup({
@@ -16,8 +16,8 @@ export type MachineSnapshot = SnapshotFrom<Machine>;
 
 /** Builds a machine from its config and checks it. Throws with all problems, which are bugs: the spec was checked. */
 export function buildMachine(config: MachineJson): Machine {
-  const { createMachine } = parts(machineNames(config, 'guards'));
-  const machine = createMachine(checkedConfig(config)) as Machine;
+  const { createMachine } = parts(listMachineNames(config, 'guards'));
+  const machine = createMachine(assertMachineConfig(config)) as Machine;
   initialSnapshot(machine);
   return machine;
 }

@@ -2,7 +2,7 @@ import { transitionRequirements } from '../gate/requirements/edge-requirements.t
 import type { Requirement } from '../gate/requirements/requirement.ts';
 import { effectsOfMode, modesOf } from '../spec/mode-way.ts';
 import type { ModeGateSpec } from '../spec/types.ts';
-import { guardedTransition, stateTags } from './guarded-transition.ts';
+import { guardedTransition, tagsProperty } from './guarded-transition.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
 
 const BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
@@ -22,7 +22,7 @@ export function compileModeGate(modeGate: ModeGateSpec): MachineJson {
     if (modeGate.timeoutMinutes !== null)
       on.timeout = guardedTransition(mode, modeGate.reset, [{ kind: 'principal', is: 'clock' }]);
     const effects = effectsOfMode(modeGate, mode);
-    states[mode] = { description: `allows: ${effects.join(', ') || 'nothing'}`, ...stateTags(effects), on };
+    states[mode] = { description: `allows: ${effects.join(', ') || 'nothing'}`, ...tagsProperty(effects), on };
   }
   return { id: 'mode-gate', initial: modeGate.initial, states };
 }

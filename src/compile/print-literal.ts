@@ -7,13 +7,13 @@ const WIDTH = 120;
  * formatter leaves generated files unchanged. `column`: start column of the literal. `after`: number of characters that
  * follow on its last line.
  */
-export function printLiteral(value: Json, indent = 0, column = 0, after = 0): string {
+export function printTypeScriptLiteral(value: Json, indent = 0, column = 0, after = 0): string {
   const flat = printFlat(value);
   if (flat !== null && column + flat.length + after <= WIDTH) return flat;
   if (value === null || typeof value !== 'object') return flat ?? '';
   const inner = ' '.repeat(indent + 2);
   const lines = Array.isArray(value)
-    ? value.map((item) => `${inner}${printLiteral(item, indent + 2, indent + 2, 1)},`)
+    ? value.map((item) => `${inner}${printTypeScriptLiteral(item, indent + 2, indent + 2, 1)},`)
     : Object.entries(value).map(([key, item]) => `${inner}${printMember(printKey(key), item, indent + 2)},`);
   const [open, close] = Array.isArray(value) ? '[]' : '{}';
   return `${open}\n${lines.join('\n')}\n${' '.repeat(indent)}${close}`;
@@ -21,7 +21,7 @@ export function printLiteral(value: Json, indent = 0, column = 0, after = 0): st
 
 function printMember(key: string, item: Json, indent: number): string {
   const column = indent + key.length + 2;
-  const literal = printLiteral(item, indent, column, 1);
+  const literal = printTypeScriptLiteral(item, indent, column, 1);
   // A string that does not fit goes to its own line, unless its key is so short that the gain would be small.
   const isLone = typeof item === 'string' && key.length > 4 && column + literal.length + 1 > WIDTH;
   return isLone ? `${key}:\n${' '.repeat(indent + 2)}${literal}` : `${key}: ${literal}`;
@@ -30,7 +30,7 @@ function printMember(key: string, item: Json, indent: number): string {
 /** Prints the value on one line; null if it must be broken. */
 function printFlat(value: Json): string | null {
   if (value === null || typeof value !== 'object')
-    return typeof value === 'string' ? printString(value) : String(value);
+    return typeof value === 'string' ? printStringLiteral(value) : String(value);
   if (Array.isArray(value)) return isBroken(value) ? null : encloseParts('[', value.map(printFlat), ']', '');
   const members = Object.entries(value).map(([key, item]) => {
     const flat = printFlat(item);
@@ -48,10 +48,10 @@ function encloseParts(open: string, parts: readonly (string | null)[], close: st
   return parts.includes(null) ? null : `${open}${pad}${parts.join(', ')}${pad}${close}`;
 }
 
-const printKey = (key: string): string => (/^[A-Za-z_$][\w$]*$/.test(key) ? key : printString(key));
+const printKey = (key: string): string => (/^[A-Za-z_$][\w$]*$/.test(key) ? key : printStringLiteral(key));
 
 /** Single quotes, unless double quotes need fewer escapes. */
-export function printString(text: string): string {
+export function printStringLiteral(text: string): string {
   const count = (mark: string) => text.split(mark).length - 1;
   const quote = count("'") > count('"') ? '"' : "'";
   const body = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll(quote, `\\${quote}`);

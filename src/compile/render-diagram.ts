@@ -1,11 +1,11 @@
-import { type Diagram, type DiagramNode, exitInWords } from './diagram.ts';
+import { type Diagram, type DiagramNode, describeDiagramExit } from './diagram.ts';
 
 /** Renders a Mermaid flowchart with quoted labels. `current` marks the session's peripheral. Pure. */
 export function toMermaid({ id, nodes, edges }: Diagram, current?: string): string {
   const lines = ['---', `title: ${id}`, '---', 'flowchart LR'];
   for (const node of nodes) lines.push(`  ${mermaidId(node.id)}${mermaidShape(node)}`);
   for (const { from, to, ways } of edges) {
-    const label = ways.map((exit) => mermaidText(exitInWords(exit))).join('<br/>');
+    const label = ways.map((exit) => mermaidText(describeDiagramExit(exit))).join('<br/>');
     lines.push(`  ${mermaidId(from)} -->|"${label}"| ${mermaidId(to)}`);
   }
   if (nodes.some((node) => node.id === current))
@@ -45,7 +45,7 @@ export function toDot({ id, nodes, edges }: Diagram, current?: string): string {
     lines.push(`  ${quoted(node.id)}${attributes.length > 0 ? ` [${attributes.join(', ')}]` : ''};`);
   }
   for (const { from, to, ways } of edges)
-    lines.push(`  ${quoted(from)} -> ${quoted(to)} [label=${quoted(ways.map(exitInWords).join('\n'))}];`);
+    lines.push(`  ${quoted(from)} -> ${quoted(to)} [label=${quoted(ways.map(describeDiagramExit).join('\n'))}];`);
   return `${lines.join('\n')}\n}\n`;
 }
 

@@ -1,9 +1,9 @@
 import type { SpecSet } from '../spec/types.ts';
-import { compileConfigs } from './compile-specs.ts';
-import { diagramOf } from './diagram.ts';
-import { compileHopGraph, HOP_GRAPH } from './hop-graph.ts';
+import { compileMachineConfigs } from './compile-specs.ts';
+import { buildDiagram } from './diagram.ts';
+import { compileHopGraph, HOP_GRAPH_ID } from './hop-graph.ts';
 import { toDot, toMermaid } from './render-diagram.ts';
-import { OUTSIDE } from './special-states.ts';
+import { OUTSIDE_STATE } from './special-states.ts';
 
 export const GRAPH_FORMATS = ['mermaid', 'dot', 'json'] as const;
 type GraphFormat = (typeof GRAPH_FORMATS)[number];
@@ -23,13 +23,13 @@ export interface DrawGraphOptions {
 export function renderGraph(
   specs: SpecSet,
   format: GraphFormat,
-  { machine = HOP_GRAPH, current }: DrawGraphOptions = {},
+  { machine = HOP_GRAPH_ID, current }: DrawGraphOptions = {},
 ): string {
   const config =
-    machine === HOP_GRAPH ? compileHopGraph(specs) : compileConfigs(specs).find(({ id }) => id === machine);
+    machine === HOP_GRAPH_ID ? compileHopGraph(specs) : compileMachineConfigs(specs).find(({ id }) => id === machine);
   if (!config) throw new Error(`there is no machine "${machine}"`);
-  const diagram = diagramOf(config, machine === HOP_GRAPH ? ['stop'] : []);
-  const here = current === null ? OUTSIDE : current;
+  const diagram = buildDiagram(config, machine === HOP_GRAPH_ID ? ['stop'] : []);
+  const here = current === null ? OUTSIDE_STATE : current;
   switch (format) {
     case 'mermaid':
       return toMermaid(diagram, here);

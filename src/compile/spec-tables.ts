@@ -5,7 +5,7 @@ import { allRequirementsHold, type MachineEvent } from './guards.ts';
 import { compileHopGraph } from './hop-graph.ts';
 import { lazyRecord } from './lazy-record.ts';
 import { compileLifecycle } from './lifecycle.ts';
-import { type MachineJson, machineProblems } from './machine-json.ts';
+import { findMachineProblems, type MachineJson } from './machine-json.ts';
 import { compileModeGate } from './mode-gate.ts';
 
 /** A spec set and the transition tables of its machines, which are computed at first access. */
@@ -21,12 +21,13 @@ export interface SpecTables<M = MachineJson> {
 const tablesBySpecs = new WeakMap<SpecSet, SpecTables>();
 
 /** Returns the tables of a trusted spec set, the same ones each time. Reading one throws if a guard is missing. */
-export const compileTables = (specs: SpecSet): SpecTables => getOrInsert(tablesBySpecs, specs, () => tablesOf(specs));
+export const compileSpecTables = (specs: SpecSet): SpecTables =>
+  getOrInsert(tablesBySpecs, specs, () => tablesOf(specs));
 
 function tablesOf(specs: SpecSet): SpecTables {
   const { modeGate } = specs;
-  const modeTable = modeGate && memoise(() => checkedConfig(compileModeGate(modeGate)));
-  const hopGraph = memoise(() => checkedConfig(compileHopGraph(specs)));
+  const modeTable = modeGate && memoise(() => assertMachineConfig(compileModeGate(modeGate)));
+  const hopGraph = memoise(() => assertMachineConfig(compileHopGraph(specs)));
   return {
     specs,
     get modeGate() {
@@ -35,13 +36,13 @@ function tablesOf(specs: SpecSet): SpecTables {
     get hopGraph() {
       return hopGraph();
     },
-    lifecycle: lazyRecord(specs.peripherals, (peripheral) => checkedConfig(compileLifecycle(specs, peripheral))),
+    lifecycle: lazyRecord(specs.peripherals, (peripheral) => assertMachineConfig(compileLifecycle(specs, peripheral))),
   };
 }
 
 /** Checks a config. Throws with every problem at once: a config comes from a checked spec, so a problem is a bug. */
-export function checkedConfig(config: MachineJson): MachineJson {
-  const problems = machineProblems(config);
+export function assertMachineConfig(config: MachineJson): MachineJson {
+  const problems = findMachineProblems(config);
   if (problems.length > 0) throw new Error(`cannot build ${config.id}:\n${problems.join('\n')}`);
   return config;
 }

@@ -18,8 +18,8 @@ const KINDS = ['.machine.ts', '.json', '.mmd'];
  * Writes generated files into a folder and removes those of machines that no longer exist. Leaves other files alone.
  * @returns the names of the files that were written or removed
  */
-export async function writeGenerated(outDir: string, files: GeneratedFiles): Promise<readonly string[]> {
-  const { missing, stale, extra } = await checkGenerated(outDir, files);
+export async function writeGeneratedFiles(outDir: string, files: GeneratedFiles): Promise<readonly string[]> {
+  const { missing, stale, extra } = await compareGeneratedFiles(outDir, files);
   makeFolders(outDir);
   for (const name of [...missing, ...stale]) {
     const draft = join(outDir, `.${name}.${process.pid}`);
@@ -31,7 +31,7 @@ export async function writeGenerated(outDir: string, files: GeneratedFiles): Pro
 }
 
 /** Compares a folder with the generated files. Read-only; a missing folder lacks all files. */
-export async function checkGenerated(outDir: string, files: GeneratedFiles): Promise<GeneratedDifference> {
+export async function compareGeneratedFiles(outDir: string, files: GeneratedFiles): Promise<GeneratedDifference> {
   const found = new Set(await listOrNone(outDir));
   const names = Object.keys(files).sort();
   const stale: string[] = [];

@@ -1,10 +1,10 @@
 import { realpathSync } from 'node:fs';
 import { pathExists } from '../base/files.ts';
 import { fieldsOf } from '../base/json.ts';
-import { hasLiveWriter } from '../base/process-holder.ts';
+import { hasLiveLease } from '../base/process-holder.ts';
 import { errorText } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
-import { compileTables } from '../compile/spec-tables.ts';
+import { compileSpecTables } from '../compile/spec-tables.ts';
 import { pendingItems } from '../operator/pending-items.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { ProjectError } from '../project/project-error.ts';
@@ -30,7 +30,7 @@ export interface StatusQuery {
 
 interface SessionStatusCache {
   readonly pin: SessionPin;
-  readonly tables: ReturnType<typeof compileTables>;
+  readonly tables: ReturnType<typeof compileSpecTables>;
   state: SessionState;
 }
 
@@ -65,7 +65,7 @@ export class StatusReader {
 
 async function beginFold(store: EvidenceStore, { sessionId, pin: hash }: SessionSummary): Promise<SessionStatusCache> {
   const pin = await readStoredPin(store, hash);
-  const tables = compileTables(pin.specs);
+  const tables = compileSpecTables(pin.specs);
   const state = (await readStoredState(store, sessionId))?.state ?? initialSessionState(tables, sessionId);
   return { pin, tables, state };
 }
@@ -82,7 +82,7 @@ function chooseSession(all: readonly SessionSummary[], query: StatusQuery, env: 
     if (session.closed || session.archived) return false;
     const owner = files?.owner(session.sessionId);
     if (owner && owner.parent !== null) return false;
-    return hasLiveWriter(session) || [owner?.program, owner?.client].some((process) => process && isRunning(process));
+    return hasLiveLease(session) || [owner?.program, owner?.client].some((process) => process && isRunning(process));
   });
 }
 

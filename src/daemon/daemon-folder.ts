@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { type Env, stateHome } from '../base/user-folders.ts';
+import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 
 /** Maximum length of a socket path on Linux and macOS, in bytes, without the final zero. */
@@ -15,7 +15,7 @@ const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
  * {@link ensurePrivateDir} creates it.
  */
 export function daemonFolder(env: Env): string {
-  const home = stateHome(env);
+  const home = userStateFolder(env);
   const name = hash('sha256', home).slice(0, 12);
   const user = process.getuid?.() ?? 0;
   const runtime = env['XDG_RUNTIME_DIR'];

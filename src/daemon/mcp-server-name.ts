@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeOnce } from '../base/files.ts';
-import { type Env, stateHome } from '../base/user-folders.ts';
+import { writeNewFile } from '../base/files.ts';
+import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 
 const SHAPE = /^hopgate_[a-z0-9]{12}$/;
@@ -16,13 +16,13 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
  * @throws Error if the file contains no such name
  */
 export function mcpServerName(env: Env): string {
-  const folder = stateHome(env);
+  const folder = userStateFolder(env);
   const file = join(folder, 'mcp-server-name');
   const known = valueOr(() => readFileSync(file, 'utf8'), null, ['ENOENT']);
   if (known !== null) return checkedName(file, known);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const drawn = Array.from({ length: 12 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
-  writeOnce(file, `hopgate_${drawn}`); // another process may be first
+  writeNewFile(file, `hopgate_${drawn}`); // another process may be first
   return checkedName(file, readFileSync(file, 'utf8'));
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Env, stateHome } from '../base/user-folders.ts';
+import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 
 /** The folder that holds hopgate's package.json. */
@@ -20,7 +20,7 @@ export function entryFile(): string {
 }
 
 /** The folder of Node's compile cache for the entry file. Only this user can write it. */
-export const compileCache = (env: Env): string => join(stateHome(env), 'compile-cache');
+export const compileCache = (env: Env): string => join(userStateFolder(env), 'compile-cache');
 
 /**
  * Identifies the installed build by the text of the entry file, which contains the hashes of the files that it loads;

@@ -1,4 +1,4 @@
-import { asSentences } from '../base/text.ts';
+import { toSentence } from '../base/text.ts';
 import type { Available, Denial, DenialCode, ModeStep, WayLeg } from './denial.ts';
 import { OPERATOR_RESET_NEED } from './ways/way-modes.ts';
 
@@ -87,7 +87,7 @@ function modeCallsIn({ modes, needs }: About): string | null {
 /** The message and the remedy of a denial. A remedy is one or more sentences. */
 export function describeDenial(...denial: Parameters<typeof clausesOf>): Words {
   const { message, remedy } = clausesOf(...denial);
-  return { message, remedy: asSentences(remedy) };
+  return { message, remedy: toSentence(remedy) };
 }
 
 /** The message and the remedy of each denial code, as clauses. Every remedy is something that the agent can do. */
@@ -165,7 +165,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
               : about.misformed
                 ? `"${to}" is not the name of a peripheral: "to" must be one name, as a string`
                 : `there is no peripheral "${to}"`,
-          remedy: `${didYouMean(about) || exampleHop(available)}${asSentences(pathOr(way, describeHops(available)))}`,
+          remedy: `${didYouMean(about) || exampleHop(available)}${toSentence(pathOr(way, describeHops(available)))}`,
         };
       if (about.agency)
         return {

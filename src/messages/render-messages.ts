@@ -1,4 +1,4 @@
-import { visibleJson } from '../base/text.ts';
+import { escapeInvisibleInJson } from '../base/text.ts';
 import type { Message } from '../ports/message-store.ts';
 import { MAX_MESSAGE_CHARS } from './speech-acts.ts';
 
@@ -33,7 +33,7 @@ const word = (name: string): string => (/^[\w./@:-]+$/.test(name) ? name : quote
 export function quoteText(text: string): string {
   const well = text.toWellFormed();
   const short = well.length > MAX_MESSAGE_CHARS ? `${well.slice(0, MAX_MESSAGE_CHARS - 1).toWellFormed()}…` : well;
-  return visibleJson(JSON.stringify(short)).replace(TAG, (_, before: string) => `${before}\\u005b`);
+  return escapeInvisibleInJson(JSON.stringify(short)).replace(TAG, (_, before: string) => `${before}\\u005b`);
 }
 
 /** A bracket at the beginning of a quoted text or after an escaped line break, perhaps with blanks before it. */

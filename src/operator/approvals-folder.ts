@@ -1,7 +1,7 @@
 import { constants, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathExists, withOpenFile, writeAtomically, writeOnce } from '../base/files.ts';
-import { isHolderGone } from '../base/process-holder.ts';
+import { pathExists, withOpenFile, writeAtomically, writeNewFile } from '../base/files.ts';
+import { isLeaseHolderGone } from '../base/process-holder.ts';
 import { type PendingRequest, parsePending, REQUEST_LIFETIME_MS } from './pending-request.ts';
 import { isHash, parseAnswer, type SignedAnswer } from './signed-answer.ts';
 
@@ -46,7 +46,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
   const answerFile = (hash: string): string => join(answersFolder, `${checkHash(hash)}.json`);
   const pendingOf = (hash: string): PendingRequest | null => {
     const found = parsePending(readJson(pendingFile(hash)));
-    return found?.request.hash === hash && !isHolderGone(found.holder ?? '') ? found : null;
+    return found?.request.hash === hash && !isLeaseHolderGone(found.holder ?? '') ? found : null;
   };
   const answer = (hash: string): SignedAnswer | null => parseAnswer(readJson(answerFile(hash)));
   const hashes = (path: string): readonly string[] =>
@@ -67,7 +67,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
       const text = toJsonText(request);
       if (Buffer.byteLength(text) > MAX_REQUEST) return null;
       const file = pendingFile(hash);
-      if (writeOnce(file, text)) return request;
+      if (writeNewFile(file, text)) return request;
       const stored = pendingOf(hash);
       if (stored) return stored;
       remove(file); // the existing file is not a valid request
@@ -80,10 +80,10 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
       if (answer(signed.requestHash) === null) remove(file); // a folder with this name exists
       writeAtomically(file, toJsonText(signed));
     },
-    keepFirstAnswer: (signed) => writeOnce(answerFile(signed.requestHash), toJsonText(signed)),
+    keepFirstAnswer: (signed) => writeNewFile(answerFile(signed.requestHash), toJsonText(signed)),
     dropAnswer: (hash) => remove(answerFile(hash)),
     claim(signed) {
-      if (!writeOnce(join(usedFolder, signed.nonce), '')) return false;
+      if (!writeNewFile(join(usedFolder, signed.nonce), '')) return false;
       remove(answerFile(signed.requestHash));
       return true;
     },

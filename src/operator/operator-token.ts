@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeOnce } from '../base/files.ts';
+import { writeNewFile } from '../base/files.ts';
 
 /** The operator's token cannot be used. `code` is stable; the message contains the remedy. */
 export class TokenError extends Error {
@@ -34,7 +34,7 @@ export function ensureTokenIn(file: string, role: 'operator' | 'auditor' | 'agen
     if (!(error instanceof TokenError) || error.code !== 'token-missing') throw error;
   }
   // Never replaces a token that another process has created meanwhile.
-  writeOnce(file, `hopgate-${role}-${randomBytes(32).toString('hex')}\n`);
+  writeNewFile(file, `hopgate-${role}-${randomBytes(32).toString('hex')}\n`);
   return readToken(file);
 }
 

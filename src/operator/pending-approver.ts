@@ -1,4 +1,4 @@
-import { holderOfThisProcess } from '../base/process-holder.ts';
+import { nameLeaseHolder } from '../base/process-holder.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type ApprovalsFolder, approvalsFolder } from './approvals-folder.ts';
@@ -71,7 +71,7 @@ export function askHereOrElsewhere(
       const [asking, waiting] = [new AbortController(), new AbortController()];
       const elsewhere = pendingApprover({
         ...options,
-        holder: holderOfThisProcess(''),
+        holder: nameLeaseHolder(''),
         waitMs: REQUEST_LIFETIME_MS,
         signal: waiting.signal,
       });

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathExists, readTextIfAny } from '../base/files.ts';
+import { pathExists, readTextOrEmpty } from '../base/files.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
 
 /** The file that revokes a grant by its existence, whatever it contains: damage to it cannot restore the grant. */
@@ -19,6 +19,6 @@ export function revokeGrant(stateDir: string, grant: string, by: string): void {
 export function revokedBy(stateDir: string, grant: string): string | null {
   const file = fileOf(stateDir, grant);
   if (!pathExists(file)) return null;
-  const { by } = fieldsOf(parseJson(readTextIfAny(file)));
+  const { by } = fieldsOf(parseJson(readTextOrEmpty(file)));
   return typeof by === 'string' ? by : 'operator';
 }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { visibleLines } from '../base/text.ts';
+import { escapeInvisibleInLines } from '../base/text.ts';
 import type { EntryDetail } from '../view/view-state.ts';
 import type { PageData, SessionEntry } from './source.ts';
 
@@ -75,7 +75,7 @@ function Diff({ body }: { readonly body: string }) {
 }
 
 const linesOf = (text: string): readonly string[] =>
-  text === '' ? [] : visibleLines(text.slice(0, MAX_CHARS)).split('\n');
+  text === '' ? [] : escapeInvisibleInLines(text.slice(0, MAX_CHARS)).split('\n');
 
 function argsOf(body: string): { readonly [name: string]: unknown } | null {
   try {

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { accessSync, chmodSync, constants, lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeFolders } from '../base/files.ts';
-import { isWithin } from '../base/paths.ts';
-import { type Env, stateHome } from '../base/user-folders.ts';
+import { isPathWithin } from '../base/paths.ts';
+import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { ProjectError } from './project-error.ts';
 import { realRoot } from './repository-root.ts';
 
@@ -16,8 +16,8 @@ import { realRoot } from './repository-root.ts';
  */
 export function stateDir(root: string, env: Env): string {
   const real = realRoot(root);
-  const dir = join(stateHome(env), hash('sha256', real).slice(0, 16));
-  if (isWithin(real, realPathOfExistingPart(dir)))
+  const dir = join(userStateFolder(env), hash('sha256', real).slice(0, 16));
+  if (isPathWithin(real, realPathOfExistingPart(dir)))
     throw new ProjectError(
       'state-dir-inside-root',
       `the state folder ${dir} lies inside the root ${real}, where an agent could write it`,

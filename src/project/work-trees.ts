@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { fileNamesIn, readTextIfAny, realpathIfAny } from '../base/files.ts';
+import { listFileNames, readTextOrEmpty, realpathIfAny } from '../base/files.ts';
 import { gitRootOf } from './repository-root.ts';
 
 /**
@@ -15,7 +15,7 @@ export function otherWorkTrees(root: string): readonly string[] {
   if (top === null || common === null) return [];
   const main = basename(common) === '.git' ? [dirname(common)] : [];
   const entries = join(common, 'worktrees');
-  const linked = fileNamesIn(entries).map((name) => dirname(readTextIfAny(join(entries, name, 'gitdir')).trim()));
+  const linked = listFileNames(entries).map((name) => dirname(readTextOrEmpty(join(entries, name, 'gitdir')).trim()));
   return [...main, ...linked]
     .filter((other) => other !== top && commonGitDirOf(other) === common)
     .map((other) => join(other, relative(top, root)));
@@ -26,10 +26,10 @@ export function commonGitDirOf(top: string): string | null {
   const dotGit = join(top, '.git');
   const stat = lstatSync(dotGit, { throwIfNoEntry: false });
   if (stat?.isDirectory()) return lstatSync(join(dotGit, 'commondir'), { throwIfNoEntry: false }) ? null : dotGit;
-  const named = stat?.isFile() ? /^gitdir: (.+)$/.exec(readTextIfAny(dotGit).trim())?.[1] : undefined;
+  const named = stat?.isFile() ? /^gitdir: (.+)$/.exec(readTextOrEmpty(dotGit).trim())?.[1] : undefined;
   const entry = named === undefined ? null : realpathIfAny(resolve(top, named));
   if (entry === null) return null;
-  const common = realpathIfAny(resolve(entry, readTextIfAny(join(entry, 'commondir')).trim()));
-  const back = realpathIfAny(resolve(entry, readTextIfAny(join(entry, 'gitdir')).trim()));
+  const common = realpathIfAny(resolve(entry, readTextOrEmpty(join(entry, 'commondir')).trim()));
+  const back = realpathIfAny(resolve(entry, readTextOrEmpty(join(entry, 'gitdir')).trim()));
   return common !== null && dirname(entry) === join(common, 'worktrees') && back === dotGit ? common : null;
 }

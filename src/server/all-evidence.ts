@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { getOrInsert } from '../base/get-or-insert.ts';
-import { type Env, stateHome } from '../base/user-folders.ts';
+import { type Env, userStateFolder } from '../base/user-folders.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { evidenceFileIn } from '../project/state-dir.ts';
@@ -43,7 +43,7 @@ export class EvidenceOfAllRepositories {
 
   constructor(env: Env) {
     this.#env = env;
-    this.#home = stateHome(env);
+    this.#home = userStateFolder(env);
   }
 
   /** The repositories that have evidence. New ones are found within a quarter of a second. */

@@ -1,4 +1,4 @@
-import { compileTables } from '../compile/spec-tables.ts';
+import { compileSpecTables } from '../compile/spec-tables.ts';
 import { applyEntry } from '../session/state/apply-entry.ts';
 import { readStoredState } from '../session/state/stored-state.ts';
 import type { SpecSet } from '../spec/types.ts';
@@ -55,7 +55,7 @@ export class FrameCache {
     const storedState = await readStoredState(store, sessionId);
     if (storedState === null || seq - storedState.state.head.seq > LONG_SESSION) return null;
     const pin = await this.#allEvidence.pinOf(sessionId);
-    const tables = compileTables(pin.specs);
+    const tables = compileSpecTables(pin.specs);
     let { state } = storedState;
     for await (const stored of store.entries(sessionId, { from: state.head.seq + 1 }))
       state = applyEntry(tables, state, stored);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
-import { readTextIfAny, writeAtomically } from '../base/files.ts';
+import { readTextOrEmpty, writeAtomically } from '../base/files.ts';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
 import type { SpecSet } from '../spec/types.ts';
@@ -32,7 +32,7 @@ export class GraphCache {
 
   async #read(specs: SpecSet): Promise<ViewGraph> {
     const file = join(this.#folder, `${hash('sha256', `${FORMAT}\n${specs.hash}`)}.json`);
-    const known = fieldsOf(parseJson(readTextIfAny(file)));
+    const known = fieldsOf(parseJson(readTextOrEmpty(file)));
     if (Array.isArray(known['nodes']) && Array.isArray(known['edges'])) return known as unknown as ViewGraph;
     const graph = await viewGraph(specs);
     try {

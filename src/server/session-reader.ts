@@ -1,4 +1,4 @@
-import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
+import { compileSpecTables, type SpecTables } from '../compile/spec-tables.ts';
 import { defaultBackends } from '../default-backends.ts';
 import { availableActions } from '../gate/available-actions.ts';
 import { decide } from '../gate/decide.ts';
@@ -30,7 +30,7 @@ export class SessionReader {
 
   constructor(pin: SessionPin, sessionId: string, state: SessionState | null, served: ReadonlySet<string>) {
     this.pin = pin;
-    this.#tables = compileTables(pin.specs);
+    this.#tables = compileSpecTables(pin.specs);
     this.#state = state ?? initialSessionState(this.#tables, sessionId);
     const isUnserved = ([id, { upstream }]: readonly [string, ToolSpec]): boolean => !!upstream && !served.has(id);
     this.#unserved = new Set(

@@ -1,4 +1,4 @@
-import { compileTables } from '../compile/spec-tables.ts';
+import { compileSpecTables } from '../compile/spec-tables.ts';
 import { bodyOf, type SessionOpenBody } from '../evidence/bodies.ts';
 import { isIntact } from '../evidence/chain.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
@@ -25,7 +25,7 @@ export async function createSession(
   { specs, config, agent, root, unsafeNoSandbox, version, parent, delegation }: NewSession,
 ): Promise<Session> {
   const pin = await storePin(parts.store, { specs, config });
-  const compiled = compileTables(specs);
+  const compiled = compileSpecTables(specs);
   const state = initialSessionState(compiled, delegation?.session ?? parts.ids.next('session'));
   const observer = await observerOf(parts.inspector, specs, state);
   const writer = new SessionWriter({ ...parts, ...observer, compiled, pin }, state);
@@ -68,7 +68,7 @@ export async function readResumePoint(store: EvidenceStore, sessionId: string): 
 export async function resumeSession(parts: Parts, sessionId: string, point?: ResumePoint): Promise<Session> {
   const { hash, pin, state: storedState } = point ?? (await readResumePoint(parts.store, sessionId));
   const { specs, config } = pin;
-  const compiled = compileTables(specs);
+  const compiled = compileSpecTables(specs);
   const { onEntry, ...quiet } = parts;
   // An inspector must receive the session from its beginning.
   const state = (parts.inspector ? null : storedState) ?? initialSessionState(compiled, sessionId);

@@ -1,4 +1,4 @@
-import { compileTables } from '../compile/spec-tables.ts';
+import { compileSpecTables } from '../compile/spec-tables.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { GrantView } from '../gate/approvals/grant.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
@@ -24,7 +24,7 @@ export async function readGrantsInStore(store: EvidenceStore): Promise<readonly 
   const all: SessionGrant[] = [];
   for (const sessionId of await idsOfSessionsWithGrants(store)) {
     const { pin, state: storedState } = await readResumePoint(store, sessionId);
-    const tables = compileTables(pin.specs);
+    const tables = compileSpecTables(pin.specs);
     let state = storedState ?? initialSessionState(tables, sessionId);
     for await (const stored of store.entries(sessionId, { from: state.head.seq + 1 }))
       state = applyEntry(tables, state, stored);

@@ -1,7 +1,7 @@
 import { fieldsOf, type Json } from '../base/json.ts';
 import { valueOfLazy } from '../base/lazy.ts';
 import { shorten } from '../base/text.ts';
-import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
+import { compileSpecTables, type SpecTables } from '../compile/spec-tables.ts';
 import { blobArguments, isBlobReference } from '../evidence/blob-values.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
@@ -60,11 +60,11 @@ export async function replayDecisions(
   entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
   getBlob: GetBlob = async () => null,
 ): Promise<SessionReplay> {
-  const compiled = compileTables(pinned.specs);
+  const compiled = compileSpecTables(pinned.specs);
   // A session that only observed is judged as if it had enforced its spec.
   const enforced = ({ enforce: _, ...config }: SessionPin['config']) => config;
   const original: ReplayContext = { compiled, config: enforced(pinned.config), pinned };
-  const changed: ReplayContext = { compiled: compileTables(other.specs), config: enforced(other.config), pinned };
+  const changed: ReplayContext = { compiled: compileSpecTables(other.specs), config: enforced(other.config), pinned };
   let state = initialSessionState(compiled, sessionId);
   let before = state;
   let batch: StoredEntry[] = [];

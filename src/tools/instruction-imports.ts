@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { join, posix, relative, resolve } from 'node:path';
-import { entriesIn, realpathIfAny } from '../base/files.ts';
+import { listFolderEntries, realpathIfAny } from '../base/files.ts';
 import { compileGlobAlternatives } from '../base/glob.ts';
-import { isWithin } from '../base/paths.ts';
+import { isPathWithin } from '../base/paths.ts';
 import { readRegularFile, UnreadableFile } from '../base/read-file.ts';
 import { homeFolder } from '../base/user-folders.ts';
 import { isMasked } from '../gate/scope/masks.ts';
@@ -65,8 +65,8 @@ function targetProblem(envelope: ImportContext, path: string, target: string, in
 function readProblem({ root, config: { mask, imports = [] } }: ImportContext, files: readonly string[]): string | null {
   const allowed = imports.map((path) => resolveTarget(root, '', path));
   const checked = files.filter((file) => !allowed.includes(file));
-  if (checked.some((each) => isWithin(root, each) && isMasked(relative(root, each), mask))) return 'is masked';
-  return checked.some((each) => !isWithin(root, each)) ? 'lies outside the root' : null;
+  if (checked.some((each) => isPathWithin(root, each) && isMasked(relative(root, each), mask))) return 'is masked';
+  return checked.some((each) => !isPathWithin(root, each)) ? 'lies outside the root' : null;
 }
 
 /** Claude Code expands imports and reads further instruction files. Codex only follows links. */
@@ -95,12 +95,12 @@ export function instructionProblem(
   const seen = new Set(queue);
   const add = (file: string) => {
     const path = relative(root, file);
-    if (isWithin(root, file) && !seen.has(path)) queue.push(path);
+    if (isPathWithin(root, file) && !seen.has(path)) queue.push(path);
     seen.add(path);
   };
   const shownFile = (path: string, does: string, file: string, why: string): ShownFile => ({
     message: `${path} ${does}, which ${why}, and the client program would show it to its model`,
-    remedy: `Take that out of ${path}; if the model is to read it, add "${isWithin(root, file) ? relative(root, file) : file}" to "imports" in hopgate.yaml.`,
+    remedy: `Take that out of ${path}; if the model is to read it, add "${isPathWithin(root, file) ? relative(root, file) : file}" to "imports" in hopgate.yaml.`,
   });
   for (const path of queue) {
     const absolutePath = join(root, path);
@@ -146,7 +146,7 @@ export function findInstructionFiles(root: string, expands: boolean, near?: stri
     if (real === null || seen.has(real)) return;
     seen.add(real);
     const own = /(?:^|\/)\.claude(?:\/|$)/i.test(folder);
-    for (const entry of entriesIn(real)) {
+    for (const entry of listFolderEntries(real)) {
       const path = posix.join(folder, entry.name);
       const inClaude = expands && (own || entry.name.toLowerCase() === '.claude');
       const isFolder = entry.isDirectory() || (inClaude && entry.isSymbolicLink() && !isFile(join(root, path)));

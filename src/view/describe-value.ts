@@ -1,5 +1,5 @@
 import { fieldsOf, isObject, type Json } from '../base/json.ts';
-import { excerpt, plainOutput, plural } from '../base/text.ts';
+import { excerpt, plural, stripTerminalColours } from '../base/text.ts';
 import { describeFewerTests } from '../evidence/findings/weakened-tests.ts';
 import { type OptionalFields, summariseValue } from './summarise-value.ts';
 
@@ -14,7 +14,7 @@ export function lastFailureLines(value: Json): readonly string[] {
   const hasRun = typeof exit === 'number' || exit === null;
   if (!hasRun || (exit === 0 && (verdict === undefined || verdict === 'pass'))) return [];
   const describeOutput = (printed: Json | undefined) =>
-    typeof printed === 'string' ? plainOutput(printed).trimEnd().split('\n') : [];
+    typeof printed === 'string' ? stripTerminalColours(printed).trimEnd().split('\n') : [];
   const all = [...describeOutput(stdout), ...describeOutput(stderr)].filter((line) => line.trim() !== '');
   return all.slice(-LAST_LINES);
 }
@@ -119,7 +119,7 @@ function matchOf(match: Json): string {
   return path === undefined ? shortValue(match, 100) : shortValue(`${path}:${line}: ${String(text).trim()}`, 100);
 }
 
-const inOneLine = (text: string): string => plainOutput(text).trim().replaceAll(/\s+/g, ' ');
+const inOneLine = (text: string): string => stripTerminalColours(text).trim().replaceAll(/\s+/g, ' ');
 
 /** Describes the output of a command. A long output is stored as a blob. */
 const describeOutput = (printed: Json): string =>

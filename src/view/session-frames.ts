@@ -1,6 +1,6 @@
 import { fieldsOf } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
-import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
+import { compileSpecTables, type SpecTables } from '../compile/spec-tables.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
 import { availableActions } from '../gate/available-actions.ts';
@@ -56,7 +56,7 @@ export class SessionFrames {
     begin: { readonly state: SessionState; readonly from: number } | null = null,
   ) {
     this.#pin = pin;
-    this.#tables = compileTables(pin.specs);
+    this.#tables = compileSpecTables(pin.specs);
     this.#state = begin?.state ?? initialSessionState(this.#tables, sessionId);
     const { tools } = pin.specs;
     const order = (tool: string) =>

@@ -1,6 +1,6 @@
 import { layOutGraph } from '../compile/svg/graph-layout.ts';
 import { graphPictureOf } from '../compile/svg/graph-picture.ts';
-import { readingOrder } from '../compile/svg/reading-order.ts';
+import { orderForReading } from '../compile/svg/reading-order.ts';
 import { estimateWidth } from '../compile/svg/svg-text.ts';
 import type { SpecSet } from '../spec/types.ts';
 import type { ViewGraph } from './view-state.ts';
@@ -14,7 +14,7 @@ const COLUMNS = 8;
 /** Lays out the hop graph for a page: small boxes without labels. The same spec set gives the same positions. */
 export async function viewGraph(specs: SpecSet): Promise<ViewGraph> {
   const picture = graphPictureOf(specs);
-  const order = readingOrder(picture);
+  const order = orderForReading(picture);
   const indexOf = (id: string) => order.indexOf(id);
   const nodes = picture.nodes.toSorted((a, b) => indexOf(a.id) - indexOf(b.id));
   const edges = picture.edges.toSorted((a, b) => indexOf(a.from) - indexOf(b.from) || indexOf(a.to) - indexOf(b.to));

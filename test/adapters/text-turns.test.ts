@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, expect, it, vi } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { quote, readTextCommand, textTurns } from '../../src/adapters/text-turns.ts';
-import { attributeText } from '../../src/base/attribute-text.ts';
+import { labelTextWithSource } from '../../src/base/attribute-text.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
@@ -84,7 +84,7 @@ it('no text can imitate the lines of another source', () => {
   );
   fc.assert(
     fc.property(fc.array(breaks, { maxLength: 10 }), (parts) => {
-      const lines = attributeText('ALFWorld', parts.join('')).split(/[\n\r\u2028\u2029\u0085\v\f]/);
+      const lines = labelTextWithSource('ALFWorld', parts.join('')).split(/[\n\r\u2028\u2029\u0085\v\f]/);
       expect(lines[0]!.startsWith('[ALFWorld] ')).toBe(true);
       for (const line of lines.slice(1)) expect(line.startsWith('  ')).toBe(true);
     }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Rule } from '../../src/audit/rules/rule-problem.ts';
+import type { AuditRule } from '../../src/audit/rules/rule-problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import type { Session } from '../../src/session/session.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
@@ -51,7 +51,7 @@ const to = {
 interface Broken {
   readonly forgets: string;
   /** The rule that the audit has to name, and a part of its words. */
-  readonly rule: Rule;
+  readonly rule: AuditRule;
   readonly says: string;
   /** The pinned specs; default: the fixture specs. */
   readonly pinned?: SpecSet;

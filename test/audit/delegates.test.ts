@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { extraPermissions } from '../../src/audit/delegation/extra-permissions.ts';
-import { examineSpecs } from '../../src/audit/properties/prove-properties.ts';
+import { findExtraPermissions } from '../../src/audit/delegation/extra-permissions.ts';
+import { proveAndFindWarnings } from '../../src/audit/properties/prove-properties.ts';
 import { isWritablePath } from '../../src/audit/rules/audited-path.ts';
 import { subAgentPin } from '../../src/gate/delegation/sub-agent-pin.ts';
 import { writePathReason } from '../../src/gate/scope/write-paths.ts';
@@ -47,7 +47,7 @@ const open = (specs: SpecSet): SpecSet => ({
 
 describe('the proofs about delegates', () => {
   const broken = (specs: SpecSet) =>
-    examineSpecs(specs).proofs.flatMap(({ holds, property, message }) =>
+    proveAndFindWarnings(specs).proofs.flatMap(({ holds, property, message }) =>
       holds || ['bound', 'way-back'].includes(property) ? [] : [message],
     );
 
@@ -71,7 +71,7 @@ describe('the proofs about delegates', () => {
   });
 
   it('warn of a delegate in which no sub-agent can ever start', () => {
-    const { notes } = examineSpecs(specsOf('delegates: [{ to: work, within: own }]'));
+    const { notes } = proveAndFindWarnings(specsOf('delegates: [{ to: work, within: own }]'));
     expect(notes.filter(({ code }) => code === 'useless-delegate')).toMatchObject([
       {
         path: 'peripherals.lead.delegates',
@@ -108,7 +108,7 @@ describe('a sub-agent within its parent’s peripheral', () => {
     const outer = { ...base.peripherals['look']!, agencies: [{ to: 'ask', within: 'parent' as const }] };
     const excess = (to: string) => {
       const inner = { ...outer, agencies: [{ to, within: 'parent' as const }] };
-      return extraPermissions([inner, { specs: base, config: plain }], [outer, { specs: base, config: plain }]);
+      return findExtraPermissions([inner, { specs: base, config: plain }], [outer, { specs: base, config: plain }]);
     };
     expect([excess('ask'), excess('other')]).toEqual([[], ['agency: other']]);
   });
@@ -130,7 +130,7 @@ describe('a sub-agent within its parent’s peripheral', () => {
         const pin = subAgentPin(parent, { to: 'there', within: 'parent' });
         const only = pin.specs.peripherals['there']!;
         for (const outer of [here, there])
-          expect(extraPermissions([only, pin], [outer, { specs, config }])).toEqual([]);
+          expect(findExtraPermissions([only, pin], [outer, { specs, config }])).toEqual([]);
         const write = only.scope.rule.write;
         for (const outer of [here, there]) {
           const may = outer.scope.rule.write.length > 0 ? (config.scopes[outer.id] ?? outer.scope.rule.write) : [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Rule } from '../../src/audit/rules/rule-problem.ts';
+import type { AuditRule } from '../../src/audit/rules/rule-problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import type { ApprovalBody } from '../../src/evidence/bodies.ts';
@@ -44,7 +44,7 @@ const cutBetween = (from: number, to: number) => (drafts: EntryDraft[]) => draft
 
 interface Forgery {
   readonly name: string;
-  readonly rule: Rule;
+  readonly rule: AuditRule;
   readonly says: string;
   readonly make: (drafts: EntryDraft[]) => EntryDraft[];
 }

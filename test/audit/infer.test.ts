@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inferSpecs } from '../../src/audit/infer/infer-specs.ts';
-import { coveringGlobs, coverPaths } from '../../src/audit/infer/path-cover.ts';
+import { coverPaths, findCoveringGlobs } from '../../src/audit/infer/path-cover.ts';
 import { printSpecs } from '../../src/audit/infer/print-specs.ts';
-import { addUsage, RecordedUsages } from '../../src/audit/infer/recorded-usage.ts';
+import { addRecordedUsage, RecordedUsages } from '../../src/audit/infer/recorded-usage.ts';
 import { proveProperties } from '../../src/audit/properties/prove-properties.ts';
 import { isWithinPaths } from '../../src/audit/rules/audited-path.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
@@ -31,7 +31,7 @@ async function inferred() {
   const at = await world();
   await fivePeripherals(at);
   const usage = new RecordedUsages();
-  await addUsage(usage, PINNED, at.store.entries(at.session.id));
+  await addRecordedUsage(usage, PINNED, at.store.entries(at.session.id));
   return { at, ...inferSpecs(SPECS, usage) };
 }
 
@@ -135,7 +135,7 @@ describe('the inferred tightest spec', () => {
           for (const draw of draws) await wander(at.session, draw);
           const evidence = () => at.store.entries(at.session.id);
           const usage = new RecordedUsages();
-          await addUsage(usage, { specs: set, config: CONFIG }, evidence());
+          await addRecordedUsage(usage, { specs: set, config: CONFIG }, evidence());
           if (usage.peripherals.size === 0) return;
           if (set === SPECS && !usage.peripherals.has('reflect')) withoutReview += 1;
           const loaded = await reload(inferSpecs(set, usage).specs);
@@ -185,6 +185,6 @@ describe('a short cover of many paths', () => {
 
   it('lists the paths themselves while they are few', () => {
     expect(coverPaths(['b/c.ts', 'a.ts', 'b/c.ts'])).toEqual(['a.ts', 'b/c.ts']);
-    expect(coveringGlobs(Array.from({ length: 20 }, (_, i) => `src/${i}.ts`))).toEqual(['src/**/*.ts']);
+    expect(findCoveringGlobs(Array.from({ length: 20 }, (_, i) => `src/${i}.ts`))).toEqual(['src/**/*.ts']);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { addressRefusal } from '../../src/audit/rules/audited-hosts.ts';
-import { auditedPath, isWithinPaths } from '../../src/audit/rules/audited-path.ts';
-import { commandRefusal, configuredTestCommand } from '../../src/audit/rules/commands/audited-command.ts';
-import { plainCommandWords } from '../../src/audit/rules/commands/audited-words.ts';
+import { urlRefusalReason } from '../../src/audit/rules/audited-hosts.ts';
+import { isWithinPaths, resolvePathInRoot } from '../../src/audit/rules/audited-path.ts';
+import { commandRefusalReason, matchTestCommand } from '../../src/audit/rules/commands/audited-command.ts';
+import { splitPlainCommand } from '../../src/audit/rules/commands/audited-words.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../src/spec/types.ts';
@@ -15,11 +15,13 @@ describe('a path in the audit', () => {
     ['/repo/src/a.ts', 'src/a.ts'],
     ['.', ''],
     ['../repo/src', 'src'],
-  ])('%s resolves to %j', (path, place) => expect(auditedPath('/repo', path)).toEqual({ inside: true, path: place }));
+  ])('%s resolves to %j', (path, place) =>
+    expect(resolvePathInRoot('/repo', path)).toEqual({ inside: true, path: place }),
+  );
 
   it.each([['..'], ['../x'], ['/repository/a'], ['src/../../x'], ['/etc/passwd'], [''], ['a\0b'], [3]])(
     '%j is outside the root',
-    (path) => expect(auditedPath('/repo', path).inside).toBe(false),
+    (path) => expect(resolvePathInRoot('/repo', path).inside).toBe(false),
   );
 
   it('is compared with a folder segment by segment', () => {
@@ -69,7 +71,7 @@ describe('an address in the audit', () => {
     ['https://DOCS.example.com./a'],
     ['https://a.b.example.org'],
     ['https://local.example.com:8443/'],
-  ])('is allowed: %s', (url) => expect(addressRefusal(url, allowed)).toBeNull());
+  ])('is allowed: %s', (url) => expect(urlRefusalReason(url, allowed)).toBeNull());
   it.each([
     ['https://example.com'],
     ['https://example.org'],
@@ -82,7 +84,7 @@ describe('an address in the audit', () => {
     ['https:///docs.example.com/'],
     ['https://evildocs.example.com'],
     ['nonsense'],
-  ])('is refused: %s', (url) => expect(addressRefusal(url, allowed)).not.toBeNull());
+  ])('is refused: %s', (url) => expect(urlRefusalReason(url, allowed)).not.toBeNull());
 });
 
 /** The audit's reason to refuse a call of a shipped tool. */
@@ -92,7 +94,7 @@ const reason = (
   args: { readonly [name: string]: Json },
   config: ProjectConfig,
 ): string | null =>
-  commandRefusal({
+  commandRefusalReason({
     tool: SPECS.tools[tool]!,
     args,
     scope: { read: 'root', write: [], command, url: 'none' },
@@ -104,8 +106,8 @@ const reason = (
 
 describe('a command in the audit', () => {
   it('is split at unquoted blanks', () => {
-    expect(plainCommandWords(`commit -m 'fix: a b' "c d" e\\ f`)).toEqual(['commit', '-m', 'fix: a b', 'c d', 'e f']);
-    for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(plainCommandWords(text)).toBeNull();
+    expect(splitPlainCommand(`commit -m 'fix: a b' "c d" e\\ f`)).toEqual(['commit', '-m', 'fix: a b', 'c d', 'e f']);
+    for (const text of ['a; b', 'a && b', '$(x)', 'a > b', "it's"]) expect(splitPlainCommand(text)).toBeNull();
   });
 
   it('of deploy work needs a deploy scope, and a test run without a command needs a scope that grants commands', () => {
@@ -121,11 +123,11 @@ describe('a command in the audit', () => {
 
   it('is a configured test command only word for word, or where arguments are allowed', () => {
     const tests = [{ run: ['npm', 'test', '--', '{args}'], report: 'tap' as const }];
-    expect(configuredTestCommand(['npm', 'test'], tests)).toEqual({ narrowed: false });
-    expect(configuredTestCommand(['npm', 'test', '--'], tests)).toEqual({ narrowed: false });
-    expect(configuredTestCommand(['npm', 'test', '--', 'a.test.ts'], tests)).toEqual({ narrowed: true });
-    expect(configuredTestCommand(['npm', 'run', 'test'], tests)).toBeNull();
-    expect(configuredTestCommand(['npm', 'test', 'x'], tests)).toBeNull();
+    expect(matchTestCommand(['npm', 'test'], tests)).toEqual({ narrowed: false });
+    expect(matchTestCommand(['npm', 'test', '--'], tests)).toEqual({ narrowed: false });
+    expect(matchTestCommand(['npm', 'test', '--', 'a.test.ts'], tests)).toEqual({ narrowed: true });
+    expect(matchTestCommand(['npm', 'run', 'test'], tests)).toBeNull();
+    expect(matchTestCommand(['npm', 'test', 'x'], tests)).toBeNull();
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { proposeChanges } from '../../src/audit/infer/propose-changes.ts';
+import { proposeSpecChanges } from '../../src/audit/infer/propose-changes.ts';
 import { readPar } from '../../src/evidence/patterns/par.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
@@ -20,7 +20,7 @@ describe('changes from reviews', async () => {
 
   it('raise a passed time limit, and add a tool that only observes', () => {
     const par = review(['explore'], '2 × time limit of explore passed', '1 × denied: tool-not-allowed (musn-log)');
-    const { changes, open, specs: next } = proposeChanges(specs, [par, par], 2);
+    const { changes, open, specs: next } = proposeSpecChanges(specs, [par, par], 2);
     expect(changes.map(({ peripheral, change }) => [peripheral, change])).toEqual([
       ['explore', 'limits.minutes: 10 → 20'],
       ['explore', 'tools: + musn-log'],
@@ -34,7 +34,7 @@ describe('changes from reviews', async () => {
     const acts = review(['explore'], '1 × denied: tool-not-allowed (write)', '1 × failed: read, gone');
     const two = review(['explore', 'edit'], '1 × denied: tool-not-allowed (musn-log)');
     const rare = review(['explore'], '1 × time limit of explore passed');
-    const { changes, open, specs: same } = proposeChanges(specs, [acts, acts, two, two, rare], 2);
+    const { changes, open, specs: same } = proposeSpecChanges(specs, [acts, acts, two, two, rare], 2);
     expect(changes).toEqual([]);
     expect(open.map(({ why }) => why)).toEqual([
       'the reviews name no single peripheral: explore, edit',

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { applyToAuditState } from '../../src/audit/rules/apply-to-audit-state.ts';
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
-import { firstRuleProblem } from '../../src/audit/rules/judge-request.ts';
+import { findFirstRuleProblem } from '../../src/audit/rules/judge-request.ts';
 import { sessionViewAfterEntry } from '../../src/cli/commands/specs/explain.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';
@@ -368,7 +368,7 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
     await fold();
     if (change) {
       const asked = { kind: 'mode', to: change.mode, summary: change.summary, by: 'agent' } as const;
-      const audit = firstRuleProblem(state, { ...asked, approves: false })?.code ?? 'allow';
+      const audit = findFirstRuleProblem(state, { ...asked, approves: false })?.code ?? 'allow';
       const real = await session.setMode({ to: change.mode, summary: change.summary });
       expect({ change, audit }).toEqual({ change, audit: real.ok ? 'allow' : real.denial.code });
       await fold();
@@ -382,7 +382,7 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
     };
     const answersNow = {
       why: session.why(call)?.code ?? 'allow',
-      audit: firstRuleProblem(state, asked)?.code ?? 'allow',
+      audit: findFirstRuleProblem(state, asked)?.code ?? 'allow',
       explain: dryRun(config),
     };
     const real = await session.step(call, { approver: approves ? yes : null });
@@ -391,7 +391,7 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
     const answer = real.ok && real.evidence.some(({ tags }) => tags.includes('approval')) ? 'approval-required' : code;
     const setup = { call, config, here: specs.peripherals['explore'], tool: specs.tools[call.tool] };
     expect({ ...answersNow, setup }).toEqual({ why: answer, audit: answer, explain: answer, setup });
-    expect(firstRuleProblem(state, { ...asked, approves })?.code ?? 'allow').toBe(code);
+    expect(findFirstRuleProblem(state, { ...asked, approves })?.code ?? 'allow').toBe(code);
     const later = dryRun(other);
     if ((later === 'allow' || (later === 'approval-required' && real.ok)) !== real.ok) changed += 1;
     seen[answer] = (seen[answer] ?? 0) + 1;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkLinks } from '../../src/audit/verify/check-links.ts';
+import { checkChainLink } from '../../src/audit/verify/check-links.ts';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../../src/evidence/entry.ts';
@@ -26,7 +26,7 @@ function damaged(links: readonly StoredBytes[], after: ChainHead): boolean {
   for (const link of links) {
     try {
       const stored = parseStored(link);
-      if (checkLinks(last, stored)) return true;
+      if (checkChainLink(last, stored)) return true;
       last = { seq: stored.entry.seq, hash: stored.entry.hash };
     } catch {
       return true;

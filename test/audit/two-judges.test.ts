@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { applyToAuditState } from '../../src/audit/rules/apply-to-audit-state.ts';
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
-import { auditedFruit, isFileChange, observedValue } from '../../src/audit/rules/audited-observations.ts';
-import { auditedPath, isWithinPaths, isWritablePath } from '../../src/audit/rules/audited-path.ts';
-import { commandRefusal } from '../../src/audit/rules/commands/audited-command.ts';
-import { plainCommandWords } from '../../src/audit/rules/commands/audited-words.ts';
-import { contextOnEntry } from '../../src/audit/rules/entry-problems.ts';
+import { computeObservedFruit, isFileChange, observedValue } from '../../src/audit/rules/audited-observations.ts';
+import { isWithinPaths, isWritablePath, resolvePathInRoot } from '../../src/audit/rules/audited-path.ts';
+import { commandRefusalReason } from '../../src/audit/rules/commands/audited-command.ts';
+import { splitPlainCommand } from '../../src/audit/rules/commands/audited-words.ts';
+import { computeEntryContext } from '../../src/audit/rules/entry-problems.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
-import { PROBLEM_CODES } from '../../src/audit/rules/rule-problem.ts';
+import { RULE_PROBLEM_CODES } from '../../src/audit/rules/rule-problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { isCommitName } from '../../src/gate/commands/git-command.ts';
@@ -121,7 +121,7 @@ const asked = fc.oneof(
 );
 
 const gitReason = (args: { readonly [name: string]: Json }, config: ProjectConfig) =>
-  commandRefusal({
+  commandRefusalReason({
     tool: SPECS.tools['bash-git']!,
     args,
     scope: { read: 'none', write: [], command: 'deploy', url: 'none' },
@@ -169,7 +169,7 @@ describe('the gate and the audit agree', () => {
     fc.assert(
       fc.property(asked, (text) => {
         const gate = locatePath('/repo', text);
-        const audit = auditedPath('/repo', text);
+        const audit = resolvePathInRoot('/repo', text);
         expect([text, audit.inside ? audit.path || '.' : null]).toEqual([text, gate.ok ? gate.path : null]);
       }),
       { numRuns: 3000 },
@@ -246,14 +246,14 @@ describe('the gate and the audit agree', () => {
       fc.property(fields, fields, fc.constantFrom(...Object.values(SPECS.peripherals)), (backpack, given, target) => {
         const view = { sessionId: 's', backpack, fruits: { edit: backpack } };
         const gate = transferContext(target, view, given);
-        const audit = contextOnEntry(target, view, given);
+        const audit = computeEntryContext(target, view, given);
         expect([audit.context, audit.missing]).toEqual([gate.context, gate.missing.map((one) => one.field)]);
       }),
     );
   });
 
   it('on the codes of denials', () => {
-    expect(PROBLEM_CODES.filter((code) => !DENIAL_CODES.includes(code))).toEqual([]);
+    expect(RULE_PROBLEM_CODES.filter((code) => !DENIAL_CODES.includes(code))).toEqual([]);
   });
 
   it('on the number of files that a fruit and a session remember', async () => {
@@ -271,7 +271,7 @@ describe('the gate and the audit agree', () => {
     expect(state.files.size).toBe(MAX_FILES_IN_SESSION_LOG);
     expect(observedValue(state.visit!.observations, 'changed-files')).toHaveLength(MAX_FRUIT_FILES);
     expect(at.session.state.here?.observed).toEqual(
-      auditedFruit(SPECS.peripherals['explore']!, state.visit!.observations),
+      computeObservedFruit(SPECS.peripherals['explore']!, state.visit!.observations),
     );
   });
 
@@ -376,7 +376,7 @@ describe('the gate and the audit agree', () => {
         const text = parts.join('');
         const gate = splitCommand(text);
         split[gate.ok ? 'yes' : 'no']++;
-        expect([text, plainCommandWords(text)]).toEqual([text, gate.ok ? gate.words : null]);
+        expect([text, splitPlainCommand(text)]).toEqual([text, gate.ok ? gate.words : null]);
       }),
       { numRuns: depth(3000, 100_000) },
     );

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { holderOfThisProcess, isHolderGone } from '../../src/base/process-holder.ts';
+import { isLeaseHolderGone, nameLeaseHolder } from '../../src/base/process-holder.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 
 const linux = process.platform === 'linux';
@@ -9,7 +9,7 @@ const linux = process.platform === 'linux';
 /** The holder's name of a process that lives until it is killed. */
 async function otherProcess() {
   const url = new URL('../../src/base/process-holder.ts', import.meta.url).href;
-  const script = `import(${JSON.stringify(url)}).then(({ holderOfThisProcess }) => { console.log(holderOfThisProcess('other')); setInterval(() => {}, 1000); });`;
+  const script = `import(${JSON.stringify(url)}).then(({ nameLeaseHolder }) => { console.log(nameLeaseHolder('other')); setInterval(() => {}, 1000); });`;
   const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [data] = await once(child.stdout, 'data');
   return { child, holder: String(data).trim() };
@@ -17,16 +17,16 @@ async function otherProcess() {
 
 test('a killed process is recognised as gone, and a running one as present', { skip: !linux }, async () => {
   const { child, holder } = await otherProcess();
-  expect(isHolderGone(holder)).toBe(false);
+  expect(isLeaseHolderGone(holder)).toBe(false);
   child.kill('SIGKILL');
   await once(child, 'close');
-  expect(isHolderGone(holder)).toBe(true);
+  expect(isLeaseHolderGone(holder)).toBe(true);
 });
 
 test('an unknown process is never considered gone', () => {
-  expect(isHolderGone('writer-1')).toBe(false);
-  expect(isHolderGone(holderOfThisProcess('me'))).toBe(false);
-  expect(isHolderGone('w-1@00000000-0000-0000-0000-000000000000.1.1.1')).toBe(false);
+  expect(isLeaseHolderGone('writer-1')).toBe(false);
+  expect(isLeaseHolderGone(nameLeaseHolder('me'))).toBe(false);
+  expect(isLeaseHolderGone('w-1@00000000-0000-0000-0000-000000000000.1.1.1')).toBe(false);
 });
 
 test('a session whose writer was killed can be written immediately', { skip: !linux }, async () => {

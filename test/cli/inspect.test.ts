@@ -16,9 +16,9 @@ import { z } from 'zod';
 import manifest from '../../node_modules/@statelyai/inspect/package.json' with { type: 'json' };
 import { startBridge } from '../../src/cli/inspect/bridge-server.ts';
 import { statelyInspector } from '../../src/cli/inspect/stately-inspector.ts';
-import { compileConfigs } from '../../src/compile/compile-specs.ts';
+import { compileMachineConfigs } from '../../src/compile/compile-specs.ts';
 import { guards } from '../../src/compile/guards.ts';
-import { type MachineJson, machineNames } from '../../src/compile/machine-json.ts';
+import { listMachineNames, type MachineJson } from '../../src/compile/machine-json.ts';
 import { openSession } from '../../src/open-session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { commitAll, folder, machine } from './run.ts';
@@ -131,7 +131,7 @@ function followed(messages: readonly Message[]): number {
   for (const each of messages) {
     if (each.type === '@xstate.actor') {
       const config = JSON.parse(each.definition) as MachineJson;
-      const names = machineNames(config, 'guards');
+      const names = listMachineNames(config, 'guards');
       const logic = setup({ guards: guards(...names) as never }).createMachine(config as never) as never;
       actors.set(each.sessionId, {
         logic,
@@ -194,7 +194,7 @@ describe('the Stately inspector', () => {
   it('receives definitions that parse back into the same machines, and events that lead to the same states', async () => {
     const sent: Message[] = [];
     await live(statelyInspector((each) => sent.push(message.parse(JSON.parse(JSON.stringify(each))))));
-    const known = new Map(compileConfigs(specs).map((config) => [config.id, config]));
+    const known = new Map(compileMachineConfigs(specs).map((config) => [config.id, config]));
     const actors = sent.filter((each) => each.type === '@xstate.actor');
     for (const { definition, name } of actors) expect(JSON.parse(definition)).toEqual(known.get(name));
     expect(followed(sent)).toBe(15);

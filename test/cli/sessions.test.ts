@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { holderOfThisProcess } from '../../src/base/process-holder.ts';
+import { nameLeaseHolder } from '../../src/base/process-holder.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { openSession } from '../../src/open-session.ts';
@@ -12,10 +12,10 @@ import { conversation } from '../evidence/drafts.ts';
 import { type Machine, machine } from './run.ts';
 
 /** A holder in a process that has ended. */
-const goneHolder = (): string => holderOfThisProcess('w').replace(/\.\d+\.\d+$/, `.${spawnSync('true').pid}.1`);
+const goneHolder = (): string => nameLeaseHolder('w').replace(/\.\d+\.\d+$/, `.${spawnSync('true').pid}.1`);
 
 it.each([
-  ['in use while its writer lives', () => holderOfThisProcess('w'), 'open, in use', true],
+  ['in use while its writer lives', () => nameLeaseHolder('w'), 'open, in use', true],
   ['open once its writer was killed, before its lease ends', goneHolder, 'open', false],
 ])('a session is listed as %s', async (_when, holder, state, inUse) => {
   const { root, env, run } = machine();
@@ -123,7 +123,7 @@ describe('a list of sessions', () => {
     expect((await here.run('sessions', 'prune', '--yes')).out).toMatch(/of session s-1 erased\n$/);
     expect((await here.run('sessions', 'prune', '--yes')).out).toBe('No session to prune.\n');
     const store = sqliteStore(evidenceFile(here.root, here.env));
-    await store.acquire('s-2', holderOfThisProcess('w'), 60_000);
+    await store.acquire('s-2', nameLeaseHolder('w'), 60_000);
     expect(await here.run('sessions', 'prune', 's-2', 's-3', '--yes')).toMatchObject({
       out: expect.stringMatching(/of session s-3 erased\n$/),
       err: 'hopgate: session s-2 is in use, so it is left out\n',

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { shellWord } from '../../src/base/text.ts';
+import { toShellWord } from '../../src/base/text.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { completeLine } from '../../src/cli/shell/complete-line.ts';
 import { parseArguments, parseLine } from '../../src/cli/shell/parse-line.ts';
@@ -301,7 +301,7 @@ describe('the completion in the shell', () => {
 
   it('quotes a root with spaces so that the line can be pasted', () => {
     for (const word of ['/a b/ü', "it's", '/plain', '$HOME'])
-      expect(spawnSync('sh', ['-c', `printf %s ${shellWord(word)}`], { encoding: 'utf8' }).stdout).toBe(word);
+      expect(spawnSync('sh', ['-c', `printf %s ${toShellWord(word)}`], { encoding: 'utf8' }).stdout).toBe(word);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { escapeInvisible, excerpt, visibleJson } from '../../src/base/text.ts';
+import { escapeInvisible, escapeInvisibleInJson, excerpt } from '../../src/base/text.ts';
 import { commitAll, machine } from './run.ts';
 
 const ODD = 'a\u001b[2Jb\u202ec\u009b1m\u{e0041}';
@@ -15,8 +15,8 @@ it('invisible characters are shown escaped', () => {
 
 it('JSON with escaped invisible characters parses to the same value', () => {
   const json = JSON.stringify({ [ODD]: [ODD, 'ä😀'] });
-  expect(visibleJson(json)).not.toMatch(HIDDEN);
-  expect(JSON.parse(visibleJson(json))).toEqual(JSON.parse(json));
+  expect(escapeInvisibleInJson(json)).not.toMatch(HIDDEN);
+  expect(JSON.parse(escapeInvisibleInJson(json))).toEqual(JSON.parse(json));
 });
 
 it.each([

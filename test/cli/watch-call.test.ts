@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { visibleOutput } from '../../src/base/text.ts';
+import { escapeTerminalLine } from '../../src/base/text.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { showCallProgress } from '../../src/cli/run/watch-call.ts';
 import { lastFailureLines } from '../../src/view/describe-value.ts';
@@ -70,8 +70,8 @@ it.each([
     ...Array<string>(2).fill('\\u{1b}[2J\\u{1b}]0;t\\u{7}\\u{1b}[3\\u{202e}1m'),
   ],
 ])('the line %j is printed as %j in colour', (line, inColour, plain) => {
-  expect(visibleOutput(line, true)).toBe(inColour);
-  expect(visibleOutput(line, false)).toBe(plain);
+  expect(escapeTerminalLine(line, true)).toBe(inColour);
+  expect(escapeTerminalLine(line, false)).toBe(plain);
 });
 
 it('a call is cancelled once', () => {

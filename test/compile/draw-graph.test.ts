@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { compileConfigs } from '../../src/compile/compile-specs.ts';
+import { compileMachineConfigs } from '../../src/compile/compile-specs.ts';
 import { DRAWN_FORMATS, drawGraph } from '../../src/compile/draw-graph.ts';
 import { CORE, GATE, specSet } from './specs.ts';
 
@@ -24,7 +24,7 @@ describe('the machine for Stately', () => {
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
     const config = { extends: resolve('tsconfig.json'), compilerOptions: { noEmit: true }, include: ['*.ts'] };
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
-    const machines = compileConfigs(specs);
+    const machines = compileMachineConfigs(specs);
     for (const { id } of machines) {
       const text = await drawGraph(specs, 'stately', { machine: id });
       expect(text.match(/from '[^']+'/g)).toEqual(["from 'xstate'"]);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { initialTransition, transition } from 'xstate';
 import { createTestModel, getShortestPaths } from 'xstate/graph';
-import { compileConfigs, compileSpecs } from '../../src/compile/compile-specs.ts';
+import { compileMachineConfigs, compileSpecs } from '../../src/compile/compile-specs.ts';
 import { allRequirementsHold, guards } from '../../src/compile/guards.ts';
 import { buildMachine, initialSnapshot } from '../../src/compile/machine.ts';
-import { type MachineJson, machineProblems } from '../../src/compile/machine-json.ts';
-import { compileTables, stateAfter } from '../../src/compile/spec-tables.ts';
+import { findMachineProblems, type MachineJson } from '../../src/compile/machine-json.ts';
+import { compileSpecTables, stateAfter } from '../../src/compile/spec-tables.ts';
 import { guardName, type Requirement } from '../../src/gate/requirements/requirement.ts';
 import { advance, inState } from './advance.ts';
 import { facts } from './facts.ts';
@@ -59,7 +59,7 @@ describe('compileSpecs', () => {
   it('makes no mode gate if the spec set has none', () => {
     const bare = specSet(CORE);
     expect(compileSpecs(bare).modeGate).toBe(null);
-    expect(compileConfigs(bare).map(({ id }) => id)).not.toContain('mode-gate');
+    expect(compileMachineConfigs(bare).map(({ id }) => id)).not.toContain('mode-gate');
   });
 
   it.each(machines.map((machine) => [machine.id, machine] as const))(
@@ -147,12 +147,12 @@ describe('an event', () => {
 
 describe('the transition tables', () => {
   it('are made from the configs of the machines', () => {
-    const { modeGate, hopGraph, lifecycle } = compileTables(specs);
+    const { modeGate, hopGraph, lifecycle } = compileSpecTables(specs);
     expect([hopGraph, modeGate, ...Object.values(lifecycle)]).toEqual(machines.map(({ config }) => config));
   });
 
   it('make no transition by names of the prototype, or with missing or broken facts', () => {
-    const { hopGraph } = compileTables(specs);
+    const { hopGraph } = compileSpecTables(specs);
     const start = (facts?: unknown) =>
       stateAfter(hopGraph, 'outside', {
         type: 'start.explore',
@@ -186,13 +186,15 @@ describe('buildMachine', () => {
       'm.a.on["go"]: the target "d" does not exist',
       'm.b: a final state has transitions',
     ];
-    expect(machineProblems(broken)).toEqual(problems);
+    expect(findMachineProblems(broken)).toEqual(problems);
     expect(() => buildMachine(broken)).toThrow(`cannot build m:\n${problems.join('\n')}`);
   });
 
   it('accepts no property of the prototype as a state', () => {
-    expect(machineProblems(config({ initial: 'toString' }))).toHaveLength(1);
-    expect(machineProblems(config({ states: { a: { on: { go: { target: 'valueOf' } } }, b: {} } }))).toHaveLength(1);
+    expect(findMachineProblems(config({ initial: 'toString' }))).toHaveLength(1);
+    expect(findMachineProblems(config({ states: { a: { on: { go: { target: 'valueOf' } } }, b: {} } }))).toHaveLength(
+      1,
+    );
   });
 
   it('builds a valid config', () => expect(initialSnapshot(buildMachine(config({}))).value).toBe('a'));

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { printLiteral } from '../../src/compile/print-literal.ts';
+import { printTypeScriptLiteral } from '../../src/compile/print-literal.ts';
 import type { Json } from '../../src/spec/types.ts';
 
 const text = fc.oneof(
@@ -54,7 +54,7 @@ const format = (source: string): string => {
 it('a printed literal reads back as the same value', () => {
   fc.assert(
     fc.property(json, (value) => {
-      const printed = runInNewContext(`JSON.stringify(${printLiteral(value)})`) as string;
+      const printed = runInNewContext(`JSON.stringify(${printTypeScriptLiteral(value)})`) as string;
       expect(JSON.parse(printed)).toEqual(JSON.parse(JSON.stringify(value)));
     }),
   );
@@ -65,7 +65,7 @@ it('a printed literal has the formatter’s layout', () => {
   const source = values
     .map((value, index) => {
       const head = `export const v${index} = f(`;
-      return `${head}${printLiteral(value, 0, head.length, 2)});\n`;
+      return `${head}${printTypeScriptLiteral(value, 0, head.length, 2)});\n`;
     })
     .join('');
   expect(format(source)).toBe(source);

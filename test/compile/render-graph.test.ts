@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { diagramOf } from '../../src/compile/diagram.ts';
+import { buildDiagram } from '../../src/compile/diagram.ts';
 import { compileModeGate } from '../../src/compile/mode-gate.ts';
 import { toDot, toMermaid } from '../../src/compile/render-diagram.ts';
 import { renderGraph } from '../../src/compile/render-graph.ts';
@@ -78,9 +78,9 @@ flowchart LR
   });
 });
 
-describe('diagramOf', () => {
+describe('buildDiagram', () => {
   it('draws reset and timeout as one edge, and omits stops only on request', () => {
-    const { edges } = diagramOf(compileModeGate(GATE));
+    const { edges } = buildDiagram(compileModeGate(GATE));
     expect(edges.find(({ from, to }) => from === 'execute' && to === 'discuss')?.ways).toEqual([
       { name: 'to', needs: ['a summary'] },
       { name: 'reset', needs: ['by operator'] },
@@ -89,7 +89,7 @@ describe('diagramOf', () => {
   });
 
   it('draws an empty machine without edges', () => {
-    const empty = diagramOf({ id: 'm', initial: 'a', states: { a: {} } });
+    const empty = buildDiagram({ id: 'm', initial: 'a', states: { a: {} } });
     expect(toMermaid(empty)).toBe('---\ntitle: m\n---\nflowchart LR\n  s_a(["a"])\n');
     expect(toDot(empty)).toContain('"a" [shape=oval];');
   });

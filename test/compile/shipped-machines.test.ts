@@ -5,7 +5,7 @@ import { getShortestPaths } from 'xstate/graph';
 import { hopGraph } from '../../machines/hop-graph.machine.ts';
 import { compileSpecs } from '../../src/compile/compile-specs.ts';
 import { generateFiles } from '../../src/compile/generate-files.ts';
-import { checkGenerated } from '../../src/compile/write-generated-files.ts';
+import { compareGeneratedFiles } from '../../src/compile/write-generated-files.ts';
 import { pipelineDiagram } from '../../src/social/social-stages.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { facts } from './facts.ts';
@@ -17,7 +17,7 @@ const files = {
 };
 
 it('machines/ is up to date with specs/ (else run `npm run generate`)', async () => {
-  expect(await checkGenerated('machines', files)).toEqual({ missing: [], stale: [], extra: [] });
+  expect(await compareGeneratedFiles('machines', files)).toEqual({ missing: [], stale: [], extra: [] });
   expect((await readdir('machines')).sort()).toEqual(Object.keys(files).sort());
 });
 

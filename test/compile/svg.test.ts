@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { describe, expect, it } from 'vitest';
 import { graphPictureOf } from '../../src/compile/svg/graph-picture.ts';
-import { readingOrder } from '../../src/compile/svg/reading-order.ts';
+import { orderForReading } from '../../src/compile/svg/reading-order.ts';
 import { GraphTooLargeError, renderSvg } from '../../src/compile/svg/render-svg.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
@@ -139,7 +139,7 @@ describe('the layout of the picture', () => {
   });
 
   it('begins at the session’s start and follows the exits', () => {
-    const order = readingOrder(graphPictureOf(specs));
+    const order = orderForReading(graphPictureOf(specs));
     expect(order).toEqual(['explore', 'edit', 'test', 'deploy', 'reflect']);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { commandRefusal } from '../../src/audit/rules/commands/audited-command.ts';
+import { commandRefusalReason } from '../../src/audit/rules/commands/audited-command.ts';
 import { commandProblem } from '../../src/gate/commands/judge-command.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import type { Json } from '../../src/spec/types.ts';
@@ -17,7 +17,7 @@ function judge(sub: string, args: Json | undefined, message: string | null): str
     message,
   };
   const problem = commandProblem(call);
-  expect(commandRefusal(call) === null).toBe(problem === null);
+  expect(commandRefusalReason(call) === null).toBe(problem === null);
   return problem?.refusal.message ?? 'granted';
 }
 

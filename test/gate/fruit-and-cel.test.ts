@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { celHolds } from '../../src/audit/rules/audited-cel.ts';
+import { isCelRuleTrue } from '../../src/audit/rules/audited-cel.ts';
 import { prospectiveFruit } from '../../src/gate/fruit.ts';
 import { evaluateRule } from '../../src/gate/requirements/evaluate-rule.ts';
 import { celFacts } from '../../src/gate/requirements/requirement-facts.ts';
@@ -111,6 +111,6 @@ describe('a CEL condition', () => {
   ])('does not hold for %j, whose names are the same with _', (limits) => {
     const facts = celFacts(view, {}, { limits });
     expect(evaluateRule('args.limits.max_amount <= 500', facts)).toBe(false);
-    expect(celHolds('args.limits.max_amount <= 500', facts)).toBe(false);
+    expect(isCelRuleTrue('args.limits.max_amount <= 500', facts)).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { resourceRefusal as audited } from '../../src/audit/rules/step-problems.ts';
+import { resourceRefusalReason as audited } from '../../src/audit/rules/step-problems.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { resourceProblem } from '../../src/gate/scope/resource-problem.ts';
 import type { ToolBackend, ToolReport } from '../../src/ports/tool-backend.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { commandRefusal } from '../../src/audit/rules/commands/audited-command.ts';
+import { commandRefusalReason } from '../../src/audit/rules/commands/audited-command.ts';
 import { effectiveScope } from '../../src/gate/decide-step.ts';
 import { scopeProblem } from '../../src/gate/scope/scope-problem.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
@@ -148,7 +148,7 @@ it.each<[string, { readonly [name: string]: Json }, ScopeRule['command'], string
     };
     const found = scopeProblem({ ...call, files: [] });
     expect(found && `${found.code}: ${found.about['why']}`).toEqual(expected);
-    expect(commandRefusal(call)?.code ?? null).toBe(found?.code ?? null);
+    expect(commandRefusalReason(call)?.code ?? null).toBe(found?.code ?? null);
   },
 );
 

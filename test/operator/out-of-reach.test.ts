@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { isWithin } from '../../src/base/paths.ts';
+import { isPathWithin } from '../../src/base/paths.ts';
 import { ensureOperatorToken, tokenFile } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
@@ -55,7 +55,7 @@ describe('the operator’s token and key', () => {
     const { mounts } = layout({ root, masks: [] });
     const sources = mounts.flatMap((mount) => ('source' in mount ? [mount.source] : []));
     expect(sources).toContain(root);
-    expect(sources.filter((source) => isWithin(source, dir) || isWithin(dir, source))).toEqual([]);
+    expect(sources.filter((source) => isPathWithin(source, dir) || isPathWithin(dir, source))).toEqual([]);
   });
 });
 

@@ -6,7 +6,7 @@ import { type Message, type Part, Role, type SendMessageRequest, type Task, Task
 import { type Client, ClientFactory, ClientFactoryOptions, JsonRpcTransportFactory } from '@a2a-js/sdk/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fieldsOf } from '../../src/base/json.ts';
-import { stateHome } from '../../src/base/user-folders.ts';
+import { userStateFolder } from '../../src/base/user-folders.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
 import { openHttpServer } from '../../src/server/http-server.ts';
@@ -267,7 +267,8 @@ describe('the agency for A2A clients', () => {
     const states = changes.flatMap(({ status }) => fieldsOf(status)['state'] ?? []);
     expect(states).toEqual(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING', 'TASK_STATE_COMPLETED']);
     expect(JSON.stringify(changes).match(/a view/g)).toHaveLength(1);
-    for (const part of ['', '-wal', '-shm']) rmSync(join(stateHome(first.env), `agency.db${part}`), { force: true });
+    for (const part of ['', '-wal', '-shm'])
+      rmSync(join(userStateFolder(first.env), `agency.db${part}`), { force: true });
     const host = first.host({ keepOpenMs: 1 });
     const again = await openHttpServer(host, { env: first.env, listen: { port: 0 }, agencyFolder });
     first.later(() => again.close());

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileTables } from '../../src/compile/spec-tables.ts';
+import { compileSpecTables } from '../../src/compile/spec-tables.ts';
 import type { StoredEntry } from '../../src/evidence/entry.ts';
 import { CompressedViewFrames } from '../../src/server/compressed-frames.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
@@ -26,7 +26,7 @@ async function fromTail({ session, store }: Stage) {
   const pin = { specs: session.specs, config: session.config };
   const all: StoredEntry[] = [];
   for await (const stored of store.entries(session.id)) all.push(stored);
-  const tables = compileTables(pin.specs);
+  const tables = compileSpecTables(pin.specs);
   const state = all.reduce(
     (state, stored) => applyEntry(tables, state, stored),
     initialSessionState(tables, session.id),

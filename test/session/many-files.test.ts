@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { valueOfLazy } from '../../src/base/lazy.ts';
-import { compileTables } from '../../src/compile/spec-tables.ts';
+import { compileSpecTables } from '../../src/compile/spec-tables.ts';
 import { sealDrafts } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry } from '../../src/evidence/entry.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
@@ -9,7 +9,7 @@ import { initialSessionState } from '../../src/session/state/session-state.ts';
 import { sessionViewOf } from '../../src/session/state/view-of-state.ts';
 import { fixtureSpecs } from './sessions.ts';
 
-const TABLES = compileTables(fixtureSpecs);
+const TABLES = compileSpecTables(fixtureSpecs);
 const EFFECTS = 20_000;
 
 /** An outcome with these effects, folded into a state. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileTables } from '../../src/compile/spec-tables.ts';
+import { compileSpecTables } from '../../src/compile/spec-tables.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { type ChainLink, runChain } from '../../src/session/run-chain.ts';
 import type { Session } from '../../src/session/session.ts';
@@ -22,7 +22,7 @@ import {
   testRun,
 } from './sessions.ts';
 
-const compiled = compileTables(fixtureSpecs);
+const compiled = compileSpecTables(fixtureSpecs);
 
 async function replayed(store: EvidenceStore, id: string): Promise<SessionState> {
   let state = initialSessionState(compiled, id);

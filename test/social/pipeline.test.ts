@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkGenerated } from '../../src/compile/write-generated-files.ts';
+import { compareGeneratedFiles } from '../../src/compile/write-generated-files.ts';
 import { idsWithSession, openSession } from '../../src/open-session.ts';
 import { type EvidenceStore, StoreError } from '../../src/ports/evidence-store.ts';
 import type { Session } from '../../src/session/session.ts';
@@ -305,6 +305,6 @@ describe('a message with the same id', () => {
 });
 
 it('the diagram of the pipeline is drawn from its stages', async () => {
-  const { stale, missing } = await checkGenerated('machines', { 'social-pipeline.mmd': pipelineDiagram() });
+  const { stale, missing } = await compareGeneratedFiles('machines', { 'social-pipeline.mmd': pipelineDiagram() });
   expect([...stale, ...missing]).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { celHolds } from '../../src/audit/rules/audited-cel.ts';
+import { isCelRuleTrue } from '../../src/audit/rules/audited-cel.ts';
 import { bindArguments } from '../../src/gate/bind-arguments.ts';
 import { evaluateRule } from '../../src/gate/requirements/evaluate-rule.ts';
 import { compileAnswerCheck } from '../../src/spec/agency/answer-check.ts';
@@ -25,7 +25,7 @@ describe('matches', () => {
       [slow, false],
     ] as const) {
       expect(evaluateRule(rule, { ...none, args: { text } })).toBe(holds);
-      expect(celHolds(rule, { ...none, args: { text } })).toBe(holds);
+      expect(isCelRuleTrue(rule, { ...none, args: { text } })).toBe(holds);
     }
   });
   it('makes a rule false if the pattern is no regular expression', () => {

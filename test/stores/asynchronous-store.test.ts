@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { holderOfThisProcess } from '../../src/base/process-holder.ts';
+import { nameLeaseHolder } from '../../src/base/process-holder.ts';
 import { describeEvidenceStore } from '../contracts/evidence-store.ts';
 import { describeTextDatabase } from '../contracts/text-database.ts';
 import { asynchronousStore } from './asynchronous-store.ts';
@@ -27,7 +27,7 @@ describeEvidenceStore('asynchronous', async (clock) => {
 it('a lease of another machine ends only by its expiry', async () => {
   let now = 0;
   const store = asynchronousStore('asynchronous', new WorkerDatabase(':memory:'), { now: () => now });
-  const ended = holderOfThisProcess('w-1').replace(/\d+$/, '1');
+  const ended = nameLeaseHolder('w-1').replace(/\d+$/, '1');
   await store.acquire('s-1', ended, 1000);
   await expect(store.acquire('s-1', 'w-2', 1000)).rejects.toMatchObject({ code: 'session-busy' });
   now = 1000;

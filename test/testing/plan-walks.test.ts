@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { initialAuditState } from '../../src/audit/rules/audit-state.ts';
 import * as lawfulness from '../../src/audit/rules/judge-request.ts';
-import { compileTables } from '../../src/compile/spec-tables.ts';
+import { compileSpecTables } from '../../src/compile/spec-tables.ts';
 import { storePin } from '../../src/session/pin.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
@@ -109,7 +109,7 @@ it.each([
   'a hub %s is walked with a number of judgements that grows with its exits, not with the square',
   (_, starts) => {
     const specs = star(200, starts);
-    const judged = vi.spyOn(lawfulness, 'firstRuleProblem');
+    const judged = vi.spyOn(lawfulness, 'findFirstRuleProblem');
     const { cases } = planCases({ specs, config: modelConfig(specs) }, 'tester');
     const count = judged.mock.calls.length;
     judged.mockRestore();
@@ -168,7 +168,7 @@ it('the sessions of a spec set share its hash, its pin and its machines: a thous
     read = 0;
     hashSpecs(specs);
     await storePin(memoryStore(), { specs, config: MODEL_CONFIG });
-    void compileTables(specs).hopGraph;
+    void compileSpecTables(specs).hopGraph;
     return read;
   };
   expect(await use()).toBeGreaterThan(0);

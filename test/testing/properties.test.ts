@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { examineSpecs, proveProperties } from '../../src/audit/properties/prove-properties.ts';
+import { proveAndFindWarnings, proveProperties } from '../../src/audit/properties/prove-properties.ts';
 import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
@@ -136,7 +136,7 @@ const stated = (rules: string, ship: string) =>
     ({ property }) => property.startsWith('{'),
   );
 
-const notes = (specs: SpecSet) => examineSpecs(specs).notes.map(({ code, message }) => `${code}: ${message}`);
+const notes = (specs: SpecSet) => proveAndFindWarnings(specs).notes.map(({ code, message }) => `${code}: ${message}`);
 
 describe('the check of agents, modes and conditions', () => {
   it('finds a peripheral that no single agent can reach', () => {
@@ -543,7 +543,7 @@ it('the proofs, notes and reasons agree with a search over every agent, mode, co
   const count = { lost: 0, dead: 0, several: 0, modes: 0, operator: 0 };
   fc.assert(
     fc.property(rich, (draft) => {
-      const { proofs, notes } = examineSpecs(specOfRich(draft));
+      const { proofs, notes } = proveAndFindWarnings(specOfRich(draft));
       const { places, modes, entered, blocks } = search(draft);
       const warned = (code: string) => notes.filter((note) => note.code === code);
 

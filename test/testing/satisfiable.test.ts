@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canRuleHold, textsInRule } from '../../src/audit/properties/can-rule-hold.ts';
-import { celHolds } from '../../src/audit/rules/audited-cel.ts';
+import { canRuleHold, stringLiteralsInRule } from '../../src/audit/properties/can-rule-hold.ts';
+import { isCelRuleTrue } from '../../src/audit/rules/audited-cel.ts';
 import { depth } from '../depth.ts';
 import { specsOf } from './spec-sets.ts';
 
@@ -86,10 +86,10 @@ describe('a rule that can hold is never called unsatisfiable', () => {
     fc.assert(
       fc.property(rule, facts, fc.nat(12), text, fc.boolean(), (cel, fruit, steps, agent, isNamed) => {
         const empty = { visit: {}, tests: {}, backpack: {}, visits: {}, args: {} };
-        if (!celHolds(cel, { ...empty, fruit, session: { steps, agent } })) return;
+        if (!isCelRuleTrue(cel, { ...empty, fruit, session: { steps, agent } })) return;
         held += 1;
         // An agent that the rule names is known by its name.
-        const known = isNamed || textsInRule(cel).includes(agent) ? agent : null;
+        const known = isNamed || stringLiteralsInRule(cel).includes(agent) ? agent : null;
         expect(canRuleHold(specs, cel, { ...NOW, agent: known }), cel).toBe(true);
       }),
       { numRuns: depth(1000, 8000) },

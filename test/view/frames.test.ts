@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { compileTables } from '../../src/compile/spec-tables.ts';
+import { compileSpecTables } from '../../src/compile/spec-tables.ts';
 import type { StoredEntry } from '../../src/evidence/entry.ts';
 import type { SessionPin } from '../../src/session/pin.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
@@ -135,7 +135,7 @@ it('the frames begin at the last rows of a session, from its stored state alone,
   const entries: StoredEntry[] = [];
   for await (const stored of store.entries(session.id)) entries.push(stored);
   const pin: SessionPin = { specs: session.specs, config: session.config };
-  const tables = compileTables(pin.specs);
+  const tables = compileSpecTables(pin.specs);
   const [past, last] = [entries.slice(0, -1), entries.at(-1)!];
   const state = past.reduce(
     (before, stored) => applyEntry(tables, before, stored),

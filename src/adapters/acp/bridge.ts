@@ -15,7 +15,7 @@ import {
   type SessionNotification,
   type Stream,
 } from '@agentclientprotocol/sdk';
-import { isWithin } from '../../base/paths.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import { errorText } from '../../base/text.ts';
 import { AcpSession, removeSituationText, type SessionOverMcp } from './acp-session.ts';
 import { answerPermissionRequest, isForHopgateTool } from './gated-requests.ts';
@@ -233,7 +233,7 @@ class Bridge {
     session?: string,
   ): Promise<SessionOverMcp> {
     const { root, open, note } = this.#options;
-    if (!isWithin(root, cwd))
+    if (!isPathWithin(root, cwd))
       throw RequestError.invalidParams(
         { cwd, root },
         `${cwd} is outside of ${root}; start the agent with "hopgate acp --root ${cwd} -- …"`,

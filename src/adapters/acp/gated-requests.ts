@@ -10,8 +10,8 @@ import {
   type WriteTextFileRequest,
 } from '@agentclientprotocol/sdk';
 import { isObject } from '../../base/json.ts';
-import { isWithin } from '../../base/paths.ts';
-import { shellWord } from '../../base/text.ts';
+import { isPathWithin } from '../../base/paths.ts';
+import { toShellWord } from '../../base/text.ts';
 import type { AgentAnswer, AgentSession } from '../core/agent-session.ts';
 
 /** The tools that run a terminal's command, in the order of preference. */
@@ -62,7 +62,7 @@ export class AgentRequestGate {
   async createTerminal({ command, args = [] }: CreateTerminalRequest): Promise<{ terminalId: string }> {
     const tools = new Set((await this.#session.tools()).map(({ name }) => name));
     const name = SHELLS.find((shell) => tools.has(shell)) ?? SHELLS[0]!;
-    const line = [command, ...args.map(shellWord)].join(' ');
+    const line = [command, ...args.map(toShellWord)].join(' ');
     const stop = new AbortController();
     const running = this.#session.call({ name, input: { command: line }, signal: stop.signal });
     const terminalId = `terminal-${randomUUID()}`;
@@ -109,7 +109,7 @@ export class AgentRequestGate {
   }
 
   #pathForTool(path: string): string {
-    return isWithin(this.#root, path) ? relative(this.#root, path) || '.' : path;
+    return isPathWithin(this.#root, path) ? relative(this.#root, path) || '.' : path;
   }
 }
 

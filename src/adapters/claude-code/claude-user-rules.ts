@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileNamesIn } from '../../base/files.ts';
+import { listFileNames } from '../../base/files.ts';
 import { fieldsOf } from '../../base/json.ts';
 import { claudeFolder, type Env } from '../../base/user-folders.ts';
 
@@ -21,7 +21,7 @@ export function hasUserPermissionRule(tool: string, root: string, env: Env): boo
     join(root, '.claude', 'settings.local.json'),
     ...MANAGED.flatMap((folder) => [
       join(folder, 'managed-settings.json'),
-      ...fileNamesIn(join(folder, 'managed-settings.d')).map((name) => join(folder, 'managed-settings.d', name)),
+      ...listFileNames(join(folder, 'managed-settings.d')).map((name) => join(folder, 'managed-settings.d', name)),
     ]),
   ];
   return files.some((file) => rulesIn(file).some((rule) => rule === tool || rule.startsWith(`${tool}(`)));

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { fieldsOf, textOf } from '../../base/json.ts';
-import { isWithin } from '../../base/paths.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import type { NativeOutcome } from '../../session/native/native-ticket.ts';
 import type { Json } from '../../spec/types.ts';
 
@@ -60,7 +60,7 @@ const boundedText = (text: string | null): string | null =>
 
 function relativePath(root: string, path: string | null): string | null {
   if (path === null) return null;
-  return isWithin(root, path) ? relative(root, path) : path;
+  return isPathWithin(root, path) ? relative(root, path) : path;
 }
 
 const paths = (names: unknown, root: string): Json[] =>

@@ -1,5 +1,5 @@
 import { type Resource, ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
-import { visibleJson } from '../../base/text.ts';
+import { escapeInvisibleInJson } from '../../base/text.ts';
 import { HOW_TO_ANSWER } from '../../messages/render-messages.ts';
 import type { McpOptions } from './mcp-options.ts';
 
@@ -54,7 +54,7 @@ export function serveResources(server: Server, { session, reading }: McpOptions)
           title: 'The messages that the agent has not read',
           mimeType: 'application/json',
           text: async () =>
-            visibleJson(JSON.stringify({ messages: await reading.inbox(), note: HOW_TO_ANSWER }, null, 2)),
+            escapeInvisibleInJson(JSON.stringify({ messages: await reading.inbox(), note: HOW_TO_ANSWER }, null, 2)),
         },
       ]
     : [];

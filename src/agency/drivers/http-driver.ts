@@ -1,5 +1,5 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
-import { readTextUpTo } from '../../base/read-text-up-to.ts';
+import { readResponseText } from '../../base/read-text-up-to.ts';
 import { type AgencySwitches, ENVELOPE_SWITCHES, type EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
 
@@ -48,4 +48,4 @@ export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
 
 /** The body as text. @throws AgentFailed if it is too large */
 export const readAgentResponseText = (answer: Response): Promise<string> =>
-  readTextUpTo(MAX_BYTES, answer, () => new AgentFailed('the answer is too large'));
+  readResponseText(MAX_BYTES, answer, () => new AgentFailed('the answer is too large'));

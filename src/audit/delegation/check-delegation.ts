@@ -1,13 +1,13 @@
 import type { DelegationBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
-import { isSameJson, showValue } from '../rules/compare-json.ts';
-import { delegatedContext } from '../rules/delegate-problems.ts';
+import { isSameJson, shortJson } from '../rules/compare-json.ts';
+import { contextOfSubAgent } from '../rules/delegate-problems.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
-import type { VisitContext } from '../verify/check-visits.ts';
+import type { CheckContext } from '../verify/check-visits.ts';
 
 /** Checks that a recorded start of a sub-agent was allowed by its parent's peripheral, its context and its approval. */
-export function checkDelegation({ state, report, approvals, at }: VisitContext, body: DelegationBody): void {
+export function checkDelegation({ state, report, approvals, at }: CheckContext, body: DelegationBody): void {
   const { from, to, within, context, reason, agency } = body;
   const here = state.visit?.spec;
   const wrong = (constraint: string, message: string) =>
@@ -23,7 +23,7 @@ export function checkDelegation({ state, report, approvals, at }: VisitContext, 
   if (listed && listed.within !== within)
     wrong(`${to}: within ${listed.within}`, `the sub-agent was started within ${within}`);
   const target = agency ? undefined : getOwn(state.pinned.specs.peripherals, to);
-  const expected = target && delegatedContext(state, here, target).context;
+  const expected = target && contextOfSubAgent(state, here, target).context;
   if (expected && !isSameJson(expected, context))
-    wrong(`context: ${showValue(expected)}`, `context: ${showValue(context)}`);
+    wrong(`context: ${shortJson(expected)}`, `context: ${shortJson(context)}`);
 }

@@ -18,7 +18,7 @@ const COMMANDS: { readonly [command in ScopeRule['command']]: readonly ScopeRule
  * Describes the parts of a sub-agent's peripheral (`inner`) that grant more than a peripheral of its parent (`outer`);
  * empty if none does. A glob counts as granted only by the same glob, or by a folder that contains it.
  */
-export function extraPermissions(
+export function findExtraPermissions(
   [inner, innerPin]: readonly [PeripheralSpec, AuditedPin],
   [outer, outerPin]: readonly [PeripheralSpec, AuditedPin],
 ): readonly string[] {

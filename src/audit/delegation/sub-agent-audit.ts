@@ -3,22 +3,22 @@ import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { isSameJson } from '../rules/compare-json.ts';
-import { readBody } from '../rules/read-body.ts';
-import type { Gap, Violation } from '../verify/audit-result.ts';
-import { extraPermissions } from './extra-permissions.ts';
+import { parseEntryBody } from '../rules/read-body.ts';
+import type { EvidenceGap, Violation } from '../verify/audit-result.ts';
+import { findExtraPermissions } from './extra-permissions.ts';
 
 /** A session to compare with: its pin and its entries. */
-export interface OtherSession {
+export interface PinnedSessionEvidence {
   readonly pinned: AuditedPin;
   readonly entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>;
 }
 
 /** Finds another session; null if it is not available. */
-export type FindSession = (sessionId: string) => Promise<OtherSession | null>;
+export type FindSessionById = (sessionId: string) => Promise<PinnedSessionEvidence | null>;
 
 interface FoundSession {
   readonly violations: Violation[];
-  readonly gaps: Gap[];
+  readonly gaps: EvidenceGap[];
 }
 
 type EntryReference = Pick<Entry, 'id' | 'seq' | 'mode' | 'sessionId'>;
@@ -44,20 +44,20 @@ export class SubAgentAudit {
   add({ id, seq, mode, sessionId, body: raw }: Entry): void {
     const event = bodyOf(raw)?.event;
     if (event !== 'session-open' && event !== 'delegation') return;
-    const body = readBody(raw);
+    const body = parseEntryBody(raw);
     const entry = { id, seq, mode, sessionId };
     if (body?.event === 'session-open' && seq === 0) this.#opened = { entry, body };
     if (body?.event === 'delegation') this.#delegations.push({ entry, body });
   }
 
-  async judge(find: FindSession): Promise<FoundSession> {
+  async judge(find: FindSessionById): Promise<FoundSession> {
     const found: FoundSession = { violations: [], gaps: [] };
     if (this.#opened) await this.#judgeParent(this.#opened, find, found);
     for (const delegation of this.#delegations) await this.#judgeChild(delegation, find, found);
     return found;
   }
 
-  async #judgeParent({ entry, body }: RecordedBody<SessionOpenBody>, find: FindSession, found: FoundSession) {
+  async #judgeParent({ entry, body }: RecordedBody<SessionOpenBody>, find: FindSessionById, found: FoundSession) {
     const { parent, delegation } = body;
     if (delegation === undefined) return;
     const parentSession = parent === undefined ? null : await find(parent);
@@ -67,7 +67,7 @@ export class SubAgentAudit {
     }
     for await (const { entry: other } of parentSession.entries) {
       if (other.id !== delegation) continue;
-      const recorded = readBody(other.body);
+      const recorded = parseEntryBody(other.body);
       if (recorded?.event === 'delegation' && recorded.session === entry.sessionId) {
         judgePin(entry, recorded, other.mode, { parent: parentSession.pinned, child: this.#pinned }, found);
         return;
@@ -77,7 +77,7 @@ export class SubAgentAudit {
     found.violations.push(violation(entry, 'the parent session must record the delegation', message));
   }
 
-  async #judgeChild({ entry, body }: RecordedBody<DelegationBody>, find: FindSession, found: FoundSession) {
+  async #judgeChild({ entry, body }: RecordedBody<DelegationBody>, find: FindSessionById, found: FoundSession) {
     if (body.session === null) return;
     const child = await find(body.session);
     if (child === null) {
@@ -85,7 +85,7 @@ export class SubAgentAudit {
       return;
     }
     for await (const { entry: first } of child.entries) {
-      const opened = readBody(first.body);
+      const opened = parseEntryBody(first.body);
       const isSubAgent =
         opened?.event === 'session-open' && opened.parent === entry.sessionId && opened.delegation === entry.id;
       if (!isSubAgent) {
@@ -131,7 +131,7 @@ function judgePin(
   for (const id of within === 'own' ? [to] : [from, to]) {
     const outer = getOwn(parent.specs.peripherals, id);
     if (!outer) continue;
-    const more = extraPermissions([only, child], [outer, parent]);
+    const more = findExtraPermissions([only, child], [outer, parent]);
     if (more.length > 0) wrong(`within ${id}`, `the sub-agent has more: ${more.join('; ')}`);
   }
 }
@@ -144,4 +144,9 @@ const violation = ({ id, seq }: EntryReference, constraint: string, message: str
   message,
 });
 
-const gap = ({ id, seq }: EntryReference, message: string): Gap => ({ kind: 'unknown', entryId: id, seq, message });
+const gap = ({ id, seq }: EntryReference, message: string): EvidenceGap => ({
+  kind: 'unknown',
+  entryId: id,
+  seq,
+  message,
+});

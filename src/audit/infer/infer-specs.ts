@@ -7,8 +7,8 @@ import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import type { ContextRule, Edge, EntrySource, Exit, ModeGateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
 import { fitsBranchPattern } from '../rules/commands/audited-branches.ts';
-import { edgesOfWayBack, needsOperator } from './edges-of-way-back.ts';
-import { coveringGlobs, coverPaths } from './path-cover.ts';
+import { edgeNeedsOperator, findEdgesToReview } from './edges-to-review.ts';
+import { coverPaths, findCoveringGlobs } from './path-cover.ts';
 import { PeripheralUsage, type RecordedUsages } from './recorded-usage.ts';
 
 /** A permission of a spec that no session used. */
@@ -37,13 +37,13 @@ export interface InferredSpecs {
 
 /**
  * Infers the tightest spec set that admits the recorded actions of sessions. It only removes permissions from `specs`;
- * conditions, gates and fruits stay unchanged. The edges of {@link edgesOfWayBack} stay too, even to peripherals that
- * no session used, because without them `hopgate check` would report a dead end.
+ * conditions, gates and fruits stay unchanged. The edges of {@link findEdgesToReview} stay too, even to peripherals
+ * that no session used, because without them `hopgate check` would report a dead end.
  */
 export function inferSpecs(specs: SpecSet, usage: RecordedUsages): InferredSpecs {
   const slack: UnusedPermission[] = [];
   const used = new Set(Object.keys(specs.peripherals).filter((id) => usage.peripherals.has(id)));
-  const { edges: back, whole } = edgesOfWayBack(specs, used);
+  const { edges: back, whole } = findEdgesToReview(specs, used);
   const ids = new Set([...used, ...back.map(({ to }) => to)]);
   for (const id of Object.keys(specs.peripherals))
     if (!ids.has(id)) slack.push({ peripheral: id, what: 'peripheral', granted: id });
@@ -77,8 +77,8 @@ interface KeptPermissions {
 
 const recordedUse = ({ visits, reads, writes, commands, hosts }: PeripheralUsage): RecordedUse => ({
   visits,
-  reads: coveringGlobs(reads),
-  writes: coveringGlobs(writes),
+  reads: findCoveringGlobs(reads),
+  writes: findCoveringGlobs(writes),
   commands: [...commands].sort(),
   hosts: [...hosts].sort(),
 });
@@ -170,7 +170,7 @@ function sourcesUsed(
       case 'from-any':
         return from.filter((one) => !named(one)).map((peripheral) => ({ kind: 'from', peripheral }));
       case 'user-request':
-        return byOperator || into.some(needsOperator) ? [source] : [];
+        return byOperator || into.some(edgeNeedsOperator) ? [source] : [];
       case 'agent-request':
         // Kept, because it also demands a natural close.
         return [source];

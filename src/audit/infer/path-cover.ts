@@ -4,13 +4,13 @@ const MAX_PATHS = 8;
 const parentFolder = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '');
 
 /**
- * A list of at most `most` files and folders (`src/`) that covers all paths. If there are too many, the folders of the
- * deepest paths replace them.
+ * A list of at most `maxPaths` files and folders (`src/`) that covers all paths. If there are too many, the folders of
+ * the deepest paths replace them.
  * @example coverPaths(['src/a.ts', 'src/b/c.ts', 'docs/x.md']) // ['docs/x.md', 'src/a.ts', 'src/b/c.ts']
  */
-export function coverPaths(paths: Iterable<string>, most = MAX_PATHS): readonly string[] {
+export function coverPaths(paths: Iterable<string>, maxPaths = MAX_PATHS): readonly string[] {
   let covers = [...new Set(paths)];
-  while (covers.length > most) {
+  while (covers.length > maxPaths) {
     const depth = Math.max(...covers.map((cover) => withoutSlash(cover).split('/').length));
     if (depth === 1) return ['.'];
     const folded = covers.map((cover) => {
@@ -28,7 +28,7 @@ export function coverPaths(paths: Iterable<string>, most = MAX_PATHS): readonly 
 const withoutSlash = (cover: string): string => cover.replace(/\/$/, '');
 
 /** Globs that cover all paths. If there are many, one glob covers all files of a top folder with the same extension. */
-export function coveringGlobs(paths: Iterable<string>): readonly string[] {
+export function findCoveringGlobs(paths: Iterable<string>): readonly string[] {
   const all = [...new Set(paths)];
   if (all.length <= MAX_PATHS) return all.sort();
   const groups = Map.groupBy(all, (path) => {

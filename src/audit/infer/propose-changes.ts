@@ -27,17 +27,17 @@ const RAISE_FACTOR = 2;
 export type RefusalsByTool = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * Proposes changes of a spec set for problems that at least `least` reviews report: a longer time limit, or one more
- * tool that only observes. A refused tool that acts is left to the author, because refusing it may be the purpose of
- * the spec. Pure.
+ * Proposes changes of a spec set for problems that at least `minReviews` reviews report: a longer time limit, or one
+ * more tool that only observes. A refused tool that acts is left to the author, because refusing it may be the purpose
+ * of the spec. Pure.
  *
  * @param refusedIn where each tool was refused, because reviews do not say it; for other tools, the peripherals that
  *   all reviews with the problem visited
  */
-export function proposeChanges(
+export function proposeSpecChanges(
   specs: SpecSet,
   pars: readonly Par[],
-  least: number,
+  minReviews: number,
   refusedIn: RefusalsByTool = new Map(),
 ): SpecProposal {
   const changed = new Map<string, PeripheralSpec>();
@@ -45,7 +45,7 @@ export function proposeChanges(
   const open: SpecProposal['open'][number][] = [];
   const specNow = (id: string): PeripheralSpec | undefined => changed.get(id) ?? specs.peripherals[id];
   for (const { text, reviews } of aggregatePars(pars).wrong) {
-    if (reviews < least) continue;
+    if (reviews < minReviews) continue;
     const leaveOpen = (why: string) => open.push({ problem: text, reviews, why });
     const apply = (spec: PeripheralSpec, change: string): void => {
       changed.set(spec.id, spec);

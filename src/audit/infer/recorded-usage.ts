@@ -4,10 +4,10 @@ import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { ArgumentRole, Json, Mode, ToolEffect, ToolSpec } from '../../spec/types.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
-import { auditedPath } from '../rules/audited-path.ts';
-import { commandWordsOf } from '../rules/commands/audited-words.ts';
+import { resolvePathInRoot } from '../rules/audited-path.ts';
+import { readCommandWords } from '../rules/commands/audited-words.ts';
 import { type Fields, textOf } from '../rules/compare-json.ts';
-import type { EvidenceItem } from '../verify/session-audit.ts';
+import type { EntryOrStoredEntry } from '../verify/session-audit.ts';
 
 export class PeripheralUsage {
   visits = 0;
@@ -39,10 +39,10 @@ export class RecordedUsages {
 }
 
 /** Adds the actions in a session's entries to `usage`. */
-export async function addUsage(
+export async function addRecordedUsage(
   usage: RecordedUsages,
   { specs }: AuditedPin,
-  entries: AsyncIterable<EvidenceItem> | Iterable<EvidenceItem>,
+  entries: AsyncIterable<EntryOrStoredEntry> | Iterable<EntryOrStoredEntry>,
 ): Promise<void> {
   let root = '/';
   let agent = '';
@@ -110,7 +110,7 @@ function addArgument(here: PeripheralUsage, role: ArgumentRole, root: string, va
     case 'path:read':
     case 'path:write':
       for (const path of value === undefined ? [] : [value].flat()) {
-        const found = auditedPath(root, path);
+        const found = resolvePathInRoot(root, path);
         if (found.inside) here[role === 'path:read' ? 'reads' : 'writes'].add(found.path === '' ? '.' : found.path);
       }
       break;
@@ -137,7 +137,7 @@ function addCommand(here: PeripheralUsage, tool: ToolSpec | undefined, args: Fie
     .filter(({ role }) => ARGUMENT_ROLE_FACTS[role].runsCommands)
     .map(({ name }) => args[name])
     .filter((value) => value !== undefined);
-  const words = values.flatMap((value) => commandWordsOf(value) ?? [textOf(value) ?? '']);
+  const words = values.flatMap((value) => readCommandWords(value) ?? [textOf(value) ?? '']);
   if (words.length > 0) here.commands.add(words.join(' '));
 }
 

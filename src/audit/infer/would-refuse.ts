@@ -6,7 +6,7 @@ import type { AuditedPin } from '../rules/audit-state.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
 import { fieldsOf, textOf } from '../rules/compare-json.ts';
-import type { EvidenceItem } from '../verify/session-audit.ts';
+import type { EntryOrStoredEntry } from '../verify/session-audit.ts';
 import { coverPaths } from './path-cover.ts';
 
 /** The calls of one tool in one peripheral that enforcement would have refused for the same reason. */
@@ -22,7 +22,7 @@ interface RefusedGroup {
 }
 
 /** Settings of hopgate.yaml that allow the observed calls, if the agent hops to the right peripheral first. */
-export interface FittingSettings {
+export interface SuggestedSettings {
   /** By peripheral: its present write paths, and the paths written outside of them. Other peripherals are left out. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };
   /** Hosts that were fetched and are not allowed. */
@@ -44,7 +44,11 @@ export class WouldRefuseReport {
   observed = 0;
   calls = 0;
 
-  async add({ specs, config }: AuditedPin, sessionId: string, entries: AsyncIterable<EvidenceItem>): Promise<void> {
+  async add(
+    { specs, config }: AuditedPin,
+    sessionId: string,
+    entries: AsyncIterable<EntryOrStoredEntry>,
+  ): Promise<void> {
     if (config.enforce !== false) return;
     this.observed += 1;
     let running: { readonly tool: string; readonly home: string } | null = null;
@@ -92,7 +96,7 @@ export class WouldRefuseReport {
   }
 
   /** The settings that fit the calls. Each written path is added to the peripheral that has the tool. */
-  settings(specs: SpecSet, config: ProjectConfig): FittingSettings {
+  settings(specs: SpecSet, config: ProjectConfig): SuggestedSettings {
     const scopes = [...this.#writes].flatMap(([id, paths]) => {
       const rule = getOwn(specs.peripherals, id)?.scope.rule;
       if (!rule || rule.write.length === 0) return [];

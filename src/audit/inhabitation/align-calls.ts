@@ -1,23 +1,23 @@
 import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json } from '../../spec/types.ts';
 import { fieldsOf, isBlobReference, isSameJson } from '../rules/compare-json.ts';
-import type { Act } from './session-acts.ts';
+import type { SessionAct } from './session-acts.ts';
 
 type TranscriptCall = Extract<TranscriptItem, { kind: 'call' }>;
 type TranscriptResult = Extract<TranscriptItem, { kind: 'result' }>;
 
-export interface AlignedCall {
+export interface CallWithResult {
   readonly item: TranscriptCall;
   readonly result: TranscriptResult | null;
 }
 
 /** The calls of a transcript matched with the acts of its evidence. */
-export interface Alignment {
-  readonly pairs: readonly { readonly call: AlignedCall; readonly act: Act }[];
+export interface CallAlignment {
+  readonly pairs: readonly { readonly call: CallWithResult; readonly act: SessionAct }[];
   /** Calls without an act, although each must be recorded. */
-  readonly unrecorded: readonly AlignedCall[];
+  readonly unrecorded: readonly CallWithResult[];
   /** Recorded acts of the agent without a call. Allowed starts do not count, because a program may make them. */
-  readonly uncalled: readonly Act[];
+  readonly uncalled: readonly SessionAct[];
 }
 
 /** Calls that only read the session's state, so that no entry records them. */
@@ -25,7 +25,7 @@ const READ_ONLY_CALLS = ['status', 'why'];
 /** Codes of refusals by the store, which the operator's log records instead of the session. */
 const UNRECORDED_CODES = ['session-closed', 'session-busy', 'lease-expired'];
 
-export function callsWithResults({ items }: Transcript): readonly AlignedCall[] {
+export function pairCallsWithResults({ items }: Transcript): readonly CallWithResult[] {
   const results = new Map<string, TranscriptResult>();
   for (const item of items) if (item.kind === 'result' && !results.has(item.callId)) results.set(item.callId, item);
   return items.flatMap((item) => (item.kind === 'call' ? [{ item, result: results.get(item.callId) ?? null }] : []));
@@ -35,11 +35,11 @@ export function callsWithResults({ items }: Transcript): readonly AlignedCall[] 
  * Matches calls with acts: by the entries that a result names, otherwise each call with the next act of its kind. The
  * acts have the order of their calls, except for calls that ran at the same time.
  */
-export function alignCalls(calls: readonly AlignedCall[], acts: readonly Act[]): Alignment {
+export function alignCallsWithActs(calls: readonly CallWithResult[], acts: readonly SessionAct[]): CallAlignment {
   const agentActs = acts.filter(({ by, kind }) => by === 'agent' && kind !== 'close');
-  const pairs: { call: AlignedCall; act: Act }[] = [];
-  const unrecorded: AlignedCall[] = [];
-  const matched = new Set<Act>();
+  const pairs: { call: CallWithResult; act: SessionAct }[] = [];
+  const unrecorded: CallWithResult[] = [];
+  const matched = new Set<SessionAct>();
   /** For each finished call: the number of its result in the transcript, and the position of the next act. */
   let ended: { readonly item: number; readonly after: number }[] = [];
   let from = 0;
@@ -47,7 +47,8 @@ export function alignCalls(calls: readonly AlignedCall[], acts: readonly Act[]):
     if (call.item.outside || READ_ONLY_CALLS.includes(call.item.tool) || leavesNoEntry(call)) continue;
     for (const { item, after } of ended) if (item < call.item.n) from = Math.max(from, after);
     ended = ended.filter(({ item }) => item > call.item.n);
-    const fits = (act: Act): boolean => !matched.has(act) && isFor(act, call) && isNamed(act, call.result?.evidence);
+    const fits = (act: SessionAct): boolean =>
+      !matched.has(act) && isFor(act, call) && isNamed(act, call.result?.evidence);
     let at = from;
     while (at < agentActs.length && !fits(agentActs[at]!)) at += 1;
     const act = agentActs[at];
@@ -64,21 +65,21 @@ export function alignCalls(calls: readonly AlignedCall[], acts: readonly Act[]):
 }
 
 /** The changes of mode before a hop that its call made, because it has the argument `mode`. */
-function modesBefore(acts: readonly Act[], { item, result }: AlignedCall): readonly Act[] {
+function modesBefore(acts: readonly SessionAct[], { item, result }: CallWithResult): readonly SessionAct[] {
   if (item.tool !== 'hop' || asText(fieldsOf(item.input)['mode']) === '') return [];
   const others = acts.findLastIndex(({ kind, refused }) => kind !== 'mode' || refused);
   return acts.slice(others + 1).filter((act) => isNamed(act, result?.evidence));
 }
 
 /** True for a refusal that did not come from the gate, or that is never recorded. */
-const leavesNoEntry = ({ result }: AlignedCall): boolean =>
+const leavesNoEntry = ({ result }: CallWithResult): boolean =>
   result?.status === 'refused' && (result.code === null || UNRECORDED_CODES.includes(result.code));
 
-const isNamed = ({ entries }: Act, named: readonly string[] | null | undefined): boolean =>
+const isNamed = ({ entries }: SessionAct, named: readonly string[] | null | undefined): boolean =>
   !named || entries.some((entry) => named.includes(entry));
 
 /** True if the act matches the request and the outcome of a call. */
-function isFor(act: Act, { item, result }: AlignedCall): boolean {
+function isFor(act: SessionAct, { item, result }: CallWithResult): boolean {
   const input = fieldsOf(item.input);
   if (result && result.status !== 'error' && act.refused !== (result.status === 'refused')) return false;
   if (item.tool === 'hop') {

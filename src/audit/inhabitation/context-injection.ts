@@ -2,11 +2,11 @@ import { isEmptyJson } from '../../base/json.ts';
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isBlobReference, isSameJson } from '../rules/compare-json.ts';
-import { type DemandFailure, type DemandResult, demandResultOf, inapplicableDemand } from './inhabitation-demands.ts';
-import type { Act } from './session-acts.ts';
+import { type DemandFailure, type DemandResult, demandResult, inapplicableDemand } from './inhabitation-demands.ts';
+import type { SessionAct } from './session-acts.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
-type EnteredContext = NonNullable<Act['entered']>;
+type EnteredContext = NonNullable<SessionAct['entered']>;
 
 /**
  * Judges P-2: the first text that the agent gets on entering a peripheral states its place, context, tools and exits.
@@ -15,13 +15,13 @@ type EnteredContext = NonNullable<Act['entered']>;
 export function judgeContextInjection(timeline: SessionTimeline): DemandResult {
   const entries = timeline.acts.filter(({ entered }) => entered !== null);
   if (entries.length === 0) return inapplicableDemand('P-2', 'the session entered no peripheral');
-  return demandResultOf(
+  return demandResult(
     'P-2',
     entries.flatMap((act) => judgeEntry(timeline, act, act.entered as EnteredContext)),
   );
 }
 
-function judgeEntry(timeline: SessionTimeline, act: Act, entered: EnteredContext): readonly DemandFailure[] {
+function judgeEntry(timeline: SessionTimeline, act: SessionAct, entered: EnteredContext): readonly DemandFailure[] {
   const item = firstDelivered(timeline, act);
   const at = { item: item?.n ?? null, seq: act.seq };
   if (item === null)
@@ -38,10 +38,10 @@ function judgeEntry(timeline: SessionTimeline, act: Act, entered: EnteredContext
 type DeliveredItem = Extract<TranscriptItem, { kind: 'delivered' | 'result' }>;
 
 /** The result of the call that entered a peripheral, or else the last text before the agent's next call. */
-function firstDelivered({ alignment, acts, transcript }: SessionTimeline, act: Act): DeliveredItem | null {
+function firstDelivered({ alignment, acts, transcript }: SessionTimeline, act: SessionAct): DeliveredItem | null {
   const pair = alignment.pairs.find((candidate) => candidate.act === act);
   if (pair) return pair.call.result;
-  const isBefore = (other: Act): boolean => acts.indexOf(other) < acts.indexOf(act);
+  const isBefore = (other: SessionAct): boolean => acts.indexOf(other) < acts.indexOf(act);
   const before = alignment.pairs.filter(({ act: other }) => isBefore(other)).at(-1);
   const after = alignment.pairs.find(({ act: other }) => !isBefore(other));
   const from = before?.call.result?.n ?? -1;

@@ -38,7 +38,7 @@ export const failureOf = (reason: string, at: Partial<Pick<DemandFailure, 'item'
 });
 
 /** The result of judging a demand, from its failures; without failures the demand holds. */
-export const demandResultOf = (id: DemandId, failures: readonly DemandFailure[]): DemandResult => ({
+export const demandResult = (id: DemandId, failures: readonly DemandFailure[]): DemandResult => ({
   id,
   title: INHABITATION_DEMANDS[id],
   verdict: failures.length === 0 ? 'holds' : 'fails',

@@ -6,11 +6,11 @@ import { judgeContextInjection } from './context-injection.ts';
 import {
   type DemandFailure,
   type DemandResult,
-  demandResultOf,
+  demandResult,
   failureOf,
   inapplicableDemand,
 } from './inhabitation-demands.ts';
-import { nameOfAct, type SessionTimeline, timelineOf } from './session-timeline.ts';
+import { buildSessionTimeline, describeAct, type SessionTimeline } from './session-timeline.ts';
 import { judgeSituatedVoice } from './situated-voice.ts';
 
 /**
@@ -22,7 +22,7 @@ export function judgeInhabitation(
   specs: SpecSet,
   entries: readonly Entry[],
 ): readonly DemandResult[] {
-  const timeline = timelineOf(transcript, specs, entries);
+  const timeline = buildSessionTimeline(transcript, specs, entries);
   return [
     judgeWorldReplacement(timeline),
     judgeContextInjection(timeline),
@@ -46,7 +46,7 @@ function judgeWorldReplacement({ sessionId, transcript, calls, acts, alignment }
   for (const { item } of calls)
     if (item.outside) failures.push(failureOf(`${item.tool} did not go through the session`, { item: item.n }));
   for (const act of alignment.uncalled)
-    failures.push(failureOf(`${nameOfAct(act)} was done in the agent's name by something else`, { seq: act.seq }));
+    failures.push(failureOf(`${describeAct(act)} was done in the agent's name by something else`, { seq: act.seq }));
   let inside: string | null = null;
   for (const { seq, left, entered } of acts) {
     if (left !== null) inside = null;
@@ -55,7 +55,7 @@ function judgeWorldReplacement({ sessionId, transcript, calls, acts, alignment }
       failures.push(failureOf(`${entered.peripheral} was entered before ${inside} was left`, { seq }));
     inside = entered.peripheral;
   }
-  return demandResultOf('P-1', failures);
+  return demandResult('P-1', failures);
 }
 
 /** The calls that are always available. `stop` is for sub-agents. */
@@ -67,7 +67,7 @@ function judgeConfinement({ transcript, calls, acts, alignment }: SessionTimelin
   const failures: DemandFailure[] = [
     ...alignment.unrecorded.map(({ item }) => failureOf(`the call of ${item.tool} left no evidence`, { item: item.n })),
     ...alignment.uncalled.map((act) =>
-      failureOf(`${nameOfAct(act)} is in the evidence, but the agent made no such call`, { seq: act.seq }),
+      failureOf(`${describeAct(act)} is in the evidence, but the agent made no such call`, { seq: act.seq }),
     ),
   ];
   /** The tools in the latest list that the agent got. */
@@ -83,7 +83,7 @@ function judgeConfinement({ transcript, calls, acts, alignment }: SessionTimelin
     if (hasRun && !offered.includes(item.tool))
       failures.push(failureOf(`${item.tool} was used, but not offered to the agent`, { item: item.n }));
   }
-  return demandResultOf('P-3', failures);
+  return demandResult('P-3', failures);
 }
 
 /** Judges P-4: each visit ended by a hop or stop that the agent or the operator requested. The last one may be open. */
@@ -97,7 +97,7 @@ function judgeExplicitExit({ acts, alignment, stillIn }: SessionTimeline): Deman
   const last = acts.at(-1);
   if (stillIn !== null && last?.kind === 'close')
     failures.push(failureOf(`the session was closed inside ${stillIn}; no exit was taken`, { seq: last.seq }));
-  return demandResultOf('P-4', failures);
+  return demandResult('P-4', failures);
 }
 
 /** The only possible source of an item, by its kind. Other kinds may have any source. */
@@ -142,5 +142,5 @@ function judgeInterleavedStreams({ transcript }: SessionTimeline): DemandResult 
     if (item.kind === 'result' && !open.delete(item.callId))
       fail(`the result belongs to no unanswered call: ${item.callId}`);
   }
-  return demandResultOf('P-6', failures);
+  return demandResult('P-6', failures);
 }

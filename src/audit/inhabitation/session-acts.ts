@@ -4,7 +4,7 @@ import type { Entry } from '../../evidence/entry.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 
 /** One action of an agent or a person on the session, such as a hop. Several entries may record it. */
-export interface Act {
+export interface SessionAct {
   readonly seq: number;
   /** The ids of the entries that record the act. */
   readonly entries: readonly string[];
@@ -21,8 +21,8 @@ export interface Act {
 }
 
 /** The acts of a session, in order. Events of the clock are not acts, nor are entries that only accompany an act. */
-export function actsOf(entries: readonly Entry[]): readonly Act[] {
-  const acts: Act[] = [];
+export function readSessionActs(entries: readonly Entry[]): readonly SessionAct[] {
+  const acts: SessionAct[] = [];
   for (const [index, entry] of entries.entries()) {
     const body = bodyOf(entry.body);
     if (body === null) continue;
@@ -47,7 +47,7 @@ function belongsToAct(body: Body, entries: readonly Entry[], index: number): boo
   return body.event === 'denial' && before?.event === 'outcome' && before.outcome.status === 'refused';
 }
 
-function extendAct(act: Act, entry: Entry, body: Body): Act {
+function extendAct(act: SessionAct, entry: Entry, body: Body): SessionAct {
   const more = { ...act, entries: [...act.entries, entry.id] };
   if (body.event === 'hop') return { ...more, kind: 'hop', what: body.to, by: body.by, args: { reason: body.reason } };
   if (body.event === 'start') return { ...more, entered: enteredBy(entry, body) };
@@ -60,7 +60,7 @@ const enteredBy = (entry: Entry, { peripheral, context }: Extract<Body, { event:
   context,
 });
 
-function beginAct(entry: Entry, body: Body, next: Body | null): Act | null {
+function beginAct(entry: Entry, body: Body, next: Body | null): SessionAct | null {
   const base = { seq: entry.seq, entries: [entry.id], args: {}, refused: false, entered: null, left: null };
   switch (body.event) {
     case 'step':
@@ -81,9 +81,9 @@ function beginAct(entry: Entry, body: Body, next: Body | null): Act | null {
   }
 }
 
-type Base = Pick<Act, 'seq' | 'entries' | 'args' | 'refused' | 'entered' | 'left'>;
+type Base = Pick<SessionAct, 'seq' | 'entries' | 'args' | 'refused' | 'entered' | 'left'>;
 
-function refusedAct(base: Base, { request }: Extract<Body, { event: 'denial' }>): Act | null {
+function refusedAct(base: Base, { request }: Extract<Body, { event: 'denial' }>): SessionAct | null {
   const text = (name: string): string => (typeof request[name] === 'string' ? (request[name] as string) : '');
   const by = text('by') || 'agent';
   const act = { ...base, by, refused: true };

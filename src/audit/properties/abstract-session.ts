@@ -5,11 +5,11 @@ import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import { checkFieldOfCondition } from '../../spec/reported-fields.ts';
 import { findDelegationEdge } from '../../spec/resolve/derive-edges.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
-import { canRuleHold, ruleReadsFact, textsInRule } from './can-rule-hold.ts';
+import { canRuleHold, ruleReadsFact, stringLiteralsInRule } from './can-rule-hold.ts';
 
 /** A session's state for properties: agent, peripheral, mode, and the last test results for the current code. */
 export interface AbstractState {
-  /** An agent that the spec set names, or {@link ANY_OTHER_AGENT}. It never changes. */
+  /** An agent that the spec set names, or {@link UNNAMED_AGENT}. It never changes. */
   readonly agent: string;
   readonly peripheral: string | null;
   readonly mode: Mode | null;
@@ -24,19 +24,19 @@ export interface AbstractState {
 }
 
 /** An agent that no list of agents and no rule names. */
-export const ANY_OTHER_AGENT = '';
+export const UNNAMED_AGENT = '';
 
 /**
  * Agents that a spec set may treat differently. If a rule reads the agent's name: each name in a rule or a list of
  * agents. Otherwise one agent for each set of peripherals that agents may enter.
  */
-export function agentsIn({ peripherals, edges, conditions }: SpecSet): readonly string[] {
+export function distinguishedAgents({ peripherals, edges, conditions }: SpecSet): readonly string[] {
   const lists = Object.values(peripherals).flatMap(({ agents }) => (agents === null ? [] : [agents]));
   const rules = [
     ...edges.flatMap(({ when, gates }) => [when ?? '', ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : ''))]),
     ...Object.values(conditions),
   ].filter((rule) => ruleReadsFact(rule, 'session.agent'));
-  const names = [...new Set([ANY_OTHER_AGENT, ...lists.flat(), ...rules.flatMap(textsInRule)])];
+  const names = [...new Set([UNNAMED_AGENT, ...lists.flat(), ...rules.flatMap(stringLiteralsInRule)])];
   if (rules.length > 0) return names;
   const rights = (name: string) => lists.map((list) => (list.includes(name) ? 1 : 0)).join('');
   return [...new Map(names.map((name) => [rights(name), name])).values()];
@@ -52,7 +52,7 @@ export interface AbstractMove {
 }
 
 /** The starts of sub-agents from a peripheral, as edges. Peripherals that admit nobody from it are left out. */
-export const delegationEdges = ({ peripherals }: SpecSet, from: string): readonly Edge[] =>
+export const subAgentStartEdges = ({ peripherals }: SpecSet, from: string): readonly Edge[] =>
   (getOwn(peripherals, from)?.delegates ?? []).flatMap(({ to }) => {
     const edge = findDelegationEdge(peripherals, from, to);
     return edge && edge.sources.length > 0 ? [edge] : [];
@@ -62,7 +62,7 @@ export const delegationEdges = ({ peripherals }: SpecSet, from: string): readonl
  * The possible moves from a state. An undecidable requirement (a rule over unknown facts, context that may exist)
  * counts as met, so every proof that something cannot happen is sound. Pure.
  */
-export class AbstractSessions {
+export class AbstractMoveFinder {
   readonly #specs: SpecSet;
   readonly #remembered: ReadonlySet<string>;
   readonly #edges: ReadonlyMap<string, readonly Edge[]>;
@@ -81,7 +81,7 @@ export class AbstractSessions {
   }
 
   readonly initial = (): readonly AbstractState[] =>
-    agentsIn(this.#specs).map((agent) => ({
+    distinguishedAgents(this.#specs).map((agent) => ({
       agent,
       peripheral: null,
       mode: this.#specs.modeGate?.initial ?? null,
@@ -116,7 +116,7 @@ export class AbstractSessions {
     const key = JSON.stringify([cel, agent, peripheral, mode, passed]);
     return getOrInsert(this.#rules, key, () =>
       canRuleHold(this.#specs, cel, {
-        agent: agent === ANY_OTHER_AGENT ? null : agent,
+        agent: agent === UNNAMED_AGENT ? null : agent,
         peripheral,
         mode,
         testsPassed: passed,
@@ -158,7 +158,7 @@ export class AbstractSessions {
 
   /** The starts of sub-agents from a state, as hops into their peripherals, although the session itself stays. */
   delegations(state: AbstractState): readonly AbstractMove[] {
-    return state.peripheral === null ? [] : this.#along(state, delegationEdges(this.#specs, state.peripheral));
+    return state.peripheral === null ? [] : this.#along(state, subAgentStartEdges(this.#specs, state.peripheral));
   }
 
   #hops(state: AbstractState): readonly AbstractMove[] {
@@ -222,7 +222,7 @@ export class AbstractSessions {
       to,
     });
     const moves: AbstractMove[] = [];
-    const runs = testTools(this.#specs, spec).some((id) => allowed(this.#specs.tools[id]!.effect));
+    const runs = listTestTools(this.#specs, spec).some((id) => allowed(this.#specs.tools[id]!.effect));
     if (runs) {
       const addRun = (value: string, passed: boolean) =>
         moves.push(
@@ -234,7 +234,7 @@ export class AbstractSessions {
       if (before === undefined || before === 'fail') addRun('fail', false);
       if (before !== undefined) addRun('flaky', false);
     }
-    if (canChange(this.#specs, spec) && allowed('act'))
+    if (canChangeFiles(this.#specs, spec) && allowed('act'))
       moves.push(step('change', { ...state, passed: false, results: {} }));
     return moves;
   }
@@ -265,13 +265,12 @@ export class AbstractSessions {
   }
 }
 
-export const testTools = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): readonly string[] =>
+export const listTestTools = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): readonly string[] =>
   scope.rule.command === 'test' ? granted.filter((id) => takesCommandArgument(tools[id])) : [];
 
-/** True if a peripheral can change files of the repository. */
-export const canChange = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): boolean =>
+export const canChangeFiles = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): boolean =>
   scope.rule.write.length > 0 && granted.some((id) => tools[id]?.effect === 'act');
 
 /** True if a peripheral can ship: it has an acting tool, and a scope for git and the deploy commands. */
-export const canShip = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): boolean =>
+export const canShipChanges = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): boolean =>
   scope.rule.command === 'deploy' && granted.some((id) => tools[id]?.effect === 'act');

@@ -1,7 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { getOwn } from '../../spec/names.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { type CelValues, celSyntaxTree, celText, celValue } from '../rules/audited-cel.ts';
+import { type CelRuleFacts, celSyntaxTree, evaluateCel, printCelNode } from '../rules/audited-cel.ts';
 
 /** The known facts at the moment at which a rule is evaluated. All other facts may have any value. */
 interface KnownFacts {
@@ -29,7 +29,7 @@ export function canRuleHold(specs: SpecSet, cel: string, known: KnownFacts): boo
   return rule !== null && new Rule(specs, rule, known).canHold();
 }
 
-export function textsInRule(cel: string): readonly string[] {
+export function stringLiteralsInRule(cel: string): readonly string[] {
   const rule = celSyntaxTree(cel);
   return rule
     ? nodesOf(rule).flatMap(({ op, args }) => (op === 'value' && typeof args === 'string' ? [args] : []))
@@ -58,7 +58,7 @@ function factOf(node: ASTNode): { readonly root: string; readonly name: string }
 /** Names a term of a rule: all spellings of one term get the same name. */
 function nameOf(node: ASTNode): string {
   const fact = factOf(node);
-  return fact ? `${fact.root}.${fact.name}` : celText(node);
+  return fact ? `${fact.root}.${fact.name}` : printCelNode(node);
 }
 
 const FLIPPED: { readonly [operator: string]: string } = {
@@ -76,7 +76,7 @@ interface Comparison {
 class Rule {
   readonly #rule: ASTNode;
   readonly #spec: PeripheralSpec | undefined;
-  readonly #fixed: CelValues;
+  readonly #fixed: CelRuleFacts;
   /** By term of the rule: the values to try. */
   readonly #domains = new Map<string, readonly unknown[]>();
   readonly #values = new Map<string, unknown>();
@@ -123,12 +123,12 @@ class Rule {
 
   #isFixed(node: ASTNode): boolean {
     const fact = factOf(node);
-    if (fact) return fact.name in (this.#fixed[fact.root as keyof CelValues] ?? {});
+    if (fact) return fact.name in (this.#fixed[fact.root as keyof CelRuleFacts] ?? {});
     return node.op !== 'id' && partsOf(node).every((part) => this.#isFixed(part));
   }
 
   #fixedValue(node: ASTNode): unknown {
-    const value = celValue(celText(node), this.#fixed);
+    const value = evaluateCel(printCelNode(node), this.#fixed);
     return value === undefined ? ABSENT : value;
   }
 
@@ -174,7 +174,7 @@ class Rule {
     const { root, name } = factOf(node) ?? { root: null, name: '' };
     if (root === 'session' && name === 'agent') {
       // Tries each agent named in the rule as a separate value.
-      const agents = textsInRule(celText(this.#rule));
+      const agents = stringLiteralsInRule(printCelNode(this.#rule));
       return [...neighbourValues([...named, ...agents]), OTHER].filter((value) => !agents.includes(value as string));
     }
     const any = [...neighbourValues(named), OTHER, ...(usedAsTruth ? [true, false] : [])];

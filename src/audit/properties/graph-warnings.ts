@@ -1,11 +1,11 @@
 import type { SpecWarning } from '../../spec/check/spec-problem.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
-import { needsOperator } from '../infer/edges-of-way-back.ts';
-import { delegationEdges } from './abstract-session.ts';
+import { edgeNeedsOperator } from '../infer/edges-to-review.ts';
+import { subAgentStartEdges } from './abstract-session.ts';
 import type { StateSpace } from './state-space.ts';
 
 /** Warnings of exits that never open, modes that no session reaches, and peripherals that need the operator. Pure. */
-export function graphWarnings(specs: SpecSet, space: StateSpace): SpecWarning[] {
+export function findGraphWarnings(specs: SpecSet, space: StateSpace): SpecWarning[] {
   const places = new Set(space.nodes.map(({ state }) => state.peripheral));
   const blocked = new Map(specs.edges.map((edge) => [edge, space.blockedBy(edge)]));
   const dead = specs.edges.flatMap((edge): SpecWarning[] => {
@@ -18,7 +18,7 @@ export function graphWarnings(specs: SpecSet, space: StateSpace): SpecWarning[] 
     ];
   });
   const useless = [...places].flatMap((from) =>
-    (from === null ? [] : delegationEdges(specs, from)).flatMap((edge): SpecWarning[] => {
+    (from === null ? [] : subAgentStartEdges(specs, from)).flatMap((edge): SpecWarning[] => {
       const why = space.blockedBy(edge);
       if (why === null) return [];
       const message = `no sub-agent can ever start in ${edge.to}: ${why}`;
@@ -61,8 +61,8 @@ function operatorOnly(specs: SpecSet, space: StateSpace, open: readonly Edge[]):
     });
     const exits = out.get(id) ?? [];
     return [
-      ...(!started.has(id) && (into.get(id) ?? []).every(needsOperator) ? [note('enter', 'entry')] : []),
-      ...(exits.length > 0 && exits.every(needsOperator) ? [note('hop out of', 'exit')] : []),
+      ...(!started.has(id) && (into.get(id) ?? []).every(edgeNeedsOperator) ? [note('enter', 'entry')] : []),
+      ...(exits.length > 0 && exits.every(edgeNeedsOperator) ? [note('hop out of', 'exit')] : []),
     ];
   });
 }

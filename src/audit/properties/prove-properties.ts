@@ -1,15 +1,15 @@
 import type { SpecWarning } from '../../spec/check/spec-problem.ts';
 import type { PeripheralOrMode, PropertyCondition, SpecProperty, SpecSet } from '../../spec/types.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
-import { type AbstractMove, type AbstractState, canChange, canShip } from './abstract-session.ts';
-import { graphWarnings } from './graph-warnings.ts';
+import { type AbstractMove, type AbstractState, canChangeFiles, canShipChanges } from './abstract-session.ts';
+import { findGraphWarnings } from './graph-warnings.ts';
 import {
-  moveNamesTo,
-  type SpaceNode,
+  abstractStateKey,
+  exploreStateSpacesOf,
+  type GetStateSpace,
+  moveNamesToState,
+  type ReachableState,
   type StateSpace,
-  type StateSpaceFor,
-  stateKeyOf,
-  stateSpacesOf,
 } from './state-space.ts';
 
 /** The result for one property. `path`: a shortest sequence of moves that breaks it; null if no sequence does. */
@@ -30,14 +30,14 @@ const failed = (property: string, message: string, path: readonly string[] | nul
 });
 
 /** Proves the built-in and the stated properties of a spec set; each false one has a shortest counterexample. Pure. */
-export const proveProperties = (specs: SpecSet): readonly PropertyProof[] => examineSpecs(specs).proofs;
+export const proveProperties = (specs: SpecSet): readonly PropertyProof[] => proveAndFindWarnings(specs).proofs;
 
-/** Proves the properties, and adds the warnings of {@link graphWarnings}. Pure. */
-export function examineSpecs(specs: SpecSet): {
+/** Proves the properties, and adds the warnings of {@link findGraphWarnings}. Pure. */
+export function proveAndFindWarnings(specs: SpecSet): {
   readonly proofs: readonly PropertyProof[];
   readonly notes: readonly SpecWarning[];
 } {
-  const spaceFor = stateSpacesOf(specs);
+  const spaceFor = exploreStateSpacesOf(specs);
   const space = spaceFor([]);
   const proofs = [
     ...proveReachable(specs, space),
@@ -46,7 +46,7 @@ export function examineSpecs(specs: SpecSet): {
     ...proveApart(specs),
     ...(specs.properties ?? []).map((property) => proveStated(specs, spaceFor, property)),
   ];
-  return { proofs, notes: graphWarnings(specs, space) };
+  return { proofs, notes: findGraphWarnings(specs, space) };
 }
 
 function proveReachable(specs: SpecSet, space: StateSpace): PropertyProof[] {
@@ -92,7 +92,7 @@ function proveWayBack(specs: SpecSet, space: StateSpace): PropertyProof[] {
       ? failed(
           'way-back',
           `${dead.state.peripheral} is a dead end: no hop out of it can ever be taken`,
-          moveNamesTo(dead),
+          moveNamesToState(dead),
         )
       : succeeded('way-back'),
   ];
@@ -101,24 +101,24 @@ function proveWayBack(specs: SpecSet, space: StateSpace): PropertyProof[] {
 /** True if a hop out of the state's peripheral can be taken, perhaps after steps and changes of mode. */
 function canLeave(space: StateSpace, from: AbstractState): boolean {
   const states = [from];
-  const seen = new Set([stateKeyOf(from)]);
+  const seen = new Set([abstractStateKey(from)]);
   for (const state of states) {
     for (const { kind, to } of space.moves(state)) {
       if (kind === 'hop' && to.peripheral !== from.peripheral) return true;
       if (kind !== 'step' && kind !== 'mode') continue;
-      if (seen.has(stateKeyOf(to))) continue;
-      seen.add(stateKeyOf(to));
+      if (seen.has(abstractStateKey(to))) continue;
+      seen.add(abstractStateKey(to));
       states.push(to);
     }
   }
   return false;
 }
 
-const cannotReach = (property: string, stuck: SpaceNode, to: readonly string[], blocked: string): PropertyProof =>
+const cannotReach = (property: string, stuck: ReachableState, to: readonly string[], blocked: string): PropertyProof =>
   failed(
     property,
     `from ${stuck.state.peripheral} no hops lead to ${to.join(' or ')}${blocked === '' ? '' : `: ${blocked}`}`,
-    moveNamesTo(stuck),
+    moveNamesToState(stuck),
   );
 
 function proveBound({ peripherals }: SpecSet): PropertyProof[] {
@@ -132,11 +132,11 @@ function proveBound({ peripherals }: SpecSet): PropertyProof[] {
 
 function proveApart(specs: SpecSet): PropertyProof[] {
   const changesAndShips = Object.values(specs.peripherals).filter(
-    (spec) => canChange(specs, spec) && canShip(specs, spec),
+    (spec) => canChangeFiles(specs, spec) && canShipChanges(specs, spec),
   );
   const tools = Object.values(specs.peripherals).filter(
     (spec) =>
-      canChange(specs, spec) &&
+      canChangeFiles(specs, spec) &&
       spec.tools.some((id) => ['bash-git', 'bash-deploy'].includes(id)) &&
       !changesAndShips.includes(spec),
   );
@@ -146,7 +146,7 @@ function proveApart(specs: SpecSet): PropertyProof[] {
     : found.map(({ id }) => failed('apart', `${id} both changes code and ships it`));
 }
 
-function proveStated(specs: SpecSet, spaceFor: StateSpaceFor, property: SpecProperty): PropertyProof {
+function proveStated(specs: SpecSet, spaceFor: GetStateSpace, property: SpecProperty): PropertyProof {
   const { text } = property;
   const space = spaceFor([]);
   switch (property.kind) {
@@ -155,11 +155,11 @@ function proveStated(specs: SpecSet, spaceFor: StateSpaceFor, property: SpecProp
     case 'never-can': {
       const { what, peripheral } = property;
       const spec = specs.peripherals[peripheral]!;
-      const can = what === 'change' ? canChange(specs, spec) : canShip(specs, spec);
+      const can = what === 'change' ? canChangeFiles(specs, spec) : canShipChanges(specs, spec);
       const tools = spec.tools.filter((id) => specs.tools[id]?.effect === 'act').join(', ');
       const worker = spec.delegates?.find(({ to, within }) => {
         const target = specs.peripherals[to];
-        return within === 'own' && target && (what === 'change' ? canChange : canShip)(specs, target);
+        return within === 'own' && target && (what === 'change' ? canChangeFiles : canShipChanges)(specs, target);
       });
       if (!can && worker)
         return failed(text, `${peripheral} can ${what}: it starts sub-agents in ${worker.to}, within their own limits`);
@@ -177,13 +177,13 @@ function proveStated(specs: SpecSet, spaceFor: StateSpaceFor, property: SpecProp
       const without = space.explore((_, { to }) => !isInTarget(first, to));
       const message = `${targetName(then)} can be reached without ${targetName(first)} before`;
       const node = without.find(({ state }) => isInTarget(then, state) && !isInTarget(first, state));
-      if (node) return failed(text, message, moveNamesTo(node));
+      if (node) return failed(text, message, moveNamesToState(node));
       for (const each of without) {
         if (isInTarget(first, each.state)) continue;
         const started = space
           .delegations(each.state)
           .find(({ to }) => then.kind === 'peripheral' && isInTarget(then, to));
-        if (started) return failed(text, message, moveNamesTo(each, started));
+        if (started) return failed(text, message, moveNamesToState(each, started));
       }
       return succeeded(text);
     }
@@ -200,7 +200,7 @@ const isInTarget = (where: PeripheralOrMode, { peripheral, mode }: AbstractState
 const targetName = (where: PeripheralOrMode): string => (where.kind === 'mode' ? where.mode : where.peripheral);
 
 function proveNeverEnter(
-  spaceFor: StateSpaceFor,
+  spaceFor: GetStateSpace,
   property: Extract<SpecProperty, { kind: 'never-enter' }>,
 ): PropertyProof {
   const { target, without, text } = property;
@@ -216,7 +216,11 @@ function proveNeverEnter(
     for (const node of nodes) {
       for (const move of [...space.moves(node.state), ...space.delegations(node.state)]) {
         if (!enters(node.state, move) || atomHolds(atom, node.state, move)) continue;
-        return failed(text, `${targetName(target)} can be entered without ${atomName(atom)}`, moveNamesTo(node, move));
+        return failed(
+          text,
+          `${targetName(target)} can be entered without ${atomName(atom)}`,
+          moveNamesToState(node, move),
+        );
       }
     }
   }
@@ -276,7 +280,7 @@ function proveExclusive(
     for (const move of space.moves(node.state)) {
       if (move.kind !== 'hop' || move.to.peripheral === peripheral || !names.includes(move.to.peripheral ?? ''))
         continue;
-      return failed(text, `a hop leads from ${peripheral} to ${move.to.peripheral}`, moveNamesTo(node, move));
+      return failed(text, `a hop leads from ${peripheral} to ${move.to.peripheral}`, moveNamesToState(node, move));
     }
   }
   return succeeded(text);

@@ -2,22 +2,22 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
 import {
   type AbstractMove,
-  AbstractSessions,
+  AbstractMoveFinder,
   type AbstractState,
-  ANY_OTHER_AGENT,
-  agentsIn,
-  testTools,
+  distinguishedAgents,
+  listTestTools,
+  UNNAMED_AGENT,
 } from './abstract-session.ts';
 
 /** A reachable state and a shortest path to it. */
-export interface SpaceNode {
+export interface ReachableState {
   readonly state: AbstractState;
-  readonly before: SpaceNode | null;
+  readonly before: ReachableState | null;
   readonly move: AbstractMove | null;
 }
 
 /** Equal keys mean the same state. */
-export const stateKeyOf = (state: AbstractState): string =>
+export const abstractStateKey = (state: AbstractState): string =>
   JSON.stringify([
     state.agent,
     state.peripheral,
@@ -29,23 +29,23 @@ export const stateKeyOf = (state: AbstractState): string =>
   ]);
 
 /** The names of the moves to a node, and of `last` if present. They begin with the agent, if its name matters. */
-export const moveNamesTo = (node: SpaceNode, last?: AbstractMove): readonly string[] => {
+export const moveNamesToState = (node: ReachableState, last?: AbstractMove): readonly string[] => {
   const { agent } = node.state;
   const names: string[] = last ? [last.name] : [];
-  for (let at: SpaceNode | null = node; at?.move; at = at.before) names.push(at.move.name);
-  return [...(agent === ANY_OTHER_AGENT ? [] : [`as agent ${agent}`]), ...names.toReversed()];
+  for (let at: ReachableState | null = node; at?.move; at = at.before) names.push(at.move.name);
+  return [...(agent === UNNAMED_AGENT ? [] : [`as agent ${agent}`]), ...names.toReversed()];
 };
 
 /** Returns the state space that remembers the last test results of these peripherals. */
-export type StateSpaceFor = (peripherals: readonly string[]) => StateSpace;
+export type GetStateSpace = (peripherals: readonly string[]) => StateSpace;
 
 /** Estimated number of states up to which all test results are kept; each testing peripheral multiplies it by four. */
 const MAX_STATES = 20_000;
 
 /** Returns a function that gives the state spaces of a spec set, and explores each space once. */
-export function stateSpacesOf(specs: SpecSet): StateSpaceFor {
-  const testing = Object.values(specs.peripherals).filter((spec) => testTools(specs, spec).length > 0);
-  const affordable = agentsIn(specs).length * specs.edges.length * 4 ** testing.length <= MAX_STATES;
+export function exploreStateSpacesOf(specs: SpecSet): GetStateSpace {
+  const testing = Object.values(specs.peripherals).filter((spec) => listTestTools(specs, spec).length > 0);
+  const affordable = distinguishedAgents(specs).length * specs.edges.length * 4 ** testing.length <= MAX_STATES;
   const always = affordable ? testing.map(({ id }) => id) : [];
   const spaces = new Map<string, StateSpace>();
   return (peripherals) => {
@@ -57,13 +57,13 @@ export function stateSpacesOf(specs: SpecSet): StateSpaceFor {
 
 /** The reachable states, each with a shortest path, and the moves between them. */
 export class StateSpace {
-  readonly nodes: readonly SpaceNode[];
-  readonly #sessions: AbstractSessions;
+  readonly nodes: readonly ReachableState[];
+  readonly #sessions: AbstractMoveFinder;
   readonly #moves = new Map<string, readonly AbstractMove[]>();
-  #byPeripheral: Map<string | null, SpaceNode[]> | undefined;
+  #byPeripheral: Map<string | null, ReachableState[]> | undefined;
 
   constructor(specs: SpecSet, remembered: ReadonlySet<string>) {
-    this.#sessions = new AbstractSessions(specs, remembered);
+    this.#sessions = new AbstractMoveFinder(specs, remembered);
     // A check that nothing can report yet has not passed, so each new report may open further peripherals.
     let nodes = this.explore(() => true);
     while (this.#sessions.addReports(nodes.map(({ state }) => state))) {
@@ -74,23 +74,23 @@ export class StateSpace {
   }
 
   moves(state: AbstractState): readonly AbstractMove[] {
-    const key = stateKeyOf(state);
+    const key = abstractStateKey(state);
     return getOrInsert(this.#moves, key, () => this.#sessions.moves(state));
   }
 
-  /** The starts of sub-agents from a state; see {@link AbstractSessions.delegations}. */
+  /** The starts of sub-agents from a state; see {@link AbstractMoveFinder.delegations}. */
   delegations(state: AbstractState): readonly AbstractMove[] {
     return this.#sessions.delegations(state);
   }
 
   /** The states that are reachable by moves that `allows` accepts. */
-  explore(allows: (state: AbstractState, move: AbstractMove) => boolean): readonly SpaceNode[] {
-    const nodes: SpaceNode[] = this.#sessions.initial().map((state) => ({ state, before: null, move: null }));
-    const seen = new Set(nodes.map(({ state }) => stateKeyOf(state)));
+  explore(allows: (state: AbstractState, move: AbstractMove) => boolean): readonly ReachableState[] {
+    const nodes: ReachableState[] = this.#sessions.initial().map((state) => ({ state, before: null, move: null }));
+    const seen = new Set(nodes.map(({ state }) => abstractStateKey(state)));
     for (const node of nodes) {
       for (const move of this.moves(node.state)) {
         if (!allows(node.state, move)) continue;
-        const key = stateKeyOf(move.to);
+        const key = abstractStateKey(move.to);
         if (seen.has(key)) continue;
         seen.add(key);
         nodes.push({ state: move.to, before: node, move });
@@ -119,15 +119,15 @@ export class StateSpace {
   }
 
   /** The first node from which no hops, steps and mode changes lead to a state that `isGoal` accepts; null if none. */
-  firstUnableToReach(isGoal: (state: AbstractState) => boolean): SpaceNode | null {
+  firstUnableToReach(isGoal: (state: AbstractState) => boolean): ReachableState | null {
     const into = new Map<string, string[]>();
     const good: string[] = [];
     for (const { state } of this.nodes) {
-      const from = stateKeyOf(state);
+      const from = abstractStateKey(state);
       if (isGoal(state)) good.push(from);
       for (const move of this.moves(state)) {
         if (move.kind === 'start' || move.kind === 'stop') continue;
-        getOrInsert(into, stateKeyOf(move.to), (): string[] => []).push(from);
+        getOrInsert(into, abstractStateKey(move.to), (): string[] => []).push(from);
       }
     }
     const reached = new Set(good);
@@ -138,6 +138,6 @@ export class StateSpace {
         good.push(before);
       }
     }
-    return this.nodes.find(({ state }) => state.peripheral !== null && !reached.has(stateKeyOf(state))) ?? null;
+    return this.nodes.find(({ state }) => state.peripheral !== null && !reached.has(abstractStateKey(state))) ?? null;
   }
 }

@@ -16,7 +16,7 @@ import {
   addWithinLimit,
   emptyObservations,
   isFileChange,
-  trustedReport,
+  trustedReportKind,
 } from './audited-observations.ts';
 import { type Fields, fieldsOf, textOf } from './compare-json.ts';
 import { noTestRuns } from './test-runs.ts';
@@ -29,7 +29,7 @@ function packBackpack(backpack: Fields, more: Fields): Fields {
   return { ...backpack, ...more, ...Object.fromEntries(lasting) };
 }
 
-export const fieldsWithValue = (fruit: Fields): Fields =>
+export const nonNullFields = (fruit: Fields): Fields =>
   Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
 
 /** The fields of an entry that change the audit's state. */
@@ -63,7 +63,7 @@ export function applyToAuditState(
 }
 
 /** Sets an unknown mode from the head of an entry. The mode is unknown after an erased change of mode. */
-export function recallMode(state: AuditState, { mode }: Pick<Entry, 'mode'>): void {
+export function setModeIfUnknown(state: AuditState, { mode }: Pick<Entry, 'mode'>): void {
   if (state.mode === null && state.pinned.specs.modeGate) state.mode = mode;
 }
 
@@ -114,14 +114,14 @@ function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']
       const successes = successesBeforeReview ?? state.successes;
       if (exit !== null && visit) state.leaving = { visit, fruit, backpack, successes, exit, reason, by };
       state.fruits = { ...state.fruits, [body.peripheral]: fruit };
-      state.backpack = packBackpack(backpack, fieldsWithValue(fruit));
+      state.backpack = packBackpack(backpack, nonNullFields(fruit));
       state.visit = null;
       return;
     }
     case 'hop':
       state.arriving = {
         hop: body,
-        backpack: leaving ? { ...leaving.backpack, ...fieldsWithValue(leaving.fruit) } : state.backpack,
+        backpack: leaving ? { ...leaving.backpack, ...nonNullFields(leaving.fruit) } : state.backpack,
       };
       return;
     case 'mode':
@@ -186,7 +186,8 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
     if (!NON_FILE_EFFECT_KINDS.includes(op)) addWithinLimit(MAX_FILES_IN_SESSION_LOG, state.files, path);
   const pattern = patternStatusAfter(tool, outcome);
   if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.status };
-  const isTested = outcome.status === 'ok' && visit && trustedReport(visit.scope, state.pinned.specs, tool) === 'test';
+  const isTested =
+    outcome.status === 'ok' && visit && trustedReportKind(visit.scope, state.pinned.specs, tool) === 'test';
   updateFindings(state.findings, body.effects, isTested ? outcome.result : undefined);
   if (!visit) return;
   if (visit.deadline !== null) visit.deadline += waitingTimeMs(state.pinned.specs.tools, body);

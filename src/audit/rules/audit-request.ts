@@ -40,4 +40,4 @@ export type AuditRequest =
     }
   | { readonly kind: 'close' };
 
-export type RequestOf<Kind extends AuditRequest['kind']> = Extract<AuditRequest, { kind: Kind }>;
+export type RequestOfKind<Kind extends AuditRequest['kind']> = Extract<AuditRequest, { kind: Kind }>;

@@ -2,9 +2,9 @@ import type { HopBody } from '../../evidence/bodies.ts';
 import type { FindingsByPath } from '../../evidence/findings/findings.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Mode, PeripheralSpec, ProjectConfig, ScopeRule, SpecSet } from '../../spec/types.ts';
-import { type AuditedObservations, copyObservations } from './audited-observations.ts';
+import { type AuditedVisitObservations, copyObservations } from './audited-observations.ts';
 import type { Fields } from './compare-json.ts';
-import { copyTestRuns, noTestRuns, type TestRuns, testsPass } from './test-runs.ts';
+import { copyTestRuns, doTestsPass, noTestRuns, type TestRuns } from './test-runs.ts';
 
 /** The spec set and the configuration that a session is pinned to. */
 export interface AuditedPin {
@@ -18,7 +18,7 @@ export interface AuditedVisit {
   readonly spec: PeripheralSpec | undefined;
   readonly scope: ScopeRule;
   deadline: number | null;
-  readonly observations: AuditedObservations;
+  readonly observations: AuditedVisitObservations;
   /** The commit message in the context of the visit. */
   message: string | null;
   /** Background commands whose end is not recorded. */
@@ -132,7 +132,7 @@ export const copyAuditState = (state: AuditState): AuditState => ({
 });
 
 export const testFactsOf = ({ tests }: AuditState) => ({
-  passed: testsPass(tests),
+  passed: doTestsPass(tests),
   count: tests.count,
   failed: tests.failed,
 });

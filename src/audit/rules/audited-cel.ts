@@ -23,17 +23,17 @@ const environment = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits',
 const parsed = new Map<string, ReturnType<typeof environment.parse>>();
 
 /** The facts for a rule, by name. A rule that reads an absent fact cannot be evaluated. */
-export type CelValues = { readonly [root in keyof CelVariables]?: Fields };
+export type CelRuleFacts = { readonly [root in keyof CelVariables]?: Fields };
 
 function parse(rule: string): ReturnType<typeof environment.parse> {
   return getOrInsert(parsed, rule, () => parseCelRule(environment, rule));
 }
 
 /** Evaluates a rule in CEL. A rule that cannot be evaluated does not hold. */
-export const celHolds = (rule: string, variables: CelVariables): boolean => celValue(rule, variables) === true;
+export const isCelRuleTrue = (rule: string, variables: CelVariables): boolean => evaluateCel(rule, variables) === true;
 
 /** The value of an expression in CEL; undefined if it cannot be evaluated. */
-export function celValue(expression: string, facts: CelValues): unknown {
+export function evaluateCel(expression: string, facts: CelRuleFacts): unknown {
   try {
     return parse(expression)(asCel(asJson({ ...facts })) as object);
   } catch {
@@ -50,7 +50,7 @@ export function celSyntaxTree(rule: string): ASTNode | null {
   }
 }
 
-export const celText: (node: ASTNode) => string = serialize;
+export const printCelNode: (node: ASTNode) => string = serialize;
 
 /**
  * Converts a value for CEL: whole numbers become ints, and a dash in a name becomes `_`. Throws if two names of one

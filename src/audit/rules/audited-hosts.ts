@@ -1,30 +1,30 @@
 import { isIP } from 'node:net';
-import { invalidRefusal, outOfScopeRefusal, type RefusalReason } from './commands/audited-git.ts';
+import { invalidActionReason, outOfScopeReason, type RefusalReason } from './commands/audited-git.ts';
 
 /**
  * The reason why an address does not lead to an allowed host; null if it does. `docs.example.com` allows itself,
  * `*.example.com` every subdomain, and only `example.com:8443` a port other than the usual one.
  */
-export function addressRefusal(address: unknown, allowed: readonly string[]): RefusalReason | null {
+export function urlRefusalReason(address: unknown, allowed: readonly string[]): RefusalReason | null {
   if (typeof address !== 'string' || address.length > 4096 || /[\u0000-\u0020\u007f-\u00a0\\]/.test(address))
-    return invalidRefusal('the value is not an address');
+    return invalidActionReason('the value is not an address');
   const url = URL.parse(address);
-  if (!url) return invalidRefusal('the value is not an address');
+  if (!url) return invalidActionReason('the value is not an address');
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    return invalidRefusal(`${url.protocol} is not a web address`);
+    return invalidActionReason(`${url.protocol} is not a web address`);
   const [, authority = ''] = /^\w+:\/\/([^/?#]*)/.exec(address) ?? [];
-  if (authority === '') return invalidRefusal('the host of the address does not follow "//"');
+  if (authority === '') return invalidActionReason('the host of the address does not follow "//"');
   if (url.username !== '' || url.password !== '' || authority.includes('@'))
-    return invalidRefusal('the address contains a user name or password');
+    return invalidActionReason('the address contains a user name or password');
   const host = hostOf(url.hostname);
-  if (host === '') return invalidRefusal('the address has no host');
+  if (host === '') return invalidActionReason('the address has no host');
   const usual = url.protocol === 'https:' ? '443' : '80';
   const may = allowed.some((rule) => {
     const [, name = '', port] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(rule.trim()) ?? [];
     const fitsPort = port === undefined ? url.port === '' : Number(port) === Number(url.port || usual);
     return fitsPort && fitsHost(name, host);
   });
-  return may ? null : outOfScopeRefusal(`${url.host} is not an allowed host`);
+  return may ? null : outOfScopeReason(`${url.host} is not an allowed host`);
 }
 
 function fitsHost(rule: string, host: string): boolean {

@@ -7,7 +7,7 @@ import { FILE_CHANGE_EFFECT_KINDS } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import type { FruitObservation, Json, PeripheralSpec, ScopeRule, SpecSet } from '../../spec/types.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './compare-json.ts';
-import { addTestRun, allRunsPassed, copyTestRuns, noTestRuns, type TestRuns, testRunsIn } from './test-runs.ts';
+import { addTestRun, allRunsPassed, copyTestRuns, noTestRuns, type TestRuns, testRunsOfStep } from './test-runs.ts';
 
 export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGE_EFFECT_KINDS.includes(op);
 
@@ -21,7 +21,7 @@ export function isReflectingPeripheral(spec: PeripheralSpec): boolean {
 const reviewing = new WeakMap<PeripheralSpec, boolean>();
 
 /** The observations of a visit so far. It grows with the files and test commands, not with the steps. */
-export interface AuditedObservations {
+export interface AuditedVisitObservations {
   readonly read: Set<string>;
   readonly matched: Set<string>;
   readonly listed: Set<string>;
@@ -43,7 +43,7 @@ export interface AuditedObservations {
   reported: Fields;
 }
 
-export const emptyObservations = (): AuditedObservations => ({
+export const emptyObservations = (): AuditedVisitObservations => ({
   read: new Set(),
   matched: new Set(),
   listed: new Set(),
@@ -63,7 +63,7 @@ export const emptyObservations = (): AuditedObservations => ({
   reported: {},
 });
 
-export const copyObservations = (observations: AuditedObservations): AuditedObservations => ({
+export const copyObservations = (observations: AuditedVisitObservations): AuditedVisitObservations => ({
   ...observations,
   read: new Set(observations.read),
   matched: new Set(observations.matched),
@@ -78,7 +78,7 @@ export const copyObservations = (observations: AuditedObservations): AuditedObse
  * The trusted part of a command tool's report, by the peripheral's scope: test results in a test scope, commits and
  * deployments in a deploy scope. In other scopes a tool could invent either.
  */
-export function trustedReport(scope: ScopeRule, { tools }: SpecSet, tool: string): 'test' | 'deploy' | null {
+export function trustedReportKind(scope: ScopeRule, { tools }: SpecSet, tool: string): 'test' | 'deploy' | null {
   const { command } = scope;
   if (command !== 'test' && command !== 'deploy') return null;
   return takesCommandArgument(getOwn(tools, tool)) ? command : null;
@@ -86,7 +86,7 @@ export function trustedReport(scope: ScopeRule, { tools }: SpecSet, tool: string
 
 /** Adds a step's result to a visit's observations, and its test runs to `tests`, the runs of the present code. */
 export function addStepObservations(
-  { observations, scope }: { readonly observations: AuditedObservations; readonly scope: ScopeRule },
+  { observations, scope }: { readonly observations: AuditedVisitObservations; readonly scope: ScopeRule },
   specs: SpecSet,
   { tool, outcome, observed: reported }: Pick<StepBody, 'tool' | 'outcome' | 'observed'>,
   changes: readonly EffectRecord[],
@@ -103,8 +103,8 @@ export function addStepObservations(
   if (tool === 'read') add(observations.read, textOf(result['path']));
   for (const path of pathsIn(result['matches'])) add(observations.matched, path);
   for (const path of pathsIn(result['files'])) add(observations.listed, path);
-  const trusted = trustedReport(scope, specs, tool);
-  for (const run of trusted === 'test' ? testRunsIn(result) : []) {
+  const trusted = trustedReportKind(scope, specs, tool);
+  for (const run of trusted === 'test' ? testRunsOfStep(result) : []) {
     addTestRun(observations.runs, run);
     if (addTestRun(tests, run)) observations.flaky.add(run.command);
     else observations.flaky.delete(run.command);
@@ -130,7 +130,7 @@ function pathsIn(list: Json | undefined): readonly string[] {
   return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
 }
 
-export function observedValue(observations: AuditedObservations, from: string): Json {
+export function observedValue(observations: AuditedVisitObservations, from: string): Json {
   const name = from as FruitObservation;
   const runs = [...observations.runs.commands.values()].map(({ last }) => last);
   switch (name) {
@@ -169,7 +169,7 @@ export function observedValue(observations: AuditedObservations, from: string): 
 }
 
 /** The observed part of the fruit that a visit would yield if it ended now. */
-export const auditedFruit = ({ fruit }: PeripheralSpec, observations: AuditedObservations): Fields =>
+export const computeObservedFruit = ({ fruit }: PeripheralSpec, observations: AuditedVisitObservations): Fields =>
   Object.fromEntries(
     Object.entries(fruit).flatMap(([field, rule]) =>
       rule.kind === 'observed' ? [[field, observedValue(observations, rule.from)]] : [],

@@ -15,9 +15,9 @@ const split = (path: string): string[] => path.split('/').filter((segment) => se
 
 /**
  * Walks a path name by name from an absolute root. The root itself is the empty path.
- * @example auditedPath('/repo', 'src/../docs/a.md') // { inside: true, path: 'docs/a.md' }
+ * @example resolvePathInRoot('/repo', 'src/../docs/a.md') // { inside: true, path: 'docs/a.md' }
  */
-export function auditedPath(root: string, path: unknown): AuditedPath {
+export function resolvePathInRoot(root: string, path: unknown): AuditedPath {
   if (typeof path !== 'string') return notAPath('the value is not a path');
   if (root !== remembered.root || remembered.paths.size >= MAX_REMEMBERED) remembered = { root, paths: new Map() };
   return getOrInsert(remembered.paths, path, () => walk(root, path));

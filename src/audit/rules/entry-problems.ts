@@ -6,11 +6,11 @@ import { fieldsReportedByTools } from '../../spec/reported-fields.ts';
 import type { EntrySource, GateRule, PeripheralSpec } from '../../spec/types.ts';
 import type { AuditedPin, AuditState } from './audit-state.ts';
 import type { Fields } from './compare-json.ts';
-import { conditionHolds, isAtNaturalClose, type JudgedState, ruleHolds, wasVisited } from './judged-state.ts';
-import { type AddProblem, NEEDS_HISTORY } from './rule-problem.ts';
+import { doesConditionHold, hasHadVisit, isAtNaturalClose, type JudgedState, stateMeetsRule } from './judged-state.ts';
+import { type AddRuleProblem, NEEDS_HISTORY } from './rule-problem.ts';
 
 /** Adds the problems of entering a peripheral: the mode, the agent, the sources and the conditions of its entry. */
-export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, add: AddProblem): void {
+export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, add: AddRuleProblem): void {
   const { state, by, visit } = judged;
   const { id, agents, entry } = target;
   const { mode, agent, pinned } = state;
@@ -22,7 +22,7 @@ export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, ad
   if (agents !== null && !agents.includes(agent))
     add('agent-not-allowed', 'agent', `agents: ${agents.join(', ')}`, `${agent} entered ${id}`);
   if (!entry.sources.some((source) => sourceApplies(source, judged))) {
-    const from = visit ? `from ${visit.peripheral}` : wasVisited(state) ? 'after the visits' : 'at first';
+    const from = visit ? `from ${visit.peripheral}` : hasHadVisit(state) ? 'after the visits' : 'at first';
     const constraint = `entry: ${entry.sources.map(formatEntrySource).join(', ')}`;
     const message = `${id} was entered ${from}, by the ${by}`;
     add('entry-not-met', 'entry', constraint, message, NEEDS_HISTORY);
@@ -33,7 +33,7 @@ export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, ad
     add('entry-not-met', 'entry', 'agent-request is allowed only at a natural close', message, NEEDS_HISTORY);
   }
   for (const name of entry.conditions) {
-    if (conditionHolds(judged, name)) continue;
+    if (doesConditionHold(judged, name)) continue;
     const message = `${id} was entered while the condition did not hold`;
     add('condition-failed', 'condition', `entry: ${name}`, message, NEEDS_HISTORY);
   }
@@ -43,7 +43,7 @@ function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
   const { state, visit, by } = judged;
   switch (source.kind) {
     case 'default':
-      return !wasVisited(state);
+      return !hasHadVisit(state);
     case 'from':
       return visit?.peripheral === source.peripheral;
     case 'from-any':
@@ -53,7 +53,7 @@ function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
     case 'agent-request':
       return visit !== null && by === 'agent' && isAtNaturalClose(judged);
     case 'session-close':
-      return wasVisited(state) && visit === null;
+      return hasHadVisit(state) && visit === null;
     default:
       return source satisfies never;
   }
@@ -62,7 +62,7 @@ function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
 const gatesByTarget = new WeakMap<object, ReadonlyMap<string, readonly { in: string; rule: GateRule }[]>>();
 
 /** The gates on a destination. Each applies to every hop there; those of the peripheral `from` come first. */
-export function gatesOn({ specs: { peripherals } }: AuditedPin, from: string, to: string): readonly GateRule[] {
+export function gatesOnHop({ specs: { peripherals } }: AuditedPin, from: string, to: string): readonly GateRule[] {
   const byTarget = getOrInsert(gatesByTarget, peripherals, () => {
     const listed = Object.values(peripherals).flatMap(({ id, gates }) =>
       Object.entries(gates).flatMap(([target, rules]) => rules.map((rule) => ({ in: id, rule, target }))),
@@ -74,14 +74,14 @@ export function gatesOn({ specs: { peripherals } }: AuditedPin, from: string, to
   return [...first, ...gates.filter((gate) => gate.in !== from)].map(({ rule }) => rule);
 }
 
-export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, add: AddProblem): void {
+export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, add: AddRuleProblem): void {
   const fail = (message: string) =>
     add('condition-failed', 'gate', `gates: ${to}: ${JSON.stringify(gate)}`, message, NEEDS_HISTORY);
   switch (gate.kind) {
     case 'approval':
       return;
     case 'when':
-      if (!ruleHolds(judged, gate.cel)) fail('the rule of the gate did not hold');
+      if (!stateMeetsRule(judged, gate.cel)) fail('the rule of the gate did not hold');
       return;
     case 'pattern': {
       const status = getOwn(judged.state.patterns, gate.pattern);
@@ -95,7 +95,7 @@ export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, 
 }
 
 /** Removes the session state from the fields that a caller gives to a start, because only tools set it. */
-export function withoutSessionState({ specs }: AuditedPin, fields: Fields): Fields {
+export function removeSessionStateFields({ specs }: AuditedPin, fields: Fields): Fields {
   const { state } = fieldsReportedByTools(specs);
   return Object.fromEntries(Object.entries(fields).filter(([field]) => !Object.hasOwn(state, field)));
 }
@@ -104,7 +104,7 @@ export function withoutSessionState({ specs }: AuditedPin, fields: Fields): Fiel
  * The context of a visit at its start, and the required fields without a value. `fields` are those that the caller
  * gives. `latest` has the fruit of the visit that ends; it replaces an older fruit.
  */
-export function contextOnEntry(
+export function computeEntryContext(
   target: PeripheralSpec,
   { sessionId, backpack, fruits }: Pick<AuditState, 'sessionId' | 'backpack' | 'fruits'>,
   fields: Fields,
@@ -132,16 +132,16 @@ export function contextOnEntry(
   return { context, missing };
 }
 
-export const contextRuleInWords = ({ context }: PeripheralSpec, field: string): string => {
+export const describeContextRule = ({ context }: PeripheralSpec, field: string): string => {
   const source = getOwn(context, field)?.source;
   if (!source) return `context: ${Object.keys(context).join(', ')}`;
   return `context: ${field}: ${source.kind === 'fruit' ? `from-${source.peripheral}` : source.kind}`;
 };
 
-export function addContextProblems(target: PeripheralSpec, missing: readonly string[], add: AddProblem): void {
+export function addContextProblems(target: PeripheralSpec, missing: readonly string[], add: AddRuleProblem): void {
   for (const argument of missing) {
     const message = `${target.id} was entered without ${argument}`;
     const about = { argument, ...NEEDS_HISTORY };
-    add('missing-context', 'context', contextRuleInWords(target, argument), message, about);
+    add('missing-context', 'context', describeContextRule(target, argument), message, about);
   }
 }

@@ -2,11 +2,11 @@ import type { AuditRequest } from './audit-request.ts';
 import type { AuditState } from './audit-state.ts';
 import { delegateProblems } from './delegate-problems.ts';
 import { modeProblems } from './mode-problems.ts';
-import { type RuleProblem, ruleProblem } from './rule-problem.ts';
+import { makeRuleProblem, type RuleProblem } from './rule-problem.ts';
 import { stepProblems } from './step-problems.ts';
 import { hopProblems, startProblems, stopProblems } from './visit-problems.ts';
 
-export const CLOSED_PROBLEM = ruleProblem(
+export const SESSION_CLOSED_PROBLEM = makeRuleProblem(
   'session-closed',
   'lifecycle',
   'no entry may follow the end of the session',
@@ -20,16 +20,16 @@ export const CLOSED_PROBLEM = ruleProblem(
  *
  * @param now epoch milliseconds of the request; by default, the time of the last entry
  * @returns an empty list if the spec allows the request
- * @example ruleProblems(state, { kind: 'stop' }) // [{ code: 'no-peripheral', … }] outside of a peripheral
+ * @example findRuleProblems(state, { kind: 'stop' }) // [{ code: 'no-peripheral', … }] outside of a peripheral
  */
-export function ruleProblems(state: AuditState, request: AuditRequest, now = state.lastAt): readonly RuleProblem[] {
+export function findRuleProblems(state: AuditState, request: AuditRequest, now = state.lastAt): readonly RuleProblem[] {
   const found = problemsOf(state, request, now);
-  return state.closed ? [CLOSED_PROBLEM, ...found] : found;
+  return state.closed ? [SESSION_CLOSED_PROBLEM, ...found] : found;
 }
 
 /** The problem that the gate must refuse a request for; null if it must let the request through. */
-export const firstRuleProblem = (state: AuditState, request: AuditRequest, now?: number): RuleProblem | null =>
-  ruleProblems(state, request, now)[0] ?? null;
+export const findFirstRuleProblem = (state: AuditState, request: AuditRequest, now?: number): RuleProblem | null =>
+  findRuleProblems(state, request, now)[0] ?? null;
 
 function problemsOf(state: AuditState, request: AuditRequest, now: number): readonly RuleProblem[] {
   switch (request.kind) {
@@ -48,7 +48,7 @@ function problemsOf(state: AuditState, request: AuditRequest, now: number): read
     case 'close':
       return state.visit
         ? [
-            ruleProblem(
+            makeRuleProblem(
               'already-active',
               'conclusion-last',
               'a visit ends with a stop',

@@ -2,7 +2,7 @@ import { getOwn } from '../../spec/names.ts';
 import { checkFieldOfCondition } from '../../spec/reported-fields.ts';
 import { type Principal, TESTS_PASSED } from '../../spec/types.ts';
 import { type AuditState, type StateBeforeStop, testFactsOf } from './audit-state.ts';
-import { celHolds } from './audited-cel.ts';
+import { isCelRuleTrue } from './audited-cel.ts';
 import type { Fields } from './compare-json.ts';
 
 /** The state by which a request is judged, and its principal. A hop is judged by the state before the stop. */
@@ -12,7 +12,7 @@ export interface JudgedState extends StateBeforeStop {
 }
 
 /** The state for a request that leaves no visit: a start, or a change of mode. */
-export const judgedWithoutVisit = (state: AuditState, by: Principal): JudgedState => {
+export const toJudgedState = (state: AuditState, by: Principal): JudgedState => {
   const { visit, backpack, successes } = state;
   return { state, by, visit, fruit: {}, backpack, successes };
 };
@@ -20,13 +20,17 @@ export const judgedWithoutVisit = (state: AuditState, by: Principal): JudgedStat
 /** True if a step succeeded since the last review and none is running. */
 export const isAtNaturalClose = ({ state, successes }: JudgedState): boolean => successes > 0 && state.pending === null;
 
-export const wasVisited = ({ visit, visits }: AuditState): boolean => visit !== null || Object.keys(visits).length > 0;
+export const hasHadVisit = ({ visit, visits }: AuditState): boolean => visit !== null || Object.keys(visits).length > 0;
 
 /** @param args the arguments of the call, for a rule about a call */
-export function ruleHolds({ state, visit, fruit, backpack }: JudgedState, cel: string, args: Fields = {}): boolean {
+export function stateMeetsRule(
+  { state, visit, fruit, backpack }: JudgedState,
+  cel: string,
+  args: Fields = {},
+): boolean {
   const peripheral = visit?.peripheral ?? null;
   const { agent, steps, denials, mode, visits } = state;
-  return celHolds(cel, {
+  return isCelRuleTrue(cel, {
     args,
     fruit,
     session: {
@@ -44,10 +48,10 @@ export function ruleHolds({ state, visit, fruit, backpack }: JudgedState, cel: s
   });
 }
 
-export function conditionHolds(judged: JudgedState, name: string): boolean {
+export function doesConditionHold(judged: JudgedState, name: string): boolean {
   if (name === TESTS_PASSED) return testFactsOf(judged.state).passed;
   const check = checkFieldOfCondition(judged.state.pinned.specs, name);
   if (check !== undefined) return judged.state.checks.has(check);
   const rule = getOwn(judged.state.pinned.specs.conditions, name);
-  return rule !== undefined && ruleHolds(judged, rule);
+  return rule !== undefined && stateMeetsRule(judged, rule);
 }

@@ -1,16 +1,17 @@
-import type { RequestOf } from './audit-request.ts';
+import type { RequestOfKind } from './audit-request.ts';
 import type { AuditState } from './audit-state.ts';
-import { collectProblems, NEEDS_HISTORY, type RuleProblem, ruleProblem } from './rule-problem.ts';
+import { makeProblemCollector, makeRuleProblem, NEEDS_HISTORY, type RuleProblem } from './rule-problem.ts';
 
 /** The problems of a change of mode: it must follow a transition of the mode gate, or lead to the reset mode. */
-export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'mode'>): readonly RuleProblem[] {
+export function modeProblems({ pinned, mode }: AuditState, request: RequestOfKind<'mode'>): readonly RuleProblem[] {
   const { modeGate } = pinned.specs;
   const { to, by, reset = false } = request;
-  const refused = (constraint: string, message: string) => ruleProblem('mode-not-allowed', 'mode', constraint, message);
+  const refused = (constraint: string, message: string) =>
+    makeRuleProblem('mode-not-allowed', 'mode', constraint, message);
   if (!modeGate || mode === null) return [refused('no mode gate', `the mode was changed to ${to}`)];
   const modes = Object.keys(modeGate.effects);
   if (!modes.includes(to)) return [refused(`modes: ${modes.join(', ')}`, `${to} is not a mode`)];
-  const { found, add } = collectProblems();
+  const { found, add } = makeProblemCollector();
   if (reset || by === 'clock') {
     const how = reset ? 'reset' : 'timeout';
     if (to !== modeGate.reset) found.push(refused(`reset: ${modeGate.reset}`, `a ${how} changed the mode to ${to}`));

@@ -80,11 +80,11 @@ const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: F
 const FIELD_TESTS = new Map(Object.entries(SHAPES).map(([event, shape]) => [event, Object.entries(shape)]));
 
 /** Reads a body that another program may have written or changed. Returns null if the audit cannot judge it. */
-export function readBody(value: Json): Body | null {
+export function parseEntryBody(value: Json): Body | null {
   const body = bodyOf(value);
   return body && FIELD_TESTS.get(body.event)?.every(([field, test]) => test((value as Fields)[field])) ? body : null;
 }
 
 /** The field for which a body cannot be judged; null if not even its event is known. */
-export const wrongBodyField = (value: Json): string | null =>
+export const findWrongBodyField = (value: Json): string | null =>
   FIELD_TESTS.get(bodyOf(value)?.event ?? '')?.find(([field, test]) => !test((value as Fields)[field]))?.[0] ?? null;

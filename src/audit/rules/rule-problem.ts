@@ -37,10 +37,10 @@ const AUDIT_RULES = [
   'shipped',
   'delegation',
 ] as const;
-export type Rule = (typeof AUDIT_RULES)[number];
+export type AuditRule = (typeof AUDIT_RULES)[number];
 
 /** The codes of the denials that a spec set's rules lead to, without refusals of tools and stores. */
-export const PROBLEM_CODES = [
+export const RULE_PROBLEM_CODES = [
   'session-closed',
   'no-peripheral',
   'already-active',
@@ -64,8 +64,8 @@ export const PROBLEM_CODES = [
 
 export interface RuleProblem {
   /** The code of the denial that the gate must answer with if this is the first problem. */
-  readonly code: (typeof PROBLEM_CODES)[number];
-  readonly rule: Rule;
+  readonly code: (typeof RULE_PROBLEM_CODES)[number];
+  readonly rule: AuditRule;
   /** The rule as the spec states it. */
   readonly constraint: string;
   readonly message: string;
@@ -76,29 +76,29 @@ export interface RuleProblem {
 }
 
 /** Details of a problem: the call that it is about, and whether its judgement rests on earlier entries. */
-export type ProblemDetails = Pick<RuleProblem, 'tool' | 'argument' | 'needsHistory'>;
+export type RuleProblemDetails = Pick<RuleProblem, 'tool' | 'argument' | 'needsHistory'>;
 
-export const ruleProblem = (
+export const makeRuleProblem = (
   code: RuleProblem['code'],
-  rule: Rule,
+  rule: AuditRule,
   constraint: string,
   message: string,
-  about: ProblemDetails = {},
+  about: RuleProblemDetails = {},
 ): RuleProblem => ({ code, rule, constraint, message, ...about });
 
 /** The problem of a request that needs a current peripheral, if the session is outside of all. */
 export const noVisitProblem = (
   constraint: string,
   message = 'the session was outside of any peripheral',
-  about: ProblemDetails = {},
-): RuleProblem => ruleProblem('no-peripheral', 'lifecycle', constraint, message, about);
+  about: RuleProblemDetails = {},
+): RuleProblem => makeRuleProblem('no-peripheral', 'lifecycle', constraint, message, about);
 
-export const NEEDS_HISTORY: ProblemDetails = { needsHistory: true };
+export const NEEDS_HISTORY: RuleProblemDetails = { needsHistory: true };
 
-export type AddProblem = (...problem: Parameters<typeof ruleProblem>) => void;
+export type AddRuleProblem = (...problem: Parameters<typeof makeRuleProblem>) => void;
 
 /** A list of problems, and the function that adds one to it. */
-export function collectProblems(): { readonly found: RuleProblem[]; readonly add: AddProblem } {
+export function makeProblemCollector(): { readonly found: RuleProblem[]; readonly add: AddRuleProblem } {
   const found: RuleProblem[] = [];
-  return { found, add: (...problem) => void found.push(ruleProblem(...problem)) };
+  return { found, add: (...problem) => void found.push(makeRuleProblem(...problem)) };
 }

@@ -6,23 +6,29 @@ import { getOwn } from '../../spec/names.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { resourceNameProblem } from '../../spec/policy/resource-names.ts';
 import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
-import type { RequestOf } from './audit-request.ts';
+import type { RequestOfKind } from './audit-request.ts';
 import type { AuditedVisit, AuditState } from './audit-state.ts';
-import { addressRefusal } from './audited-hosts.ts';
-import { auditedFruit } from './audited-observations.ts';
-import { auditedPath, isWithinPaths, isWritablePath } from './audited-path.ts';
+import { urlRefusalReason } from './audited-hosts.ts';
+import { computeObservedFruit } from './audited-observations.ts';
+import { isWithinPaths, isWritablePath, resolvePathInRoot } from './audited-path.ts';
 import { fitsBranchPattern } from './commands/audited-branches.ts';
-import { commandRefusal } from './commands/audited-command.ts';
+import { commandRefusalReason } from './commands/audited-command.ts';
 import type { RefusalReason } from './commands/audited-git.ts';
-import { type Fields, showValue } from './compare-json.ts';
-import { judgedWithoutVisit, ruleHolds } from './judged-state.ts';
+import { type Fields, shortJson } from './compare-json.ts';
+import { stateMeetsRule, toJudgedState } from './judged-state.ts';
 import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
-import { type AddProblem, collectProblems, NEEDS_HISTORY, noVisitProblem, type RuleProblem } from './rule-problem.ts';
+import {
+  type AddRuleProblem,
+  makeProblemCollector,
+  NEEDS_HISTORY,
+  noVisitProblem,
+  type RuleProblem,
+} from './rule-problem.ts';
 
 /** The problems of a tool call: its tool, limits, mode and arguments, and the scope's rule for each argument's role. */
 export function stepProblems(
   state: AuditState,
-  { tool: id, args, approves = false, apart = [] }: RequestOf<'step'>,
+  { tool: id, args, approves = false, apart = [] }: RequestOfKind<'step'>,
   now: number,
 ): readonly RuleProblem[] {
   const { visit, mode } = state;
@@ -30,7 +36,7 @@ export function stepProblems(
   const about = { tool: id };
   if (!visit?.spec)
     return [noVisitProblem('a tool may only be used in a visit', `${id} was used outside of any visit`, about)];
-  const { found, add } = collectProblems();
+  const { found, add } = makeProblemCollector();
   const tool = getOwn(tools, id);
   if (!tool) add('unknown-tool', 'tool', 'a tool must be in the catalogue', `there is no tool ${id}`, about);
   const granted = visit.spec.tools;
@@ -59,7 +65,7 @@ export function stepProblems(
       'invalid-action',
       'argument',
       parametersOf(tool),
-      `the arguments ${showValue(args)} do not fit the parameters`,
+      `the arguments ${shortJson(args)} do not fit the parameters`,
       about,
     );
     return found;
@@ -81,13 +87,13 @@ export function stepProblems(
   const lent = tool.parameters.filter(({ role }) => role === 'agency').map(({ name }) => named[name]);
   const lends = visit.scope.agency?.some(({ to, within }) => within === 'own' && lent.includes(to));
   if (lends && effects && !effects.includes('act')) {
-    const message = `an agent with tools ran in ${lent.map((each) => showValue(each)).join(', ')}`;
+    const message = `an agent with tools ran in ${lent.map((each) => shortJson(each)).join(', ')}`;
     add('mode-forbids', 'mode-effect', `${mode}: ${effects.join(', ')}`, message, about);
   }
   const gates = gatesOfCall(tool, visit.spec);
-  const fruit = auditedFruit(visit.spec, visit.observations);
+  const fruit = computeObservedFruit(visit.spec, visit.observations);
   for (const gate of gates) {
-    if (gate.kind !== 'when' || ruleHolds({ ...judgedWithoutVisit(state, 'agent'), fruit }, gate.cel, named)) continue;
+    if (gate.kind !== 'when' || stateMeetsRule({ ...toJudgedState(state, 'agent'), fruit }, gate.cel, named)) continue;
     const message = `${id} was called although its rule does not hold`;
     add('condition-failed', 'gate', gate.cel, message, { ...about, ...NEEDS_HISTORY });
   }
@@ -138,7 +144,7 @@ function fitsSchema(schema: ToolParameter['schema'], value: Json): boolean {
   return getOrInsert(validators, schema, () => ajv.compile(schema))(value) as boolean;
 }
 
-function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly string[], add: AddProblem): void {
+function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly string[], add: AddRuleProblem): void {
   const refuse = (argument: string, constraint: string, message: string) =>
     add('invalid-action', 'argument', constraint, message, { tool: tool.id, argument });
   for (const name in args)
@@ -148,7 +154,7 @@ function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly strin
     const value = args[name];
     // A value that is stored as a blob was judged by its schema before it was stored.
     if (value !== undefined && !apart.includes(name) && !fitsSchema(schema, value))
-      refuse(name, `${name}: ${showValue(schema)}`, `${name} is ${showValue(value)}, which its schema refuses`);
+      refuse(name, `${name}: ${shortJson(schema)}`, `${name} is ${shortJson(value)}, which its schema refuses`);
     else if (value === undefined && required) refuse(name, `${name} is required`, `${name} is missing`);
   }
 }
@@ -160,9 +166,9 @@ function addCommandProblem(
   tool: ToolSpec,
   args: Fields,
   argument: string | null,
-  add: AddProblem,
+  add: AddRuleProblem,
 ): void {
-  const reason = commandRefusal({ tool, args, scope, config, root, unsafeNoSandbox, message: due });
+  const reason = commandRefusalReason({ tool, args, scope, config, root, unsafeNoSandbox, message: due });
   if (!reason) return;
   const constraint = `command: ${scope.command}`;
   const message = `${tool.id} was called although its command is not allowed: ${reason.why}`;
@@ -176,7 +182,7 @@ function addReachProblems(
   tool: string,
   { name, role }: ToolParameter,
   value: Json | undefined,
-  add: AddProblem,
+  add: AddRuleProblem,
 ): void {
   const { scope } = visit;
   const outside = (constraint: string, message: string) =>
@@ -186,11 +192,11 @@ function addReachProblems(
     case 'command':
       return;
     case 'url': {
-      if (scope.url === 'none') outside('url: none', `${showValue(value)} was fetched`);
+      if (scope.url === 'none') outside('url: none', `${shortJson(value)} was fetched`);
       const { allow } = state.pinned.config.web;
       const reason = [value]
         .flat()
-        .map((each) => addressRefusal(each, allow))
+        .map((each) => urlRefusalReason(each, allow))
         .find((each) => each !== null);
       if (reason && scope.url !== 'none')
         add(reason.code, 'scope', `url: ${allow.join(', ')}`, reason.why, { tool, argument: name });
@@ -199,7 +205,7 @@ function addReachProblems(
     case 'resource': {
       const patterns = scope.resource ?? [];
       const names = value === undefined ? [] : [value].flat();
-      const reason = names.map((each) => resourceRefusal(scope, each)).find((each) => each !== null);
+      const reason = names.map((each) => resourceRefusalReason(scope, each)).find((each) => each !== null);
       const constraint = `resource: ${patterns.join(', ') || 'none'}`;
       if (reason) add(reason.code, 'scope', constraint, reason.why, { tool, argument: name });
       return;
@@ -207,19 +213,20 @@ function addReachProblems(
     case 'agency': {
       const named = scope.agency?.map(({ to }) => to) ?? [];
       if (!named.includes(value as string))
-        outside(`agencies: ${named.join(', ') || 'none'}`, `an agent ran in ${showValue(value)}`);
+        outside(`agencies: ${named.join(', ') || 'none'}`, `an agent ran in ${shortJson(value)}`);
       return;
     }
     case 'path:read':
     case 'path:write':
       if (value === undefined) {
-        if (scope.read !== 'root') outside(scopeInWords(visit, role), 'a path that is left out means the whole tree');
+        if (scope.read !== 'root')
+          outside(describeVisitScope(visit, role), 'a path that is left out means the whole tree');
         return;
       }
       for (const path of Array.isArray(value) ? value : [value]) {
         const why = pathProblem(state, visit, role, path);
         if (why)
-          add(why.code, 'scope', scopeInWords(visit, role), `${showValue(path)}: ${why.why}`, {
+          add(why.code, 'scope', describeVisitScope(visit, role), `${shortJson(path)}: ${why.why}`, {
             tool,
             argument: name,
             ...why.about,
@@ -232,16 +239,16 @@ function addReachProblems(
 }
 
 /** The reason why a resource is out of a scope; null if it is granted. */
-export function resourceRefusal({ resource = [] }: ScopeRule, name: Json): PathProblem | null {
+export function resourceRefusalReason({ resource = [] }: ScopeRule, name: Json): PathProblem | null {
   const wrong = typeof name === 'string' ? resourceNameProblem(name) : 'the name is not a string';
   if (wrong !== null)
-    return { code: 'invalid-action', why: `${showValue(name)} is not the name of a resource: ${wrong}` };
+    return { code: 'invalid-action', why: `${shortJson(name)} is not the name of a resource: ${wrong}` };
   const [excludes, grants] = [true, false].map((excluding) =>
     resource.some(
       (each) => each.startsWith('!') === excluding && fitsBranchPattern(each.replace(/^!/, ''), name as string),
     ),
   );
-  return grants && !excludes ? null : outOfScope(`the scope does not grant ${showValue(name)}`);
+  return grants && !excludes ? null : outOfScope(`the scope does not grant ${shortJson(name)}`);
 }
 
 interface PathProblem extends RefusalReason {
@@ -256,7 +263,7 @@ function pathProblem(
   role: 'path:read' | 'path:write',
   value: Json,
 ): PathProblem | null {
-  const found = auditedPath(state.root, value);
+  const found = resolvePathInRoot(state.root, value);
   if (!found.inside) return { code: found.isPath ? 'out-of-scope' : 'invalid-action', why: found.why };
   return role === 'path:write' ? pathWriteProblem(state, visit, found.path) : pathReadProblem(state, visit, found.path);
 }
@@ -293,5 +300,5 @@ function liesInSet(path: string, paths: ReadonlySet<string>): boolean {
   return false;
 }
 
-export const scopeInWords = ({ scope }: AuditedVisit, role: 'path:read' | 'path:write'): string =>
+export const describeVisitScope = ({ scope }: AuditedVisit, role: 'path:read' | 'path:write'): string =>
   role === 'path:read' ? `read: ${scope.read}` : `write: ${scope.write.join(', ') || 'nothing'}`;

@@ -1,7 +1,7 @@
 import type { Json, ProjectConfig } from '../../spec/types.ts';
-import { configuredTestCommand, wholeTestCommand } from './commands/audited-command.ts';
-import { commandWordsOf } from './commands/audited-words.ts';
-import { type Fields, fieldsOf, isBlobReference, isSameJson, listOf, showValue } from './compare-json.ts';
+import { fullTestCommandWords, matchTestCommand } from './commands/audited-command.ts';
+import { readCommandWords } from './commands/audited-words.ts';
+import { type Fields, fieldsOf, isBlobReference, isSameJson, listOf, shortJson } from './compare-json.ts';
 
 /** One run of a test command, as its tool reports it. */
 interface AuditedRun {
@@ -17,9 +17,9 @@ interface AuditedRun {
 }
 
 /** The runs of one step, which may have run several commands. */
-export function testRunsIn(result: Fields): readonly AuditedRun[] {
+export function testRunsOfStep(result: Fields): readonly AuditedRun[] {
   const { verdict, command, narrowed, runs, others } = result;
-  if (Array.isArray(runs)) return runs.flatMap((run) => testRunsIn(fieldsOf(run)));
+  if (Array.isArray(runs)) return runs.flatMap((run) => testRunsOfStep(fieldsOf(run)));
   if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'error') return [];
   const { total, failures } = fieldsOf(result['report']);
   const run: AuditedRun = {
@@ -46,18 +46,18 @@ export function testCommandsProblem(
   const parts: readonly Fields[] = [result, ...listOf(result['runs']).map((run) => fieldsOf(run))];
   // A list that is too long for the entry is stored as a blob.
   if (parts.some((part) => ['runs', 'command', 'others'].some((name) => isBlobReference(part[name])))) return null;
-  const runs = testRunsIn(result);
+  const runs = testRunsOfStep(result);
   if (runs.length === 0) return null;
-  const words = commandWordsOf(args['command']) ?? [];
-  const narrowed = words.length > 0 && configuredTestCommand(words, test)?.narrowed === true;
+  const words = readCommandWords(args['command']) ?? [];
+  const narrowed = words.length > 0 && matchTestCommand(words, test)?.narrowed === true;
   if (narrowed && runs.some((run) => !run.narrowed))
-    return `a run of a part of the tests, ${showValue([...words])}, was counted as a run of all`;
+    return `a run of a part of the tests, ${shortJson([...words])}, was counted as a run of all`;
   // A narrowed run proves nothing, so the commands that it names do not matter.
   if (runs.every((run) => run.narrowed)) return null;
-  const commands = [...new Set(test.map(({ run }) => wholeTestCommand(run).join(' ')))].sort();
+  const commands = [...new Set(test.map(({ run }) => fullTestCommandWords(run).join(' ')))].sort();
   const named = new Set(runs.flatMap(({ command, narrowed, others }) => [...(narrowed ? [] : [command]), ...others]));
   const reported = [...named].sort();
-  return isSameJson(reported, commands) ? null : `the report names the test commands ${showValue(reported)}`;
+  return isSameJson(reported, commands) ? null : `the report names the test commands ${shortJson(reported)}`;
 }
 
 interface CommandRuns {
@@ -105,7 +105,7 @@ export const allRunsPassed = ({ commands, required }: TestRuns): boolean =>
   [...required].every((command) => commands.get(command)?.lastFull === 'pass');
 
 /** True if these runs show that the present code passes its tests. */
-export function testsPass(runs: TestRuns): boolean {
+export function doTestsPass(runs: TestRuns): boolean {
   const full = [...runs.commands.values()].filter(({ lastFull }) => lastFull !== null);
   return full.length > 0 && allRunsPassed(runs) && full.every(({ passed, failed }) => !(passed && failed));
 }

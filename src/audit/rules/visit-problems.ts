@@ -1,51 +1,55 @@
 import { getOwn } from '../../spec/names.ts';
 import type { Exit, PeripheralSpec } from '../../spec/types.ts';
-import { fieldsWithValue } from './apply-to-audit-state.ts';
-import type { RequestOf } from './audit-request.ts';
+import { nonNullFields } from './apply-to-audit-state.ts';
+import type { RequestOfKind } from './audit-request.ts';
 import type { AuditedVisit, AuditState } from './audit-state.ts';
-import { auditedFruit, observedValue } from './audited-observations.ts';
-import { type Fields, hasFruitType, isSameJson, showValue } from './compare-json.ts';
+import { computeObservedFruit, observedValue } from './audited-observations.ts';
+import { type Fields, hasFruitType, isSameJson, shortJson } from './compare-json.ts';
 import {
   addContextProblems,
   addEntryProblems,
   addGateProblem,
-  contextOnEntry,
-  gatesOn,
-  withoutSessionState,
+  computeEntryContext,
+  gatesOnHop,
+  removeSessionStateFields,
 } from './entry-problems.ts';
-import { type JudgedState, judgedWithoutVisit, ruleHolds } from './judged-state.ts';
+import { type JudgedState, stateMeetsRule, toJudgedState } from './judged-state.ts';
 import {
-  type AddProblem,
-  collectProblems,
+  type AddRuleProblem,
+  makeProblemCollector,
+  makeRuleProblem,
   NEEDS_HISTORY,
   noVisitProblem,
   type RuleProblem,
-  ruleProblem,
 } from './rule-problem.ts';
 
 /** The problems of a start: it must not be within a visit, and the target's entry and context must allow it. */
-export function startProblems(state: AuditState, request: RequestOf<'start'>): readonly RuleProblem[] {
+export function startProblems(state: AuditState, request: RequestOfKind<'start'>): readonly RuleProblem[] {
   const { peripheral, by, context = {} } = request;
   const { visit, pinned } = state;
   if (visit) {
     const message = `${peripheral} was started in ${visit.peripheral}`;
-    return [ruleProblem('already-active', 'lifecycle', 'one visit at a time', message)];
+    return [makeRuleProblem('already-active', 'lifecycle', 'one visit at a time', message)];
   }
   const target = getOwn(pinned.specs.peripherals, peripheral);
-  if (!target) return [noPeripheralProblem(peripheral)];
-  const { found, add } = collectProblems();
-  addEntryProblems(judgedWithoutVisit(state, by), target, add);
-  addContextProblems(target, contextOnEntry(target, state, withoutSessionState(pinned, context)).missing, add);
+  if (!target) return [unknownPeripheralProblem(peripheral)];
+  const { found, add } = makeProblemCollector();
+  addEntryProblems(toJudgedState(state, by), target, add);
+  addContextProblems(
+    target,
+    computeEntryContext(target, state, removeSessionStateFields(pinned, context)).missing,
+    add,
+  );
   return found;
 }
 
-export const noPeripheralProblem = (id: string): RuleProblem =>
-  ruleProblem('hop-not-allowed', 'edge', 'the target must be in the spec set', `there is no peripheral ${id}`);
+export const unknownPeripheralProblem = (id: string): RuleProblem =>
+  makeRuleProblem('hop-not-allowed', 'edge', 'the target must be in the spec set', `there is no peripheral ${id}`);
 
 /** The problems of a stop. Only a missing visit and an invalid fruit can forbid it. */
-export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOf<'stop'>): readonly RuleProblem[] {
+export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOfKind<'stop'>): readonly RuleProblem[] {
   if (!visit?.spec) return [noVisitProblem('a stop must end a visit')];
-  const { found, add } = collectProblems();
+  const { found, add } = makeProblemCollector();
   addFruitProblems(visit.spec, visit, fruit, add);
   return found;
 }
@@ -55,7 +59,7 @@ function addFruitProblems(
   { fruit: rules }: PeripheralSpec,
   { observations }: AuditedVisit,
   fruit: Fields,
-  add: AddProblem,
+  add: AddRuleProblem,
 ): void {
   const wrong = (argument: string, constraint: string, message: string, about = {}) =>
     add('invalid-fruit', 'fruit', constraint, message, { argument, ...about });
@@ -65,12 +69,12 @@ function addFruitProblems(
     if (rule.kind === 'observed') {
       if (value === undefined) continue;
       const seen = observedValue(observations, rule.from);
-      const message = `${field} is ${showValue(value)}, but the evidence shows ${showValue(seen)}`;
+      const message = `${field} is ${shortJson(value)}, but the evidence shows ${shortJson(seen)}`;
       if (!isSameJson(seen, value)) wrong(field, constraint, message, NEEDS_HISTORY);
     } else if (value === undefined) {
       if (!rule.optional) wrong(field, constraint, `the fruit lacks ${field}`);
     } else if (!hasFruitType(value, rule.type)) {
-      wrong(field, constraint, `${field} is ${showValue(value)}, which is not of this type`);
+      wrong(field, constraint, `${field} is ${shortJson(value)}, which is not of this type`);
     }
   }
   const names = Object.keys(rules).join(', ') || 'none';
@@ -80,31 +84,31 @@ function addFruitProblems(
 }
 
 /** The fruit that the visit would yield if it ended now, with the agent's part. */
-export const visitFruit = ({ visit }: AuditState, stated: Fields): Fields =>
-  visit?.spec ? { ...stated, ...auditedFruit(visit.spec, visit.observations) } : stated;
+export const computeVisitFruit = ({ visit }: AuditState, stated: Fields): Fields =>
+  visit?.spec ? { ...stated, ...computeObservedFruit(visit.spec, visit.observations) } : stated;
 
 /** The problems of a hop: its fruit, the edge, the exit's rule, the target's entry, the gates, context and approval. */
-export function hopProblems(state: AuditState, request: RequestOf<'hop'>): readonly RuleProblem[] {
+export function hopProblems(state: AuditState, request: RequestOfKind<'hop'>): readonly RuleProblem[] {
   const { pinned, leaving } = state;
   const { to, by, fruit = {} } = request;
   const visit = leaving?.visit ?? state.visit;
   const source = visit?.spec;
   if (!visit || !source) return [noVisitProblem('a hop must leave a visit')];
   const target = getOwn(pinned.specs.peripherals, to);
-  if (!target) return [noPeripheralProblem(to)];
-  const { found, add } = collectProblems();
+  if (!target) return [unknownPeripheralProblem(to)];
+  const { found, add } = makeProblemCollector();
   // The fruit of an ended visit was judged at its stop.
   if (!leaving) addFruitProblems(source, visit, fruit, add);
-  const left = leaving ?? { ...judgedWithoutVisit(state, by), fruit: visitFruit(state, fruit) };
+  const left = leaving ?? { ...toJudgedState(state, by), fruit: computeVisitFruit(state, fruit) };
   const judged: JudgedState = { ...left, state, by, visit };
   const exit = addEdgeProblems(judged, source, target, request, add);
   if (exit) addExitProblems(judged, exit, request, add);
   addEntryProblems(judged, target, add);
-  const gates = gatesOn(pinned, source.id, to);
+  const gates = gatesOnHop(pinned, source.id, to);
   for (const gate of gates) addGateProblem(judged, to, gate, add);
-  const backpack = { ...judged.backpack, ...fieldsWithValue(judged.fruit) };
+  const backpack = { ...judged.backpack, ...nonNullFields(judged.fruit) };
   const carried = { sessionId: state.sessionId, fruits: state.fruits, backpack };
-  addContextProblems(target, contextOnEntry(target, carried, {}, { [source.id]: judged.fruit }).missing, add);
+  addContextProblems(target, computeEntryContext(target, carried, {}, { [source.id]: judged.fruit }).missing, add);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
     add('approval-required', 'approval', 'approval: operator', 'the hop was not approved', NEEDS_HISTORY);
   return found;
@@ -119,8 +123,8 @@ function addEdgeProblems(
   judged: JudgedState,
   source: PeripheralSpec,
   target: PeripheralSpec,
-  request: RequestOf<'hop'>,
-  add: AddProblem,
+  request: RequestOfKind<'hop'>,
+  add: AddRuleProblem,
 ): Exit | undefined {
   const { exit: name } = request;
   const admits = target.entry.sources.some(
@@ -149,9 +153,9 @@ function addEdgeProblems(
  * The exit that a hop takes if it names none. Candidates are the exits whose requirements hold, or all if none do. The
  * first that exists: the exit that the reason names; `user-request` for the operator; `hop-<target>`; the only exit.
  */
-function impliedExit(judged: JudgedState, opening: readonly Exit[], request: RequestOf<'hop'>): Exit | undefined {
+function impliedExit(judged: JudgedState, opening: readonly Exit[], request: RequestOfKind<'hop'>): Exit | undefined {
   const open = opening.filter((exit) => {
-    const { found, add } = collectProblems();
+    const { found, add } = makeProblemCollector();
     addExitProblems(judged, exit, { ...request, reason: 'any' }, add);
     return found.length === 0;
   });
@@ -166,7 +170,12 @@ function impliedExit(judged: JudgedState, opening: readonly Exit[], request: Req
   return first ?? (left.length === 1 ? left[0] : undefined);
 }
 
-function addExitProblems(judged: JudgedState, exit: Exit, { reason, by, to }: RequestOf<'hop'>, add: AddProblem): void {
+function addExitProblems(
+  judged: JudgedState,
+  exit: Exit,
+  { reason, by, to }: RequestOfKind<'hop'>,
+  add: AddRuleProblem,
+): void {
   const { name, implies, opens } = exit;
   const unmet = (constraint: string, message: string, about = {}) =>
     add('exit-not-met', 'exit', constraint, message, about);
@@ -174,11 +183,11 @@ function addExitProblems(judged: JudgedState, exit: Exit, { reason, by, to }: Re
   if (implies && judged.fruit[implies.field] !== implies.value)
     unmet(
       `${name}: ${implies.field} is ${implies.value}`,
-      `${implies.field} is ${showValue(judged.fruit[implies.field])}`,
+      `${implies.field} is ${shortJson(judged.fruit[implies.field])}`,
     );
   if (name === 'user-request' && by !== 'operator')
     unmet('user-request: by the operator', `the exit was taken by the ${by}`);
   const when = opens.find((open) => open.to === to)?.when ?? null;
-  if (when !== null && !ruleHolds(judged, when))
+  if (when !== null && !stateMeetsRule(judged, when))
     unmet(`${name} → ${to} when ${when}`, 'the rule of the exit did not hold', NEEDS_HISTORY);
 }

@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize';
 import type { ApprovalBody } from '../../evidence/bodies.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
-import { type Fields, isSameJson, showValue } from '../rules/compare-json.ts';
+import { type Fields, isSameJson, shortJson } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
@@ -100,15 +100,15 @@ export class ApprovalAudit {
 
   #compare(part: string, approved: Json | undefined, done: Json | undefined): void {
     if (isSameJson(approved, done)) return;
-    const constraint = `${part} approved: ${showValue(approved)}`;
-    this.#report.violation('approval', constraint, `${part} done: ${showValue(done)}`, NEEDS_HISTORY);
+    const constraint = `${part} approved: ${shortJson(approved)}`;
+    this.#report.violation('approval', constraint, `${part} done: ${shortJson(done)}`, NEEDS_HISTORY);
   }
 
   /** The start after a hop must take the context that was approved with it. */
   checkContext(taken: Fields): void {
     const approved = this.ofHop?.request.view[APPROVAL_FIELD_TITLES.context];
     if (!this.ofHop || isSameJson(approved, taken)) return;
-    const constraint = `context approved: ${showValue(approved)}`;
-    this.#report.violation('approval', constraint, `context taken: ${showValue(taken as Json)}`, NEEDS_HISTORY);
+    const constraint = `context approved: ${shortJson(approved)}`;
+    this.#report.violation('approval', constraint, `context taken: ${shortJson(taken as Json)}`, NEEDS_HISTORY);
   }
 }

@@ -1,12 +1,12 @@
 import type { Entry } from '../../evidence/entry.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import type { ProblemDetails, Rule } from '../rules/rule-problem.ts';
-import { type Gap, MAX_LISTED, type Violation } from './audit-result.ts';
+import type { AuditRule, RuleProblemDetails } from '../rules/rule-problem.ts';
+import { type EvidenceGap, MAX_LISTED_FINDINGS, type Violation } from './audit-result.ts';
 
 /** Collects the violations and gaps of a session, each with the entry that is being read. */
 export class AuditReport {
   readonly violations: Violation[] = [];
-  readonly gaps: Gap[] = [];
+  readonly gaps: EvidenceGap[] = [];
   violationsInAll = 0;
   gapsInAll = 0;
   #at: Pick<Entry, 'id' | 'seq'> = { id: '', seq: -1 };
@@ -22,20 +22,25 @@ export class AuditReport {
     this.#history = history;
   }
 
-  violation(rule: Rule, constraint: string, message: string, { needsHistory, ...about }: ProblemDetails = {}): void {
+  violation(
+    rule: AuditRule,
+    constraint: string,
+    message: string,
+    { needsHistory, ...about }: RuleProblemDetails = {},
+  ): void {
     if (needsHistory && this.#history === 'erased') {
       this.gap('erased', `cannot be judged after an erased body: ${message}`, about.tool);
       return;
     }
     this.violationsInAll += 1;
-    if (this.violations.length >= MAX_LISTED) return;
+    if (this.violations.length >= MAX_LISTED_FINDINGS) return;
     const { id, seq } = this.#at;
     this.violations.push({ rule, entryId: id, seq, ...about, constraint, message });
   }
 
-  gap(kind: Gap['kind'], message: string, tool?: string): void {
+  gap(kind: EvidenceGap['kind'], message: string, tool?: string): void {
     this.gapsInAll += 1;
-    if (this.gaps.length >= MAX_LISTED) return;
+    if (this.gaps.length >= MAX_LISTED_FINDINGS) return;
     const { id, seq } = this.#at;
     this.gaps.push({ kind, entryId: id, seq, ...(tool === undefined ? {} : { tool }), message });
   }

@@ -1,7 +1,7 @@
-import type { Rule } from '../rules/rule-problem.ts';
+import type { AuditRule } from '../rules/rule-problem.ts';
 
 export interface Violation {
-  readonly rule: Rule;
+  readonly rule: AuditRule;
   readonly entryId: string;
   readonly seq: number;
   readonly tool?: string;
@@ -22,7 +22,7 @@ export interface Violation {
  * - `open-visit`: the evidence ends in the middle of a visit.
  * - `unknown`: an entry, or a command, that this audit has no rule for.
  */
-export interface Gap {
+export interface EvidenceGap {
   readonly kind: 'unobserved' | 'unconfirmed' | 'no-outcome' | 'erased' | 'open-visit' | 'unknown';
   readonly entryId: string;
   readonly seq: number;
@@ -39,7 +39,7 @@ interface Counts {
   readonly approvals: number;
   /** Calls that enforcement would have refused, in a session that only observed. */
   readonly wouldRefuse: number;
-  /** Total counts, even if the lists were cut at {@link MAX_LISTED}. */
+  /** Total counts, even if the lists were cut at {@link MAX_LISTED_FINDINGS}. */
   readonly violations: number;
   readonly gaps: number;
 }
@@ -50,9 +50,9 @@ export interface AuditResult {
   /** Set for an observe-only session, in which refused calls ran. Such a session is never clean. */
   readonly observed?: true;
   readonly violations: readonly Violation[];
-  readonly gaps: readonly Gap[];
+  readonly gaps: readonly EvidenceGap[];
   readonly counts: Counts;
 }
 
 /** Maximum length of the lists, so that a hostile log cannot fill the memory. */
-export const MAX_LISTED = 1000;
+export const MAX_LISTED_FINDINGS = 1000;

@@ -4,17 +4,17 @@ import { getOwn } from '../../spec/names.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
-import { trustedReport } from '../rules/audited-observations.ts';
+import { trustedReportKind } from '../rules/audited-observations.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import { testCommandsProblem } from '../rules/test-runs.ts';
-import { checkEffects, checkReportedFields, unconfirmedRelease } from './check-effects.ts';
-import type { VisitContext } from './check-visits.ts';
-import { isObserveOnlySession, unrestrictedState } from './observe-only-session.ts';
+import { checkEffects, checkReportedFields, describeUnconfirmedRelease } from './check-effects.ts';
+import type { CheckContext } from './check-visits.ts';
+import { isObserveOnlySession, unrestrictedAuditState } from './observe-only-session.ts';
 
 /** Checks a tool call: an acting tool must have an intent, and another tool must not. */
-export function checkCall(at: VisitContext, body: StepBody | IntentBody): void {
-  const { state, report } = at;
+export function checkToolCall(context: CheckContext, body: StepBody | IntentBody): void {
+  const { state, report } = context;
   const { event, tool: id } = body;
   const tool = getOwn(state.pinned.specs.tools, id);
   if (event === 'step' && recordsIntent(tool))
@@ -23,11 +23,11 @@ export function checkCall(at: VisitContext, body: StepBody | IntentBody): void {
     report.violation('intent', `${id} has the effect ${tool.effect}`, 'the call was recorded as an intent', {
       tool: id,
     });
-  if (event === 'step') checkResult(at, body);
+  if (event === 'step') checkResult(context, body);
 }
 
 /** Compares the approval of a call with its arguments; for an install, with its command, hosts and scripts. */
-export function checkCallApproval({ state, approvals, at }: VisitContext, { tool, args, approval }: IntentBody): void {
+export function checkCallApproval({ state, approvals, at }: CheckContext, { tool, args, approval }: IntentBody): void {
   if (approval === undefined) {
     approvals.drop();
     return;
@@ -57,8 +57,8 @@ export function checkCallApproval({ state, approvals, at }: VisitContext, { tool
 }
 
 /** Checks an outcome: it must belong to the intent before it. */
-export function checkOutcome(at: VisitContext, body: OutcomeBody): void {
-  const { state, report } = at;
+export function checkCallOutcome(context: CheckContext, body: OutcomeBody): void {
+  const { state, report } = context;
   const { pending } = state;
   const { tool } = body;
   if (!pending)
@@ -68,24 +68,28 @@ export function checkOutcome(at: VisitContext, body: OutcomeBody): void {
       tool,
       ...NEEDS_HISTORY,
     });
-  checkResult(at, body);
+  checkResult(context, body);
 }
 
-function checkResult({ state, report, shipping }: VisitContext, body: StepBody | OutcomeBody): void {
+function checkResult({ state, report, shipping }: CheckContext, body: StepBody | OutcomeBody): void {
   const { tool: id, outcome } = body;
   const effects = body.effects === 'unobserved' ? [] : body.effects;
   const { tools } = state.pinned.specs;
-  const claimed = unconfirmedRelease(outcome, effects);
+  const claimed = describeUnconfirmedRelease(outcome, effects);
   if (body.effects === 'unobserved') report.gap('unobserved', `the effects of ${id} were not observed`, id);
   else if (state.unsafeNoSandbox && takesCommandArgument(getOwn(tools, id)))
     report.gap('unobserved', `${id} ran without a sandbox`, id);
   if (claimed && body.effects !== 'unobserved') report.gap('unconfirmed', claimed, id);
   const judged = isObserveOnlySession(state)
-    ? unrestrictedState(state, id, body.event === 'step' ? body.args : {})
+    ? unrestrictedAuditState(state, id, body.event === 'step' ? body.args : {})
     : state;
   if (judged.visit) checkEffects(judged, judged.visit, id, effects, report);
   checkReportedFields(getOwn(tools, id), body, report);
-  if (state.visit && outcome.status === 'ok' && trustedReport(state.visit.scope, state.pinned.specs, id) === 'test') {
+  if (
+    state.visit &&
+    outcome.status === 'ok' &&
+    trustedReportKind(state.visit.scope, state.pinned.specs, id) === 'test'
+  ) {
     const args = body.event === 'step' ? body.args : (state.pending?.args ?? {});
     const wrong = testCommandsProblem(args, fieldsOf(outcome.result), state.pinned.config);
     const test = `test: ${state.pinned.config.test.map(({ run }) => run.join(' ')).join(' | ')}`;

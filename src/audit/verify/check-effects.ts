@@ -5,8 +5,13 @@ import type { ToolSpec } from '../../spec/types.ts';
 import type { AuditedVisit, AuditState } from '../rules/audit-state.ts';
 import { isEndpointAllowed, isHostAllowed } from '../rules/audited-hosts.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
-import { fieldsOf, hasFruitType, showValue, textOf } from '../rules/compare-json.ts';
-import { pathReadProblem, pathWriteProblem, resourceRefusal, scopeInWords } from '../rules/step-problems.ts';
+import { fieldsOf, hasFruitType, shortJson, textOf } from '../rules/compare-json.ts';
+import {
+  describeVisitScope,
+  pathReadProblem,
+  pathWriteProblem,
+  resourceRefusalReason,
+} from '../rules/step-problems.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /** Checks the observed effects of a step against the scope, independent of the arguments and result of the step. */
@@ -25,10 +30,10 @@ export function checkEffects(
       if (getOwn(state.pinned.specs.tools, tool)?.effect !== 'act')
         wrong(`${tool} may only observe`, `the call was observed to ${op} ${path}`);
       const why = pathWriteProblem(state, visit, path);
-      if (why) wrong(scopeInWords(visit, 'path:write'), `${op} of ${path} was observed: ${why.why}`, why.about);
+      if (why) wrong(describeVisitScope(visit, 'path:write'), `${op} of ${path} was observed: ${why.why}`, why.about);
     } else if (op === 'read') {
       const why = pathReadProblem(state, visit, path);
-      if (why) wrong(scopeInWords(visit, 'path:read'), `a read of ${path} was observed: ${why.why}`, why.about);
+      if (why) wrong(describeVisitScope(visit, 'path:read'), `a read of ${path} was observed: ${why.why}`, why.about);
     } else {
       const [constraint, why] = otherProblem(state, visit, tool, effect);
       if (why) wrong(constraint, `${op} of ${path} was observed: ${why}`);
@@ -46,7 +51,7 @@ function otherProblem(
     case 'ref':
       return ['command: deploy', scope.command === 'deploy' ? null : 'the scope lets no command move a git reference'];
     case 'resource':
-      return [`resource: ${scope.resource?.join(', ') ?? 'none'}`, resourceRefusal(scope, path)?.why ?? null];
+      return [`resource: ${scope.resource?.join(', ') ?? 'none'}`, resourceRefusalReason(scope, path)?.why ?? null];
     case 'execute':
       return [`command: ${scope.command}`, scope.command === 'none' ? 'the scope grants no commands' : null];
     case 'connect': {
@@ -70,7 +75,7 @@ function otherProblem(
 }
 
 /** Describes a reported commit or push that no observed effect confirms; null if there is none. */
-export function unconfirmedRelease(outcome: OutcomeRecord, effects: readonly EffectRecord[]): string | null {
+export function describeUnconfirmedRelease(outcome: OutcomeRecord, effects: readonly EffectRecord[]): string | null {
   if (outcome.status !== 'ok') return null;
   const result = fieldsOf(outcome.result);
   for (const done of ['committed', 'pushed'] as const) {
@@ -102,11 +107,11 @@ export function checkReportedFields(
         report.violation(
           'effect',
           constraint,
-          `${field} is ${showValue(value)}, which is not of its declared type`,
+          `${field} is ${shortJson(value)}, which is not of its declared type`,
           about,
         );
       else if (value === CHECK_PASSED_VALUE && outcome.status === 'failed')
-        report.violation('effect', 'no check passes in a call that failed', `${field} is ${showValue(value)}`, about);
+        report.violation('effect', 'no check passes in a call that failed', `${field} is ${shortJson(value)}`, about);
     }
 }
 

@@ -1,6 +1,12 @@
 import type { Json } from '../../spec/types.ts';
-import { type Fields, fieldsOf, isSameJson, showValue } from '../rules/compare-json.ts';
-import { conditionHolds, isAtNaturalClose, type JudgedState, ruleHolds, wasVisited } from '../rules/judged-state.ts';
+import { type Fields, fieldsOf, isSameJson, shortJson } from '../rules/compare-json.ts';
+import {
+  doesConditionHold,
+  hasHadVisit,
+  isAtNaturalClose,
+  type JudgedState,
+  stateMeetsRule,
+} from '../rules/judged-state.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
@@ -22,12 +28,12 @@ function factsOf(
     by,
     source: visit?.peripheral ?? null,
     agent: state.agent,
-    firstVisit: !wasVisited(state),
-    atSessionClose: wasVisited(state) && visit === null,
+    firstVisit: !hasHadVisit(state),
+    atSessionClose: hasHadVisit(state) && visit === null,
     naturalClose: isAtNaturalClose(judged),
     fruit: { ...fruit },
-    conditions: Object.fromEntries(conditions.map((name) => [name, conditionHolds(judged, name)])),
-    when: Object.fromEntries(when.map((cel) => [cel, ruleHolds(judged, cel)])),
+    conditions: Object.fromEntries(conditions.map((name) => [name, doesConditionHold(judged, name)])),
+    when: Object.fromEntries(when.map((cel) => [cel, stateMeetsRule(judged, cel)])),
     approved,
     summary,
     patterns: { ...state.patterns },
@@ -35,7 +41,7 @@ function factsOf(
 }
 
 /** Reports each fact of an entry that differs from the facts that the earlier entries imply. */
-export function checkFacts(
+export function checkEntryFacts(
   claimed: Fields | null,
   judged: JudgedState,
   decided: DecidedFacts,
@@ -47,8 +53,8 @@ export function checkFacts(
     if (!isSameJson(recorded[name], facts[name]))
       report.violation(
         'facts',
-        `${name}: ${showValue(facts[name])}`,
-        `the entry records ${name}: ${showValue(recorded[name])}`,
+        `${name}: ${shortJson(facts[name])}`,
+        `the entry records ${name}: ${shortJson(recorded[name])}`,
         NEEDS_HISTORY,
       );
 }

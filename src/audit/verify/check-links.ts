@@ -10,7 +10,7 @@ const sha256 = (text: string): string => hash('sha256', text);
  *
  * @returns null if the entry follows `last` and nothing was changed
  */
-export function checkLinks(last: ChainHead, { entry, head, body }: StoredEntry): readonly ChainProblem[] | null {
+export function checkChainLink(last: ChainHead, { entry, head, body }: StoredEntry): readonly ChainProblem[] | null {
   const { seq, id, prev } = entry;
   const hashed = sha256(prev + head) === entry.hash;
   const bodied = body === null || sha256(body) === entry.bodyHash;

@@ -1,11 +1,11 @@
 import type { ModeBody } from '../../evidence/bodies.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
-import { judgedWithoutVisit } from '../rules/judged-state.ts';
-import { checkFacts } from './check-facts.ts';
-import type { VisitContext } from './check-visits.ts';
+import { toJudgedState } from '../rules/judged-state.ts';
+import { checkEntryFacts } from './check-facts.ts';
+import type { CheckContext } from './check-visits.ts';
 
 /** Compares a change of mode with the mode before it, the gate's time limit, its approval and its facts. */
-export function checkMode({ state, report, approvals, at }: VisitContext, body: ModeBody): void {
+export function checkMode({ state, report, approvals, at }: CheckContext, body: ModeBody): void {
   const { from, to, how, by, summary } = body;
   const wrong = (constraint: string, message: string) => report.violation('mode', constraint, message);
   const { modeGate } = state.pinned.specs;
@@ -28,5 +28,5 @@ export function checkMode({ state, report, approvals, at }: VisitContext, body: 
   });
   const approved = how === 'transition' && transition?.approval === 'operator';
   const decided = { approved, summary: how === 'transition' ? summary : null };
-  checkFacts(body.facts, judgedWithoutVisit(state, by), decided, report);
+  checkEntryFacts(body.facts, toJudgedState(state, by), decided, report);
 }

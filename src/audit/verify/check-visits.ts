@@ -4,16 +4,21 @@ import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { fieldsOf, hasFruitType, isSameJson, listOf, showValue } from '../rules/compare-json.ts';
-import { contextOnEntry, contextRuleInWords, gatesOn, withoutSessionState } from '../rules/entry-problems.ts';
-import { type JudgedState, judgedWithoutVisit } from '../rules/judged-state.ts';
+import { fieldsOf, hasFruitType, isSameJson, listOf, shortJson } from '../rules/compare-json.ts';
+import {
+  computeEntryContext,
+  describeContextRule,
+  gatesOnHop,
+  removeSessionStateFields,
+} from '../rules/entry-problems.ts';
+import { type JudgedState, toJudgedState } from '../rules/judged-state.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { ApprovalAudit } from './approval-audit.ts';
 import type { AuditReport } from './audit-report.ts';
-import { checkFacts } from './check-facts.ts';
-import { approvedTree, type ShippingAudit } from './shipping-audit.ts';
+import { checkEntryFacts } from './check-facts.ts';
+import { type ShippingAudit, treeShownInApproval } from './shipping-audit.ts';
 
-export interface VisitContext {
+export interface CheckContext {
   readonly state: AuditState;
   readonly report: AuditReport;
   readonly approvals: ApprovalAudit;
@@ -23,7 +28,7 @@ export interface VisitContext {
 }
 
 /** Checks a start against its hop, the time limit, the sources of its context, and its facts. */
-export function checkStart({ state, report, approvals, shipping, at }: VisitContext, body: StartBody): void {
+export function checkStart({ state, report, approvals, shipping, at }: CheckContext, body: StartBody): void {
   const { arriving, sessionId, fruits } = state;
   const { peripheral, by, deadline, context } = body;
   const target = getOwn(state.pinned.specs.peripherals, peripheral);
@@ -36,27 +41,31 @@ export function checkStart({ state, report, approvals, shipping, at }: VisitCont
   const { minutes } = target.limits;
   const latest = minutes === null ? null : at + minutes * 60_000;
   if ((latest === null) !== (deadline === null) || (latest !== null && (deadline ?? 0) > latest))
-    report.violation('limit', `limits: ${minutes ?? 'no'} minutes`, `the deadline is ${showValue(deadline)}`);
+    report.violation('limit', `limits: ${minutes ?? 'no'} minutes`, `the deadline is ${shortJson(deadline)}`);
   const sources = { sessionId, fruits, backpack: (arriving ?? state).backpack };
-  const expected = contextOnEntry(target, sources, arriving ? {} : withoutSessionState(state.pinned, context)).context;
+  const expected = computeEntryContext(
+    target,
+    sources,
+    arriving ? {} : removeSessionStateFields(state.pinned, context),
+  ).context;
   for (const field of new Set([...Object.keys(target.context), ...Object.keys(context)])) {
     const [has, source] = [context[field] ?? null, expected[field] ?? null];
     if (isSameJson(has, source)) continue;
     const message = Object.hasOwn(target.context, field)
-      ? `${field} is ${showValue(has)}, and its source has ${showValue(source)}`
+      ? `${field} is ${shortJson(has)}, and its source has ${shortJson(source)}`
       : `the context has ${field}, but the spec does not list it`;
-    report.violation('context', contextRuleInWords(target, field), message, { argument: field, ...NEEDS_HISTORY });
+    report.violation('context', describeContextRule(target, field), message, { argument: field, ...NEEDS_HISTORY });
   }
   if (arriving) {
     approvals.checkContext(context);
     return;
   }
-  const judged = { ...judgedWithoutVisit(state, by), visit: null };
-  checkFacts(body.facts, judged, { conditions: target.entry.conditions }, report);
+  const judged = { ...toJudgedState(state, by), visit: null };
+  checkEntryFacts(body.facts, judged, { conditions: target.entry.conditions }, report);
 }
 
 /** Checks a stop: its peripheral, its background commands, and that the fruit has each observed field with its type. */
-export function checkStop({ state, report, approvals }: VisitContext, body: StopBody): void {
+export function checkStop({ state, report, approvals }: CheckContext, body: StopBody): void {
   const { peripheral, fruit, exit, ended = [] } = body;
   const { visit } = state;
   if (!visit || exit === null) approvals.drop();
@@ -74,7 +83,7 @@ export function checkStop({ state, report, approvals }: VisitContext, body: Stop
     const about = { argument: field };
     if (value === undefined) report.violation('fruit', constraint, `the fruit lacks ${field}`, about);
     else if (value !== null && !hasFruitType(value, rule.type))
-      report.violation('fruit', constraint, `${field} is ${showValue(value)}, which is not of this type`, about);
+      report.violation('fruit', constraint, `${field} is ${shortJson(value)}, which is not of this type`, about);
   }
 }
 
@@ -83,7 +92,7 @@ export function checkStop({ state, report, approvals }: VisitContext, body: Stop
  *
  * @param shownBy the id of the last entry of the visit before its review and its stop; a reframe must name it
  */
-export function checkHop({ state, report, approvals, at }: VisitContext, body: HopBody, shownBy: string | null): void {
+export function checkHop({ state, report, approvals, at }: CheckContext, body: HopBody, shownBy: string | null): void {
   const { leaving } = state;
   const { from, exit: name, to, reason, by } = body;
   approvals.ofHop = null;
@@ -113,16 +122,16 @@ export function checkHop({ state, report, approvals, at }: VisitContext, body: H
       [APPROVAL_FIELD_TITLES.testFiles]: unlessEmpty(
         [...new Set([...Object.keys(state.changes), ...files])].filter(isTestFile),
       ),
-      ...approvedTree(state.pinned, body.tree),
+      ...treeShownInApproval(state.pinned, body.tree),
     },
   });
   const opens = visit?.spec?.exits.find((one) => one.name === name)?.opens.find((one) => one.to === to);
   const target = getOwn(state.pinned.specs.peripherals, to);
   if (!opens || !target) return;
-  const gates = gatesOn(state.pinned, from, to);
+  const gates = gatesOnHop(state.pinned, from, to);
   const when = [opens.when, ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : null))];
   const judged: JudgedState = { ...leaving, state, by };
-  checkFacts(
+  checkEntryFacts(
     body.facts,
     judged,
     {
@@ -148,8 +157,8 @@ function checkReframe(
   if (!isSameJson(reframe, due))
     report.violation(
       'reframe',
-      `reframe: ${showValue(due)}`,
-      `the hop records reframe: ${showValue(reframe)}`,
+      `reframe: ${shortJson(due)}`,
+      `the hop records reframe: ${shortJson(reframe)}`,
       NEEDS_HISTORY,
     );
 }

@@ -5,10 +5,10 @@ import type { AuditRequest } from '../rules/audit-request.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
 import { type Fields, fieldsOf, isBlobReference, textOf } from '../rules/compare-json.ts';
-import { gatesOn } from '../rules/entry-problems.ts';
-import { ruleProblems } from '../rules/judge-request.ts';
-import { PROBLEM_CODES } from '../rules/rule-problem.ts';
-import { isObserveOnlySession, unrestrictedState } from './observe-only-session.ts';
+import { gatesOnHop } from '../rules/entry-problems.ts';
+import { findRuleProblems } from '../rules/judge-request.ts';
+import { RULE_PROBLEM_CODES } from '../rules/rule-problem.ts';
+import { isObserveOnlySession, unrestrictedAuditState } from './observe-only-session.ts';
 
 /** Codes with which a tool itself may refuse a call that the spec allows. */
 const OF_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
@@ -20,17 +20,17 @@ const OF_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-
  *
  * @param at epoch milliseconds of the entry
  */
-export function expectedCodes(state: AuditState, body: DenialBody, at: number): readonly string[] | null {
+export function expectedRefusalCodes(state: AuditState, body: DenialBody, at: number): readonly string[] | null {
   const { code, request: recorded, enforced } = body;
-  if (!PROBLEM_CODES.some((one) => one === code) || state.hasParent || isUnserved(body)) return null;
+  if (!RULE_PROBLEM_CODES.some((one) => one === code) || state.hasParent || isUnserved(body)) return null;
   const request = requestIn(recorded);
   if (request === null || restsOnTree(state, request, code) || restsOnReview(state, request, code)) return null;
   const judged =
     isObserveOnlySession(state) && enforced !== false && request.kind === 'step'
-      ? unrestrictedState(state, request.tool, request.args)
+      ? unrestrictedAuditState(state, request.tool, request.args)
       : state;
   // The decision was made before the entry was written, so a deadline may have passed in between.
-  const found = [state.lastAt, at].flatMap((now) => ruleProblems(judged, request, now)).map((each) => each.code);
+  const found = [state.lastAt, at].flatMap((now) => findRuleProblems(judged, request, now)).map((each) => each.code);
   if (found.some((each) => each === code)) return null;
   const isOfTool = request.kind === 'step' && OF_TOOLS.includes(code) && found.length === 0;
   return isOfTool ? null : [...new Set(found)];
@@ -87,7 +87,7 @@ function restsOnTree({ pinned, visit }: AuditState, request: AuditRequest, code:
   if (code !== 'condition-failed' || !('to' in request || request.kind === 'start')) return false;
   const id = 'to' in request ? request.to : request.peripheral;
   const { conditions } = getOwn(pinned.specs.peripherals, id)?.entry ?? { conditions: [] };
-  const gates = 'to' in request ? gatesOn(pinned, visit?.peripheral ?? '', id) : [];
+  const gates = 'to' in request ? gatesOnHop(pinned, visit?.peripheral ?? '', id) : [];
   const rules = [
     ...conditions.flatMap((name) => [name, getOwn(pinned.specs.conditions, name) ?? '']),
     ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : '')),

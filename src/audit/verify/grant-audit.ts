@@ -2,11 +2,11 @@ import type { ApprovalBody, Body, GrantBody } from '../../evidence/bodies.ts';
 import { APPROVAL_FIELD_TITLES, BOUND_SHIPPING_FIELDS } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { trustedReport } from '../rules/audited-observations.ts';
+import { trustedReportKind } from '../rules/audited-observations.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
-import { type Fields, fieldsOf, isSameJson, listOf, showValue } from '../rules/compare-json.ts';
-import { NEEDS_HISTORY, type ProblemDetails } from '../rules/rule-problem.ts';
-import { testRunsIn } from '../rules/test-runs.ts';
+import { type Fields, fieldsOf, isSameJson, listOf, shortJson } from '../rules/compare-json.ts';
+import { NEEDS_HISTORY, type RuleProblemDetails } from '../rules/rule-problem.ts';
+import { testRunsOfStep } from '../rules/test-runs.ts';
 import type { AuditReport } from './audit-report.ts';
 
 interface AuditedGrant extends Pick<GrantBody, 'action' | 'bound' | 'limits'> {
@@ -59,13 +59,13 @@ export class GrantAudit {
   }
 
   #addResult(body: Extract<Body, { event: 'step' | 'outcome' }>, { visit, pinned }: AuditState): void {
-    const report = visit && trustedReport(visit.scope, pinned.specs, body.tool);
+    const report = visit && trustedReportKind(visit.scope, pinned.specs, body.tool);
     if (body.event === 'outcome' && body.effects === 'unobserved' && report !== 'deploy')
       this.#hasUnobservedChange = true;
     if (body.outcome.status !== 'ok') return;
     const result = fieldsOf(body.outcome.result);
     if (report === 'deploy' && result['committed'] === true) this.#ownCommits.push(result['sha'] ?? null);
-    if (report === 'test' && testRunsIn(result).some(({ verdict }) => verdict !== 'pass'))
+    if (report === 'test' && testRunsOfStep(result).some(({ verdict }) => verdict !== 'pass'))
       for (const grant of this.#grants.values()) if (grant.limits.testsPass) grant.ended ??= 'a test run did not pass';
   }
 
@@ -94,14 +94,14 @@ export class GrantAudit {
       this.#violation('an approval must come before the end of its grant', `grant ${id} had ended: ${grant.ended}`);
     if (at >= limits.until)
       this.#violation(
-        `the grant is valid until ${showValue(limits.until)}`,
+        `the grant is valid until ${shortJson(limits.until)}`,
         `grant ${id} was used at ${new Date(at).toISOString()}`,
       );
     grant.used += 1;
     if (limits.uses !== undefined && grant.used > limits.uses)
       this.#violation(`uses: ${limits.uses}`, `grant ${id} was used ${grant.used} times`);
     if (!isSameJson(grant.action, request.action))
-      this.#violation(`granted: ${showValue(grant.action)}`, `approved: ${showValue(request.action)}`);
+      this.#violation(`granted: ${shortJson(grant.action)}`, `approved: ${shortJson(request.action)}`);
     this.#checkBound(id, grant.bound, request.action, request.view);
     if (limits.files) this.#checkFiles(id, limits.files, request.view, Object.keys(changes));
   }
@@ -123,7 +123,7 @@ export class GrantAudit {
     const kind = action['kind'];
     const compare = (part: string, was: Json | undefined, is: Json | undefined) => {
       if (!isSameJson(was, is))
-        this.#violation(`${part} granted: ${showValue(was)}`, `${part} approved under ${id}: ${showValue(is)}`);
+        this.#violation(`${part} granted: ${shortJson(was)}`, `${part} approved under ${id}: ${shortJson(is)}`);
     };
     if (kind === 'step' || kind === 'delegate') compare('call', bound['shown'], view);
     if (kind !== 'hop') return;
@@ -143,7 +143,7 @@ export class GrantAudit {
       if (!tests.includes(path)) compare('changed test file', undefined, path);
   }
 
-  #violation(constraint: string, message: string, about: ProblemDetails = {}): void {
+  #violation(constraint: string, message: string, about: RuleProblemDetails = {}): void {
     this.#report.violation('approval', constraint, message, about);
   }
 }

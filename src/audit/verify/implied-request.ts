@@ -1,7 +1,7 @@
 import { blobArguments } from '../../evidence/blob-values.ts';
 import type { Body, IntentBody, StepBody } from '../../evidence/bodies.ts';
 import { getOwn } from '../../spec/names.ts';
-import type { AuditRequest, RequestOf } from '../rules/audit-request.ts';
+import type { AuditRequest, RequestOfKind } from '../rules/audit-request.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 
 /** The request whose success an entry records; null if it records something else. */
@@ -46,6 +46,6 @@ export function impliedRequest(state: AuditState, body: Body): AuditRequest | nu
 function stepOf(
   { pinned, visit }: AuditState,
   { tool, args }: Pick<StepBody | IntentBody, 'tool' | 'args'>,
-): RequestOf<'step'> {
+): RequestOfKind<'step'> {
   return { kind: 'step', tool, args, apart: blobArguments(getOwn(pinned.specs.tools, tool), visit?.spec, args) };
 }

@@ -4,13 +4,13 @@ import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { Json, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
-import { type RuleProblem, ruleProblem } from '../rules/rule-problem.ts';
+import { makeRuleProblem, type RuleProblem } from '../rules/rule-problem.ts';
 
 /** True if the session only observes: refused calls run, and their entries hold the refusal. */
 export const isObserveOnlySession = ({ pinned }: AuditState): boolean => pinned.config.enforce === false;
 
 /** The problem of a call that ran although it was refused, in a session that enforces its spec. */
-export const REFUSED_AND_RUN = ruleProblem(
+export const REFUSED_BUT_RUN_PROBLEM = makeRuleProblem(
   'tool-not-allowed',
   'pin',
   'enforce: true',
@@ -18,11 +18,11 @@ export const REFUSED_AND_RUN = ruleProblem(
 );
 
 /** The problem of a call in an observe-only session whose recorded refusal is not the one that the spec requires. */
-export const wrongAnswerProblem = (recorded = 'no refusal', due = 'no refusal'): RuleProblem =>
-  ruleProblem('tool-not-allowed', 'facts', `by the spec the answer is ${due}`, `the entry records ${recorded}`);
+export const wrongRefusalProblem = (recorded = 'no refusal', due = 'no refusal'): RuleProblem =>
+  makeRuleProblem('tool-not-allowed', 'facts', `by the spec the answer is ${due}`, `the entry records ${recorded}`);
 
 /** The state for judging a refused call that ran: only masks, protected names and the arguments' form limit it. */
-export function unrestrictedState(state: AuditState, tool: string, args: Json = {}): AuditState {
+export function unrestrictedAuditState(state: AuditState, tool: string, args: Json = {}): AuditState {
   const { pinned, visit } = state;
   if (!visit?.spec) return state;
   const { specs, config } = pinned;

@@ -4,30 +4,30 @@ import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import type { Json } from '../../spec/types.ts';
 import { checkDelegation } from '../delegation/check-delegation.ts';
-import { applyToAuditState, recallMode } from '../rules/apply-to-audit-state.ts';
+import { applyToAuditState, setModeIfUnknown } from '../rules/apply-to-audit-state.ts';
 import type { AuditRequest } from '../rules/audit-request.ts';
 import { type AuditedPin, type AuditState, initialAuditState } from '../rules/audit-state.ts';
 import { isReflectingPeripheral } from '../rules/audited-observations.ts';
-import { showValue } from '../rules/compare-json.ts';
-import { CLOSED_PROBLEM, ruleProblems } from '../rules/judge-request.ts';
-import { readBody, wrongBodyField } from '../rules/read-body.ts';
+import { shortJson } from '../rules/compare-json.ts';
+import { findRuleProblems, SESSION_CLOSED_PROBLEM } from '../rules/judge-request.ts';
+import { findWrongBodyField, parseEntryBody } from '../rules/read-body.ts';
 import { NEEDS_HISTORY, type RuleProblem } from '../rules/rule-problem.ts';
 import { ApprovalAudit } from './approval-audit.ts';
 import { AuditReport } from './audit-report.ts';
 import type { AuditResult } from './audit-result.ts';
-import { checkCall, checkCallApproval, checkOutcome } from './check-calls.ts';
+import { checkCallApproval, checkCallOutcome, checkToolCall } from './check-calls.ts';
 import { checkEntryHead } from './check-form.ts';
 import { checkMode } from './check-mode.ts';
 import { checkHop, checkStart, checkStop } from './check-visits.ts';
-import { expectedCodes } from './expected-codes.ts';
+import { expectedRefusalCodes } from './expected-codes.ts';
 import { GrantAudit } from './grant-audit.ts';
 import { impliedRequest } from './implied-request.ts';
 import { MessageAudit } from './message-audit.ts';
 import {
   isObserveOnlySession,
-  REFUSED_AND_RUN,
-  unrestrictedState,
-  wrongAnswerProblem,
+  REFUSED_BUT_RUN_PROBLEM,
+  unrestrictedAuditState,
+  wrongRefusalProblem,
 } from './observe-only-session.ts';
 import { ShippingAudit } from './shipping-audit.ts';
 import { VerifiedThread } from './verified-thread.ts';
@@ -41,8 +41,8 @@ type BodyOf<Event extends Body['event']> = Extract<Body, { event: Event }>;
 
 /**
  * The round trip over one session, entry by entry. An entry that implies a request is judged by the {@link
- * ruleProblems} of that request. The other checks compare the claims of an entry with the entries before it. Add the
- * entries in order. Memory does not grow with their number.
+ * findRuleProblems} of that request. The other checks compare the claims of an entry with the entries before it. Add
+ * the entries in order. Memory does not grow with their number.
  */
 export class SessionAudit {
   readonly #report = new AuditReport();
@@ -61,13 +61,13 @@ export class SessionAudit {
 
   add(entry: Entry, erased = false): void {
     const report = this.#report;
-    const body = erased ? null : readBody(entry.body);
+    const body = erased ? null : parseEntryBody(entry.body);
     const at = Date.parse(entry.at);
     if (this.#counts.entries === 0) {
       const { sessionId, author: agent } = entry;
       this.#state = initialAuditState(this.#state.pinned, { sessionId, agent });
     }
-    recallMode(this.#state, entry);
+    setModeIfUnknown(this.#state, entry);
     report.beginEntry(entry, this.#state);
     this.#checkHead(entry, body, at);
     if (body) this.#check(entry, body, at);
@@ -134,11 +134,11 @@ export class SessionAudit {
         `the entry is earlier: ${entry.at}`,
       );
     if (closed && (!body || impliedRequest(this.#state, body) === null))
-      report.violation('lifecycle', CLOSED_PROBLEM.constraint, CLOSED_PROBLEM.message);
+      report.violation('lifecycle', SESSION_CLOSED_PROBLEM.constraint, SESSION_CLOSED_PROBLEM.message);
   }
 
   #checkUnread(body: Json): void {
-    const field = wrongBodyField(body);
+    const field = findWrongBodyField(body);
     if (field === null) this.#report.gap('unknown', 'the audit does not know this kind of entry');
     else
       this.#report.violation(
@@ -161,16 +161,16 @@ export class SessionAudit {
 
   /** The broken rules of a request. A session that only observes need not follow rules of enforcement. */
   #problemsOf(body: Body, request: AuditRequest): readonly RuleProblem[] {
-    const found = ruleProblems(this.#state, request);
+    const found = findRuleProblems(this.#state, request);
     if (body.event !== 'step' && body.event !== 'intent') return found;
-    if (!isObserveOnlySession(this.#state)) return body.wouldRefuse ? [...found, REFUSED_AND_RUN] : found;
+    if (!isObserveOnlySession(this.#state)) return body.wouldRefuse ? [...found, REFUSED_BUT_RUN_PROBLEM] : found;
     const { wouldRefuse } = body;
     const [first] = found;
     if (!first && !wouldRefuse) return found;
     if (wouldRefuse) this.#counts.wouldRefuse += 1;
     const recorded =
-      first && wouldRefuse?.code === first.code ? [] : [wrongAnswerProblem(wouldRefuse?.code, first?.code)];
-    return [...recorded, ...ruleProblems(unrestrictedState(this.#state, body.tool, body.args), request)];
+      first && wouldRefuse?.code === first.code ? [] : [wrongRefusalProblem(wouldRefuse?.code, first?.code)];
+    return [...recorded, ...findRuleProblems(unrestrictedAuditState(this.#state, body.tool, body.args), request)];
   }
 
   /** Checks that an outcome directly follows its intent, a hop its stop, a start its hop, a use its approval. */
@@ -212,14 +212,14 @@ export class SessionAudit {
         checkStart(this.#visiting(at), body);
         return;
       case 'intent':
-        checkCall(this.#visiting(at), body);
+        checkToolCall(this.#visiting(at), body);
         checkCallApproval(this.#visiting(at), body);
         return;
       case 'step':
-        checkCall(this.#visiting(at), body);
+        checkToolCall(this.#visiting(at), body);
         return;
       case 'outcome':
-        checkOutcome(this.#visiting(at), body);
+        checkCallOutcome(this.#visiting(at), body);
         this.#refusedByTool = body.outcome.status === 'refused' ? { tool: body.tool, code: body.outcome.code } : null;
         return;
       case 'interrupted': {
@@ -260,8 +260,8 @@ export class SessionAudit {
         const { peripheral, deadline } = body;
         const isExpected = visit?.peripheral === peripheral && visit.deadline === deadline;
         if (isExpected && at >= deadline) return;
-        const constraint = `the deadline is ${showValue(visit?.deadline ?? null)}`;
-        report.violation('limit', constraint, `${peripheral} expired at ${showValue(deadline)}`, NEEDS_HISTORY);
+        const constraint = `the deadline is ${shortJson(visit?.deadline ?? null)}`;
+        report.violation('limit', constraint, `${peripheral} expired at ${shortJson(deadline)}`, NEEDS_HISTORY);
         return;
       }
       case 'denial':
@@ -286,7 +286,7 @@ export class SessionAudit {
   #checkDenial(body: BodyOf<'denial'>, at: number, refused: ToolsRefusal | null): void {
     const tool = body.request['tool'];
     if (refused !== null && refused.tool === tool && refused.code === body.code) return;
-    const codes = expectedCodes(this.#state, body, at);
+    const codes = expectedRefusalCodes(this.#state, body, at);
     if (codes === null) return;
     const constraint = `by the spec the answer is ${codes.join(' or ') || 'allowed'}`;
     this.#report.violation('refusal', constraint, `the call was refused: ${body.code}`, {
@@ -310,4 +310,4 @@ export class SessionAudit {
 const EVENTS = Object.keys(CLAIM_TYPE_OF_EVENT);
 
 /** An entry, alone or with its stored bytes. Only the bytes distinguish an erased body from an empty one. */
-export type EvidenceItem = Entry | StoredEntry;
+export type EntryOrStoredEntry = Entry | StoredEntry;

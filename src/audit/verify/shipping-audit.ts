@@ -3,7 +3,7 @@ import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { TESTS_PASSED } from '../../spec/types.ts';
 import type { AuditedPin, AuditState } from '../rules/audit-state.ts';
 import { isConfiguredBranch } from '../rules/commands/audited-branches.ts';
-import { type Fields, fieldsOf, showValue, textOf } from '../rules/compare-json.ts';
+import { type Fields, fieldsOf, shortJson, textOf } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
@@ -22,7 +22,7 @@ export class ShippingAudit {
     this.#tree = tree ?? null;
     const conditions = getOwn(state.pinned.specs.peripherals, to)?.entry.conditions ?? [];
     if (!tree || !conditions.includes(TESTS_PASSED) || textOf(tree['id']) === state.tested) return;
-    const message = `the tree was ${showValue(tree['id'])}, the last test run was of ${showValue(state.tested)}`;
+    const message = `the tree was ${shortJson(tree['id'])}, the last test run was of ${shortJson(state.tested)}`;
     this.#report.violation('condition', `${TESTS_PASSED}, for the current files`, message, NEEDS_HISTORY);
   }
 
@@ -47,8 +47,8 @@ export class ShippingAudit {
       if (result[did] === true && textOf(result['tree']) !== shippedId)
         this.#report.violation(
           'shipped',
-          `the tree ${showValue(shippedId)}`,
-          `${did} was ${showValue(result['tree'])}`,
+          `the tree ${shortJson(shippedId)}`,
+          `${did} was ${shortJson(result['tree'])}`,
           {
             tool,
           },
@@ -57,7 +57,7 @@ export class ShippingAudit {
 }
 
 /** The part of an approval's view that is about a tree. */
-export function approvedTree({ config }: AuditedPin, tree: Fields | undefined): Fields {
+export function treeShownInApproval({ config }: AuditedPin, tree: Fields | undefined): Fields {
   if (!tree) return {};
   const { kind, id, head, ships } = tree;
   const tests = config.test.map(({ run }) => run.join(' '));

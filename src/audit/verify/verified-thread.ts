@@ -2,7 +2,7 @@ import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { disciplineToolOf, patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { wasVisited } from '../rules/judged-state.ts';
+import { hasHadVisit } from '../rules/judged-state.ts';
 
 const ADVANCING_EVENTS: readonly string[] = ['step', 'intent', 'outcome', 'interrupted', 'par', 'start'];
 
@@ -45,7 +45,7 @@ export class VerifiedThread {
       case 'session-open':
         return null;
       case 'start':
-        return wasVisited(state) ? this.#lastId : this.#openedId;
+        return hasHadVisit(state) ? this.#lastId : this.#openedId;
       case 'step':
       case 'intent':
       case 'stop':

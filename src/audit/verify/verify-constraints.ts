@@ -1,6 +1,6 @@
 import type { AuditedPin } from '../rules/audit-state.ts';
 import type { AuditResult } from './audit-result.ts';
-import { type EvidenceItem, SessionAudit } from './session-audit.ts';
+import { type EntryOrStoredEntry, SessionAudit } from './session-audit.ts';
 
 /**
  * The round trip (the ← operator): compares a session's evidence and its observed effects with its pinned spec. It is a
@@ -13,7 +13,7 @@ import { type EvidenceItem, SessionAudit } from './session-audit.ts';
  */
 export async function verifyConstraints(
   pinned: AuditedPin,
-  entries: AsyncIterable<EvidenceItem> | Iterable<EvidenceItem>,
+  entries: AsyncIterable<EntryOrStoredEntry> | Iterable<EntryOrStoredEntry>,
 ): Promise<AuditResult> {
   const audit = new SessionAudit(pinned);
   for await (const item of entries)

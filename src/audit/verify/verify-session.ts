@@ -9,11 +9,11 @@ import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
 import { type Shipment, Shipments } from '../../evidence/shipments.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json } from '../../spec/types.ts';
-import { type FindSession, SubAgentAudit } from '../delegation/sub-agent-audit.ts';
+import { type FindSessionById, SubAgentAudit } from '../delegation/sub-agent-audit.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
-import { type AuditResult, MAX_LISTED } from './audit-result.ts';
-import { checkLinks } from './check-links.ts';
+import { type AuditResult, MAX_LISTED_FINDINGS } from './audit-result.ts';
+import { checkChainLink } from './check-links.ts';
 import { SessionAudit } from './session-audit.ts';
 
 export interface VerifyOptions {
@@ -22,7 +22,7 @@ export interface VerifyOptions {
   /** Reads a blob. If present, each blob must exist and be unchanged. */
   readonly getBlob?: (hash: string) => Promise<Uint8Array | null>;
   /** Finds a session that this one delegated to or was started by; without it they are not compared. */
-  readonly find?: FindSession;
+  readonly find?: FindSessionById;
   /** Called with the number of entries read, after every 10,000 entries. */
   readonly progress?: (entries: number) => void;
 }
@@ -63,8 +63,8 @@ export async function verifySession(
   try {
     for await (const stored of entries) {
       const { entry } = stored;
-      const problems = checkLinks(head, stored);
-      if (problems && chain.length < MAX_LISTED) chain.push(...problems);
+      const problems = checkChainLink(head, stored);
+      if (problems && chain.length < MAX_LISTED_FINDINGS) chain.push(...problems);
       audit.add(entry, stored.body === null);
       shipments.add(entry, deploys);
       findings.add(entry);

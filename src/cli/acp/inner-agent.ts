@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fieldsOf } from '../../base/json.ts';
-import { isWithin } from '../../base/paths.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
-import { stateHome } from '../../base/user-folders.ts';
+import { userStateFolder } from '../../base/user-folders.ts';
 import { gitRootOf } from '../../project/repository-root.ts';
 import { commonGitDirOf } from '../../project/work-trees.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
@@ -72,8 +72,8 @@ function innerEnv(env: Io['env']): NodeJS.ProcessEnv {
 function emptyMounts(io: Io, root: string): readonly string[] {
   const top = gitRootOf(root);
   const common = top === null ? null : commonGitDirOf(top);
-  const outside = [common, stateHome(io.env)].filter(
-    (path) => path !== null && existsSync(path) && !isWithin(root, path),
+  const outside = [common, userStateFolder(io.env)].filter(
+    (path) => path !== null && existsSync(path) && !isPathWithin(root, path),
   );
   const folders = [root, ...(outside as string[])];
   return [

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathExists } from '../../base/files.ts';
-import { stateHome } from '../../base/user-folders.ts';
+import { userStateFolder } from '../../base/user-folders.ts';
 import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
 import { stateDir } from '../../project/state-dir.ts';
 import { findSimilarName } from '../../spec/names.ts';
@@ -10,7 +10,7 @@ import { resolveRootOption } from '../shared-options.ts';
 
 /** The pending requests of all repositories, the oldest first. */
 export function findAllPendingRequests(io: Io): readonly PendingItem[] {
-  const home = stateHome(io.env);
+  const home = userStateFolder(io.env);
   if (!pathExists(home)) return [];
   return readdirSync(home, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

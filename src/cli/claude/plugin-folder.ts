@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import manifest from '../../../package.json' with { type: 'json' };
 import { pluginFiles } from '../../adapters/claude-code/plugin/plugin-files.ts';
-import { stateHome } from '../../base/user-folders.ts';
+import { userStateFolder } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { mcpServerName } from '../../daemon/mcp-server-name.ts';
@@ -30,7 +30,7 @@ export function makePluginFiles(env: Io['env']): PluginFiles {
 export function ensurePluginFolder(env: Io['env']): string {
   const files = makePluginFiles(env);
   const name = `${manifest.version}-${hash('sha256', JSON.stringify(files)).slice(0, 12)}`;
-  const folder = join(ensurePrivateDir(join(stateHome(env), 'claude-code')), name, 'hopgate');
+  const folder = join(ensurePrivateDir(join(userStateFolder(env), 'claude-code')), name, 'hopgate');
   if (!hasFiles(folder, files)) writeFolder(folder, files);
   return folder;
 }

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RecordedTranscriptItem } from '../../adapters/core/transcript/transcript-items.ts';
-import { shellWord } from '../../base/text.ts';
+import { toShellWord } from '../../base/text.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
 import { type Io, printRemark } from '../io.ts';
@@ -82,8 +82,8 @@ export function showClientEnd(
   }
   printRemark(io, describeSessionProgress(before, after));
   for (const missing of [missingHooks ?? []].flat()) printRemark(io, `WARNING: ${missing}`);
-  const next = ['hopgate', name, '--session', sessionId, '--root', shellWord(root), ...args].join(' ');
+  const next = ['hopgate', name, '--session', sessionId, '--root', toShellWord(root), ...args].join(' ');
   if (!after.closed) printRemark(io, `continue: ${next}`);
   for (const line of more) printRemark(io, line);
-  printRemark(io, `check what happened: hopgate verify ${sessionId} --root ${shellWord(root)}`);
+  printRemark(io, `check what happened: hopgate verify ${sessionId} --root ${toShellWord(root)}`);
 }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type CodexHooks, codexHooks } from '../../adapters/codex/codex-hook-config.ts';
 import type { Override } from '../../adapters/codex/overrides.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
-import { shellWord as shown } from '../../base/text.ts';
+import { toShellWord as shown } from '../../base/text.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { remoteAgentSession } from '../../daemon/remote-agent-session.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { plural, shellWord } from '../../base/text.ts';
+import { plural, toShellWord } from '../../base/text.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
 import { helpExamples, type RootOption, resolveRootOption, rootOption } from '../shared-options.ts';
 import { openShellSession } from './shell.ts';
@@ -45,7 +45,7 @@ async function resume(io: Io, id: string, { root }: RootOption): Promise<void> {
         paint(
           io,
           'dim',
-          `Continue with: hopgate shell --session ${state.sessionId} --root ${shellWord(resolveRootOption(io, { root }))}`,
+          `Continue with: hopgate shell --session ${state.sessionId} --root ${toShellWord(resolveRootOption(io, { root }))}`,
         ),
       );
   } finally {

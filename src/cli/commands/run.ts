@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { escapeInvisible, plural, shellWord } from '../../base/text.ts';
+import { escapeInvisible, plural, toShellWord } from '../../base/text.ts';
 import { openEvidence } from '../../open-evidence.ts';
 import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
@@ -250,7 +250,7 @@ async function printEnd(
     database,
     repository: repository.root,
     ...(repository.remote === null ? {} : { remote: repository.remote }),
-    'read it': `hopgate thread ${session.id} --root ${shellWord(repository.root)}`,
+    'read it': `hopgate thread ${session.id} --root ${toShellWord(repository.root)}`,
   });
   print(io);
   const conclusion =

@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import type { Command } from 'commander';
-import { excerpt, shellWord } from '../../base/text.ts';
+import { excerpt, toShellWord } from '../../base/text.ts';
 import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
@@ -126,7 +126,7 @@ async function shell(io: Io, options: Options): Promise<void> {
   const session = await openShellSession(io, options, confirm, watch);
   opened = session;
   const root = resolveRootOption(io, options);
-  const continueCommand = `hopgate shell --session ${session.id} --root ${shellWord(root)}`;
+  const continueCommand = `hopgate shell --session ${session.id} --root ${toShellWord(root)}`;
   const hideTitle = io.json ? () => {} : showTerminalTitle(io, root, session.id);
   try {
     if (io.json) printJsonLine(io, { type: 'open', session: session.id, root });

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { entriesIn } from '../../base/files.ts';
+import { listFolderEntries } from '../../base/files.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { valueOr } from '../../base/value-or.ts';
 import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
@@ -17,7 +17,7 @@ export const createProjectFileReader = (root: string): ProjectFileReader => ({
   read: (path) =>
     valueOr(() => readRegularFile(join(root, path), MAX_SETTINGS_BYTES, realpathSync(root)).toString('utf8'), null),
   list: (folder) =>
-    entriesIn(join(root, folder))
+    listFolderEntries(join(root, folder))
       .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
       .sort(),
 });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fieldsOf, parseJson } from '../../base/json.ts';
-import { isWithin } from '../../base/paths.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { pickStringFields } from './package-json.ts';
 import type { ProjectFileReader } from './project-file-reader.ts';
@@ -64,7 +64,7 @@ export function proposePrograms(
 ): ProposedPrograms {
   const isHidden = (name: string): boolean => {
     const file = findProgram(name, path);
-    return file !== null && !['/usr', '/bin', '/sbin', ...shown].some((folder) => isWithin(folder, file));
+    return file !== null && !['/usr', '/bin', '/sbin', ...shown].some((folder) => isPathWithin(folder, file));
   };
   const files = new Set(tree.list(''));
   const makefiles = ['GNUmakefile', 'makefile', 'Makefile'].map((name) => tree.read(name) ?? '');

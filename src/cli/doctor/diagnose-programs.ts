@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { isWithin } from '../../base/paths.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { excerpt, shorten } from '../../base/text.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
@@ -136,7 +136,7 @@ async function compare(name: string, world: Comparison): Promise<Diagnosis> {
   if (outside === null) return missing(name);
   const hidden = programs.hidden.find(({ program }) => program === outside);
   const isManager = packageManager?.startsWith(`${name}@`) === true;
-  const version = isWithin(root, outside)
+  const version = isPathWithin(root, outside)
     ? null
     : await versionOf(outside, world, isManager ? ['--version'] : VERSION_ARGUMENTS);
   // In the sandbox, such a package manager would try to download itself for more than a minute.

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { fieldsOf } from '../../base/json.ts';
-import { stateHome } from '../../base/user-folders.ts';
+import { userStateFolder } from '../../base/user-folders.ts';
 import { readTextOrNull } from './apply-install.ts';
 import type { FileChange, InstallTarget } from './installer.ts';
 
@@ -21,7 +21,7 @@ const hashOf = (text: string): string => hash('sha256', text);
 
 /** The copies of one installation, in the state folder. @param folder the folder that the installation writes to */
 export function readOriginalCopies({ io }: InstallTarget, folder: string): OriginalCopies {
-  const path = join(stateHome(io.env), `before-install-${hashOf(folder).slice(0, 16)}.json`);
+  const path = join(userStateFolder(io.env), `before-install-${hashOf(folder).slice(0, 16)}.json`);
   try {
     return { path, files: fieldsOf(JSON.parse(readTextOrNull(path) ?? '{}')) as OriginalCopies['files'] };
   } catch {

@@ -3,7 +3,7 @@ import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { McpHost } from '../../adapters/mcp/mcp-host.ts';
 import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
-import { shellWord } from '../../base/text.ts';
+import { toShellWord } from '../../base/text.ts';
 import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import { remoteAgentSession } from '../../daemon/remote-agent-session.ts';
 import type { GrantLimits } from '../../gate/approvals/grant.ts';
@@ -156,7 +156,7 @@ async function printOpened(
   );
   if (http)
     printRemark(io, `serves ${http.url}${http.token === null ? '' : `, header "Authorization: Bearer ${http.token}"`}`);
-  printRemark(io, `continue later: hopgate mcp --session ${session.id} --root ${shellWord(root)}`);
+  printRemark(io, `continue later: hopgate mcp --session ${session.id} --root ${toShellWord(root)}`);
 }
 
 /** Approves requests that the operator approved in advance; other requests wait for "hopgate approve". */

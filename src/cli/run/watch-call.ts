@@ -1,4 +1,4 @@
-import { excerpt, visibleOutput } from '../../base/text.ts';
+import { escapeTerminalLine, excerpt } from '../../base/text.ts';
 import type { CallControls } from '../../ports/tool-backend.ts';
 import { type Io, paint, printRemark } from '../io.ts';
 
@@ -43,7 +43,7 @@ export function showCallProgress(io: Io, what: string, pace = io.isTty ? TERMINA
   const draw = () => {
     if (io.json) return;
     if (!io.isTty) return printRemark(io, `${what} has been running for ${seconds()} s`);
-    const lines = waiting.splice(0).map((line) => `${paint(io, 'dim', '  │ ')}${visibleOutput(line, io.color)}\n`);
+    const lines = waiting.splice(0).map((line) => `${paint(io, 'dim', '  │ ')}${escapeTerminalLine(line, io.color)}\n`);
     const state = controller.signal.aborted ? 'ending it' : 'Ctrl-C cancels it';
     io.stderr.write(
       `${ERASE}${lines.join('')}${paint(io, 'dim', `  … ${excerpt(what, 50)}, ${seconds()} s (${state})`)}`,

@@ -1,5 +1,5 @@
 import { confirm } from '@clack/prompts';
-import { hasLiveWriter } from '../../base/process-holder.ts';
+import { hasLiveLease } from '../../base/process-holder.ts';
 import { escapeInvisible, plural } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
 import { withExistingSessions } from '../choose-sessions.ts';
@@ -31,8 +31,8 @@ export async function pruneSessions(io: Io, ids: readonly string[], options: Pru
           Date.parse(one.lastAt) < before &&
           (ids.length > 0 || options.olderThan !== undefined || one.archived),
       );
-      const busy = chosen.filter(hasLiveWriter);
-      const toErase = chosen.filter((one) => !hasLiveWriter(one));
+      const busy = chosen.filter(hasLiveLease);
+      const toErase = chosen.filter((one) => !hasLiveLease(one));
       for (const { sessionId } of busy)
         printRemark(io, `session ${escapeInvisible(sessionId)} is in use, so it is left out`);
       if (toErase.length > 0) await confirmErasing(io, toErase, options.yes === true);

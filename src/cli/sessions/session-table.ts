@@ -1,4 +1,4 @@
-import { hasLiveWriter } from '../../base/process-holder.ts';
+import { hasLiveLease } from '../../base/process-holder.ts';
 import { escapeInvisible } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
 import type { Io } from '../io.ts';
@@ -29,7 +29,7 @@ export function formatSessionTable(io: Io, sessions: readonly SessionSummary[]):
 
 const stateOf = (session: SessionSummary): string =>
   [
-    session.closed ? 'closed' : hasLiveWriter(session) ? 'open, in use' : 'open',
+    session.closed ? 'closed' : hasLiveLease(session) ? 'open, in use' : 'open',
     ...(session.erased ? ['erased'] : []),
     ...(session.archived ? ['archived'] : []),
   ].join(', ');

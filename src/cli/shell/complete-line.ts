@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { entriesIn } from '../../base/files.ts';
+import { listFolderEntries } from '../../base/files.ts';
 import type { Session } from '../../session/session.ts';
 
 export const SHELL_VERBS = [
@@ -47,5 +47,7 @@ export function completeLine(session: Session, line: string, root: string): [str
 /** Completes paths within the root, also those that the gate would refuse. */
 function paths(text: string, root: string): string[] {
   const folder = text.endsWith('/') ? text : dirname(text) === '.' ? '' : `${dirname(text)}/`;
-  return entriesIn(join(root, folder)).map((each) => join(folder, each.isDirectory() ? `${each.name}/` : each.name));
+  return listFolderEntries(join(root, folder)).map((each) =>
+    join(folder, each.isDirectory() ? `${each.name}/` : each.name),
+  );
 }

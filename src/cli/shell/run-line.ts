@@ -1,6 +1,6 @@
 import { modeChangesBeforeHop, readCallArguments } from '../../adapters/core/calls/control-calls.ts';
 import { describeShippingStep, situation } from '../../adapters/core/situation.ts';
-import { escapeInvisible, excerpt, plural, shorten, visibleOutput } from '../../base/text.ts';
+import { escapeInvisible, escapeTerminalLine, excerpt, plural, shorten } from '../../base/text.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
 import { renderMessages } from '../../messages/render-messages.ts';
 import type { Session } from '../../session/session.ts';
@@ -208,7 +208,7 @@ const visibleText = (io: Io, text: string): string =>
   text
     .replace(/\r?\n$/, '')
     .split(/\r?\n/)
-    .map((line) => visibleOutput(line, io.color))
+    .map((line) => escapeTerminalLine(line, io.color))
     .join('\n');
 
 function printStatus(io: Io, session: Session): void {

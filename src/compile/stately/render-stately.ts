@@ -1,9 +1,9 @@
 import { asJson } from '../../base/json.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { compileConfigs } from '../compile-specs.ts';
-import { camelCase, GENERATED_HEADER } from '../generate-files.ts';
-import { machineNames } from '../machine-json.ts';
-import { printLiteral, printString } from '../print-literal.ts';
+import { compileMachineConfigs } from '../compile-specs.ts';
+import { GENERATED_HEADER, toCamelCase } from '../generate-files.ts';
+import { listMachineNames } from '../machine-json.ts';
+import { printStringLiteral, printTypeScriptLiteral } from '../print-literal.ts';
 
 /**
  * Renders a machine as one module for Stately Studio's code import and its editor extension: a literal
@@ -11,14 +11,14 @@ import { printLiteral, printString } from '../print-literal.ts';
  * have: each allows an event with `met: true`. Pure. Throws if the spec set has no machine of this id.
  */
 export function renderStately(specs: SpecSet, id: string): string {
-  const config = compileConfigs(specs).find((one) => one.id === id);
+  const config = compileMachineConfigs(specs).find((one) => one.id === id);
   if (!config) throw new Error(`there is no machine "${id}"`);
-  const names = machineNames(config, 'guards');
-  const call = `export const ${camelCase(id)} = setup({${names.length === 0 ? '' : ' guards '}}).createMachine(`;
+  const names = listMachineNames(config, 'guards');
+  const call = `export const ${toCamelCase(id)} = setup({${names.length === 0 ? '' : ' guards '}}).createMachine(`;
   return `${GENERATED_HEADER}${specs.hash.slice(0, 12)}: ${id}, for Stately's tools.
 import { setup } from 'xstate';
 ${names.length === 0 ? '' : guardsOf(names)}
-${call}${printLiteral(asJson(config), 0, call.length, 2)});
+${call}${printTypeScriptLiteral(asJson(config), 0, call.length, 2)});
 `;
 }
 
@@ -27,5 +27,5 @@ const guardsOf = (names: readonly string[]): string => `
 // the event.
 const met = ({ event }: { event: { type: string; met?: boolean } }, _: { all: readonly object[] }): boolean => event.met === true;
 const guards = {
-${names.map((name) => `  ${printString(name)}: met,\n`).join('')}};
+${names.map((name) => `  ${printStringLiteral(name)}: met,\n`).join('')}};
 `;

@@ -1,6 +1,6 @@
 import type { Point, Rectangle, Size } from './graph-layout.ts';
 import type { MarkedNeed, PictureEdge } from './graph-picture.ts';
-import { drawMark } from './need-marks.ts';
+import { drawNeedMark } from './need-marks.ts';
 import { escapeXml, estimateWidth, wrapWords } from './svg-text.ts';
 
 const LINE = 16;
@@ -19,7 +19,7 @@ export const isPlainEdge = ({ to, exits, needs }: PictureEdge): boolean =>
   needs.length === 0 && exits.length === 1 && exits[0]?.name === `hop-${to}` && exits[0].needs.length === 0;
 
 /** Size of an arrow's label; zero if the arrow is plain. */
-export function labelSize(edge: PictureEdge): Size {
+export function measureEdgeLabel(edge: PictureEdge): Size {
   if (isPlainEdge(edge)) return { width: 0, height: 0 };
   const lines = linesOf(edge);
   return {
@@ -85,7 +85,7 @@ function drawLine(line: Line, left: number, top: number): string {
     .map((piece) => {
       const at = Math.round(x);
       x += pieceWidth(piece);
-      if (piece.kind === 'mark') return drawMark(piece.mark, at, top + 2);
+      if (piece.kind === 'mark') return drawNeedMark(piece.mark, at, top + 2);
       return `<text class="${piece.kind}" x="${at}" y="${top + 12}">${escapeXml(piece.text)}</text>`;
     })
     .join('');

@@ -1,6 +1,6 @@
 import { isPlainEdge } from './draw-edge.ts';
 import type { GraphPicture, NeedMark } from './graph-picture.ts';
-import { drawMark, MARK_MEANINGS } from './need-marks.ts';
+import { drawNeedMark, NEED_MARK_MEANINGS } from './need-marks.ts';
 import { escapeXml, estimateWidth } from './svg-text.ts';
 
 const LINE = 24;
@@ -39,7 +39,7 @@ export function drawLegend(
       .filter((each) => effects.has(each))
       .map(effectItem),
     ...(plain ? [plainItem] : []),
-    ...(Object.keys(MARK_MEANINGS) as NeedMark[]).filter((mark) => marks.has(mark)).map(markItem),
+    ...(Object.keys(NEED_MARK_MEANINGS) as NeedMark[]).filter((mark) => marks.has(mark)).map(markItem),
   ];
   let x = 0;
   let y = 0;
@@ -61,8 +61,8 @@ const smallText = (x: number, y: number, text: string): string =>
 const textSize = (text: string): number => Math.ceil(estimateWidth(text, 11));
 
 const markItem = (mark: NeedMark): Item => ({
-  width: 17 + textSize(MARK_MEANINGS[mark]),
-  draw: (x, y) => drawMark(mark, x, y + 4) + smallText(x + 17, y, MARK_MEANINGS[mark]),
+  width: 17 + textSize(NEED_MARK_MEANINGS[mark]),
+  draw: (x, y) => drawNeedMark(mark, x, y + 4) + smallText(x + 17, y, NEED_MARK_MEANINGS[mark]),
 });
 
 const effectItem = (effect: keyof typeof EFFECT_WORDS): Item => ({

@@ -1,6 +1,6 @@
 import type { Rectangle, Size } from './graph-layout.ts';
 import type { PictureNode } from './graph-picture.ts';
-import { drawMark } from './need-marks.ts';
+import { drawNeedMark } from './need-marks.ts';
 import { escapeXml, estimateWidth, wrapWords } from './svg-text.ts';
 
 const WIDTH = 206;
@@ -11,10 +11,10 @@ interface Row {
   readonly kind: 'name' | 'purpose' | 'tools' | 'rule' | 'start' | 'entry-need' | 'more';
   readonly text: string;
   readonly height: number;
-  readonly mark?: Parameters<typeof drawMark>[0];
+  readonly mark?: Parameters<typeof drawNeedMark>[0];
 }
 
-export function nodeSize(node: PictureNode): Size {
+export function measureNode(node: PictureNode): Size {
   const width = Math.max(WIDTH, Math.ceil(estimateWidth(node.id, 16) * 1.1) + LEFT + RIGHT);
   return { width, height: contentHeight(rowsOf(node, width)) + 16 };
 }
@@ -78,7 +78,7 @@ function drawRow({ kind, text, height, mark }: Row, x: number, top: number, widt
     case 'start':
       return `<circle class="outside" cx="${left + 5}" cy="${base - 4}" r="4"/>${span('words', left + 16, base, text)}`;
     case 'entry-need':
-      return `${mark ? drawMark(mark, left - 1, base - 10) : ''}${span('words', left + 16, base, text)}`;
+      return `${mark ? drawNeedMark(mark, left - 1, base - 10) : ''}${span('words', left + 16, base, text)}`;
     case 'more':
       return span('words', left + 16, base, text);
     default:

@@ -1,8 +1,8 @@
 import { describeRequirement, type Requirement } from '../../gate/requirements/requirement.ts';
 import type { PeripheralSpec, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { openRequirements } from '../guarded-transition.ts';
+import { requirementsNotImplied } from '../guarded-transition.ts';
 import { compileHopGraph } from '../hop-graph.ts';
-import { OUTSIDE } from '../special-states.ts';
+import { OUTSIDE_STATE } from '../special-states.ts';
 
 /** Kind of a need: the mark that is drawn before its words. */
 export type NeedMark = 'approval' | 'operator' | 'condition' | 'pattern' | 'close' | 'observed' | 'agent';
@@ -52,9 +52,9 @@ export function graphPictureOf(specs: SpecSet): GraphPicture {
   for (const from of Object.keys(specs.peripherals)) {
     const byTarget = Map.groupBy(Object.entries(states[from]?.on ?? {}), ([, { target }]) => target);
     for (const [to, transitions] of byTarget) {
-      if (to === OUTSIDE) continue;
+      if (to === OUTSIDE_STATE) continue;
       const exits = transitions.map(([event, { guard }]) =>
-        exitOf(event.slice(0, -to.length - 1), openRequirements(from, guard?.params.all ?? [])),
+        exitOf(event.slice(0, -to.length - 1), requirementsNotImplied(from, guard?.params.all ?? [])),
       );
       drawn.push(joinExits(from, to, exits));
     }
@@ -71,7 +71,7 @@ export function graphPictureOf(specs: SpecSet): GraphPicture {
     purpose: peripheral.purpose,
     tools: peripheral.tools,
     effect: effectOf(specs, peripheral),
-    start: startInWords(states[OUTSIDE]?.on?.[`start.${peripheral.id}`]?.guard?.params.all),
+    start: startInWords(states[OUTSIDE_STATE]?.on?.[`start.${peripheral.id}`]?.guard?.params.all),
     entryNeeds: entryNeedsById.get(peripheral.id) ?? [],
   }));
   return { nodes, edges };

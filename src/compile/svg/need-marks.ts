@@ -14,7 +14,7 @@ const SHAPES: { readonly [mark in NeedMark]: string } = {
   agent: '<rect x="2" y="3.5" width="8" height="6.5" rx="1.5"/><path d="M6 1.2v2.3M4.5 6.2v1M7.5 6.2v1"/>',
 };
 
-export const MARK_MEANINGS: { readonly [mark in NeedMark]: string } = {
+export const NEED_MARK_MEANINGS: { readonly [mark in NeedMark]: string } = {
   approval: 'a person approves',
   operator: 'the operator asks',
   condition: 'a condition holds',
@@ -24,6 +24,5 @@ export const MARK_MEANINGS: { readonly [mark in NeedMark]: string } = {
   agent: 'only these agents',
 };
 
-/** Draws a mark with its upper left corner at x, y. */
-export const drawMark = (mark: NeedMark, x: number, y: number): string =>
+export const drawNeedMark = (mark: NeedMark, x: number, y: number): string =>
   `<g class="mark ${mark}" transform="translate(${x} ${y})">${SHAPES[mark]}</g>`;

@@ -4,7 +4,7 @@ import type { GraphPicture, PictureEdge } from './graph-picture.ts';
  * Returns the peripherals in reading order: first the default start, then with as few backward arrows as possible. A
  * named exit weighs more than a plain `hop-<target>`. Deterministic; ties keep the order of discovery.
  */
-export function readingOrder({ nodes, edges }: GraphPicture): readonly string[] {
+export function orderForReading({ nodes, edges }: GraphPicture): readonly string[] {
   const first = nodes.filter(({ start }) => start?.split(/[ ,]/).includes('default')).map(({ id }) => id);
   const head = settleOrder(first, edges);
   const reached = new Set(head);

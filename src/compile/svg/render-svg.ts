@@ -1,10 +1,10 @@
 import type { SpecSet } from '../../spec/types.ts';
-import { drawEdge, labelSize } from './draw-edge.ts';
+import { drawEdge, measureEdgeLabel } from './draw-edge.ts';
 import { drawLegend } from './draw-legend.ts';
-import { drawNode, nodeSize } from './draw-node.ts';
+import { drawNode, measureNode } from './draw-node.ts';
 import { type GraphLayout, layOutGraph } from './graph-layout.ts';
 import { type GraphPicture, graphPictureOf } from './graph-picture.ts';
-import { readingOrder } from './reading-order.ts';
+import { orderForReading } from './reading-order.ts';
 import { SVG_STYLE } from './svg-style.ts';
 import { escapeXml } from './svg-text.ts';
 
@@ -35,13 +35,13 @@ export async function renderSvg(
     );
   }
   const ordered = inReadingOrder(picture);
-  const boxes = ordered.nodes.map((node) => ({ id: node.id, ...nodeSize(node) }));
-  const arrows = ordered.edges.map((edge) => ({ from: edge.from, to: edge.to, label: labelSize(edge) }));
+  const boxes = ordered.nodes.map((node) => ({ id: node.id, ...measureNode(node) }));
+  const arrows = ordered.edges.map((edge) => ({ from: edge.from, to: edge.to, label: measureEdgeLabel(edge) }));
   return draw(ordered, await layOutGraph(boxes, arrows), current);
 }
 
 function inReadingOrder(picture: GraphPicture): GraphPicture {
-  const order = readingOrder(picture);
+  const order = orderForReading(picture);
   const indexOf = (id: string) => order.indexOf(id);
   return {
     nodes: picture.nodes.toSorted((a, b) => indexOf(a.id) - indexOf(b.id)),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { CallRunByHopgate, ClientConversation } from '../../adapters/core/hook-context.ts';
-import { stateHome } from '../../base/user-folders.ts';
+import { userStateFolder } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
 import { takePrivateJson, writePrivateJson } from '../private-json-file.ts';
 import type { SessionHostOptions } from './session-host-options.ts';
@@ -38,6 +38,6 @@ export class StoredRuns {
   }
 
   #file(ticket: string): string {
-    return join(ensurePrivateDir(join(stateHome(this.#options.env), 'runs')), `${ticket}.json`);
+    return join(ensurePrivateDir(join(userStateFolder(this.#options.env), 'runs')), `${ticket}.json`);
   }
 }

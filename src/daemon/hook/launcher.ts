@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, constants, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { mayAccess, writeAtomically } from '../../base/files.ts';
+import { isAccessible, writeAtomically } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
-import { type Env, stateHome } from '../../base/user-folders.ts';
+import { type Env, userStateFolder } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
 import { compileCache, entryFile, packageFolder } from '../package-files.ts';
 import { launcherFile } from '../run-command.ts';
@@ -35,7 +35,7 @@ export function hookCommand(client: string, env: Env): string {
 
 /** Writes the script that client programs run. Compiles its client if there is a C compiler. Idempotent. */
 export function installLauncher(env: Env, log: (line: string) => void = () => {}): Launcher {
-  const folder = ensurePrivateDir(join(stateHome(env), 'bin'));
+  const folder = ensurePrivateDir(join(userStateFolder(env), 'bin'));
   const compiled = compiledClient(folder, env, log);
   const file = launcherFile(env);
   put(file, script(compiled, env), 0o700);
@@ -72,7 +72,7 @@ function compiledClient(folder: string, env: Env, log: (line: string) => void): 
 
 function isMine(file: string): boolean {
   const { uid, mode } = statSync(file);
-  return uid === (process.getuid?.() ?? uid) && (mode & 0o022) === 0 && mayAccess(file, constants.X_OK);
+  return uid === (process.getuid?.() ?? uid) && (mode & 0o022) === 0 && isAccessible(file, constants.X_OK);
 }
 
 /** @param client path of the compiled client that asks the daemon; null if Node asks it */
@@ -94,7 +94,7 @@ if [ "\${1-}" = line ]; then
 fi
 unset NODE_OPTIONS OPENSSL_CONF ENV BASH_ENV LD_PRELOAD LD_AUDIT
 # Regardless of the settings of a repository.
-export XDG_STATE_HOME=${quoteShell(dirname(stateHome(env)))} NODE_COMPILE_CACHE=${quoteShell(compileCache(env))}
+export XDG_STATE_HOME=${quoteShell(dirname(userStateFolder(env)))} NODE_COMPILE_CACHE=${quoteShell(compileCache(env))}
 node=${quoteShell(process.execPath)}
 entry=${quoteShell(entryFile())}
 socket=${quoteShell(socketOf(env))}

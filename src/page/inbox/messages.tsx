@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { escapeInvisible, visibleLines } from '../../base/text.ts';
+import { escapeInvisible, escapeInvisibleInLines } from '../../base/text.ts';
 import { pageClock, timeSpan } from '../side-panel.tsx';
 import type { InboxMessage, PageData } from '../source.ts';
 
@@ -39,7 +39,7 @@ function MessageCard({ message, source }: { readonly message: InboxMessage; read
           {timeSpan(pageClock.value - Date.parse(sentAt))} ago{waits && ', waits for your answer'}
         </small>
       </h3>
-      <p class="message">{visibleLines(text)}</p>
+      <p class="message">{escapeInvisibleInLines(text)}</p>
       <form
         onSubmit={async (event) => {
           event.preventDefault();

@@ -1,5 +1,5 @@
 import { signal, useSignal } from '@preact/signals';
-import { escapeInvisible, visibleLines } from '../../base/text.ts';
+import { escapeInvisible, escapeInvisibleInLines } from '../../base/text.ts';
 import { pageClock, timeSpan } from '../side-panel.tsx';
 import type { ApprovalCardData, ChosenGrantLimits, PageData, WaitingRequest } from '../source.ts';
 import { GrantForm } from './grants.tsx';
@@ -39,7 +39,7 @@ export function RequestCard({ request, source }: { readonly request: WaitingRequ
         {card.message !== null && (
           <>
             <dt>Commit message</dt>
-            <dd class="message">{visibleLines(card.message)}</dd>
+            <dd class="message">{escapeInvisibleInLines(card.message)}</dd>
           </>
         )}
         {(card.tests !== null || card.files.length > 0) && <dt>Tests</dt>}
@@ -64,7 +64,7 @@ export function RequestCard({ request, source }: { readonly request: WaitingRequ
               <dt>{escapeInvisible(name)}</dt>
               <dd>
                 {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard */}
-                <pre tabIndex={0}>{visibleLines(text)}</pre>
+                <pre tabIndex={0}>{escapeInvisibleInLines(text)}</pre>
               </dd>
             </div>
           ))}
@@ -159,6 +159,6 @@ function diffLine(line: string, index: number) {
   const Kind = ADDED.test(line) ? 'ins' : REMOVED.test(line) ? 'del' : 'span';
   return (
     // Lines have no identity but their position.
-    <Kind key={`${index}`}>{visibleLines(line)}</Kind>
+    <Kind key={`${index}`}>{escapeInvisibleInLines(line)}</Kind>
   );
 }

@@ -3,7 +3,7 @@ import type { ListTasksRequest, ListTasksResponse, Task } from '@a2a-js/sdk';
 import type { ServerCallContext, TaskStore } from '@a2a-js/sdk/server';
 import type { AgencyNode } from '../../agency/agency-node.ts';
 import { type Fields, fieldsOf, type Json, textOf } from '../../base/json.ts';
-import { holderOfThisProcess } from '../../base/process-holder.ts';
+import { nameLeaseHolder } from '../../base/process-holder.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { A2aSdk } from './load-a2a-sdk.ts';
 import { addReplyToTask, type RunKeyByTask, runKeyOfMessage } from './run-executor.ts';
@@ -28,7 +28,7 @@ export class RunTaskStore implements TaskStore {
   readonly #sdk: A2aSdk;
   readonly #agency: AgencyNode;
   readonly #working: RunKeyByTask;
-  readonly #holder = holderOfThisProcess('a2a');
+  readonly #holder = nameLeaseHolder('a2a');
   #ready: Promise<void> | null = null;
   #writing: Promise<unknown> = Promise.resolve();
   #isClosed = false;

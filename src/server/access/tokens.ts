@@ -1,6 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
-import { type Env, stateHome } from '../../base/user-folders.ts';
+import { type Env, userStateFolder } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { ensureTokenIn } from '../../operator/operator-token.ts';
 
@@ -26,7 +26,7 @@ export type Role = Requester['role'];
 const DERIVED_TOKEN = /^hopgate-(session|node)-([A-Za-z0-9_-]{1,400})\.([0-9a-f]{64})$/;
 
 /** The folder of the server's tokens. It is in the state home, which no sandbox mounts. */
-export const tokenFolder = (env: Env): string => join(stateHome(env), 'server');
+export const tokenFolder = (env: Env): string => join(userStateFolder(env), 'server');
 
 export const roleTokenFile = (env: Env, role: FileRole): string => join(tokenFolder(env), `${role}.token`);
 

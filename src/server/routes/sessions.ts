@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasLiveWriter } from '../../base/process-holder.ts';
+import { hasLiveLease } from '../../base/process-holder.ts';
 import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import type { LocatedSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
@@ -52,7 +52,7 @@ async function sessionJson(
     entries,
     seq: head.seq,
     closed,
-    inUse: hasLiveWriter(summary),
+    inUse: hasLiveLease(summary),
     peripheral: state?.status.peripheral ?? null,
     mode: state?.status.mode ?? null,
     steps: state?.status.steps ?? null,

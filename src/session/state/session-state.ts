@@ -1,5 +1,5 @@
 import type { SpecTables } from '../../compile/spec-tables.ts';
-import { CLOSED, OUTSIDE } from '../../compile/special-states.ts';
+import { CLOSED_STATE, OUTSIDE_STATE } from '../../compile/special-states.ts';
 import type { DelegationBody } from '../../evidence/bodies.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../../evidence/entry.ts';
 import type { GrantView } from '../../gate/approvals/grant.ts';
@@ -95,7 +95,7 @@ export interface SessionState {
 export function initialSessionState({ specs }: Pick<SpecTables, 'specs'>, sessionId: string): SessionState {
   return {
     mode: specs.modeGate?.initial ?? null,
-    hopGraph: OUTSIDE,
+    hopGraph: OUTSIDE_STATE,
     lifecycle: null,
     head: EMPTY_CHAIN,
     facts: {
@@ -135,4 +135,4 @@ export function initialSessionState({ specs }: Pick<SpecTables, 'specs'>, sessio
   };
 }
 
-export const isSessionClosed = ({ hopGraph }: SessionState): boolean => hopGraph === CLOSED;
+export const isSessionClosed = ({ hopGraph }: SessionState): boolean => hopGraph === CLOSED_STATE;

@@ -1,4 +1,4 @@
-import { holderOfThisProcess, isHolderGone } from '../../base/process-holder.ts';
+import { isLeaseHolderGone, nameLeaseHolder } from '../../base/process-holder.ts';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import type { BlockedSender, MailPosition, Message, MessageStore, Receipt } from '../../ports/message-store.ts';
 import { RECEIPT_STATES } from '../../spec/policy/closed-lists.ts';
@@ -128,7 +128,7 @@ export function sqliteMessages(
   const openWaits = (now: number): readonly BlockedSender[] =>
     sql.waits
       .all(now)
-      .flatMap(({ holder, ...wait }) => (isHolderGone(String(holder)) ? [] : [wait as unknown as BlockedSender]));
+      .flatMap(({ holder, ...wait }) => (isLeaseHolderGone(String(holder)) ? [] : [wait as unknown as BlockedSender]));
   return {
     send: (draft) =>
       write((now) => {
@@ -164,7 +164,7 @@ export function sqliteMessages(
     wait: (wait) =>
       write((now) => {
         const circle = circleOfWaits(openWaits(now), wait, now);
-        if (circle === null) sql.addWait.run(wait.id, wait.waiter, wait.target, wait.until, holderOfThisProcess(''));
+        if (circle === null) sql.addWait.run(wait.id, wait.waiter, wait.target, wait.until, nameLeaseHolder(''));
         return circle;
       }),
     endWait: (id) => write((now) => void sql.dropWait.run(id, now)),

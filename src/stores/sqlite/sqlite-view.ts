@@ -1,4 +1,4 @@
-import { isHolderGone } from '../../base/process-holder.ts';
+import { isLeaseHolderGone } from '../../base/process-holder.ts';
 import type { StoreFacts } from '../rules/append-rules.ts';
 import type { openEntryTables } from './sqlite-entries.ts';
 import { SQLITE_STORE_NAME } from './sqlite-error.ts';
@@ -16,7 +16,7 @@ export function storeFactsFromCache(
 ): StoreFacts {
   return {
     name: SQLITE_STORE_NAME,
-    isGone: isHolderGone,
+    isGone: isLeaseHolderGone,
     leaseOf: (sessionId) => cache.lease(sessionId, leases.get),
     headOf: (sessionId) => cache.head(sessionId, entries.last),
     find: entries.find,

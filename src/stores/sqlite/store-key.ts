@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { stateHome } from '../../base/user-folders.ts';
+import { userStateFolder } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
 import type { StoredFold } from '../../ports/evidence-store.ts';
 import type { LeaseRow } from '../rules/append-rules.ts';
@@ -12,7 +12,7 @@ const KEY_BYTES = 32;
  * The file of the key that signs this user's folds and leases. It is outside of every store, so whoever replaces or
  * changes a store cannot forge a fold or a lease.
  */
-export const keyFileOfUser = (): string => join(stateHome(process.env), 'kept-states.key');
+export const keyFileOfUser = (): string => join(userStateFolder(process.env), 'kept-states.key');
 
 /** Reads the key in a file; null if there is none. `create`: makes a missing key. */
 function keyIn(file: string, create: boolean): Buffer | null {

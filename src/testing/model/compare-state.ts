@@ -1,5 +1,5 @@
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
-import { auditedFruit } from '../../audit/rules/audited-observations.ts';
+import { computeObservedFruit } from '../../audit/rules/audited-observations.ts';
 import { isSameJson } from '../../audit/rules/compare-json.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
 import type { Json } from '../../spec/types.ts';
@@ -41,7 +41,7 @@ export function compareState({ specs }: AuditedPin, state: AuditState, status: S
     fruits: state.fruits as Json,
     here:
       visit && spec
-        ? { steps: visit.steps, deadline: visit.deadline, observed: auditedFruit(spec, visit.observations) }
+        ? { steps: visit.steps, deadline: visit.deadline, observed: computeObservedFruit(spec, visit.observations) }
         : null,
     // The session's identity, which no context and no fruit changes.
     who: { 'session-id': state.sessionId, author: state.agent },

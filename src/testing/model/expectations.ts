@@ -1,6 +1,6 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
-import { firstRuleProblem } from '../../audit/rules/judge-request.ts';
+import { findFirstRuleProblem } from '../../audit/rules/judge-request.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Denial } from '../../gate/denial.ts';
@@ -34,7 +34,7 @@ export class Expectations {
 
   /** The refusal that the spec demands for a move. An expired approval and a tool's own refusal come last. */
   refusal({ asked, report, approvalMinutes }: Move, state: AuditState): ExpectedRefusal {
-    const problem = firstRuleProblem(state, asked, this.#now());
+    const problem = findFirstRuleProblem(state, asked, this.#now());
     if (problem) return problem;
     if (approvalMinutes === 0 && this.#needsApproval(asked, state))
       return { code: 'approval-invalid', constraint: 'an approval that has not expired' };
@@ -51,7 +51,7 @@ export class Expectations {
   async dryRunProblem(session: Session, { asked, wait }: Move, state: AuditState): Promise<StateDifference | null> {
     if (asked.kind === 'step') {
       const expected =
-        firstRuleProblem(state, { ...asked, approves: false }, this.#now())?.code ?? 'it would be allowed';
+        findFirstRuleProblem(state, { ...asked, approves: false }, this.#now())?.code ?? 'it would be allowed';
       const actual = session.why(asked);
       if ((actual?.code ?? 'it would be allowed') === expected) return null;
       return {
@@ -93,7 +93,7 @@ export class Expectations {
 
   #needsApproval(request: AuditRequest, state: AuditState): boolean {
     if (!('approves' in request)) return false;
-    return firstRuleProblem(state, { ...request, approves: false }, this.#now())?.code === 'approval-required';
+    return findFirstRuleProblem(state, { ...request, approves: false }, this.#now())?.code === 'approval-required';
   }
 
   /** True if a backend under test runs a tool; its answers and refusals are then not predicted. */

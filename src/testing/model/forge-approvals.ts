@@ -1,5 +1,5 @@
 import { type AuditedPin, type AuditState, testFactsOf } from '../../audit/rules/audit-state.ts';
-import { auditedFruit } from '../../audit/rules/audited-observations.ts';
+import { computeObservedFruit } from '../../audit/rules/audited-observations.ts';
 import type { Approval } from '../../gate/approvals/approval.ts';
 import { decide } from '../../gate/decide.ts';
 import type { GateContext, HopRequest, ModeRequest } from '../../gate/request.ts';
@@ -65,7 +65,7 @@ function contextOf({ specs, config }: AuditedPin, state: AuditState): GateContex
         steps: visit.steps,
         denials: visit.denials,
         deadline: visit.deadline,
-        observedFruit: spec ? auditedFruit(spec, visit.observations) : {},
+        observedFruit: spec ? computeObservedFruit(spec, visit.observations) : {},
       },
       visits,
       steps,

@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AuditedPin } from '../../audit/rules/audit-state.ts';
-import { firstRuleProblem } from '../../audit/rules/judge-request.ts';
+import { findFirstRuleProblem } from '../../audit/rules/judge-request.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
 import { memoryStore } from '../../stores/memory.ts';
@@ -103,7 +103,7 @@ const SAMPLED = 12;
 async function tryNegativeCases(pinned: AuditedPin, run: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
   for (const move of negativeCases(pinned, run.state, how)) {
     const { state } = run;
-    const refused = firstRuleProblem(state, move.asked) !== null;
+    const refused = findFirstRuleProblem(state, move.asked) !== null;
     if (refused || (how === 'whole' && move.asked.kind === 'step')) await run.make(move);
   }
 }

@@ -1,7 +1,7 @@
 import { type AuditedPin, type AuditState, testFactsOf } from '../../audit/rules/audit-state.ts';
 import { observedValue } from '../../audit/rules/audited-observations.ts';
 import type { TestRuns } from '../../audit/rules/test-runs.ts';
-import { visitFruit } from '../../audit/rules/visit-problems.ts';
+import { computeVisitFruit } from '../../audit/rules/visit-problems.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import { celRulesText, RULE_SEPARATOR } from './cel-rules-text.ts';
 
@@ -60,7 +60,7 @@ export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => str
       tests.failed > 0,
       verdicts,
       [...state.checks].sort(),
-      spec && observed ? impliedFields(spec).map((field) => visitFruit(state, {})[field] ?? null) : [],
+      spec && observed ? impliedFields(spec).map((field) => computeVisitFruit(state, {})[field] ?? null) : [],
       patterns,
       sources.map(([peripheral, field]) => (fruits[peripheral]?.[field] ?? null) !== null),
       inherited.map((field) => (backpack[field] ?? null) !== null),
@@ -72,7 +72,9 @@ export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => str
       counts('tests.count') ? cap(tests.count) : 0,
       countedVisits.map((id) => cap(visits[id] ?? 0)),
       readsFruit && spec
-        ? Object.entries(visitFruit(state, {})).filter(([field]) => counts(`fruit.${field.replaceAll('-', '_')}`))
+        ? Object.entries(computeVisitFruit(state, {})).filter(([field]) =>
+            counts(`fruit.${field.replaceAll('-', '_')}`),
+          )
         : 0,
       readsBackpack
         ? Object.entries(backpack).filter(([field]) => counts(`backpack.${field.replaceAll('-', '_')}`))

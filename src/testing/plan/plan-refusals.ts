@@ -1,5 +1,5 @@
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
-import { firstRuleProblem } from '../../audit/rules/judge-request.ts';
+import { findFirstRuleProblem } from '../../audit/rules/judge-request.ts';
 import type { ModelRoute } from '../model/shortest-routes.ts';
 import { type Move, movesFrom } from './moves.ts';
 import { describeRoute, type PlannedCase, peripheralName } from './planned-case.ts';
@@ -30,7 +30,7 @@ export function planRefusals(
           forges: [move],
         });
       for (const tried of withoutApproval(move)) {
-        const problem = firstRuleProblem(state, tried.asked);
+        const problem = findFirstRuleProblem(state, tried.asked);
         if (!problem) continue;
         const key = `${peripheralName(state)} ${tried.name}: ${problem.code}: ${problem.constraint}`;
         if (found.has(key)) continue;
@@ -48,7 +48,7 @@ export function planRefusals(
 
 export function onlyLacksApproval(state: AuditState, { asked }: Move): boolean {
   if (!('approves' in asked)) return false;
-  return firstRuleProblem(state, { ...asked, approves: false })?.code === 'approval-required';
+  return findFirstRuleProblem(state, { ...asked, approves: false })?.code === 'approval-required';
 }
 
 const withoutApproval = (move: Move): readonly Move[] =>

@@ -3,9 +3,9 @@ import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import { type AuditedPin, type AuditState, copyAuditState } from '../../audit/rules/audit-state.ts';
 import { isReflectingPeripheral } from '../../audit/rules/audited-observations.ts';
 import type { Fields } from '../../audit/rules/compare-json.ts';
-import { contextOnEntry, withoutSessionState } from '../../audit/rules/entry-problems.ts';
-import { firstRuleProblem } from '../../audit/rules/judge-request.ts';
-import { visitFruit } from '../../audit/rules/visit-problems.ts';
+import { computeEntryContext, removeSessionStateFields } from '../../audit/rules/entry-problems.ts';
+import { findFirstRuleProblem } from '../../audit/rules/judge-request.ts';
+import { computeVisitFruit } from '../../audit/rules/visit-problems.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
@@ -50,10 +50,10 @@ function applyBody(state: AuditState, body: Body): void {
 
 function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, report: ToolReport): void {
   const enter = (peripheral: string, fields: Fields = {}): void => {
-    const { context } = contextOnEntry(
+    const { context } = computeEntryContext(
       pinned.specs.peripherals[peripheral]!,
       state,
-      withoutSessionState(pinned, fields),
+      removeSessionStateFields(pinned, fields),
     );
     applyBody(state, { event: 'start', peripheral, by: 'agent', context, deadline: null, facts: null });
   };
@@ -61,7 +61,7 @@ function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, 
     const spec = state.visit?.spec;
     if (!spec) return;
     if (isReflectingPeripheral(spec)) applyBody(state, { event: 'par', par: {} });
-    const fruit = visitFruit(state, stated);
+    const fruit = computeVisitFruit(state, stated);
     applyBody(state, { event: 'stop', peripheral: spec.id, reason: 'because', by: 'agent', fruit, exit: null });
   };
   switch (request.kind) {
@@ -125,4 +125,5 @@ function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, 
 }
 
 /** True if the spec allows a move in a state. */
-export const isMoveAllowed = (state: AuditState, { asked }: Move): boolean => firstRuleProblem(state, asked) === null;
+export const isMoveAllowed = (state: AuditState, { asked }: Move): boolean =>
+  findFirstRuleProblem(state, asked) === null;

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { readTextIfAny } from '../../base/files.ts';
-import { isWithin } from '../../base/paths.ts';
+import { readTextOrEmpty } from '../../base/files.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import { configuredWorkTree, findRepository, gitFileTarget } from '../git/repository.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
 import type { TreeScan } from '../sandbox/mounts/scan-tree.ts';
@@ -62,7 +62,7 @@ function prefixesOf(root: string, gitDir: string, named: readonly string[]): str
     ...(module === undefined ? [basename(path) === '.git' ? dirname(path) : path] : [module]),
     ...(workTree === null
       ? []
-      : bases.filter((base) => isWithin(base, workTree)).map((base) => relative(base, workTree))),
+      : bases.filter((base) => isPathWithin(base, workTree)).map((base) => relative(base, workTree))),
   ].filter((path) => path !== '' && path !== '.' && !path.startsWith('..'));
   return ['', ...new Set(paths.map((path) => `${path}/`))];
 }
@@ -70,8 +70,8 @@ function prefixesOf(root: string, gitDir: string, named: readonly string[]): str
 /** Paths of linked work trees in the root. */
 function linkedWorkTrees(root: string, commonDir: string): string[] {
   return subfolders(join(commonDir, 'worktrees'))
-    .map((path) => dirname(resolve(path, readTextIfAny(join(path, 'gitdir')).trim())))
-    .filter((folder) => folder !== root && isWithin(root, folder))
+    .map((path) => dirname(resolve(path, readTextOrEmpty(join(path, 'gitdir')).trim())))
+    .filter((folder) => folder !== root && isPathWithin(root, folder))
     .map((folder) => `${relative(root, folder)}/`);
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readTextIfAny } from '../../base/files.ts';
+import { readTextOrEmpty } from '../../base/files.ts';
 import { excerpt, splitWords } from '../../base/text.ts';
 import { gitLayout } from '../git/git-layout.ts';
 import { gitEnvironment, hardenedArgv } from '../git/hardened-git.ts';
@@ -161,7 +161,7 @@ function* changesIn(text: string): Generator<PlacedObject> {
 
 /** Object names in HEAD and the files of git's last operation; git does not list those of other work trees. */
 function headsOf(folder: GitFolder): string {
-  const texts = headFolders(folder).flatMap((place) => HEADS.map((name) => readTextIfAny(join(place, name))));
+  const texts = headFolders(folder).flatMap((place) => HEADS.map((name) => readTextOrEmpty(join(place, name))));
   const names = texts.flatMap((text) => [...text.matchAll(/^(?:[0-9a-f]{64}|[0-9a-f]{40})\b/gm)].map(([name]) => name));
   return names.map((name) => `${name}\n`).join('');
 }

@@ -2,7 +2,7 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { realpathIfAny } from '../../base/files.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
-import { isWithin } from '../../base/paths.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import { excerpt } from '../../base/text.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
@@ -70,7 +70,7 @@ export async function hideMaskedObjects(sandbox: Sandbox, request: MaskedObjects
   const cover = coverOf(seen);
   // Git folders that a mount replaces with all of their content.
   const replaced: string[] = [];
-  const isReplaced = (path: string) => replaced.some((objects) => isWithin(objects, path));
+  const isReplaced = (path: string) => replaced.some((objects) => isPathWithin(objects, path));
   const objectFolders = () => folders.map(({ commonDir }) => realpathIfAny(join(commonDir, 'objects')));
   for (const folder of folders) {
     const objects = join(folder.commonDir, 'objects');
@@ -82,7 +82,7 @@ export async function hideMaskedObjects(sandbox: Sandbox, request: MaskedObjects
       if (isCopy(copy)) mounts.push(...copy.mounts);
       else {
         mounts.push(...cover(objects));
-        closed.push(isWithin(root, folder.commonDir) ? relative(root, folder.commonDir) : folder.commonDir);
+        closed.push(isPathWithin(root, folder.commonDir) ? relative(root, folder.commonDir) : folder.commonDir);
         problems.push(copy.problem);
       }
       for (const path of isCopy(copy) ? copy.elsewhere : foldersElsewhere(objects))
@@ -185,7 +185,7 @@ function coverOf(seen: readonly string[]): (path: string) => Mount[] {
   return (path) => {
     // Most of these files do not exist; `existsSync` is cheaper than a thrown ENOENT.
     const target = existsSync(path) ? realpathIfAny(path) : null;
-    if (target === null || !seen.some((folder) => isWithin(folder, target))) return [];
+    if (target === null || !seen.some((folder) => isPathWithin(folder, target))) return [];
     return [{ kind: statSync(target).isDirectory() ? 'empty-folder' : 'empty-file', target }];
   };
 }

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
-import { readTextIfAny, realpathIfAny } from '../../base/files.ts';
-import { isWithin } from '../../base/paths.ts';
+import { readTextOrEmpty, realpathIfAny } from '../../base/files.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
 
 /** The files in a repository's `objects` folder. */
@@ -53,7 +53,7 @@ export function listStoredObjects(objects: string, seen: readonly string[]): Sto
 /** The real path of `path` if it lies in one of the folders; else null. */
 export function realPathWithin(folders: readonly string[], path: string): string | null {
   const real = realpathIfAny(path);
-  return real !== null && folders.some((folder) => isWithin(folder, real)) ? real : null;
+  return real !== null && folders.some((folder) => isPathWithin(folder, real)) ? real : null;
 }
 
 /**
@@ -62,7 +62,7 @@ export function realPathWithin(folders: readonly string[], path: string): string
 export function alternatesOf(objects: string): string[] {
   const found = new Set<string>();
   const walk = (folder: string): void => {
-    for (const line of readTextIfAny(join(folder, 'info/alternates')).split('\n')) {
+    for (const line of readTextOrEmpty(join(folder, 'info/alternates')).split('\n')) {
       const real = line === '' || line.startsWith('#') ? null : realpathIfAny(resolve(folder, line));
       if (real === null || found.has(real)) continue;
       found.add(real);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { lstatIfAny, readTextIfAny } from '../../base/files.ts';
+import { lstatIfAny, readTextOrEmpty } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { keepFormatSettings } from '../sandbox/mounts/filter-git-config.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
@@ -53,7 +53,7 @@ function plainConfig(folder: string): Mount[] {
   const files = ['config', 'config.worktree'].map((name) => join(folder, name));
   return files
     .filter((path) => lstatIfAny(path)?.isFile())
-    .map((path) => ({ kind: 'text-file', target: path, text: keepFormatSettings(readTextIfAny(path)) }));
+    .map((path) => ({ kind: 'text-file', target: path, text: keepFormatSettings(readTextOrEmpty(path)) }));
 }
 
 const readOnly = (path: string): Mount => ({ kind: 'read-only', source: path, target: path });

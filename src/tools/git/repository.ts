@@ -1,7 +1,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { lstatIfAny, readTextIfAny, realpathIfAny } from '../../base/files.ts';
-import { isWithin } from '../../base/paths.ts';
+import { lstatIfAny, readTextOrEmpty, realpathIfAny } from '../../base/files.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import { failedStop, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** The folders of a work tree's repository. All paths are absolute and real. */
@@ -36,7 +36,7 @@ export function findRepository(root: string): Repository | ToolStop {
   const objects = realpathIfAny(join(commonDir, 'objects'));
   if (objects === null || !existsSync(join(gitDir, 'HEAD')))
     return notARepository(`${gitDir} is not a complete git folder; check it with "git fsck".`);
-  if (![root, commonDir].some((folder) => isWithin(folder, objects)))
+  if (![root, commonDir].some((folder) => isPathWithin(folder, objects)))
     return notARepository(`the objects of ${commonDir} are a link that leads out of it; make them a folder.`);
   return { root, gitDir, commonDir };
 }
@@ -48,31 +48,31 @@ const notARepository = (message: string): ToolStop => failedStop('not-a-reposito
 
 /** The name of the branch of HEAD; null if HEAD is detached. */
 export const currentBranch = ({ gitDir }: Pick<Repository, 'gitDir'>): string | null =>
-  /^ref: refs\/heads\/(.+)\n?$/.exec(readTextIfAny(join(gitDir, 'HEAD')))?.[1] ?? null;
+  /^ref: refs\/heads\/(.+)\n?$/.exec(readTextOrEmpty(join(gitDir, 'HEAD')))?.[1] ?? null;
 
 /** The folder that a `.git` file names; null if it names none that exists. */
 export function gitFileTarget(path: string): string | null {
-  const named = /^gitdir: (.+)$/.exec(readTextIfAny(path).trim())?.[1];
+  const named = /^gitdir: (.+)$/.exec(readTextOrEmpty(path).trim())?.[1];
   return named === undefined ? null : realFolder(resolve(path, '..', named));
 }
 
 /** The folder with the objects of a work tree's repository; null if the repository does not name this work tree. */
 function commonDirOf(root: string, gitDir: string): string | null {
   if (lstatIfAny(join(gitDir, 'commondir'))) {
-    const commonDir = realFolder(resolve(gitDir, readTextIfAny(join(gitDir, 'commondir')).trim()));
-    const back = resolve(gitDir, readTextIfAny(join(gitDir, 'gitdir')).trim());
+    const commonDir = realFolder(resolve(gitDir, readTextOrEmpty(join(gitDir, 'commondir')).trim()));
+    const back = resolve(gitDir, readTextOrEmpty(join(gitDir, 'gitdir')).trim());
     // A linked work tree's entry lies in its repository, so only a writer of the repository can have made it.
     const isEntry = commonDir !== null && dirname(gitDir) === join(commonDir, 'worktrees');
     return isEntry && realpathIfAny(back) === join(root, '.git') ? commonDir : null;
   }
-  if (isWithin(root, gitDir)) return gitDir;
+  if (isPathWithin(root, gitDir)) return gitDir;
   const stated = configuredWorkTree(gitDir);
   return stated !== null && realpathIfAny(stated) === root ? gitDir : null;
 }
 
 /** The work tree named by a repository's own configuration (core.worktree); null if it names none. */
 export function configuredWorkTree(gitDir: string): string | null {
-  const texts = ['config', 'config.worktree'].map((name) => readTextIfAny(join(gitDir, name)));
+  const texts = ['config', 'config.worktree'].map((name) => readTextOrEmpty(join(gitDir, name)));
   const stated = texts.flatMap((text) => [...text.matchAll(/^\s*worktree\s*=\s*"?(.*?)"?\s*$/gim)]).at(-1)?.[1];
   return stated === undefined ? null : resolve(gitDir, stated);
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { lstatIfAny } from '../../base/files.ts';
-import { isWithin } from '../../base/paths.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 
@@ -30,7 +30,7 @@ function contentOf(root: string, name: string): string {
   try {
     if (!lstatSync(path).isSymbolicLink()) return hash('sha256', readRegularFile(path, MAX_SETTINGS_BYTES));
     const real = realpathSync(path);
-    const content = isWithin(root, real)
+    const content = isPathWithin(root, real)
       ? hash('sha256', readRegularFile(real, MAX_SETTINGS_BYTES))
       : 'outside of the root';
     return `link to ${readlinkSync(path)}: ${content}`;

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fileNamesIn, realpathIfAny } from '../../base/files.ts';
-import { isWithin } from '../../base/paths.ts';
+import { listFileNames, realpathIfAny } from '../../base/files.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import { isSecretName } from '../sandbox/host-secrets.ts';
 import type { Mount } from '../sandbox/mount.ts';
@@ -34,20 +34,20 @@ export function installationOf(program: string, hidden: HiddenFolders): string |
   const real = realpathIfAny(stated);
   if (real === null || [stated, real].some((each) => isTooWide(each, hidden))) return null;
   if (!SIGNS.some((name) => existsSync(join(real, name)))) return null;
-  return fileNamesIn(real).some((name) => existsSync(join(real, name, '.git'))) ? null : stated;
+  return listFileNames(real).some((name) => existsSync(join(real, name, '.git'))) ? null : stated;
 }
 
 function isTooWide(folder: string, { home, folders }: HiddenFolders): boolean {
-  if (folder.split('/').length < 3 || isWithin(folder, home)) return true;
+  if (folder.split('/').length < 3 || isPathWithin(folder, home)) return true;
   if (SHARED_HOME.some((name) => folder === join(home, name))) return true;
-  return folders.some((each) => isWithin(folder, each) || isWithin(each, folder));
+  return folders.some((each) => isPathWithin(folder, each) || isPathWithin(each, folder));
 }
 
 /** Mounts an installation read-only, without possible secrets in its topmost folders and without its data in `var`. */
 export function installationMounts(folder: string, masks: readonly string[]): readonly Mount[] {
   const masked = maskMatcher(masks);
   const hidden = ['', 'etc/'].flatMap((under) =>
-    fileNamesIn(join(folder, under))
+    listFileNames(join(folder, under))
       .filter((name) => isSecretName(name) || masked(`${under}${name}`))
       .map((name) => `${under}${name}`),
   );
@@ -59,7 +59,7 @@ export function installationMounts(folder: string, masks: readonly string[]): re
 }
 
 const emptyMount = (target: string): Mount =>
-  fileNamesIn(target).length > 0 ? { kind: 'empty-folder', target } : { kind: 'empty-file', target };
+  listFileNames(target).length > 0 ? { kind: 'empty-folder', target } : { kind: 'empty-file', target };
 
 /** True if the user that runs commands (if hopgate runs as root, the repository's owner) may read a file. */
 export function isReadable(path: string, root: string): boolean {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
-import { fileNamesIn, linkTargetIfAny, realpathIfAny } from '../../base/files.ts';
-import { isWithin } from '../../base/paths.ts';
-import { findProgram, isProgram } from '../../base/process.ts';
+import { listFileNames, readLinkOrNull, realpathIfAny } from '../../base/files.ts';
+import { isPathWithin } from '../../base/paths.ts';
+import { findProgram, isExecutableFile } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
 import { type Env, homeFolder } from '../../base/user-folders.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
@@ -106,11 +106,11 @@ export class ProgramFinder {
   #mountUserPackages(): void {
     const { home } = this.#hiddenFolders;
     for (const { folder, version, under = '' } of USER_PACKAGES)
-      for (const name of version ? fileNamesIn(join(home, folder)).filter((each) => version.test(each)) : ['']) {
+      for (const name of version ? listFileNames(join(home, folder)).filter((each) => version.test(each)) : ['']) {
         const path = join(folder, name, under);
         const source = realpathIfAny(join(home, path));
         const target = join(SANDBOX_HOME, path);
-        if (source !== null && isWithin(home, source) && isReadable(source, this.#request.root))
+        if (source !== null && isPathWithin(home, source) && isReadable(source, this.#request.root))
           this.#mounts.set(target, [{ kind: 'read-only', source, target }]);
       }
   }
@@ -120,7 +120,7 @@ export class ProgramFinder {
     const { root } = this.#request;
     if (!name.includes('/')) return this.#requireByName(name);
     const file = resolve(root, name);
-    if (isWithin(root, file)) this.#requireInterpreter(file);
+    if (isPathWithin(root, file)) this.#requireInterpreter(file);
     else this.#show(file);
   }
 
@@ -130,7 +130,7 @@ export class ProgramFinder {
   #requireByName(name: string, onlyBinaries = false): void {
     const file = findProgram(name, this.#path.join(delimiter));
     if (file === null) return;
-    if (isWithin(this.#request.root, file)) return this.#requireInterpreter(file);
+    if (isPathWithin(this.#request.root, file)) return this.#requireInterpreter(file);
     if (
       !onlyBinaries ||
       installationOf(file, this.#hiddenFolders) !== null ||
@@ -145,7 +145,7 @@ export class ProgramFinder {
     const words = /^#! *(\S+)(?: +(.*))?/.exec(readFirstBytes(script).split('\n')[0] ?? '');
     if (!words) return;
     const [, program = '', rest = ''] = words;
-    const isInRepository = isWithin(this.#request.root, script);
+    const isInRepository = isPathWithin(this.#request.root, script);
     const name = rest.split(/\s+/).find((word) => /^[\w.+-]+$/.test(word) && !word.startsWith('-'));
     if (basename(program) === 'env' && name !== undefined) this.#requireByName(name, isInRepository);
     else if (!isInRepository && isAbsolute(program)) this.#show(program);
@@ -153,15 +153,15 @@ export class ProgramFinder {
 
   #isShown(path: string): boolean {
     const real = realpathIfAny(path);
-    return real !== null && this.#shown.some((folder) => isWithin(folder, real)) && this.#isReached(path);
+    return real !== null && this.#shown.some((folder) => isPathWithin(folder, real)) && this.#isReached(path);
   }
 
   /** True if the path resolves in the sandbox too, because every link on it is shown. */
   #isReached(path: string): boolean {
     return (
       this.#mounts.has(path) ||
-      this.#shown.some((folder) => isWithin(folder, path)) ||
-      [...this.#mounts.keys()].some((folder) => isWithin(folder, path))
+      this.#shown.some((folder) => isPathWithin(folder, path)) ||
+      [...this.#mounts.keys()].some((folder) => isPathWithin(folder, path))
     );
   }
 
@@ -175,7 +175,7 @@ export class ProgramFinder {
       if (target) return this.#showShimTarget(file, target);
       const why = this.#hiddenReason(file);
       if (why !== null) return this.#hide(stated, why);
-      const link = linkTargetIfAny(file);
+      const link = readLinkOrNull(file);
       if (!this.#isShown(file)) this.#mount(file, link);
       if (link === null) break;
       file = resolve(dirname(file), link);
@@ -201,13 +201,13 @@ export class ProgramFinder {
 
   #hiddenReason(file: string): string | null {
     const real = realpathIfAny(file);
-    if (real === null || !isProgram(real)) return 'it cannot be executed';
+    if (real === null || !isExecutableFile(real)) return 'it cannot be executed';
     if (!isReadable(file, this.#request.root)) return 'the owner of the repository may not read it';
     const { home, folders } = this.#hiddenFolders;
     const [, ...state] = folders;
-    if ([file, real].some((path) => state.some((folder) => isWithin(folder, path))))
+    if ([file, real].some((path) => state.some((folder) => isPathWithin(folder, path))))
       return 'it lies in the folder of hopgate’s state';
-    const names = [file, real].map((path) => (isWithin(home, path) ? path.slice(home.length + 1) : path.slice(1)));
+    const names = [file, real].map((path) => (isPathWithin(home, path) ? path.slice(home.length + 1) : path.slice(1)));
     return names.some((name) => this.#masked(name)) ? 'mask: names it' : null;
   }
 
@@ -219,11 +219,11 @@ export class ProgramFinder {
 
   #shimTarget(file: string): ShimTarget | null {
     const { root, env } = this.#request;
-    if (isWithin(root, file)) return null;
+    if (isPathWithin(root, file)) return null;
     const found = this.#foldersBefore
       .get(dirname(file))
       ?.map((folder) => join(folder, basename(file)))
-      .find(isProgram);
+      .find(isExecutableFile);
     return found !== undefined ? { program: found } : shimTarget(file, root, env);
   }
 
@@ -231,7 +231,7 @@ export class ProgramFinder {
     if ('problem' in target) return this.#hide(shim, target.problem);
     const folder = dirname(shim);
     // The version manager may select the system's program; that one is found later on the PATH.
-    if (!SYSTEM.some((system) => isWithin(system, target.program)))
+    if (!SYSTEM.some((system) => isPathWithin(system, target.program)))
       this.#foldersBefore.set(folder, [
         ...new Set([...(this.#foldersBefore.get(folder) ?? []), dirname(target.program)]),
       ]);
@@ -242,11 +242,11 @@ export class ProgramFinder {
   #showShadowing(folder: string): void {
     const at = this.#path.indexOf(folder);
     let lookups = 0;
-    for (const name of this.#isShown(folder) ? [] : fileNamesIn(folder).slice(0, MAX_NAMES)) {
+    for (const name of this.#isShown(folder) ? [] : listFileNames(folder).slice(0, MAX_NAMES)) {
       const file = join(folder, name);
       const isLater = this.#path.slice(at + 1).some((later) => this.#isShown(later) && existsSync(join(later, name)));
-      if (!isLater || this.#isShown(file) || this.#mounts.has(file) || !isProgram(file)) continue;
-      if (this.#path.slice(0, at).some((before) => isProgram(join(before, name)))) continue;
+      if (!isLater || this.#isShown(file) || this.#mounts.has(file) || !isExecutableFile(file)) continue;
+      if (this.#path.slice(0, at).some((before) => isExecutableFile(join(before, name)))) continue;
       if (this.#isBefore(folder, name)) continue;
       lookups += 1;
       if (lookups > MAX_SHIM_LOOKUPS && this.#foldersBefore.has(folder))
@@ -257,7 +257,7 @@ export class ProgramFinder {
   }
 
   #isBefore = (folder: string, name: string): boolean =>
-    this.#foldersBefore.get(folder)?.some((each) => isProgram(join(each, name))) === true;
+    this.#foldersBefore.get(folder)?.some((each) => isExecutableFile(join(each, name))) === true;
 
   /** Shows the Python that a virtual environment was made with; a repository can add no other program. */
   #showVenvPython(file: string): void {
@@ -265,14 +265,14 @@ export class ProgramFinder {
     if (real === null || this.#isShown(real) || !/^(?:python|pypy)[\d.]*$/.test(basename(real))) return;
     const installation = installationOf(real, this.#hiddenFolders);
     if (installation === null) return;
-    const isPython = fileNamesIn(join(installation, 'lib')).some(
+    const isPython = listFileNames(join(installation, 'lib')).some(
       (name) => /^(?:python|pypy)\d/.test(name) && existsSync(join(installation, 'lib', name, 'encodings')),
     );
     if (!isPython || !isReadable(real, this.#request.root) || !readFirstBytes(real).startsWith('\x7fELF')) return;
     for (let at = file, count = 0; count < MAX_LINKS; count += 1) {
-      if (!isWithin(this.#request.root, at) && realpathIfAny(at) === real && !this.#isShown(at))
-        this.#mount(at, linkTargetIfAny(at));
-      const link = linkTargetIfAny(at);
+      if (!isPathWithin(this.#request.root, at) && realpathIfAny(at) === real && !this.#isShown(at))
+        this.#mount(at, readLinkOrNull(at));
+      const link = readLinkOrNull(at);
       if (link === null) return;
       at = resolve(dirname(at), link);
     }
@@ -292,7 +292,7 @@ function keptVariables(
         ? /^\w[\w.+-]{0,63}$/.test(value)
         : /_(?:HOME|ROOT|DIR|PREFIX|ENV)$|^GOROOT$/.test(name) &&
           isAbsolute(value) &&
-          folders.some((folder) => isWithin(folder, value));
+          folders.some((folder) => isPathWithin(folder, value));
   const kept = Object.entries(env).filter(
     (pair): pair is [string, string] => pair[1] !== undefined && isKept(pair[0], pair[1]),
   );

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileNamesIn, readTextIfAny, realpathIfAny } from '../../base/files.ts';
+import { listFileNames, readTextOrEmpty, realpathIfAny } from '../../base/files.ts';
 import { type Env, homeFolder } from '../../base/user-folders.ts';
 
 export interface VirtualEnv {
@@ -29,9 +29,9 @@ const isVirtualEnv = (folder: string): boolean => existsSync(join(folder, 'pyven
 /** Pipenv writes the path of the project into each of its environments. */
 function pipenvFolder(root: string, env: Env): string | null {
   const all = env['WORKON_HOME'] || join(homeFolder(env), '.local/share/virtualenvs');
-  const mine = fileNamesIn(all)
+  const mine = listFileNames(all)
     .map((name) => join(all, name))
-    .filter((folder) => isVirtualEnv(folder) && readTextIfAny(join(folder, '.project')).trim() === root);
+    .filter((folder) => isVirtualEnv(folder) && readTextOrEmpty(join(folder, '.project')).trim() === root);
   return newestFolder(mine);
 }
 
@@ -44,7 +44,7 @@ function poetryFolder(root: string, env: Env): string | null {
     .digest('base64url')
     .slice(0, 8);
   const isMine = (name: string) => /^py\d[\d.]*$/.test(name.slice(name.lastIndexOf(`-${mark}-`) + mark.length + 2));
-  const mine = fileNamesIn(all).filter((name) => name.includes(`-${mark}-`) && isMine(name));
+  const mine = listFileNames(all).filter((name) => name.includes(`-${mark}-`) && isMine(name));
   return newestFolder(mine.map((name) => join(all, name)).filter(isVirtualEnv));
 }
 

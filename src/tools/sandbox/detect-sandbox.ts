@@ -3,7 +3,7 @@ import { constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { mayAccess } from '../../base/files.ts';
+import { isAccessible } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
 import { startProcess, waitForExit } from './child-process.ts';
 import type { HostIdentity, SandboxHost } from './command-message.ts';
@@ -47,7 +47,7 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
   if (process.arch !== 'x64' && process.arch !== 'arm64')
     return unavailable(`hopgate has no system-call filter for ${process.arch}`, 'use an x86-64 or arm64 machine');
   if (bwrap === null || !existsSync(bwrap)) return unavailable('bubblewrap is not installed', adviseInstall());
-  if (!mayAccess(bwrap, constants.X_OK))
+  if (!isAccessible(bwrap, constants.X_OK))
     return unavailable(`${bwrap} cannot be executed`, `make it executable (chmod +x ${bwrap}) or ${adviseInstall()}`);
   try {
     // Tried twice: Ctrl-C ends a program that is being started and has no process group of its own yet.

@@ -13,7 +13,7 @@ import {
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { isWithin } from '../../base/paths.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import { gitLayout } from '../git/git-layout.ts';
@@ -262,7 +262,7 @@ async function tryEscape<T extends ProbeTarget | null>(
 /** Hopgate's own Node as a toolchain, unless the sandbox shows it already. */
 function ownNode(): string[] {
   const folder = dirname(realpathSync(process.execPath));
-  return isWithin('/usr', folder) ? [] : [folder];
+  return isPathWithin('/usr', folder) ? [] : [folder];
 }
 
 async function listen(where: { host: string; port: number } | { path: string }): Promise<Server> {

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
-import { linkTargetIfAny } from '../../base/files.ts';
+import { readLinkOrNull } from '../../base/files.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256Hex } from '../content-effect.ts';
@@ -138,7 +138,7 @@ function performStep(
       fs.rmdirSync(target);
       return null;
     }
-    if (step.do === 'link' && linkTargetIfAny(target) === step.target) return null;
+    if (step.do === 'link' && readLinkOrNull(target) === step.target) return null;
     const now = hashFile(target);
     if (step.do === 'put' && now === step.after && !fs.existsSync(join(stage, step.staged))) return null;
     // A step that was completed before hopgate was killed is not repeated.

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { entriesIn } from '../../base/files.ts';
-import { isWithin } from '../../base/paths.ts';
+import { listFolderEntries } from '../../base/files.ts';
+import { isPathWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { showPaths } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
@@ -158,7 +158,7 @@ function linkedPackageRemedy({ call, contained }: ShellContext, result: CommandR
   const words = `${result.stdout}\n${result.stderr}`.split(/[\s"'`()<>=,;]+/);
   const { root } = call.envelope;
   const found = linksIn(join(root, 'node_modules')).find(
-    ({ name, to }) => !isWithin(root, to) && words.some((word) => word === name || word.startsWith(`${name}/`)),
+    ({ name, to }) => !isPathWithin(root, to) && words.some((word) => word === name || word.startsWith(`${name}/`)),
   );
   if (!found) return {};
   return {
@@ -168,7 +168,7 @@ function linkedPackageRemedy({ call, contained }: ShellContext, result: CommandR
 
 /** The packages of a node_modules folder that are links, and their targets. */
 function linksIn(folder: string, scope = ''): readonly { readonly name: string; readonly to: string }[] {
-  return entriesIn(folder).flatMap((entry) => {
+  return listFolderEntries(folder).flatMap((entry) => {
     const name = `${scope}${entry.name}`;
     const path = join(folder, entry.name);
     if (entry.isSymbolicLink()) return existsSync(path) ? [{ name, to: realpathSync(path) }] : [];

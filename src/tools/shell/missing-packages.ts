@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readTextIfAny } from '../../base/files.ts';
+import { readTextOrEmpty } from '../../base/files.ts';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 
 interface PackageManager {
@@ -24,7 +24,7 @@ const PACKAGE_MANAGERS: readonly PackageManager[] = [
 export function describeMissingPackages(root: string): string | null {
   const found = PACKAGE_MANAGERS.find(({ manifest, fields, installed }) => {
     if (installed.some((name) => existsSync(join(root, name)))) return false;
-    const json = fieldsOf(parseJson(readTextIfAny(join(root, manifest)), null));
+    const json = fieldsOf(parseJson(readTextOrEmpty(join(root, manifest)), null));
     const hasOtherFolder = fieldsOf(json['config'])['vendor-dir'] !== undefined;
     return !hasOtherFolder && fields.some((field) => Object.keys(fieldsOf(json[field])).length > 0);
   });

@@ -1,6 +1,6 @@
 import { constants, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { lstatIfAny, mayAccess } from '../../base/files.ts';
+import { isAccessible, lstatIfAny } from '../../base/files.ts';
 import { isPathTooLong } from '../sandbox/mounts/read-folder.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 
@@ -34,7 +34,7 @@ export function overlayChanges(root: string, view: OverlayWrites, descend: (fold
   const changes: Change[] = [];
   const walk = (folder: string): void => {
     const lower = lookAt(join(root, folder));
-    if (lower?.isDirectory() && mayAccess(join(root, folder), FOLDER)) listDeleted(folder);
+    if (lower?.isDirectory() && isAccessible(join(root, folder), FOLDER)) listDeleted(folder);
     for (const name of readdirSync(join(view.upper, folder)).sort()) {
       const path = folder === '' ? name : `${folder}/${name}`;
       if ([root, view.upper, view.merged].some((base) => isPathTooLong(join(base, path)))) {
@@ -49,13 +49,15 @@ export function overlayChanges(root: string, view: OverlayWrites, descend: (fold
       if (upper.isCharacterDevice() && upper.rdev === 0) continue;
       const before = lower?.isDirectory() ? lookAt(join(root, path)) : null;
       if (before && before.isDirectory() !== upper.isDirectory()) changes.push({ kind: 'delete', path, lower: before });
-      if (upper.isDirectory() && !mayAccess(join(view.upper, path), FOLDER)) changes.push({ kind: 'unreadable', path });
+      if (upper.isDirectory() && !isAccessible(join(view.upper, path), FOLDER))
+        changes.push({ kind: 'unreadable', path });
       else if (upper.isDirectory()) {
         const existed = before?.isDirectory() === true;
         if (!existed) changes.push({ kind: 'folder', path, upper });
         else if (upper.mode !== before.mode) changes.push({ kind: 'permissions', path });
         if (existed || descend(path)) walk(path);
-      } else if (upper.isFile() && !mayAccess(join(view.upper, path), FILE)) changes.push({ kind: 'unreadable', path });
+      } else if (upper.isFile() && !isAccessible(join(view.upper, path), FILE))
+        changes.push({ kind: 'unreadable', path });
       else if (upper.isFile())
         changes.push({ kind: 'file', path, upper, lower: before?.isDirectory() ? null : before });
       else if (upper.isSymbolicLink()) {
@@ -73,7 +75,7 @@ export function overlayChanges(root: string, view: OverlayWrites, descend: (fold
       if (lower) changes.push({ kind: 'delete', path, lower });
     }
   };
-  if (mayAccess(view.upper, FOLDER)) walk('');
+  if (isAccessible(view.upper, FOLDER)) walk('');
   else changes.push({ kind: 'unreadable', path: '.' });
   return changes;
 }

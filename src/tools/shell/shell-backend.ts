@@ -13,7 +13,7 @@ import { exploreLayout, readOnlyLayout, testLayout } from '../sandbox/mounts/too
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { ABORTED, reportIfAborted } from '../tool-outcomes.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import { failedStop, isStop, refusalStop, tooLongStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { failedStop, isStop, refusalStop, type ToolStop, tooLongStop } from '../workspace/tool-stop.ts';
 import { backgroundTool } from './background/background-tool.ts';
 import { SessionJobs } from './background/jobs.ts';
 import { bashTool } from './bash-tool.ts';
@@ -22,7 +22,7 @@ import { commandReport, droppedField } from './command-report.ts';
 import type { GitChanges } from './git/git-changes.ts';
 import { gitChangesOfRoot, reportGitChanges } from './git/report-git-changes.ts';
 import { LateMaskedFileError } from './late-masked-files.ts';
-import { inspectCallTree, shellArgv, type ShellContext, shellContext } from './shell-context.ts';
+import { inspectCallTree, type ShellContext, shellArgv, shellContext } from './shell-context.ts';
 import { testTool } from './test-tool.ts';
 
 type ShellTool = (context: ShellContext) => Promise<ToolReport | ToolStop>;

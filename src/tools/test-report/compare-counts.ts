@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readTextIfAny, writeAtomically } from '../../base/files.ts';
+import { readTextOrEmpty, writeAtomically } from '../../base/files.ts';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 import { sha256Hex } from '../content-effect.ts';
 
@@ -47,6 +47,6 @@ export function compareTestCount(
 }
 
 function readPassingRuns(file: string): PassingRuns | null {
-  const { last, sessions } = fieldsOf(parseJson(readTextIfAny(file))) as Partial<PassingRuns>;
+  const { last, sessions } = fieldsOf(parseJson(readTextOrEmpty(file))) as Partial<PassingRuns>;
   return Number.isInteger(last) && Array.isArray(sessions) ? { last: last!, sessions } : null;
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readTextIfAny } from '../../base/files.ts';
+import { readTextOrEmpty } from '../../base/files.ts';
 import { branchPatterns, branchToShip } from '../../gate/scope/branch-patterns.ts';
 import type { ShippedContent, TreeState } from '../../gate/scope/compare-trees.ts';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
@@ -119,7 +119,7 @@ export const hasOperationUnderWay = ({ gitDir }: Repository): boolean =>
 
 /** The commits that a merge in progress merges into HEAD. */
 export const mergedCommits = ({ gitDir }: Repository): readonly string[] =>
-  readTextIfAny(join(gitDir, 'MERGE_HEAD')).match(/^[0-9a-f]{40,64}$/gm) ?? [];
+  readTextOrEmpty(join(gitDir, 'MERGE_HEAD')).match(/^[0-9a-f]{40,64}$/gm) ?? [];
 
 type GitRunner = ReturnType<typeof gitRunner>;
 

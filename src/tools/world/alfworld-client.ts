@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/json.ts';
-import { readTextUpTo } from '../../base/read-text-up-to.ts';
+import { readResponseText } from '../../base/read-text-up-to.ts';
 import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../../ports/world-environment.ts';
 
 const MAX_BYTES = 1 << 20;
@@ -85,7 +85,7 @@ export class AlfworldClient implements WorldEnvironment {
         signal: AbortSignal.timeout(this.#milliseconds),
       });
       const tooLarge = () => new WorldError('invalid-answer', `the answer has more than ${MAX_BYTES} bytes`);
-      return [response.status, await readTextUpTo(MAX_BYTES, response, tooLarge)];
+      return [response.status, await readResponseText(MAX_BYTES, response, tooLarge)];
     } catch (error) {
       if (error instanceof WorldError) throw error;
       const cause = (error as Error).cause ?? error;

@@ -1,4 +1,4 @@
-import { attributeText } from '../../base/attribute-text.ts';
+import { labelTextWithSource } from '../../base/attribute-text.ts';
 import type { WorldTurn } from '../../ports/world-environment.ts';
 
 /** When the agent sees the list of admissible commands. By published results, agents may do worse with the list. */
@@ -27,15 +27,17 @@ export function renderTurn({ turn, carried, list, opening, notices = [] }: TurnP
   const first = steps === 0 || opening !== undefined;
   const shown = admissible !== null && !done && (list === 'always' || (list === 'on-refusal' && wasRefused(turn)));
   return [
-    ...notices.map((notice) => attributeText('hopgate', notice)),
-    ...(first && task !== '' ? [attributeText('ALFWorld', `Task: ${task}`)] : []),
-    ...(opening === undefined ? [] : [attributeText('ALFWorld', opening)]),
-    attributeText('ALFWorld', observation),
-    attributeText('ALFWorld', `Inventory: ${carried ?? 'nothing'}.`),
-    ...(shown ? [attributeText('ALFWorld', `Commands: ${admissible.join(', ')}.`)] : []),
+    ...notices.map((notice) => labelTextWithSource('hopgate', notice)),
+    ...(first && task !== '' ? [labelTextWithSource('ALFWorld', `Task: ${task}`)] : []),
+    ...(opening === undefined ? [] : [labelTextWithSource('ALFWorld', opening)]),
+    labelTextWithSource('ALFWorld', observation),
+    labelTextWithSource('ALFWorld', `Inventory: ${carried ?? 'nothing'}.`),
+    ...(shown ? [labelTextWithSource('ALFWorld', `Commands: ${admissible.join(', ')}.`)] : []),
     ...(won
-      ? [attributeText('ALFWorld', `Task completed! Score: ${score} of ${maxScore}. Leave when you are ready.`)]
+      ? [labelTextWithSource('ALFWorld', `Task completed! Score: ${score} of ${maxScore}. Leave when you are ready.`)]
       : []),
-    ...(done && !won ? [attributeText('ALFWorld', `The game is over after ${steps} commands, without a win.`)] : []),
+    ...(done && !won
+      ? [labelTextWithSource('ALFWorld', `The game is over after ${steps} commands, without a win.`)]
+      : []),
   ].join('\n');
 }

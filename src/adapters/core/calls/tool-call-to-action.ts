@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { shellWord } from '../../../base/text.ts';
+import { toShellWord } from '../../../base/text.ts';
 import { locatePath } from '../../../gate/scope/locate-path.ts';
 import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
 import { getOwn } from '../../../spec/names.ts';
@@ -229,7 +229,7 @@ function commandLine(command: Json | undefined): string | null {
   const [shell = '', flag = '', script] = words;
   if (words.length === 3 && script !== undefined && /(?:^|\/)(?:ba|z|da)?sh$/.test(shell) && /^-l?c$/.test(flag))
     return script;
-  return words.map(shellWord).join(' ');
+  return words.map(toShellWord).join(' ');
 }
 
 /** The command line with a `cd` to the working folder in front, because hopgate runs commands from the root. */
@@ -237,7 +237,7 @@ function inFolder(line: string, where: Json | undefined, { root, cwd = root }: A
   const folder = typeof where === 'string' && where !== '' ? resolve(cwd, where) : resolve(cwd);
   if (folder === resolve(root)) return line;
   const located = locatePath(root, folder);
-  return `cd -- ${shellWord(located.ok ? located.path : folder)} || exit\n${line}`;
+  return `cd -- ${toShellWord(located.ok ? located.path : folder)} || exit\n${line}`;
 }
 
 /** Translates a web search into a call of the tool that the operator bound to the search of an MCP server. */
@@ -268,15 +268,15 @@ function patchSteps(file: PatchFile, context: ActionContext): readonly ActionSte
   if (file.kind === 'add') return [stepOf({ tool: 'write', args: { path, content: file.content } }, 'native')];
   if (file.kind === 'delete') {
     // Decided as a write, because a shell command may be allowed where no file may be written.
-    const { byHopgate } = byShell(`rm -- ${shellWord(path)}`, context);
+    const { byHopgate } = byShell(`rm -- ${toShellWord(path)}`, context);
     return [{ tool: 'write', args: { path, content: '' }, how: 'contained', extra: {}, byHopgate }];
   }
   const edits = file.hunks.map((hunk) => ({ tool: 'edit', args: { path, old: hunk.old, new: hunk.new } }));
   const edit = edits.length === 0 ? [] : [editOfFile({ path }, edits, hunkPositions(file.hunks))];
   if (file.moveTo === null) return edit;
   const to = at(file.moveTo);
-  const folder = to.includes('/') ? `mkdir -p -- ${shellWord(to.slice(0, to.lastIndexOf('/')))} && ` : '';
-  return [...edit, byShell(`${folder}mv -- ${shellWord(path)} ${shellWord(to)}`, context)];
+  const folder = to.includes('/') ? `mkdir -p -- ${toShellWord(to.slice(0, to.lastIndexOf('/')))} && ` : '';
+  return [...edit, byShell(`${folder}mv -- ${toShellWord(path)} ${toShellWord(to)}`, context)];
 }
 
 /** Deletes and moves go through the shell, because hopgate has no tool for them. */

@@ -3,25 +3,25 @@ import { ARGUMENT_ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../../spec/policy/command-tools.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../../spec/types.ts';
 import {
-  gitArgumentsRefusal,
-  gitRefusal,
-  invalidRefusal,
-  outOfScopeRefusal,
+  gitArgumentsRefusalReason,
+  gitCommandRefusalReason,
+  invalidActionReason,
+  outOfScopeReason,
   type RefusalReason,
 } from './audited-git.ts';
-import { commandWordsOf } from './audited-words.ts';
+import { readCommandWords } from './audited-words.ts';
 
 const ARGS_PLACEHOLDER = '{args}';
 
 /** The configured test command that the words form; `narrowed` if arguments were added. */
-export function configuredTestCommand(
+export function matchTestCommand(
   words: readonly string[],
   tests: ProjectConfig['test'],
 ): { readonly narrowed: boolean } | null {
   for (const { run } of tests) {
     const at = run.indexOf(ARGS_PLACEHOLDER);
     const plain = run.filter((word) => word !== ARGS_PLACEHOLDER);
-    if (isCommand(words, plain) || isCommand(words, wholeTestCommand(run))) return { narrowed: false };
+    if (isCommand(words, plain) || isCommand(words, fullTestCommandWords(run))) return { narrowed: false };
     if (at < 0 || words.length < plain.length) continue;
     const tail = plain.slice(at);
     const begins = plain.slice(0, at).every((word, i) => word === words[i]);
@@ -32,7 +32,7 @@ export function configuredTestCommand(
 }
 
 /** The words of a configured test command without arguments, and without a `--` that only separates them. */
-export const wholeTestCommand = (run: readonly string[]): readonly string[] =>
+export const fullTestCommandWords = (run: readonly string[]): readonly string[] =>
   run.filter((word, index) => word !== ARGS_PLACEHOLDER && !(word === '--' && run[index + 1] === ARGS_PLACEHOLDER));
 
 const isCommand = (words: readonly string[], command: readonly string[]): boolean =>
@@ -51,7 +51,7 @@ interface AuditedCommand {
 }
 
 /** The reason why the scope and the configured commands forbid a call's command; null if they allow it. */
-export function commandRefusal(call: AuditedCommand): RefusalReason | null {
+export function commandRefusalReason(call: AuditedCommand): RefusalReason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;
   const all = tool.parameters.filter(({ role }) => ARGUMENT_ROLE_FACTS[role].runsCommands).map(({ name }) => name);
@@ -59,9 +59,9 @@ export function commandRefusal(call: AuditedCommand): RefusalReason | null {
   if (tool.upstream) return present.length === 0 ? null : upstreamReason(call);
   const listed = getOwn(COMMAND_TOOLS, tool.id);
   if (!listed && present.length === 0) return null;
-  if (command === 'none') return outOfScopeRefusal('the scope grants no commands');
+  if (command === 'none') return outOfScopeReason('the scope grants no commands');
   if (!listed) return ownReason(call, present, all.length > 1);
-  if (!listed.runsIn.includes(command)) return outOfScopeRefusal(`the tool runs only where the scope ${listed.needs}`);
+  if (!listed.runsIn.includes(command)) return outOfScopeReason(`the tool runs only where the scope ${listed.needs}`);
   // hopgate's own tool reads this argument, even if the spec declares others.
   const value = args[listed.argument];
   switch (listed.runs) {
@@ -74,7 +74,7 @@ export function commandRefusal(call: AuditedCommand): RefusalReason | null {
     case 'deployments':
       return deployReason(value, config);
     case 'git':
-      return gitArgumentsRefusal(value, args['args'], { ...call, command });
+      return gitArgumentsRefusalReason(value, args['args'], { ...call, command });
     default:
       return listed.runs satisfies never;
   }
@@ -86,11 +86,13 @@ function ownReason(call: AuditedCommand, names: readonly string[], hasProgram: b
   const { command } = scope;
   if (command === 'read-only' || command === 'contained')
     return names.map((name) => lineReason(args[name])).find((reason) => reason !== null) ?? null;
-  const read = names.map((name) => commandWordsOf(args[name]));
-  if (read.includes(null)) return invalidRefusal('the command is not one plain command');
+  const read = names.map((name) => readCommandWords(args[name]));
+  if (read.includes(null)) return invalidActionReason('the command is not one plain command');
   const words = [...(hasProgram ? tool.id.split('-').slice(-1) : []), ...read.flatMap((each) => each ?? [])];
   if (command === 'test') return testReason(words, config);
-  return words[0] === 'git' ? gitRefusal(words.slice(1), { ...call, command }) : deployReason(words, config);
+  return words[0] === 'git'
+    ? gitCommandRefusalReason(words.slice(1), { ...call, command })
+    : deployReason(words, config);
 }
 
 /** A command of an upstream tool is allowed only if the upstream's server contains the effects of its commands. */
@@ -98,7 +100,7 @@ function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand
   const server = config.upstream?.[tool.upstream?.server ?? ''];
   const isContained = (server?.contained ?? false) || unsafeNoSandbox;
   const mayRun = scope.command === 'contained' || scope.command === 'read-only';
-  return mayRun && isContained ? null : outOfScopeRefusal('the commands of the upstream server are not contained');
+  return mayRun && isContained ? null : outOfScopeReason('the commands of the upstream server are not contained');
 }
 
 /** The maximum length of an argument that the kernel accepts, in bytes. */
@@ -112,32 +114,32 @@ function lineReason(value: Json | undefined): RefusalReason | null {
   );
   return fits && parts.some((part) => String(part).trim() !== '')
     ? null
-    : invalidRefusal('the text is not a command line');
+    : invalidActionReason('the text is not a command line');
 }
 
 function testReason(command: Json | undefined, { test }: ProjectConfig): RefusalReason | null {
-  if (test.length === 0) return invalidRefusal('no test command is configured');
+  if (test.length === 0) return invalidActionReason('no test command is configured');
   if (command === undefined) return null;
-  const words = commandWordsOf(command);
-  if (words === null) return invalidRefusal('the command is not one plain command');
-  return configuredTestCommand(words, test) ? null : outOfScopeRefusal('the command is not a configured test command');
+  const words = readCommandWords(command);
+  if (words === null) return invalidActionReason('the command is not one plain command');
+  return matchTestCommand(words, test) ? null : outOfScopeReason('the command is not a configured test command');
 }
 
 function installReason(command: Json | undefined, { install = [] }: ProjectConfig): RefusalReason | null {
   if (command === undefined)
-    return install.length === 1 ? null : outOfScopeRefusal('the command is not a configured install command');
-  if (install.length === 0) return outOfScopeRefusal('no install command is configured');
-  const words = commandWordsOf(command);
-  if (words === null) return invalidRefusal('the command is not one plain command');
+    return install.length === 1 ? null : outOfScopeReason('the command is not a configured install command');
+  if (install.length === 0) return outOfScopeReason('no install command is configured');
+  const words = readCommandWords(command);
+  if (words === null) return invalidActionReason('the command is not one plain command');
   return install.some(({ run }) => isCommand(words, run))
     ? null
-    : outOfScopeRefusal('the command is not a configured install command');
+    : outOfScopeReason('the command is not a configured install command');
 }
 
 function deployReason(command: Json | undefined, { deploy }: ProjectConfig): RefusalReason | null {
   const [name, ...more] = Array.isArray(command) ? command : [command];
   if (more.length === 0 && typeof name === 'string' && Object.hasOwn(deploy, name)) return null;
-  const words = commandWordsOf(command);
+  const words = readCommandWords(command);
   const isConfigured = words !== null && Object.values(deploy).some(({ run }) => isCommand(words, run));
-  return isConfigured ? null : outOfScopeRefusal('the command is not a configured deploy command');
+  return isConfigured ? null : outOfScopeReason('the command is not a configured deploy command');
 }

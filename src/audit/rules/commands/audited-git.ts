@@ -1,10 +1,10 @@
 import { GIT_BRANCH_COMMANDS } from '../../../spec/policy/closed-lists.ts';
 import { GIT_SUB_COMMANDS, type GitSubCommand } from '../../../spec/policy/git-commands.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../../spec/types.ts';
-import { auditedPath } from '../audited-path.ts';
+import { resolvePathInRoot } from '../audited-path.ts';
 import { isMaskedPath } from '../protected-paths.ts';
 import { isConfiguredBranch } from './audited-branches.ts';
-import { plainCommandWords } from './audited-words.ts';
+import { splitPlainCommand } from './audited-words.ts';
 
 /** The reason why a command or an address is refused, with the code of the denial. */
 export interface RefusalReason {
@@ -12,8 +12,8 @@ export interface RefusalReason {
   readonly why: string;
 }
 
-export const invalidRefusal = (why: string): RefusalReason => ({ code: 'invalid-action', why });
-export const outOfScopeRefusal = (why: string): RefusalReason => ({ code: 'out-of-scope', why });
+export const invalidActionReason = (why: string): RefusalReason => ({ code: 'invalid-action', why });
+export const outOfScopeReason = (why: string): RefusalReason => ({ code: 'out-of-scope', why });
 
 interface GitLimits {
   readonly command: ScopeRule['command'];
@@ -32,40 +32,41 @@ interface GitCall {
 }
 
 /** Judges `{ sub, args }`; either may hold several words. */
-export function gitArgumentsRefusal(
+export function gitArgumentsRefusalReason(
   sub: Json | undefined,
   args: Json | undefined,
   limits: GitLimits,
 ): RefusalReason | null {
-  const head = typeof sub === 'string' ? plainCommandWords(sub) : null;
+  const head = typeof sub === 'string' ? splitPlainCommand(sub) : null;
   const tail = wordsAfter(args);
-  if (head === null || tail === null) return invalidRefusal('the command is not one plain git command');
+  if (head === null || tail === null) return invalidActionReason('the command is not one plain git command');
   const words = [...head, ...tail];
-  return gitRefusal(words[0] === 'git' ? words.slice(1) : words, limits);
+  return gitCommandRefusalReason(words[0] === 'git' ? words.slice(1) : words, limits);
 }
 
 function wordsAfter(args: Json | undefined): readonly string[] | null {
   if (args === undefined || args === '') return [];
-  if (typeof args === 'string') return plainCommandWords(args);
+  if (typeof args === 'string') return splitPlainCommand(args);
   return Array.isArray(args) && args.every((word) => typeof word === 'string') ? args : null;
 }
 
 /** The reason why a scope does not grant the words of a git command, judged by their text; null if it does. */
-export function gitRefusal(words: readonly string[], limits: GitLimits): RefusalReason | null {
+export function gitCommandRefusalReason(words: readonly string[], limits: GitLimits): RefusalReason | null {
   const call = readCall(words);
-  if (call === null) return invalidRefusal(`git ${words.join(' ')} is not among the commands and options for agents`);
+  if (call === null)
+    return invalidActionReason(`git ${words.join(' ')} is not among the commands and options for agents`);
   const { sub, operands, paths } = call;
   const changes = ['add', 'restore', 'switch', 'checkout', 'commit', 'push'].includes(sub);
   if ((changes || (sub === 'branch' && operands.length > 0)) && limits.command !== 'deploy')
-    return outOfScopeRefusal(`git ${sub} ships, and the scope grants no shipping`);
+    return outOfScopeReason(`git ${sub} ships, and the scope grants no shipping`);
   const all = [...operands, ...paths];
   if (sub === 'commit')
-    return all.length === 0 ? messageReason(call, limits) : invalidRefusal('git commit takes no paths');
+    return all.length === 0 ? messageReason(call, limits) : invalidActionReason('git commit takes no paths');
   if (sub === 'push') return pushReason(all, limits);
   if (GIT_BRANCH_COMMANDS.includes(sub)) return branchReason(call, limits);
-  if (sub === 'rev-parse') return all.every(isRevision) ? null : invalidRefusal('the command names no commit');
+  if (sub === 'rev-parse') return all.every(isRevision) ? null : invalidActionReason('the command names no commit');
   if (sub === 'add' && all.length === 0 && !call.options.has('all') && !call.options.has('update'))
-    return invalidRefusal('git add needs paths');
+    return invalidActionReason('git add needs paths');
   return pathsReason(['add', 'restore', 'status'].includes(sub) ? all : paths, limits);
 }
 
@@ -125,7 +126,7 @@ function isRevision(word: string): boolean {
 /** If the context contains a commit message, the commit must use it; otherwise the message is free. */
 function messageReason({ options }: GitCall, { message: required }: GitLimits): RefusalReason | null {
   const message = options.get('message');
-  if (message === undefined) return required === null ? invalidRefusal('git commit needs a message') : null;
+  if (message === undefined) return required === null ? invalidActionReason('git commit needs a message') : null;
   const lines = (text: string) => text.split('\n').map((line) => line.replace(/[ \t\r]+$/, ''));
   // Normalises a message as git does: it joins paragraphs and drops blank lines at both ends.
   const plain = (text: string) =>
@@ -135,17 +136,17 @@ function messageReason({ options }: GitCall, { message: required }: GitLimits): 
       .replace(/^\n+/, '')
       .replace(/\n+$/, '');
   if (required === null || plain(message.join('\n\n')) === plain(required)) return null;
-  return invalidRefusal(`the commit message is not ${required}`);
+  return invalidActionReason(`the commit message is not ${required}`);
 }
 
 function pushReason(words: readonly string[], { config: { git } }: GitLimits): RefusalReason | null {
-  if (git === null) return outOfScopeRefusal('no remote is configured to push to');
-  if (words.length > 2) return invalidRefusal('a push takes a remote and a branch');
+  if (git === null) return outOfScopeReason('no remote is configured to push to');
+  if (words.length > 2) return invalidActionReason('a push takes a remote and a branch');
   const [remote = git.remote, branch = 'HEAD'] = words;
   // A push that names no branch is judged after it ran, by the branch in its result.
   const may = remote === git.remote && (branch === 'HEAD' || isConfiguredBranch(branch, git));
   if (may && isRevision(remote) && isRevision(branch)) return null;
-  return outOfScopeRefusal(
+  return outOfScopeReason(
     `the command pushes ${branch} to ${remote}, not ${[git.branch].flat().join(' or ')} to ${git.remote}`,
   );
 }
@@ -155,21 +156,21 @@ function branchReason(
   { sub, options, operands, paths }: GitCall,
   { config: { git } }: GitLimits,
 ): RefusalReason | null {
-  if (paths.length > 0) return invalidRefusal(`git ${sub} takes no paths`);
+  if (paths.length > 0) return invalidActionReason(`git ${sub} takes no paths`);
   const stated = (options.get('create') ?? options.get('b'))?.[0];
   const words = stated === undefined || sub === 'branch' ? operands : [stated, ...operands];
   const [branch] = words;
-  if (branch === undefined) return sub === 'branch' ? null : invalidRefusal(`git ${sub} takes a branch`);
-  if (words.length > 2) return invalidRefusal(`git ${sub} takes one branch`);
+  if (branch === undefined) return sub === 'branch' ? null : invalidActionReason(`git ${sub} takes a branch`);
+  if (words.length > 2) return invalidActionReason(`git ${sub} takes one branch`);
   const may = git !== null && isConfiguredBranch(branch, git) && isRevision(branch) && !branch.startsWith('refs/');
-  return may ? null : outOfScopeRefusal(`${branch} is not a configured branch`);
+  return may ? null : outOfScopeReason(`${branch} is not a configured branch`);
 }
 
 function pathsReason(words: readonly string[], { root, config: { mask } }: GitLimits): RefusalReason | null {
   for (const word of words) {
-    const found = auditedPath(root, word);
-    if (!found.inside) return found.isPath ? outOfScopeRefusal(found.why) : invalidRefusal(found.why);
-    if (isMaskedPath(found.path, mask)) return outOfScopeRefusal(`${word} is masked`);
+    const found = resolvePathInRoot(root, word);
+    if (!found.inside) return found.isPath ? outOfScopeReason(found.why) : invalidActionReason(found.why);
+    if (isMaskedPath(found.path, mask)) return outOfScopeReason(`${word} is masked`);
   }
   return null;
 }

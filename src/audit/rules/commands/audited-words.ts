@@ -23,7 +23,7 @@ interface ReadWord {
 }
 
 /** Splits a plain command line into words: blanks separate, quotes join. null if it has any other shell syntax. */
-export function plainCommandWords(text: string): readonly string[] | null {
+export function splitPlainCommand(text: string): readonly string[] | null {
   if (text.length > MAX_LENGTH || text.includes('\0') || text.trim() === '') return null;
   const line = text.replace(/^(?:[ \t\n]|\\\n)+/, '');
   const words: ReadWord[] = [];
@@ -75,8 +75,8 @@ function isPlain(bare: string, first: string | null): boolean {
 }
 
 /** The words of an argument that is a list of words or a text; null if it is not a plain command. */
-export function commandWordsOf(value: Json | undefined): readonly string[] | null {
-  if (typeof value === 'string') return plainCommandWords(value);
+export function readCommandWords(value: Json | undefined): readonly string[] | null {
+  if (typeof value === 'string') return splitPlainCommand(value);
   const isList = Array.isArray(value) && value.length > 0;
   return isList && value.every((word) => typeof word === 'string' && !word.includes('\0')) ? (value as string[]) : null;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { pathExists } from '../../../base/files.ts';
 import { excerpt } from '../../../base/text.ts';
-import { stateHome } from '../../../base/user-folders.ts';
+import { userStateFolder } from '../../../base/user-folders.ts';
 import { approvalTitle } from '../../../gate/approvals/approval-rows.ts';
 import { describeGrantLimits, grantEndReason } from '../../../gate/approvals/grant.ts';
 import { openEvidenceFile } from '../../../open-evidence.ts';
@@ -97,7 +97,7 @@ async function listedGrants(io: Io, options: Options): Promise<readonly ListedGr
 
 function foldersOf(io: Io, options: Options): readonly string[] {
   if (!options.allRoots) return [stateDir(resolveRootOption(io, options), io.env)];
-  const home = stateHome(io.env);
+  const home = userStateFolder(io.env);
   return pathExists(home) ? readdirSync(home).map((name) => join(home, name)) : [];
 }
 

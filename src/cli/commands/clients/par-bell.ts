@@ -6,7 +6,7 @@ import type { ReviewContributions } from '../../../agency/par/review-document.ts
 import { runReviewParticipants } from '../../../agency/par/run-participants.ts';
 import { serveReviewDocument } from '../../../agency/par/serve-document.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
-import { stateHome } from '../../../base/user-folders.ts';
+import { userStateFolder } from '../../../base/user-folders.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
 import { readActivity } from '../../../evidence/musn/activity.ts';
 import { readToken } from '../../../operator/operator-token.ts';
@@ -67,11 +67,11 @@ async function ring(io: Io, options: Options): Promise<void> {
     );
   ensureStateDir(root, io.env);
   const tokens = new Tokens(io.env);
-  mkdirSync(stateHome(io.env), { recursive: true, mode: 0o700 });
+  mkdirSync(userStateFolder(io.env), { recursive: true, mode: 0o700 });
   const document = await serveReviewDocument({
     host: listen?.host ?? '127.0.0.1',
     port: listen?.port ?? null,
-    file: join(stateHome(io.env), 'par.db'),
+    file: join(userStateFolder(io.env), 'par.db'),
     name: par,
     admits: (token) => ['operator', 'agent', 'node'].includes(tokens.holder(token)?.role ?? ''),
   });

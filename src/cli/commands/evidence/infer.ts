@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type InferredSpecs, inferSpecs } from '../../../audit/infer/infer-specs.ts';
 import { printSpecs } from '../../../audit/infer/print-specs.ts';
-import { addUsage, RecordedUsages } from '../../../audit/infer/recorded-usage.ts';
+import { addRecordedUsage, RecordedUsages } from '../../../audit/infer/recorded-usage.ts';
 import { makeFolders } from '../../../base/files.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
@@ -46,7 +46,7 @@ async function infer(io: Io, ids: readonly string[], options: Options): Promise<
     const found = new RecordedUsages();
     for (const session of await chooseSessions(store, ids)) {
       const pin = await readPinOrThrow(store, session);
-      await addUsage(found, pin, store.entries(session.sessionId));
+      await addRecordedUsage(found, pin, store.entries(session.sessionId));
     }
     return found;
   });

@@ -1,4 +1,4 @@
-import { proposeChanges, type RefusalsByTool, type SpecProposal } from '../../../audit/infer/propose-changes.ts';
+import { proposeSpecChanges, type RefusalsByTool, type SpecProposal } from '../../../audit/infer/propose-changes.ts';
 import { type PropertyProof, proveProperties } from '../../../audit/properties/prove-properties.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
 import type { Par } from '../../../evidence/patterns/par.ts';
@@ -22,7 +22,7 @@ export async function printProposals(
   }: { store: EvidenceStore; sessions: readonly SessionSummary[]; least: number; refusedIn: RefusalsByTool },
 ): Promise<void> {
   const { specs } = await openProject(root, io.env);
-  const proposal = proposeChanges(specs, pars, least, refusedIn);
+  const proposal = proposeSpecChanges(specs, pars, least, refusedIn);
   const isChanged = proposal.changes.length > 0;
   const proofs = isChanged ? proveProperties(proposal.specs) : [];
   const held = new Set(isChanged ? proveProperties(specs).flatMap((each) => (each.holds ? [each.property] : [])) : []);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
-import { type FittingSettings, WouldRefuseReport } from '../../../audit/infer/would-refuse.ts';
-import { escapeInvisible, excerpt, plural, visibleLines } from '../../../base/text.ts';
+import { type SuggestedSettings, WouldRefuseReport } from '../../../audit/infer/would-refuse.ts';
+import { escapeInvisible, escapeInvisibleInLines, excerpt, plural } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import { chooseSessions, readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, formatHeading, type Io, paint, print, printJson } from '../../io.ts';
@@ -57,7 +57,7 @@ const WIDTH = 200;
 /** The path that a remedy suggests, without the list of available tools before it. */
 const pathIn = (remedy: string): string => remedy.split(/shortest path: /i).at(-1) ?? remedy;
 
-function printSettings(io: Io, { scopes, hosts }: FittingSettings): void {
+function printSettings(io: Io, { scopes, hosts }: SuggestedSettings): void {
   const more = {
     ...(Object.keys(scopes).length === 0 ? {} : { scopes }),
     ...(hosts.length === 0 ? {} : { web: { allow: hosts } }),
@@ -67,5 +67,5 @@ function printSettings(io: Io, { scopes, hosts }: FittingSettings): void {
     return;
   }
   print(io, formatHeading(io, '\nSettings that fit (merge them into hopgate.yaml, then run "hopgate trust")'));
-  print(io, visibleLines(stringify(more).trimEnd()));
+  print(io, escapeInvisibleInLines(stringify(more).trimEnd()));
 }

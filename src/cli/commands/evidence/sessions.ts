@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { hasLiveWriter } from '../../../base/process-holder.ts';
+import { hasLiveLease } from '../../../base/process-holder.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { withExistingSessions } from '../../choose-sessions.ts';
@@ -54,7 +54,7 @@ async function list(io: Io, options: RootOption & { readonly all?: boolean }): P
   const all = await withEvidence(resolveRootOption(io, options), io.env, [], (store) => store.sessions());
   const listed = options.all ? all : all.filter(({ archived }) => !archived);
   if (io.json) {
-    for (const session of listed) printJsonLine(io, { ...session, inUse: hasLiveWriter(session) });
+    for (const session of listed) printJsonLine(io, { ...session, inUse: hasLiveLease(session) });
     return;
   }
   const hidden = all.length - listed.length;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { OtherSession } from '../../../audit/delegation/sub-agent-audit.ts';
+import type { PinnedSessionEvidence } from '../../../audit/delegation/sub-agent-audit.ts';
 import type { Violation } from '../../../audit/verify/audit-result.ts';
 import { type SessionVerification, type VerifyOptions, verifySession } from '../../../audit/verify/verify-session.ts';
 import { explainSystemError } from '../../../base/system-error.ts';
@@ -159,7 +159,7 @@ async function verifyOne(
 }
 
 /** Reads another session that the verified one refers to; null if the store lacks it or its pin. */
-async function otherSession(store: EvidenceStore, sessionId: string): Promise<OtherSession | null> {
+async function otherSession(store: EvidenceStore, sessionId: string): Promise<PinnedSessionEvidence | null> {
   const summary = (await store.sessions()).find((each) => each.sessionId === sessionId);
   const pinned = summary && (await readPinOrReason(store, summary));
   return pinned === undefined || typeof pinned === 'string' ? null : { pinned, entries: store.entries(sessionId) };

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { examineSpecs, type PropertyProof } from '../../../audit/properties/prove-properties.ts';
-import { isWithin } from '../../../base/paths.ts';
-import { escapeInvisible, plural, shellWord } from '../../../base/text.ts';
+import { type PropertyProof, proveAndFindWarnings } from '../../../audit/properties/prove-properties.ts';
+import { isPathWithin } from '../../../base/paths.ts';
+import { escapeInvisible, plural, toShellWord } from '../../../base/text.ts';
 import { defaultBackends } from '../../../default-backends.ts';
 import { effectiveScope } from '../../../gate/decide-step.ts';
 import { DENIAL_CODES } from '../../../gate/denial.ts';
@@ -60,10 +60,10 @@ async function check(io: Io, path: string | undefined, options: RootOption): Pro
   const files = await filesOf(root, io);
   const tracked = files.tracked.filter(maskMatcher(config.mask));
   // Specs outside of this repository are meant for other repositories.
-  if (path === undefined || isWithin(root, folder)) warnings.push(...unmatchedGlobs(specs, config, files.all));
+  if (path === undefined || isPathWithin(root, folder)) warnings.push(...unmatchedGlobs(specs, config, files.all));
   if (path === undefined) warnings.push(...openMasks(config));
   const machine = path === undefined ? await missingOnMachine(root, config, io) : [];
-  const { proofs, notes } = examineSpecs(specs);
+  const { proofs, notes } = proveAndFindWarnings(specs);
   warnings.push(...notes);
   // The warnings already name the exits that the property `bound` is about.
   const broken = proofs.filter(({ holds, property }) => !holds && property !== 'bound');
@@ -120,13 +120,13 @@ function refuseOtherFile(file: string): void {
     throw new CliError(
       'not-a-spec',
       `${file} is not a spec file`,
-      `Check it with "hopgate check --root ${shellWord(folder)}".`,
+      `Check it with "hopgate check --root ${toShellWord(folder)}".`,
     );
   if (basename(folder) === 'scenarios' && /\.ya?ml$/.test(file))
     throw new CliError(
       'not-a-spec',
       `${file} is a scenario, not a spec file`,
-      `Check it together with its spec set: hopgate check ${shellWord(dirname(folder))}`,
+      `Check it together with its spec set: hopgate check ${toShellWord(dirname(folder))}`,
     );
 }
 

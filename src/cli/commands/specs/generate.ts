@@ -3,9 +3,9 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { mapValues } from '../../../base/map-values.ts';
 import { readRegularFile } from '../../../base/read-file.ts';
-import { plural, shellWord } from '../../../base/text.ts';
+import { plural, toShellWord } from '../../../base/text.ts';
 import { type GeneratedFiles, generateFiles } from '../../../compile/generate-files.ts';
-import { checkGenerated, writeGenerated } from '../../../compile/write-generated-files.ts';
+import { compareGeneratedFiles, writeGeneratedFiles } from '../../../compile/write-generated-files.ts';
 import { pipelineDiagram } from '../../../social/social-stages.ts';
 import { defaultSpecsFolder, loadSpecs } from '../../../spec/load/load-specs.ts';
 import { MAX_SETTINGS_BYTES } from '../../../spec/policy/limits.ts';
@@ -42,17 +42,17 @@ async function generate(io: Io, specs: string, options: Options): Promise<void> 
   const targets = await targetsOf(resolve(io.cwd, specs), resolve(io.cwd, options.out));
   const changed: string[] = [];
   for (const { folder, files } of targets) {
-    const difference = await checkGenerated(folder, files);
+    const difference = await compareGeneratedFiles(folder, files);
     const names = [...difference.missing, ...difference.stale, ...difference.extra].sort();
     changed.push(...names.map((name) => relative(io.cwd, join(folder, name))));
-    if (!options.check) await writeGenerated(folder, files);
+    if (!options.check) await writeGeneratedFiles(folder, files);
   }
   const count = targets.reduce((sum, { files }) => sum + Object.keys(files).length, 0);
   if (options.check && changed.length > 0)
     throw new CliError(
       'stale',
       `out of date: ${changed.join(', ')}`,
-      `Run "hopgate generate ${shellWord(specs)} --out ${shellWord(options.out)}".`,
+      `Run "hopgate generate ${toShellWord(specs)} --out ${toShellWord(options.out)}".`,
     );
   const files = plural(count, 'file');
   const text = [`Wrote ${changed.length} of ${files}:`, ...changed.map((name) => `  ${name}`)].join('\n');

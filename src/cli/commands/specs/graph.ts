@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { compileConfigs } from '../../../compile/compile-specs.ts';
+import { compileMachineConfigs } from '../../../compile/compile-specs.ts';
 import { DRAWN_FORMATS, type DrawnFormat, drawGraph } from '../../../compile/draw-graph.ts';
-import { HOP_GRAPH } from '../../../compile/hop-graph.ts';
-import { OUTSIDE } from '../../../compile/special-states.ts';
+import { HOP_GRAPH_ID } from '../../../compile/hop-graph.ts';
+import { OUTSIDE_STATE } from '../../../compile/special-states.ts';
 import { GraphTooLargeError } from '../../../compile/svg/render-svg.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../../spec/types.ts';
@@ -29,7 +29,7 @@ export function configureCommand(command: Command, io: Io): void {
     .argument('[specs]', 'a spec folder or file (default: the one that hopgate.yaml names)')
     .addOption(new Option('--format <format>', 'the format').choices(DRAWN_FORMATS).default('mermaid'))
     .addOption(new Option('--specs <dir>', 'a spec folder or file, as the argument').hideHelp())
-    .option('--machine <id>', 'draw this machine: mode-gate, edit-lifecycle, …', HOP_GRAPH)
+    .option('--machine <id>', 'draw this machine: mode-gate, edit-lifecycle, …', HOP_GRAPH_ID)
     .option('--current <peripheral>', 'mark this peripheral; "outside" marks the start')
     .option('--out <file>', 'write to this file')
     .addOption(rootOption())
@@ -51,9 +51,9 @@ async function graph(io: Io, path: string | undefined, options: Options): Promis
   const folder = await chooseSpecsFolder(io, root, path);
   const specs = await loadSpecs(folder);
   const format = io.json ? 'json' : (options.format ?? 'mermaid');
-  const { machine = HOP_GRAPH } = options;
+  const { machine = HOP_GRAPH_ID } = options;
   checkMachine(specs, machine, format);
-  const shown = machine === HOP_GRAPH ? placeOf(specs, options.current) : options;
+  const shown = machine === HOP_GRAPH_ID ? placeOf(specs, options.current) : options;
   const text = await drawGraph(specs, format, { ...shown, machine }).catch((error: unknown) => {
     if (!(error instanceof GraphTooLargeError)) throw error;
     throw new CliError('graph-too-large', error.message, 'Use --format mermaid, dot or json.', { cause: error });
@@ -63,17 +63,21 @@ async function graph(io: Io, path: string | undefined, options: Options): Promis
 }
 
 function checkMachine(specs: SpecSet, machine: string, format: DrawnFormat): void {
-  const ids = compileConfigs(specs).map(({ id }) => id);
+  const ids = compileMachineConfigs(specs).map(({ id }) => id);
   if (!ids.includes(machine))
     throw usageError(`there is no machine "${machine}"`, `Name one of ${ids.join(', ')}.`, 'no-machine');
-  if (format === 'svg' && machine !== HOP_GRAPH)
+  if (format === 'svg' && machine !== HOP_GRAPH_ID)
     throw usageError(`only the hop graph is drawn as svg`, 'Use --format mermaid, dot or stately.', 'no-drawing');
 }
 
 function placeOf(specs: SpecSet, current: string | undefined): { readonly current?: string | null } {
   if (current === undefined) return {};
-  if (current === OUTSIDE) return { current: null };
+  if (current === OUTSIDE_STATE) return { current: null };
   if (Object.hasOwn(specs.peripherals, current)) return { current };
   const names = Object.keys(specs.peripherals).join(', ');
-  throw usageError(`there is no peripheral "${current}"`, `Name one of ${names}, or ${OUTSIDE}.`, 'no-peripheral');
+  throw usageError(
+    `there is no peripheral "${current}"`,
+    `Name one of ${names}, or ${OUTSIDE_STATE}.`,
+    'no-peripheral',
+  );
 }

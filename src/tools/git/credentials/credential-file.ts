@@ -1,5 +1,5 @@
 import { lstatSync, realpathSync } from 'node:fs';
-import { isWithin } from '../../../base/paths.ts';
+import { isPathWithin } from '../../../base/paths.ts';
 import type { Env } from '../../../base/user-folders.ts';
 import { expandHome } from '../../sandbox/mounts/layout.ts';
 import { failedStop, type ToolStop } from '../../workspace/tool-stop.ts';
@@ -28,7 +28,7 @@ export function checkCredentialFile(
       `${key}: ${stated} cannot be read (${code}); ask the operator to correct hopgate.yaml.`,
     );
   }
-  const holder = reach.find((folder) => isWithin(folder, path));
+  const holder = reach.find((folder) => isPathWithin(folder, path));
   if (holder === undefined) return { path };
   return failedStop(
     'credential-in-reach',

@@ -8,7 +8,7 @@ import { findUpstreamProxy } from '../../proxy/upstream-proxy.ts';
 import { expandHome } from '../../sandbox/mounts/layout.ts';
 import { failedStop, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import type { Repository } from '../repository.ts';
-import { checkCredentialFile, type CredentialContext } from './credential-file.ts';
+import { type CredentialContext, checkCredentialFile } from './credential-file.ts';
 import { askCredentialHelper } from './credential-helper.ts';
 import { describeCredential, type GitLogin, NO_LOGIN, readOnlyMount } from './login.ts';
 import type { NetworkTarget } from './push-target.ts';

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isWithin } from '../../../base/paths.ts';
+import { isPathWithin } from '../../../base/paths.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import type { GitConfig } from '../../../spec/types.ts';
 import { failedStop, scopeStop, type ToolStop } from '../../workspace/tool-stop.ts';
@@ -91,7 +91,7 @@ function localTarget(repository: Repository, url: string): PushTarget | ToolStop
     );
   }
   // A repository in a folder that agents write may contain hooks that they wrote.
-  if (isWithin(repository.root, path) || isWithin(path, repository.root))
+  if (isPathWithin(repository.root, path) || isPathWithin(path, repository.root))
     return scopeStop(
       'args',
       `the remote ${url} lies inside the work tree`,

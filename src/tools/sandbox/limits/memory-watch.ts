@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { linkTargetIfAny } from '../../../base/files.ts';
+import { readLinkOrNull } from '../../../base/files.ts';
 import { sendSignal } from '../../../base/process.ts';
 
 const INTERVAL_MS = 200;
@@ -70,4 +70,4 @@ function sizeOf(pid: string, file: string, pattern: RegExp): number | null {
   }
 }
 
-const namespaceOf = (pid: string): string | null => linkTargetIfAny(`/proc/${pid}/ns/pid`);
+const namespaceOf = (pid: string): string | null => readLinkOrNull(`/proc/${pid}/ns/pid`);

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { realpathIfAny } from '../../../base/files.ts';
-import { isWithin } from '../../../base/paths.ts';
+import { isPathWithin } from '../../../base/paths.ts';
 import { etcPaths } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
@@ -125,7 +125,7 @@ function mountArguments(mount: Mount, overlays: readonly OverlayMount[], support
 
 /** The path of a file in the merged folder of the overlay that contains it. */
 function mergedPath([tree, other]: readonly OverlayMount[], target: string, { overlayBase }: SupportFiles): string {
-  const isOther = other !== undefined && !isWithin(tree!.target, target);
+  const isOther = other !== undefined && !isPathWithin(tree!.target, target);
   const { target: top } = isOther ? other : tree!;
   return join(overlayBase, isOther ? SECOND_OVERLAY : '', 'merged', relative(top, target));
 }

@@ -1,9 +1,9 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { realpathIfAny } from '../../../base/files.ts';
-import { isWithin } from '../../../base/paths.ts';
+import { isPathWithin } from '../../../base/paths.ts';
 import { splitWords } from '../../../base/text.ts';
-import { homeFolder, stateHome } from '../../../base/user-folders.ts';
+import { homeFolder, userStateFolder } from '../../../base/user-folders.ts';
 import { toolchainSecretMounts } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
@@ -138,7 +138,7 @@ export function withMounts(layout: SandboxLayout, mounts: readonly Mount[]): San
 /** The folders with hopgate's evidence, the operator's token and the socket. No sandbox may show any of them. */
 export const stateHomes = (): readonly string[] => {
   const { XDG_RUNTIME_DIR } = process.env;
-  const homes = [stateHome(process.env), ...(XDG_RUNTIME_DIR ? [join(XDG_RUNTIME_DIR, 'hopgate')] : [])];
+  const homes = [userStateFolder(process.env), ...(XDG_RUNTIME_DIR ? [join(XDG_RUNTIME_DIR, 'hopgate')] : [])];
   return homes.map((home) => realpathIfAny(home) ?? join(realpathIfAny(dirname(home)) ?? dirname(home), 'hopgate'));
 };
 
@@ -152,7 +152,7 @@ export function checkFolder(key: string, stated: string): string {
   if (!existsSync(folder)) throw new LayoutError(`${key}: "${folder}" does not exist; correct it in hopgate.yaml`);
   const real = realpathSync(folder);
   if (TOO_WIDE.includes(real)) throw new LayoutError(`${key}: "${folder}" is too wide; name a more specific folder`);
-  if (stateHomes().some((state) => isWithin(state, real) || isWithin(real, state)))
+  if (stateHomes().some((state) => isPathWithin(state, real) || isPathWithin(real, state)))
     throw new LayoutError(`${key}: "${folder}" holds hopgate's own state; name a different folder`);
   return folder;
 }

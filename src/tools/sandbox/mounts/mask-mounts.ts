@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
-import { readTextIfAny } from '../../../base/files.ts';
-import { isWithin } from '../../../base/paths.ts';
+import { readTextOrEmpty } from '../../../base/files.ts';
+import { isPathWithin } from '../../../base/paths.ts';
 import { gitFileTarget } from '../../git/repository.ts';
 import { indexAssumingUnchanged } from '../../git-objects/git-index.ts';
 import type { Mount } from '../mount.ts';
@@ -13,7 +13,7 @@ import { makeGitWritable } from './writable-git.ts';
 
 /** Mounts that cover the masked paths of a scan; they must follow the mount of the tree. */
 export function maskMounts(root: string, scan: TreeScan): Mount[] {
-  const indexes = indexMounts(root, scan).filter(({ target }) => isWithin(root, target));
+  const indexes = indexMounts(root, scan).filter(({ target }) => isPathWithin(root, target));
   return [...folderMounts(root, scan), ...scan.maskedFiles.map((path) => coverMount(join(root, path))), ...indexes];
 }
 
@@ -27,7 +27,7 @@ export function maskOverlay(
   more: readonly LayerFile[] = [],
 ): { readonly layer: Pick<OverlayMount, 'layer' | 'covers'>; readonly mounts: readonly Mount[] } {
   const covers = scan.maskedFiles.map((path): LayerFile => ({ path, text: coverText(join(root, path)) }));
-  const indexes = maskedIndexes(root, scan).filter(({ path }) => isWithin(root, path));
+  const indexes = maskedIndexes(root, scan).filter(({ path }) => isPathWithin(root, path));
   const files = [
     ...covers,
     ...more.filter(({ path }) => !scan.maskedFiles.includes(path)),
@@ -72,7 +72,7 @@ function maskedIndexes(root: string, scan: TreeScan): { readonly path: string; r
  * git needs these.
  */
 const coverText = (path: string): string =>
-  /\/config(?:\.worktree)?$/.test(path) ? removeCredentials(readTextIfAny(path)) : '';
+  /\/config(?:\.worktree)?$/.test(path) ? removeCredentials(readTextOrEmpty(path)) : '';
 
 function coverMount(target: string): Mount {
   const text = coverText(target);
@@ -90,7 +90,7 @@ export const outerGitMounts = (root: string, scan: TreeScan): Mount[] =>
       const target = join(folder, path);
       return entry.isDirectory() ? { kind: 'empty-folder', target } : coverMount(target);
     }),
-    ...indexMounts(root, scan).filter(({ target }) => isWithin(folder, target)),
+    ...indexMounts(root, scan).filter(({ target }) => isPathWithin(folder, target)),
   ]);
 
 /** Mounts that replace git's indexes by the copies of {@link maskedIndexes}, for layouts without a layer. */
@@ -110,7 +110,7 @@ export function makeOuterGitWritable(
   objects: readonly Mount[],
 ): { readonly mounts: readonly Mount[]; readonly objects: readonly Mount[] } {
   const { sealed, layer, objects: opened } = makeGitWritable(folder, repository, objects);
-  const indexes = maskedIndexes(root, scan).filter(({ path }) => isWithin(folder, path));
+  const indexes = maskedIndexes(root, scan).filter(({ path }) => isPathWithin(folder, path));
   const [folders, covered] = [true, false].map((isFolder) =>
     hits.filter((hit) => hit.entry.isDirectory() === isFolder),
   );

@@ -1,7 +1,7 @@
 import { type Dirent, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { realpathIfAny } from '../../../base/files.ts';
-import { isWithin } from '../../../base/paths.ts';
+import { isPathWithin } from '../../../base/paths.ts';
 import { isGitCredential, isProtected, maskMatcher } from '../../../gate/scope/masks.ts';
 import { findRepository } from '../../git/repository.ts';
 import { isConfiguredGitFolder, isGitFolder, isGitsOwnName, isObjectStore } from '../../git-paths.ts';
@@ -109,7 +109,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   };
   const coverTarget = (path: string) => {
     const real = realpathIfAny(join(root, path));
-    if (real === null || real === root || !isWithin(root, real)) return;
+    if (real === null || real === root || !isPathWithin(root, real)) return;
     const stats = statSync(real, { throwIfNoEntry: false });
     if (stats?.isFile()) coverFile(relative(root, real));
     if (stats?.isDirectory()) found.maskedFolders.push(relative(root, real));
@@ -137,8 +137,8 @@ export const isWithinOneOf = (paths: ReadonlySet<string>): ((path: string) => bo
 function searchOuterGit(root: string, masks: readonly string[], masked: (path: string) => boolean): OuterGit[] {
   const repository = findRepository(root);
   if (isStop(repository)) return [];
-  const outer = [...new Set([repository.commonDir, repository.gitDir])].filter((folder) => !isWithin(root, folder));
-  const topmost = outer.filter((folder) => !outer.some((other) => other !== folder && isWithin(other, folder)));
+  const outer = [...new Set([repository.commonDir, repository.gitDir])].filter((folder) => !isPathWithin(root, folder));
+  const topmost = outer.filter((folder) => !outer.some((other) => other !== folder && isPathWithin(other, folder)));
   return topmost.map((folder) => {
     const isHidden = (path: string, entry?: Dirent) => entry?.isSocket() === true || masked(`.git/${path}`);
     const { hits, repositories } = searchCached(folder, { path: '', names: 'paths' }, masks, isHidden);

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { linkTargetIfAny, lstatIfAny } from '../../../base/files.ts';
+import { lstatIfAny, readLinkOrNull } from '../../../base/files.ts';
 import { atExit } from '../at-exit.ts';
 
 /** Names of these folders include the pid namespace, because a pid of another namespace means nothing here. */
-const PREFIX = `hopgate-sandbox-${/\d+/.exec(linkTargetIfAny('/proc/self/ns/pid') ?? '')?.[0] ?? '0'}-`;
+const PREFIX = `hopgate-sandbox-${/\d+/.exec(readLinkOrNull('/proc/self/ns/pid') ?? '')?.[0] ?? '0'}-`;
 
 /**
  * Options for removing a folder. It is retried, because a launcher that was killed a moment ago may still add its pipes

@@ -1,7 +1,7 @@
 import { readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { lstatIfAny } from '../../../base/files.ts';
-import { isWithin } from '../../../base/paths.ts';
+import { isPathWithin } from '../../../base/paths.ts';
 import type { Mount } from '../mount.ts';
 import { type BaseRequest, baseLayout, type SandboxLayout, withMounts } from './layout.ts';
 import { makeOuterGitWritable, maskMounts, maskOverlay, outerGitMounts } from './mask-mounts.ts';
@@ -63,7 +63,7 @@ function isShownByOverlay(folder: string): boolean {
   const paths = points.map((line) =>
     (line.split(' ')[4] ?? '').replace(/\\(\d{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8))),
   );
-  return !paths.some((path) => path !== folder && isWithin(folder, path));
+  return !paths.some((path) => path !== folder && isPathWithin(folder, path));
 }
 
 /** A layout with the mounts that every layout of the repository has. */
@@ -75,9 +75,9 @@ const treeLayout = (
 ): SandboxLayout => ({
   ...withMounts(baseLayout(name, request), [
     // The git folder of a bare repository may contain the work tree, so it is mounted before the tree.
-    ...outer.filter(({ target }) => isWithin(target, request.root)),
+    ...outer.filter(({ target }) => isPathWithin(target, request.root)),
     ...mounts,
-    ...outer.filter(({ target }) => !isWithin(target, request.root)),
+    ...outer.filter(({ target }) => !isPathWithin(target, request.root)),
     ...(request.objects ?? []),
     ...(request.gitConfig ? [{ kind: 'text-file', target: '/etc/gitconfig', text: request.gitConfig } as const] : []),
   ]),

@@ -1,6 +1,6 @@
 import { dirname, join, relative } from 'node:path';
 import { lstatIfAny } from '../../../base/files.ts';
-import { isWithin } from '../../../base/paths.ts';
+import { isPathWithin } from '../../../base/paths.ts';
 import { gitFileTarget, type Repository } from '../../git/repository.ts';
 import type { Mount } from '../mount.ts';
 import type { LayerFile } from './mask-layer.ts';
@@ -40,7 +40,7 @@ export function repositoriesInRoot(root: string, gitFiles: readonly string[]): r
   if (own === null) return [];
   const modules = gitFiles
     .flatMap((path) => gitFileTarget(join(root, path)) ?? [])
-    .filter((folder) => isWithin(submodulesFolder(root), folder));
+    .filter((folder) => isPathWithin(submodulesFolder(root), folder));
   return [own, ...[...new Set(modules)].map((folder) => ({ gitDir: folder, commonDir: folder }))];
 }
 
@@ -78,8 +78,8 @@ export function makeGitWritable(
     .filter((path) => lstatIfAny(path)?.isSymbolicLink() !== true)
     .map((target): Mount => ({ kind: 'sealed', target }));
   const covers = objects.flatMap((mount) => {
-    const isFile = mount.kind === 'empty-file' && isWithin(commonDir, mount.target);
-    return isFile && !isWithin(place, mount.target) ? [mount.target] : [];
+    const isFile = mount.kind === 'empty-file' && isPathWithin(commonDir, mount.target);
+    return isFile && !isPathWithin(place, mount.target) ? [mount.target] : [];
   });
   const others = objects.filter(({ target }) => !covers.includes(target));
   const isCopied = others.some(({ kind, target }) => kind === 'read-only' && target === place);

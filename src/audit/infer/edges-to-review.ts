@@ -10,7 +10,7 @@ import { isReflectingPeripheral } from '../rules/audited-observations.ts';
  * `whole`: the peripherals that can be left only by exits with requirements. They need all their exits and tools,
  * because a failed test run opens another exit than a passed one.
  */
-export function edgesOfWayBack(
+export function findEdgesToReview(
   specs: SpecSet,
   used: ReadonlySet<string>,
 ): { readonly edges: readonly Edge[]; readonly whole: ReadonlySet<string> } {
@@ -71,8 +71,8 @@ const MAX_PLAIN = 2;
 const costOf = ({ exit, to, when, conditions, gates, implies, sources }: Edge): number =>
   1 +
   10 * ((when === null ? 0 : 1) + (implies === null ? 0 : 1) + conditions.length + gates.length) +
-  (needsOperator({ exit, sources }) ? 10 : 0) +
+  (edgeNeedsOperator({ exit, sources }) ? 10 : 0) +
   (exit === `hop-${to}` ? 0 : 0.1);
 
-export const needsOperator = ({ exit, sources }: Pick<Edge, 'exit' | 'sources'>): boolean =>
+export const edgeNeedsOperator = ({ exit, sources }: Pick<Edge, 'exit' | 'sources'>): boolean =>
   exit === 'user-request' || sources.every(({ kind }) => kind === 'user-request');

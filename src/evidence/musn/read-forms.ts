@@ -12,12 +12,17 @@ type ReadForms =
   | { readonly ok: true; readonly forms: readonly { readonly [key: string]: Json }[] }
   | { readonly ok: false; readonly problems: readonly FormProblem[] };
 
-/** Reads the forms of an export: JSON (a value, a list, or one per line) or EDN (a form, a collection, a sequence). */
+/**
+ * Reads the forms of an export: JSON (a value, a list, one per line, or a page that `hopgate activity --json` printed)
+ * or EDN (a form, a collection, a sequence).
+ */
 export function readForms(text: string): ReadForms {
   const json = readJson(text);
   const read = json === null ? readEdnForms(text) : { ok: true as const, values: json };
   if (!read.ok) return read;
-  const values = read.values.length === 1 && Array.isArray(read.values[0]) ? read.values[0] : read.values;
+  const [only] = read.values.length === 1 ? read.values : [];
+  const list = isObject(only) && 'next' in only ? (only['entries'] ?? only['events']) : only;
+  const values = Array.isArray(list) ? list : read.values;
   const problems = values.flatMap((value, index) =>
     !isObject(value) ? [{ path: `[${index}]`, message: 'must be an entry or an event, a map' }] : [],
   );

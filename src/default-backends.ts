@@ -22,8 +22,8 @@ export function defaultBackends(
 ): ToolBackend[] {
   let sandbox: Promise<Sandbox> | null = null;
   const detect = () => {
-    sandbox ??= import('./tools/sandbox/detect-sandbox.ts').then(({ sharedSandbox }) =>
-      sharedSandbox(options.unsafeNoSandbox),
+    sandbox ??= import('./tools/sandbox/detect-sandbox.ts').then(({ sandboxOfProcess }) =>
+      sandboxOfProcess(options.unsafeNoSandbox),
     );
     return sandbox;
   };

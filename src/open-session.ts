@@ -26,7 +26,7 @@ import { describeSimilarName } from './spec/names.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { timeOrderedId } from './stores/time-ordered-id.ts';
 import type { SessionSpans } from './telemetry/index.ts';
-import { withPathCheck } from './tools/judge-paths.ts';
+import { checkPathsBeforeRun } from './tools/judge-paths.ts';
 
 /** Answers an approval request in this process: true or a name approves it, anything else does not. */
 export type ApproveFunction = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
@@ -222,7 +222,7 @@ function backendsOf(chosen: OpenOptions['backends'], real: () => readonly ToolBa
   const defaults = chosen === undefined || typeof chosen === 'function' ? real() : [];
   if (chosen === undefined) return defaults;
   const all = typeof chosen === 'function' ? chosen(defaults) : chosen;
-  return all.map((backend) => (defaults.includes(backend) ? backend : withPathCheck(backend)));
+  return all.map((backend) => (defaults.includes(backend) ? backend : checkPathsBeforeRun(backend)));
 }
 
 async function approverOf(approver: OpenOptions['approver'], root: string): Promise<Approver | null> {

@@ -11,11 +11,11 @@ import { createSession } from './session/create-session.ts';
 import type { Mode, Principal, ProjectConfig, SpecSet } from './spec/types.ts';
 import { memoryStore } from './stores/memory.ts';
 import { countingIds } from './testing/doubles/counting-ids.ts';
-import { MODEL_CONFIG } from './testing/model/model-config.ts';
+import { MADE_UP_CONFIG } from './testing/model/model-config.ts';
 import { sendRequest } from './testing/model/send-request.ts';
-import { hopModel, modeModel } from './testing/model/session-model.ts';
+import { makeHopModel, makeModeModel } from './testing/model/session-model.ts';
 import type { Move } from './testing/plan/moves.ts';
-import { searchRoute } from './testing/plan/search-route.ts';
+import { searchModelRoute } from './testing/plan/search-route.ts';
 
 /** Default: a memory store, the system's clock, counted ids and no tools. */
 export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' | 'clock' | 'ids' | 'backends'>> {
@@ -64,7 +64,7 @@ export async function runAndVerify(
 ): Promise<RunAndVerifyResult> {
   const { clock = { now: Date.now }, ids = countingIds(), backends = [] } = options;
   const { root = '/repository', by = 'agent', agent = 'agent' } = options;
-  const config = { ...MODEL_CONFIG, ...options.config };
+  const config = { ...MADE_UP_CONFIG, ...options.config };
   const store = options.store ?? memoryStore({ clock });
   const lead: CannedLead = { report: null };
   const session = await createSession(
@@ -141,15 +141,15 @@ function movesTo(opening: AuditState, start: Move, { mode }: RunAndVerifyOptions
   const toMode =
     mode === undefined || mode === opening.mode
       ? null
-      : searchRoute(
-          modeModel(pinned, opening),
+      : searchModelRoute(
+          makeModeModel(pinned, opening),
           opening,
           (_, move) => move.asked.kind === 'mode' && move.asked.to === mode,
         );
   const modes = toMode?.moves ?? [];
   const ready = toMode?.states.at(-1) ?? opening;
   if (findFirstRuleProblem(ready, asked) === null) return [...modes, start];
-  const route = searchRoute(hopModel(pinned, ready, false), ready, (_, move) => {
+  const route = searchModelRoute(makeHopModel(pinned, ready, false), ready, (_, move) => {
     if (move.asked.kind === 'start') return move.asked.peripheral === asked.peripheral;
     return move.asked.kind === 'hop' && move.asked.to === asked.peripheral;
   });

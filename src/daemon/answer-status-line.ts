@@ -15,7 +15,7 @@ import { applyEntry } from '../session/state/apply-entry.ts';
 import { initialSessionState, type SessionState } from '../session/state/session-state.ts';
 import { readStoredState } from '../session/state/stored-state.ts';
 import type { Json } from '../spec/types.ts';
-import { type LineStatus, lineStatus, statusLine } from '../view/status-line.ts';
+import { formatStatusLine, type StatusLineData, statusLineDataOf } from '../view/status-line.ts';
 import { ConversationFiles } from './conversation-files.ts';
 import { isRunning } from './hook/client-process.ts';
 
@@ -47,7 +47,7 @@ export class StatusReader {
   }
 
   /** The status of the chosen session; null if there is none, or if its content was erased. */
-  async read(store: EvidenceStore, query: StatusQuery): Promise<LineStatus | null> {
+  async read(store: EvidenceStore, query: StatusQuery): Promise<StatusLineData | null> {
     const summary = chooseSession(await store.sessions(), query, this.#env);
     if (!summary || summary.erased) return null;
     const { sessionId } = summary;
@@ -59,7 +59,7 @@ export class StatusReader {
     this.#folded.set(sessionId, known);
     if (this.#folded.size > MAX_SESSIONS) this.#folded.delete(this.#folded.keys().next().value!);
     const waiting = pendingItems(stateDir(query.root, this.#env)).filter(({ answer }) => answer === null).length;
-    return lineStatus(known.pin, known.state, Date.now(), waiting);
+    return statusLineDataOf(known.pin, known.state, Date.now(), waiting);
   }
 }
 
@@ -112,7 +112,7 @@ interface StatusLineRequest {
  */
 export async function answerStatusLine(
   { folder, input, env, cwd }: StatusLineRequest,
-  read: (query: StatusQuery) => Promise<LineStatus | null>,
+  read: (query: StatusQuery) => Promise<StatusLineData | null>,
 ): Promise<{ readonly exit: number; readonly stdout: string; readonly stderr: string }> {
   try {
     const event = fieldsOf(input.trim() === '' ? null : (JSON.parse(input) as Json));
@@ -125,7 +125,7 @@ export async function answerStatusLine(
     const { session_id: id } = event;
     const conversation = typeof id === 'string' ? id : null;
     const status = await read({ root, session: folder === '' ? session : null, conversation });
-    return { exit: 0, stdout: `${statusLine(status, !env['HOPGATE_NO_COLOR'])}\n`, stderr: '' };
+    return { exit: 0, stdout: `${formatStatusLine(status, !env['HOPGATE_NO_COLOR'])}\n`, stderr: '' };
   } catch (error) {
     return { exit: 1, stdout: '', stderr: `hopgate: ${errorText(error)}\n` };
   }

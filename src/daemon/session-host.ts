@@ -5,8 +5,8 @@ import type { Denial } from '../gate/denial.ts';
 import { usableOperatorToken } from '../operator/operator-token.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 import type { Json } from '../spec/types.ts';
-import { instructionProblem } from '../tools/instruction-imports.ts';
-import type { LineStatus } from '../view/status-line.ts';
+import { findInstructionProblem } from '../tools/instruction-imports.ts';
+import type { StatusLineData } from '../view/status-line.ts';
 import type { StatusQuery, StatusReader } from './answer-status-line.ts';
 import { Conversations } from './conversations/conversations.ts';
 import { OwnedSessions } from './conversations/owned-sessions.ts';
@@ -57,7 +57,7 @@ export class SessionHost {
       storeForCall: async (record, key, value) => files(record).storeForCall(record, key, value),
       instructionProblem: (record, client, near) =>
         this.sessions.join(record.conversation.root, record.sessionId, async (session) =>
-          instructionProblem(session, client, near),
+          findInstructionProblem(session, client, near),
         ),
       skillProblem: (record, call) =>
         this.sessions.join(record.conversation.root, record.sessionId, async (session) => {
@@ -115,7 +115,7 @@ export class SessionHost {
     return denial && { ...denial, message: `the agent that started you may not do this: ${denial.message}` };
   }
 
-  async status(query: StatusQuery): Promise<LineStatus | null> {
+  async status(query: StatusQuery): Promise<StatusLineData | null> {
     const { env } = this.#options;
     const { hasEvidence, StatusReader } = await import('./answer-status-line.ts');
     if (!hasEvidence(query.root, env)) return null;

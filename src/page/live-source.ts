@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
-import { entryDetail } from '../view/entry-detail.ts';
+import { entryDetailOf } from '../view/entry-detail.ts';
 import type { ViewFrame, ViewGraph, ViewState } from '../view/view-state.ts';
 import { operatorActionsOver, sessionPath } from './operator-actions.ts';
 import { ServerApi, ServerRefusal } from './server-api.ts';
@@ -66,7 +66,7 @@ class LiveSource implements PageData {
     const found = await Promise.all(
       seqs.map((seq) => this.#api.get<{ entries: Entry[] }>(`${sessionPath(session)}/evidence?from=${seq}&limit=1`)),
     );
-    return found.flatMap(({ entries }) => entries.map(entryDetail));
+    return found.flatMap(({ entries }) => entries.map(entryDetailOf));
   }
 
   async #run(): Promise<void> {

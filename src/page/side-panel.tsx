@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { MissingNeed, ViewState } from '../view/view-state.ts';
+import type { UnmetHopRequirement, ViewState } from '../view/view-state.ts';
 
 /** The present time in epoch milliseconds; updated while a live session is shown. */
 export const pageClock = signal(Date.now());
@@ -14,7 +14,7 @@ export function timeSpan(ms: number): string {
 }
 
 /** Describes a missing need: `tests are stale: src/cart.js changed 40 s ago`. */
-const needInWords = ({ words, stale }: MissingNeed, { changed }: ViewState, now: number): string =>
+const needInWords = ({ words, stale }: UnmetHopRequirement, { changed }: ViewState, now: number): string =>
   stale && changed ? `${words}: ${changed.path} changed ${timeSpan(now - changed.at)} ago` : words;
 
 const STATUS_WORDS = {

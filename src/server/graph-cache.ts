@@ -6,7 +6,7 @@ import { readTextOrEmpty, writeAtomically } from '../base/files.ts';
 import { getOrInsert } from '../base/get-or-insert.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
 import type { SpecSet } from '../spec/types.ts';
-import { viewGraph } from '../view/view-graph.ts';
+import { layOutViewGraph } from '../view/view-graph.ts';
 import type { ViewGraph } from '../view/view-state.ts';
 
 /** Maximum number of graphs in memory. */
@@ -34,7 +34,7 @@ export class GraphCache {
     const file = join(this.#folder, `${hash('sha256', `${FORMAT}\n${specs.hash}`)}.json`);
     const known = fieldsOf(parseJson(readTextOrEmpty(file)));
     if (Array.isArray(known['nodes']) && Array.isArray(known['edges'])) return known as unknown as ViewGraph;
-    const graph = await viewGraph(specs);
+    const graph = await layOutViewGraph(specs);
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
       writeAtomically(file, JSON.stringify(graph));

@@ -8,7 +8,7 @@ import type { Session } from '../session/session.ts';
 import { mayStartSubAgent } from '../session/sub-agent.ts';
 import type { ContextBlockKind } from '../spec/agency/agency-types.ts';
 import { getOwn } from '../spec/names.ts';
-import { summariseInOneLine } from '../view/entry-summary.ts';
+import { summariseEntryInOneLine } from '../view/entry-summary.ts';
 import type { Requester } from './access/tokens.ts';
 import { ApiError } from './api-error.ts';
 import { withHostedSession } from './routes/use-session.ts';
@@ -108,7 +108,7 @@ export const addSessionContext =
   };
 
 const lineOf = (entry: Entry): string => {
-  const { event, text } = summariseInOneLine(entry);
+  const { event, text } = summariseEntryInOneLine(entry);
   return `${entry.at} ${entry.peripheral ?? '-'} ${event}: ${text}`;
 };
 

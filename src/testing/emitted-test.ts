@@ -1,6 +1,6 @@
 import { getOrInsert } from '../base/get-or-insert.ts';
-import { type CaseRunSetup, prepareCaseRuns } from './generate-tests.ts';
-import { runCase } from './model/run-case.ts';
+import { type CaseRunSetup, prepareTestCaseRuns } from './generate-tests.ts';
+import { runPlannedCase } from './model/run-case.ts';
 import type { Move } from './plan/moves.ts';
 import type { PlannedCase } from './plan/planned-case.ts';
 
@@ -35,7 +35,7 @@ export function emittedTest(
   };
   return ({ path, tries, forges, both, provoke }) =>
     async () => {
-      const { pinned, run } = await getOrInsert(settings, specs, () => prepareCaseRuns(specs));
+      const { pinned, run } = await getOrInsert(settings, specs, () => prepareTestCaseRuns(specs));
       const planned: PlannedCase = {
         group,
         name: '',
@@ -45,7 +45,7 @@ export function emittedTest(
         ...(both ? { both: [named(both[0]), named(both[1])] } : {}),
         ...(provoke ? { provoke } : {}),
       };
-      await runCase(pinned, planned, run).catch((error: Error) => {
+      await runPlannedCase(pinned, planned, run).catch((error: Error) => {
         error.message += `\n  If the specs are right, write the tests again: hopgate test ${specs} --emit`;
         throw error;
       });

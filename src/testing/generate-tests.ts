@@ -3,11 +3,11 @@ import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
 import { loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
-import { modelConfig } from './model/model-config.ts';
-import { type RunCaseOptions, runCase, runCaseWithAgent, runCaseWithCrashes } from './model/run-case.ts';
-import { Coverage, type CoverageRow } from './plan/coverage.ts';
-import { itemsCoveredBy, type PlannedCase } from './plan/planned-case.ts';
-import { TestExclusions } from './plan/test-exclusions.ts';
+import { makeModelConfig } from './model/model-config.ts';
+import { type RunCaseOptions, runCaseWithAgent, runCaseWithCrashes, runPlannedCase } from './model/run-case.ts';
+import { type CoverageRow, SpecCoverage } from './plan/coverage.ts';
+import { itemsCoveredByMoves, type PlannedCase } from './plan/planned-case.ts';
+import { CoverageExclusions } from './plan/test-exclusions.ts';
 import { planCases } from './plan-cases.ts';
 
 export interface TestSpecsOptions {
@@ -62,17 +62,17 @@ export interface GeneratedTests {
  * @param specs a spec set, or the path of one; `default` for the shipped one
  */
 export async function generateTests(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<GeneratedTests> {
-  const { pinned, run, coverage } = await prepareCaseRuns(specs, options);
+  const { pinned, run, coverage } = await prepareTestCaseRuns(specs, options);
   const { specs: loaded } = pinned;
   const plan = planCases(pinned, run.agent);
-  const exclusions = new TestExclusions(loaded, options.exclude ?? {});
+  const exclusions = new CoverageExclusions(loaded, options.exclude ?? {});
   const test = (planned: PlannedCase, more: Omit<GeneratedTest, 'planned' | 'excluded'>): GeneratedTest => ({
     planned,
     excluded: exclusions.reasonFor(planned, more.name),
     ...more,
   });
   const tests = plan.cases.map((planned) =>
-    test(planned, { group: planned.group, name: planned.name, run: () => runCase(pinned, planned, run) }),
+    test(planned, { group: planned.group, name: planned.name, run: () => runPlannedCase(pinned, planned, run) }),
   );
   const deadly =
     (options.deaths ?? !plan.large)
@@ -98,9 +98,9 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
   exclusions.failIfUnused();
   const all = [...tests, ...deaths, ...played];
   const left = new Set(
-    all.flatMap(({ excluded, planned }) => (excluded === null ? itemsCoveredBy(loaded, planned.moves) : [])),
+    all.flatMap(({ excluded, planned }) => (excluded === null ? itemsCoveredByMoves(loaded, planned.moves) : [])),
   );
-  const inAll = new Set(all.flatMap(({ planned }) => itemsCoveredBy(loaded, planned.moves)));
+  const inAll = new Set(all.flatMap(({ planned }) => itemsCoveredByMoves(loaded, planned.moves)));
   const reachable = new Set([...plan.reachable].filter((item) => left.has(item) || !inAll.has(item)));
   return {
     specs: loaded,
@@ -114,19 +114,22 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
 export interface CaseRunSetup {
   readonly pinned: AuditedPin;
   readonly run: RunCaseOptions;
-  readonly coverage: Coverage;
+  readonly coverage: SpecCoverage;
 }
 
-export async function prepareCaseRuns(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<CaseRunSetup> {
+export async function prepareTestCaseRuns(
+  specs: SpecSet | string,
+  options: TestSpecsOptions = {},
+): Promise<CaseRunSetup> {
   const loaded = typeof specs === 'string' ? await loadSpecs(specs) : specs;
-  const coverage = new Coverage(loaded);
+  const coverage = new SpecCoverage(loaded);
   const run = {
     agent: options.agent ?? agentOf(loaded),
     provoked: new Set<string>(),
     onMove: coverage.add,
     ...(options.backends ? { backends: options.backends } : {}),
   };
-  return { pinned: { specs: loaded, config: { ...modelConfig(loaded), ...options.config } }, run, coverage };
+  return { pinned: { specs: loaded, config: { ...makeModelConfig(loaded), ...options.config } }, run, coverage };
 }
 
 const OUTSIDE = 'outside';

@@ -1,14 +1,14 @@
 import { type AuditedPin, type AuditState, initialAuditState } from '../audit/rules/audit-state.ts';
 import type { Mode } from '../spec/types.ts';
-import { celRulesText } from './model/cel-rules-text.ts';
-import { hopModel, modeModel } from './model/session-model.ts';
+import { joinCelRules } from './model/cel-rules-text.ts';
+import { makeHopModel, makeModeModel } from './model/session-model.ts';
 import { type FiniteModel, type ModelRoute, shortestRoutes } from './model/shortest-routes.ts';
-import { type Move, movesFrom } from './plan/moves.ts';
-import { onlyLacksApproval, planRefusals } from './plan/plan-refusals.ts';
+import { type Move, movesToTryIn } from './plan/moves.ts';
+import { lacksOnlyApproval, planRefusalCases } from './plan/plan-refusals.ts';
 import { planVisitCases } from './plan/plan-visits.ts';
-import { planWalks } from './plan/plan-walks.ts';
-import { describeRoute, itemsCoveredByMove, type PlannedCase, peripheralName } from './plan/planned-case.ts';
-import { allStates, searchRoute } from './plan/search-route.ts';
+import { planWalkCases } from './plan/plan-walks.ts';
+import { describeModelRoute, itemsCoveredByMove, type PlannedCase, peripheralNameOf } from './plan/planned-case.ts';
+import { routesToAllStates, searchModelRoute } from './plan/search-route.ts';
 
 interface TestPlan {
   readonly cases: readonly PlannedCase[];
@@ -30,12 +30,12 @@ export function planCases(pinned: AuditedPin, agent: string): TestPlan {
   const restricted =
     specs.modeGate !== null &&
     (Object.values(specs.modeGate.peripherals).some((allowed) => allowed !== null) ||
-      /\bsession\.mode\b/.test(celRulesText(specs)));
-  const model = hopModel(pinned, restricted ? opening : widest, restricted);
+      /\bsession\.mode\b/.test(joinCelRules(specs)));
+  const model = makeHopModel(pinned, restricted ? opening : widest, restricted);
   const prefix = restricted ? [] : toWidest.moves;
   const modes = modeCases(pinned, opening);
-  const states = specs.edges.length > LARGE_EDGES ? null : allStates(model, LARGE_STATES);
-  const rest = states ? smallPlan(pinned, model, prefix, states) : planWalks(model, prefix);
+  const states = specs.edges.length > LARGE_EDGES ? null : routesToAllStates(model, LARGE_STATES);
+  const rest = states ? smallPlan(pinned, model, prefix, states) : planWalkCases(model, prefix);
   const outside = modes.cases.map((planned): PlannedCase => (states ? planned : { ...planned, provoke: 'all' }));
   return {
     cases: [...outside, ...rest.cases],
@@ -50,7 +50,7 @@ function routeToWidestMode(pinned: AuditedPin, opening: AuditState): ModelRoute<
   const { modeGate } = pinned.specs;
   if (!modeGate) return nothing;
   const power = (mode: Mode | null) => (mode ? (modeGate.effects[mode]?.length ?? 0) : 0);
-  const routes = allStates(modeModel(pinned, opening), 10) ?? [nothing];
+  const routes = routesToAllStates(makeModeModel(pinned, opening), 10) ?? [nothing];
   return routes.toSorted((a, b) => power(b.states.at(-1)!.mode) - power(a.states.at(-1)!.mode))[0] ?? nothing;
 }
 
@@ -63,7 +63,7 @@ function modeCases(pinned: AuditedPin, opening: AuditState): { cases: PlannedCas
     provoke: 'end',
   };
   if (!modeGate) return { cases: [provoked], reachable: new Set() };
-  const routes = shortestRoutes(modeModel(pinned, opening));
+  const routes = shortestRoutes(makeModeModel(pinned, opening));
   const reachable = new Set(
     routes.flatMap(({ moves, states }) => moves.flatMap((move, i) => itemsCoveredByMove(states[i]!, move))),
   );
@@ -71,7 +71,7 @@ function modeCases(pinned: AuditedPin, opening: AuditState): { cases: PlannedCas
     moves.map((move) => move.name.replace('to.', '→ ')).join(' ');
   const paths = routes.map((route): PlannedCase => {
     const at = route.states.at(-1)!;
-    const forges = movesFrom(pinned, at).filter((move) => move.asked.kind === 'mode' && onlyLacksApproval(at, move));
+    const forges = movesToTryIn(pinned, at).filter((move) => move.asked.kind === 'mode' && lacksOnlyApproval(at, move));
     return {
       group: 'modes',
       name: `${modeGate.initial} ${name(route)}`,
@@ -104,15 +104,19 @@ function smallPlan(
     });
   }
   for (const [item, route] of [...hops].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const path = describeRoute(route);
+    const path = describeModelRoute(route);
     cases.push({ group: 'hops', name: `${item}: ${path}`, moves: [...prefix, ...route.moves] });
     const back = item.startsWith('edge ') ? roundTrip(model, route) : null;
     if (back) {
       const kind = isReframe(pinned, route) ? 'reframe' : 'round trip';
-      cases.push({ group: 'round trips', name: `${kind}: ${describeRoute(back)}`, moves: [...prefix, ...back.moves] });
+      cases.push({
+        group: 'round trips',
+        name: `${kind}: ${describeModelRoute(back)}`,
+        moves: [...prefix, ...back.moves],
+      });
     }
   }
-  cases.push(...planRefusals(pinned, prefix, states), ...planVisitCases(pinned, model, prefix, states));
+  cases.push(...planRefusalCases(pinned, prefix, states), ...planVisitCases(pinned, model, prefix, states));
   return { cases, reachable };
 }
 
@@ -121,8 +125,8 @@ function roundTrip(
   model: FiniteModel<AuditState, Move>,
   route: ModelRoute<AuditState, Move>,
 ): ModelRoute<AuditState, Move> | null {
-  const from = peripheralName(route.states.at(-2)!);
-  const back = searchRoute(
+  const from = peripheralNameOf(route.states.at(-2)!);
+  const back = searchModelRoute(
     model,
     route.states.at(-1)!,
     (_, move) => move.asked.kind === 'hop' && move.asked.to === from,
@@ -136,9 +140,9 @@ function isReframe({ specs }: AuditedPin, { moves, states }: ModelRoute<AuditSta
   const last = moves.at(-1)!.asked;
   const from = states.at(-2)!;
   if (last.kind !== 'hop') return false;
-  const exits = specs.peripherals[peripheralName(from)]?.exits ?? [];
+  const exits = specs.peripherals[peripheralNameOf(from)]?.exits ?? [];
   const hoped = exits.find(({ implies }) => implies !== null);
   const exit = exits.find(({ name }) => name === last.exit);
-  const wasThere = states.slice(0, -2).some((state) => peripheralName(state) === last.to);
+  const wasThere = states.slice(0, -2).some((state) => peripheralNameOf(state) === last.to);
   return hoped !== undefined && exit?.implies !== null && exit !== hoped && wasThere;
 }

@@ -8,6 +8,6 @@ export const sha256Hex = (content: Uint8Array | string): string => hash('sha256'
  * The effect of a written file.
  * @param before sha256 of the previous content; null if the file did not exist
  */
-export function contentEffect(path: string, before: string | null, after: string): ObservedEffect {
+export function effectOfWrittenFile(path: string, before: string | null, after: string): ObservedEffect {
   return before === null ? { path, op: 'create', after } : { path, op: 'modify', before, after };
 }

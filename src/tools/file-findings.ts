@@ -20,7 +20,7 @@ export const fileStateOf = (path: string, text: string | null, mode: number): Fi
  * Adds findings to an effect, if there are any: the file will run outside the sandbox, it weakens the tests, or both.
  * @param after null if the file was deleted
  */
-export function withFindings(
+export function addFindingsToEffect(
   { config }: Pick<CallEnvelope, 'config'>,
   effect: ObservedEffect,
   before: TestScan | null,

@@ -14,19 +14,19 @@ export const isGitFolder = (entries: readonly NamedEntry[]): boolean => hasNames
 export function isConfiguredGitFolder(folder: string, entries: readonly NamedEntry[]): boolean {
   if (entries.some((entry) => entry.name === 'HEAD' && !entry.isDirectory()))
     return isGitFolder(entries) || hasNames(entries, 'commondir');
-  return isGitFolder(entries) && isObjectStore(readFolder(join(folder, 'objects')));
+  return isGitFolder(entries) && isGitObjectStore(readFolder(join(folder, 'objects')));
 }
 
-export const isObjectStore = (entries: readonly NamedEntry[]): boolean =>
+export const isGitObjectStore = (entries: readonly NamedEntry[]): boolean =>
   hasNames(entries, 'pack') && entries.some(({ name }) => name === 'info' || /^[0-9a-f]{2}$/.test(name));
 
 /** Folders that git itself writes in a git folder. */
 const GIT_OWN_FOLDERS = ['objects', 'refs', 'logs', 'hooks', 'info', 'lfs'];
 
-export const isGitsOwnFolder = (name: string): boolean => GIT_OWN_FOLDERS.includes(name);
+export const isFolderOfGitItself = (name: string): boolean => GIT_OWN_FOLDERS.includes(name);
 
 /** True for a name in a git folder that only git may write, even if the root itself is the git folder. */
-export const isGitsOwnName = (name: string): boolean => isGitCredential(name) || isGitsOwnFolder(name);
+export const isNameOfGitItself = (name: string): boolean => isGitCredential(name) || isFolderOfGitItself(name);
 
 const hasNames = (entries: readonly NamedEntry[], ...names: readonly string[]): boolean =>
   names.every((name) => entries.some((entry) => entry.name === name));
@@ -65,7 +65,7 @@ export function detectGitPaths(root: string): GitPathDetector {
     getOrInsert(checkedFolders, folder, () => check(join(root, folder)));
   const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
   const holds = (path: string): boolean =>
-    isGitFolderAt(path) || (path.includes('/') ? holds(parentOf(path)) : isGitsOwnName(path) && isGitFolderAt(''));
+    isGitFolderAt(path) || (path.includes('/') ? holds(parentOf(path)) : isNameOfGitItself(path) && isGitFolderAt(''));
   return {
     holds,
     holdsCredential: (path) => isGitCredential(path.slice(path.lastIndexOf('/') + 1)) && isGitFolderAt(parentOf(path)),

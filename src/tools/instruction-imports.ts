@@ -27,7 +27,7 @@ const MAX_IMPORTED = 4 << 20;
  *
  * @param path root-relative
  */
-export function importProblem(envelope: ImportContext, path: string, text: string): string | null {
+export function importProblemOfText(envelope: ImportContext, path: string, text: string): string | null {
   const instructs = isInstructionFile(path);
   if (!instructs && text.length > MAX_IMPORTED) return null;
   const targets = importsOf(text);
@@ -70,7 +70,7 @@ function readProblem({ root, config: { mask, imports = [] } }: ImportContext, fi
 }
 
 /** Claude Code expands imports and reads further instruction files. Codex only follows links. */
-export type InstructedClient = 'claude-code' | 'codex';
+export type InstructionReader = 'claude-code' | 'codex';
 
 /** A file whose content a client program shows its model without a call of the session. */
 interface ShownFile {
@@ -84,9 +84,9 @@ interface ShownFile {
  *
  * @param above only the folders above this root-relative path are searched; if it is left out, all folders
  */
-export function instructionProblem(
+export function findInstructionProblem(
   envelope: ImportContext,
-  client: InstructedClient,
+  client: InstructionReader,
   above?: string,
 ): ShownFile | null {
   const { root } = envelope;

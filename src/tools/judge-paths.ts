@@ -2,7 +2,7 @@ import { replaceMethod } from '../base/replace-method.ts';
 import type { ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
 import { ARGUMENT_ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import { type Anchors, defaultAnchors } from './workspace/anchors.ts';
-import { holdPath } from './workspace/hold-path.ts';
+import { holdPathArgument } from './workspace/hold-path.ts';
 import { isStop } from './workspace/tool-stop.ts';
 
 /**
@@ -10,7 +10,7 @@ import { isStop } from './workspace/tool-stop.ts';
  * backend. Two cases remain for the backend itself: files in a folder that the call names, and a link that is swapped
  * after this check.
  */
-export function withPathCheck(backend: ToolBackend): ToolBackend {
+export function checkPathsBeforeRun(backend: ToolBackend): ToolBackend {
   const anchors = defaultAnchors();
   return replaceMethod(backend, 'run', async (call) => {
     const refused = refusePath(call, anchors);
@@ -25,7 +25,7 @@ function refusePath(call: ToolCall, anchors: Anchors): ToolRefusal | null {
     const value = call.args[name] ?? (ARGUMENT_ROLE_FACTS[role].absentMeansRoot ? '.' : []);
     for (const path of Array.isArray(value) ? value : [value]) {
       const access = role === 'path:read' ? 'read' : 'write';
-      const held = holdPath({ ...call, args: { [name]: path } }, name, access, anchors);
+      const held = holdPathArgument({ ...call, args: { [name]: path } }, name, access, anchors);
       if (!isStop(held)) held.close();
       else if (held.stop.status === 'refused') return held.stop;
     }

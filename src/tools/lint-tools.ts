@@ -4,7 +4,7 @@ import { COMMAND_TOOLS } from '../spec/policy/command-tools.ts';
 import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet, ToolParameter, ToolSpec } from '../spec/types.ts';
 
 /** Warns about tools of a peripheral whose calls are always refused there, or that cannot serve their purpose. Pure. */
-export function lintTools(specs: SpecSet): SpecWarning[] {
+export function warnOfUnusableTools(specs: SpecSet): SpecWarning[] {
   return Object.values(specs.peripherals).flatMap((peripheral) =>
     peripheral.tools.flatMap((id, index): SpecWarning[] => {
       const tool = getOwn(specs.tools, id);
@@ -81,7 +81,7 @@ function commandWarning({ id, upstream }: ToolSpec, { scope }: PeripheralSpec): 
 }
 
 /** Warns about tools of peripherals that no backend has, or whose MCP server is not configured. Pure. */
-export function lintServedTools(
+export function warnOfUnservedTools(
   { tools, peripherals }: SpecSet,
   { served, upstream = {} }: { readonly served: ReadonlySet<string>; readonly upstream?: ProjectConfig['upstream'] },
 ): SpecWarning[] {

@@ -2,7 +2,7 @@ import { isObject, type Json } from '../base/json.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome } from '../ports/tool-backend.ts';
-import { ABORTED, invalidCall } from './tool-outcomes.ts';
+import { ABORTED_OUTCOME, invalidCall } from './tool-outcomes.ts';
 
 const DEFAULT_LIMIT = 50;
 /** A longer body is truncated, so that one entry does not displace the others. */
@@ -22,7 +22,7 @@ export function sessionLogBackend(store: EvidenceStore): ToolBackend {
 }
 
 async function readLog(store: EvidenceStore, call: ToolCall): Promise<ToolOutcome> {
-  if (call.signal.aborted) return ABORTED;
+  if (call.signal.aborted) return ABORTED_OUTCOME;
   const { limit = DEFAULT_LIMIT, after = null } = call.args;
   if (!isWhole(limit, 1)) return invalid('limit', 'a whole number from 1');
   if (after !== null && !isWhole(after, -1)) return invalid('after', 'the seq of an entry, or -1 for the beginning');
@@ -30,7 +30,7 @@ async function readLog(store: EvidenceStore, call: ToolCall): Promise<ToolOutcom
   const from = after === null ? Math.max(0, total - limit) : after + 1;
   const views: { [key: string]: Json }[] = [];
   for await (const stored of store.entries(call.sessionId, { from })) {
-    if (call.signal.aborted) return ABORTED;
+    if (call.signal.aborted) return ABORTED_OUTCOME;
     if (views.length === limit || stored.entry.seq >= total) break;
     views.push(entryFields(stored));
   }

@@ -7,7 +7,7 @@ import { homeFolder } from '../base/user-folders.ts';
 import { valueOr } from '../base/value-or.ts';
 import { isMasked } from '../gate/scope/masks.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
-import { findInstructionFiles, importProblem } from './instruction-imports.ts';
+import { findInstructionFiles, importProblemOfText } from './instruction-imports.ts';
 
 interface SkillCall {
   readonly skill: string;
@@ -82,7 +82,7 @@ function fileProblem(envelope: Pick<CallEnvelope, 'root' | 'config'>, path: stri
   if (text.includes('!`') || /^\s*(?:`{3,}|~{3,})[^\n]*!/m.test(text))
     return 'embeds commands, which would run without hopgate';
   if (Object.hasOwn(frontMatterOf(text), 'hooks')) return 'brings hooks, which would run without hopgate';
-  const why = importProblem(envelope, path, text);
+  const why = importProblemOfText(envelope, path, text);
   return why === null ? null : `shows a file: ${why}`;
 }
 

@@ -3,15 +3,17 @@ import { type Command, parse, type Redirection, type Word } from 'unbash';
 import { isObject, textOf } from '../base/json.ts';
 import { splitWords } from '../base/text.ts';
 import type { Json } from '../spec/types.ts';
-import { type ForeignAct, SHELL_ACT } from './read-trajectory.ts';
+import { type ForeignAct, SHELL_ACT_NAME } from './read-trajectory.ts';
 
-export interface HopgateCall {
+export interface ReplacingToolCall {
   readonly tool: string;
   readonly args: { readonly [name: string]: Json };
 }
 
 /** The calls of hopgate's tools that replace an act, in order; `submit` if the act ends the run with its result. */
-type ActReplacement = { readonly kind: 'calls'; readonly calls: readonly HopgateCall[] } | { readonly kind: 'submit' };
+type ActReplacement =
+  | { readonly kind: 'calls'; readonly calls: readonly ReplacingToolCall[] }
+  | { readonly kind: 'submit' };
 
 const NO_CALLS: ActReplacement = { kind: 'calls', calls: [] };
 
@@ -55,9 +57,9 @@ export function actToCalls(act: ForeignAct, folder: string, open: string | null)
   return url === null ? NO_CALLS : calls({ tool: 'web-fetch', args: { url } });
 }
 
-const calls = (...all: readonly HopgateCall[]): ActReplacement => ({ kind: 'calls', calls: all });
-const read = (path: string): HopgateCall => ({ tool: 'read', args: { path } });
-const write = (path: string): HopgateCall => ({ tool: 'write', args: { path, content: '' } });
+const calls = (...all: readonly ReplacingToolCall[]): ActReplacement => ({ kind: 'calls', calls: all });
+const read = (path: string): ReplacingToolCall => ({ tool: 'read', args: { path } });
+const write = (path: string): ReplacingToolCall => ({ tool: 'write', args: { path, content: '' } });
 
 function fileAct(verb: string, path: string): ActReplacement {
   return calls(
@@ -80,7 +82,7 @@ function shellAct(line: string, folder: string, open: string | null): ActReplace
   if (first === 'open' && second) return calls(read(relativeTo(second, folder)));
   if (VIEW_COMMANDS.includes(first)) return NO_CALLS;
   if (first === 'str_replace_editor' && second && third) return fileAct(second, relativeTo(third, folder));
-  const found: HopgateCall[] = [];
+  const found: ReplacingToolCall[] = [];
   let at = folder;
   for (const command of commandsIn(parse(line))) {
     const words = [command.name, ...command.suffix].filter((one): one is Word => one?.type === 'Word');
@@ -133,7 +135,7 @@ function writtenBy(program: string, args: readonly string[]): readonly string[] 
 }
 
 /** The call for a command that runs tests, installs, releases or fetches a page; null for any other command. */
-function specialCall(program: string, args: readonly string[]): HopgateCall | null {
+function specialCall(program: string, args: readonly string[]): ReplacingToolCall | null {
   const rest = args.filter((one) => !one.startsWith('-'));
   const isRunner = RUNNERS.includes(program);
   const named = [program, ...rest.slice(0, 3)].map((word) => posix.basename(word));
@@ -149,8 +151,7 @@ function specialCall(program: string, args: readonly string[]): HopgateCall | nu
   return url === undefined ? null : { tool: 'web-fetch', args: { url } };
 }
 
-/** The file that an act opens in SWE-agent's editor; null if it opens none. */
-export function fileOpenedBy({ name, input }: ForeignAct): string | null {
-  const line = name === SHELL_ACT ? textOf(input['command']) : null;
+export function fileOpenedByAct({ name, input }: ForeignAct): string | null {
+  const line = name === SHELL_ACT_NAME ? textOf(input['command']) : null;
   return line === null ? null : (/^(?:open|create)\s+"?([^\s"]+)/.exec(line)?.[1] ?? null);
 }

@@ -21,8 +21,7 @@ export interface Trajectory {
   readonly submitted: boolean | null;
 }
 
-/** The name of an act that is a command line; its argument is `command`. */
-export const SHELL_ACT = 'bash';
+export const SHELL_ACT_NAME = 'bash';
 
 const { looseObject } = z;
 const text = z.string().catch('');
@@ -83,7 +82,7 @@ function fromSweAgent(id: string, { trajectory, info }: z.infer<typeof sweAgent>
     const name = textOf(call['name']);
     return name !== null && input !== null
       ? { name, input, output: observation, exit: null }
-      : { name: SHELL_ACT, input: { command: action.trim() }, output: observation, exit: null };
+      : { name: SHELL_ACT_NAME, input: { command: action.trim() }, output: observation, exit: null };
   });
   const state = trajectory.map(({ state }) => fieldsOf(typeof state === 'string' ? parseJson(state) : state));
   const folder = state.map((one) => textOf(one['working_dir'])).find((one) => one !== null) ?? null;
@@ -99,7 +98,7 @@ function fromMiniSweAgent(id: string, { messages, info }: z.infer<typeof miniSwe
     const output = next === undefined ? '' : asText(next.content);
     const stated = fieldsOf(next?.extra)['returncode'] ?? /<returncode>(-?\d+)<\/returncode>/.exec(output)?.[1];
     const exit = stated === undefined || Number.isNaN(Number(stated)) ? null : Number(stated);
-    for (const command of commandsOf(one)) acts.push({ name: SHELL_ACT, input: { command }, output, exit });
+    for (const command of commandsOf(one)) acts.push({ name: SHELL_ACT_NAME, input: { command }, output, exit });
   }
   const folder = textOf(fieldsOf(fieldsOf(info?.config)['environment'])['cwd']);
   const status = info?.exit_status ?? null;

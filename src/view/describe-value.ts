@@ -1,9 +1,9 @@
 import { fieldsOf, isObject, type Json } from '../base/json.ts';
 import { excerpt, plural, stripTerminalColours } from '../base/text.ts';
 import { describeFewerTests } from '../evidence/findings/weakened-tests.ts';
-import { type OptionalFields, summariseValue } from './summarise-value.ts';
+import { type OptionalJsonFields, summariseValue } from './summarise-value.ts';
 
-export const shortValue = (value: Json | undefined, length = 60): string =>
+export const shortenValue = (value: Json | undefined, length = 60): string =>
   excerpt(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), length);
 
 const LAST_LINES = 10;
@@ -21,33 +21,34 @@ export function lastFailureLines(value: Json): readonly string[] {
 
 /** Describes the result of a tool in one line, by the first describer that knows its fields. */
 export function describeValue(value: Json): string {
-  if (!isObject(value)) return shortValue(value, 160);
+  if (!isObject(value)) return shortenValue(value, 160);
   for (const describe of DESCRIBERS) {
     const description = describe(value);
     if (description !== null) return description;
   }
-  return shortValue(value, 160);
+  return shortenValue(value, 160);
 }
 
 /** Describers of results by kind, in the order in which they are tried. Each returns null for any other kind. */
-const DESCRIBERS: readonly ((result: OptionalFields) => string | null)[] = [
+const DESCRIBERS: readonly ((result: OptionalJsonFields) => string | null)[] = [
   ({ blob, bytes }) =>
-    typeof blob === 'string' ? `${plural(Number(bytes), 'byte')}, kept as ${shortValue(blob, 12)}` : null,
+    typeof blob === 'string' ? `${plural(Number(bytes), 'byte')}, kept as ${shortenValue(blob, 12)}` : null,
   ({ replacements, lines }) =>
     typeof replacements === 'number' ? `${replacements} replaced, ${plural(Number(lines), 'line')}` : null,
   describeWait,
   // Describes a turn of a world by the world's own text.
-  ({ observation }) => (typeof observation === 'string' ? shortValue(inOneLine(observation), 160) : null),
+  ({ observation }) => (typeof observation === 'string' ? shortenValue(inOneLine(observation), 160) : null),
   ({ text, path }) => {
     if (typeof text !== 'string') return null;
-    if (path === undefined) return shortValue(inOneLine(text), 160);
-    return `${shortValue(path)}: ${plural(text.split('\n').length, 'line')}`;
+    if (path === undefined) return shortenValue(inOneLine(text), 160);
+    return `${shortenValue(path)}: ${plural(text.split('\n').length, 'line')}`;
   },
   ({ matches }) =>
     Array.isArray(matches)
       ? `${plural(matches.length, 'match', 'matches')}${matches[0] ? `, first ${matchOf(matches[0])}` : ''}`
       : null,
-  ({ files }) => (Array.isArray(files) ? `${plural(files.length, 'file')}: ${shortValue(files.join(' '), 120)}` : null),
+  ({ files }) =>
+    Array.isArray(files) ? `${plural(files.length, 'file')}: ${shortenValue(files.join(' '), 120)}` : null,
   describeTests,
   ({ committed, sha }) => describeRelease('committed', committed, sha),
   ({ pushed, sha }) => describeRelease('pushed', pushed, sha),
@@ -61,44 +62,44 @@ const DESCRIBERS: readonly ((result: OptionalFields) => string | null)[] = [
 ];
 
 const describeRelease = (verb: string, isDone: Json | undefined, sha: Json | undefined): string | null =>
-  isDone === undefined ? null : isDone ? `${verb} ${shortValue(sha, 12)}` : `nothing was ${verb}`;
+  isDone === undefined ? null : isDone ? `${verb} ${shortenValue(sha, 12)}` : `nothing was ${verb}`;
 
 /** Describes a test run, or the runs of several test commands. */
-function describeTests(result: OptionalFields): string | null {
+function describeTests(result: OptionalJsonFields): string | null {
   const { verdict, runs, report, reportProblem, timedOut, flooded } = result;
   if (typeof verdict !== 'string') return null;
   const hint = hintOf(result);
-  const why = verdict !== 'pass' && hint !== undefined ? `; ${shortValue(hint, 240)}` : '';
-  if (Array.isArray(runs)) return `verdict ${verdict}: ${shortValue(runs.map(describeRun).join('; '), 140)}${why}`;
+  const why = verdict !== 'pass' && hint !== undefined ? `; ${shortenValue(hint, 240)}` : '';
+  if (Array.isArray(runs)) return `verdict ${verdict}: ${shortenValue(runs.map(describeRun).join('; '), 140)}${why}`;
   const end = endOf(result);
   const counts = report
-    ? `${timedOut || flooded ? `, ${end}` : ''}, ${shortValue(summariseReport(report), 140)}`
+    ? `${timedOut || flooded ? `, ${end}` : ''}, ${shortenValue(summariseReport(report), 140)}`
     : `, ${end}, no report`;
   const fewer = describeFewerTests(result);
-  const problem = reportProblem ? `: ${shortValue(reportProblem, 140)}` : '';
+  const problem = reportProblem ? `: ${shortenValue(reportProblem, 140)}` : '';
   return `verdict ${verdict}${counts}${fewer === null ? '' : `, ${fewer}`}${problem}${why}`;
 }
 
-function describeCommand(result: OptionalFields): string | null {
+function describeCommand(result: OptionalJsonFields): string | null {
   const { dropped, exit, stdout, stderr } = result;
   if (Array.isArray(dropped) && dropped.length > 0)
-    return `dropped: ${shortValue(dropped.map(describeDropped).join('; '), 140)}; ${endOf(result)}`;
+    return `dropped: ${shortenValue(dropped.map(describeDropped).join('; '), 140)}; ${endOf(result)}`;
   const hint = hintOf(result);
-  if (hint !== undefined) return `${endOf(result)}: ${shortValue(hint, 240)}`;
+  if (hint !== undefined) return `${endOf(result)}: ${shortenValue(hint, 240)}`;
   if (exit === undefined) return null;
   const output = stdout || stderr;
   return `${endOf(result)}${output ? `: ${describeOutput(output)}` : ''}`;
 }
 
 /** Describes the end of a command: its exit status, or the reason why it was killed. */
-function endOf({ timedOut, flooded, seconds, exit }: OptionalFields): string {
-  if (timedOut) return `timed out after ${shortValue(seconds)} s`;
+function endOf({ timedOut, flooded, seconds, exit }: OptionalJsonFields): string {
+  if (timedOut) return `timed out after ${shortenValue(seconds)} s`;
   if (flooded) return 'killed: too much output';
-  return exit === null ? 'killed' : `exit ${shortValue(exit)}`;
+  return exit === null ? 'killed' : `exit ${shortenValue(exit)}`;
 }
 
 /** The reason why a command may not have worked in the sandbox; undefined if the result names none. */
-const hintOf = (result: OptionalFields): Json | undefined =>
+const hintOf = (result: OptionalJsonFields): Json | undefined =>
   result['noNetwork'] ??
   result['notShown'] ??
   result['linkedOutside'] ??
@@ -106,28 +107,28 @@ const hintOf = (result: OptionalFields): Json | undefined =>
   (result['refusedHosts'] || (result['exit'] !== undefined && result['exit'] !== 0) ? result['remedy'] : undefined);
 
 /** Describes the wait for the answer to a whistle, or for the response of an agency run. */
-function describeWait({ waitedMs, status, answer, response, note }: OptionalFields): string | null {
+function describeWait({ waitedMs, status, answer, response, note }: OptionalJsonFields): string | null {
   if (typeof waitedMs !== 'number') return null;
   const reply = fieldsOf(answer)['text'] ?? response ?? '';
-  if (status !== 'answered') return shortValue(note ?? status ?? 'waited', 160);
-  return `answered: ${typeof reply === 'string' ? shortValue(inOneLine(reply), 140) : describeValue(reply)}`;
+  if (status !== 'answered') return shortenValue(note ?? status ?? 'waited', 160);
+  return `answered: ${typeof reply === 'string' ? shortenValue(inOneLine(reply), 140) : describeValue(reply)}`;
 }
 
 /** Prints a match of grep: `src/a.ts:3: const a = 1;`. */
 function matchOf(match: Json): string {
   const { path, line, text } = fieldsOf(match);
-  return path === undefined ? shortValue(match, 100) : shortValue(`${path}:${line}: ${String(text).trim()}`, 100);
+  return path === undefined ? shortenValue(match, 100) : shortenValue(`${path}:${line}: ${String(text).trim()}`, 100);
 }
 
 const inOneLine = (text: string): string => stripTerminalColours(text).trim().replaceAll(/\s+/g, ' ');
 
 /** Describes the output of a command. A long output is stored as a blob. */
 const describeOutput = (printed: Json): string =>
-  typeof printed === 'string' ? shortValue(inOneLine(printed), 120) : describeValue(printed);
+  typeof printed === 'string' ? shortenValue(inOneLine(printed), 120) : describeValue(printed);
 
 function describeRun(run: Json): string {
   const { command, verdict } = fieldsOf(run);
-  return `${Array.isArray(command) ? command.join(' ') : ''} ${shortValue(verdict)}`;
+  return `${Array.isArray(command) ? command.join(' ') : ''} ${shortenValue(verdict)}`;
 }
 
 function summariseReport(report: Json): Json {
@@ -141,5 +142,5 @@ function summariseReport(report: Json): Json {
 
 const describeDropped = (drop: Json): string => {
   const { path, why } = fieldsOf(drop);
-  return `${shortValue(path)} (${shortValue(why)})`;
+  return `${shortenValue(path)} (${shortenValue(why)})`;
 };

@@ -3,17 +3,17 @@ import { excerpt } from '../base/text.ts';
 import { sha256 } from '../evidence/chain.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { describeValue, lastFailureLines } from './describe-value.ts';
-import { type ParameterOrder, spellCall } from './spell-call.ts';
-import { type OptionalFields, summariseValue } from './summarise-value.ts';
+import { formatCallAsLine, type ParameterOrderOfTool } from './spell-call.ts';
+import { type OptionalJsonFields, summariseValue } from './summarise-value.ts';
 
 /** The outcome of a call; `unknown` if none was recorded. */
-export type OutcomeMark = 'ok' | 'failed' | 'refused' | 'unknown';
+export type CallOutcomeMark = 'ok' | 'failed' | 'refused' | 'unknown';
 
 /** The content of an entry for a person. Print it with `escapeInvisible`: it may contain texts of agents and tools. */
 export interface EntrySummary {
   /** `step`, `denial`, …; the entry's type if the body is not a hopgate event. */
   readonly event: string;
-  readonly mark: OutcomeMark | null;
+  readonly mark: CallOutcomeMark | null;
   /** The recorded action: a call, a hop, a message. */
   readonly what: string;
   /** The result of the action, or the reason for it; empty if there is none. */
@@ -27,7 +27,7 @@ type SummaryParts = Partial<Omit<EntrySummary, 'event'>>;
 /** Summarises any entry. Bodies may come from other programs, so every field may be missing. */
 export function summariseEntry(
   { body, bodyHash, type, claim }: Entry,
-  order: ParameterOrder = () => null,
+  order: ParameterOrderOfTool = () => null,
 ): EntrySummary {
   const fields = fieldsOf(body);
   const event = fields['event'];
@@ -45,9 +45,9 @@ const NULL_HASH = sha256('null');
 
 const WOULD = 'would be refused: ';
 
-export function summariseInOneLine(
+export function summariseEntryInOneLine(
   entry: Entry,
-  order?: ParameterOrder,
+  order?: ParameterOrderOfTool,
 ): { readonly event: string; readonly text: string } {
   const { event, what, came, notes } = summariseEntry(entry, order);
   const refusal = notes.find((note) => note.startsWith(WOULD)) ?? '';
@@ -56,7 +56,7 @@ export function summariseInOneLine(
   return { event, text: refusal === '' ? text : `${refusal.split(':', 2).join(':')}: ${text}` };
 }
 
-const EVENTS: { readonly [event: string]: (body: OptionalFields, order: ParameterOrder) => SummaryParts } = {
+const EVENTS: { readonly [event: string]: (body: OptionalJsonFields, order: ParameterOrderOfTool) => SummaryParts } = {
   'session-open': (body) => ({
     what: `opened by ${text(body['agent'])} in ${text(body['root'])}`,
     came: body['unsafeNoSandbox'] === true ? 'without a sandbox' : '',
@@ -154,17 +154,17 @@ function members(title: string, value: Json | undefined): readonly string[] {
 const text = (value: Json | undefined): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
 
-function call({ tool, args }: OptionalFields, order: ParameterOrder): string {
-  if (tool !== 'bell' && tool !== 'whistle') return spellCall(text(tool), args ?? {}, order);
+function call({ tool, args }: OptionalJsonFields, order: ParameterOrderOfTool): string {
+  if (tool !== 'bell' && tool !== 'whistle') return formatCallAsLine(text(tool), args ?? {}, order);
   const { to, text: words, act } = fieldsOf(args);
   return `${tool} to ${text(to)}: ${act === undefined ? '' : `${text(act)}: `}${text(words)}`;
 }
 
-const askedBy = ({ by }: OptionalFields): string =>
+const askedBy = ({ by }: OptionalJsonFields): string =>
   by === undefined || by === 'agent' ? '' : `, asked by ${text(by)}`;
 
 /** The refusal that enforcement would have given; empty if there is none. */
-function refusalNotes({ wouldRefuse }: OptionalFields): readonly string[] {
+function refusalNotes({ wouldRefuse }: OptionalJsonFields): readonly string[] {
   const { code, message, remedy } = fieldsOf(wouldRefuse);
   return code === undefined
     ? []
@@ -177,7 +177,7 @@ function reframe(value: Json | undefined): readonly string[] {
   return expected === undefined ? [] : [`reframe: expected ${text(expected)}, got ${text(actual)}`];
 }
 
-function outcome(body: OptionalFields): SummaryParts {
+function outcome(body: OptionalJsonFields): SummaryParts {
   const { status, code, message, result } = fieldsOf(body['outcome']);
   const notes = [...lastFailureLines(result ?? null).map((line) => `│ ${line}`), ...changes(body['effects'])];
   if (status === 'ok')
@@ -191,14 +191,14 @@ function outcome(body: OptionalFields): SummaryParts {
 }
 
 /** Describes the answer to a message that the session sent; null for other tools. */
-function describeAnswer(tool: Json | undefined, { status, answer, message }: OptionalFields): string | null {
+function describeAnswer(tool: Json | undefined, { status, answer, message }: OptionalJsonFields): string | null {
   if (message === undefined || (tool !== 'bell' && tool !== 'whistle')) return null;
   const { author, text: words } = fieldsOf(answer);
   return words === undefined ? (status === 'waiting' ? 'no answer in time' : '') : `${text(author)}: ${text(words)}`;
 }
 
 /** False for a command that ran with an error status, or a test that did not pass. */
-const wentWell = ({ exit, verdict }: OptionalFields): boolean =>
+const wentWell = ({ exit, verdict }: OptionalJsonFields): boolean =>
   (exit === undefined || exit === 0) && (verdict === undefined || verdict === 'pass');
 
 function changes(effects: Json | undefined): readonly string[] {
@@ -221,13 +221,13 @@ function changes(effects: Json | undefined): readonly string[] {
 const CHANGED_FILES = 20;
 
 /** Prints the action that an approval or a grant is for. */
-function actionText(kind: OptionalFields[string], from: string, to: string): string {
+function actionText(kind: OptionalJsonFields[string], from: string, to: string): string {
   if (kind === 'step') return `${to} in ${from}`;
   if (kind === 'delegate') return `a sub-agent in ${to} from ${from}`;
   return `${kind === 'mode' ? 'mode ' : ''}${from} → ${to}`;
 }
 
-function describeRequest(request: OptionalFields, order: ParameterOrder): string {
+function describeRequest(request: OptionalJsonFields, order: ParameterOrderOfTool): string {
   const { kind, to, exit, peripheral } = request;
   if (kind === 'step') return call(request, order);
   if (kind === 'hop') return `hop to ${text(to)}${exit ? ` by ${text(exit)}` : ''}`;
@@ -239,7 +239,7 @@ function describeRequest(request: OptionalFields, order: ParameterOrder): string
 const REVIEW = ['problem', 'result', 'what_went_well', 'what_could_improve', 'suggestions', 'prediction_errors'];
 
 /** The parts of a review that the agent wrote. Its other parts are computed from the entries. */
-const review = (par: OptionalFields): readonly string[] =>
+const review = (par: OptionalJsonFields): readonly string[] =>
   REVIEW.flatMap((name) => {
     const value = par[name];
     const words = Array.isArray(value) ? value : value === null || value === undefined ? [] : [value];

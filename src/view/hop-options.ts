@@ -6,7 +6,7 @@ import { describeRequirement, type Requirement, unmetRequirements } from '../gat
 import { requirementFacts } from '../gate/requirements/requirement-facts.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { type Edge, type Json, type Principal, TESTS_PASSED } from '../spec/types.ts';
-import type { HopOption, MissingNeed } from './view-state.ts';
+import type { HopOption, UnmetHopRequirement } from './view-state.ts';
 
 /**
  * Every hop from the present peripheral (outside of one: every start that somebody can use), with the gate's decision.
@@ -14,7 +14,7 @@ import type { HopOption, MissingNeed } from './view-state.ts';
  *
  * @param passedBefore true if all tests have passed once
  */
-export function hopOptions(context: GateContext, passedBefore: boolean): readonly HopOption[] {
+export function judgedHopOptions(context: GateContext, passedBefore: boolean): readonly HopOption[] {
   const { specs, view } = context;
   if (view.closed) return [];
   if (view.visit)
@@ -31,8 +31,8 @@ export function hopOptions(context: GateContext, passedBefore: boolean): readonl
   });
 }
 
-/** A cache key for {@link hopOptions}. null if a rule may read any counter, so that every entry can change them. */
-export function hopOptionsCacheKey({ specs, view }: GateContext, passedBefore: boolean): string | null {
+/** A cache key for {@link judgedHopOptions}; null if a rule may read any counter, which each entry changes. */
+export function cacheKeyOfHopOptions({ specs, view }: GateContext, passedBefore: boolean): string | null {
   const { visit } = view;
   const edges = visit ? edgesFrom(specs, visit.peripheral) : [];
   const needs = edges.flatMap((edge) => requirementsOf(specs, edge));
@@ -83,7 +83,7 @@ function judgeHopOption(
 /** The codes of refusals that name a missing requirement of a hop. */
 const NEEDS: readonly string[] = ['exit-not-met', 'entry-not-met', 'condition-failed', 'agent-not-allowed'];
 
-function missingOf({ view }: GateContext, need: Requirement, passedBefore: boolean): MissingNeed {
+function missingOf({ view }: GateContext, need: Requirement, passedBefore: boolean): UnmetHopRequirement {
   if (need.kind !== 'condition' || need.name !== TESTS_PASSED) return { words: describeRequirement(need) };
   if (view.tests.stale !== undefined) return { words: `tests are stale: ${view.tests.stale}` };
   if (view.tests.failed > 0) return { words: 'tests fail' };

@@ -1,7 +1,7 @@
 import { fieldsOf } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
-import type { ParameterOrder } from './spell-call.ts';
-import { joinedText, type ThreadRow, ThreadRows } from './thread-rows.ts';
+import type { ParameterOrderOfTool } from './spell-call.ts';
+import { type ThreadRow, ThreadRows, textOrJson } from './thread-rows.ts';
 
 export interface ThreadVisit {
   readonly peripheral: string;
@@ -12,9 +12,9 @@ export interface ThreadVisit {
 }
 
 /** Arranges the entries of a thread for a person: the rows outside of visits, and the visits with their rows. */
-export function outlineThread(
+export function outlineVisits(
   entries: readonly Entry[],
-  order: ParameterOrder = () => null,
+  order: ParameterOrderOfTool = () => null,
 ): readonly (ThreadRow | ThreadVisit)[] {
   const thread = new ThreadRows(order);
   const rows = new Map<number, ThreadRow>();
@@ -31,7 +31,7 @@ export function outlineThread(
     if (row.event === 'start') {
       inVisit = [];
       visit = {
-        peripheral: joinedText(fieldsOf(row.entries.at(-1)!.body)['peripheral']),
+        peripheral: textOrJson(fieldsOf(row.entries.at(-1)!.body)['peripheral']),
         start: row,
         rows: inVisit,
         stop: null,

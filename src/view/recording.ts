@@ -3,32 +3,31 @@ import { deflateRawSync } from 'node:zlib';
 import { excerpt } from '../base/text.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
 import type { SessionPin } from '../session/pin.ts';
-import { entryDetail } from './entry-detail.ts';
+import { entryDetailOf } from './entry-detail.ts';
 import { SessionFrames } from './session-frames.ts';
-import { viewGraph } from './view-graph.ts';
+import { layOutViewGraph } from './view-graph.ts';
 import type { EntryDetail, Recording, ViewFrame, ViewGraph } from './view-state.ts';
 
-export interface SessionToShow {
+export interface SessionToRecord {
   readonly id: string;
   readonly place: string;
   readonly pin: SessionPin;
   readonly entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>;
 }
 
-/** Collects the data with which the page replays sessions. */
-export async function recordSessions(sessions: Iterable<SessionToShow>): Promise<Recording> {
+export async function recordSessions(sessions: Iterable<SessionToRecord>): Promise<Recording> {
   const graphs: ViewGraph[] = [];
   const byHash = new Map<string, number>();
   const recorded: Recording['sessions'][number][] = [];
   for (const { id, place, pin, entries } of sessions) {
-    const graph = byHash.get(pin.specs.hash) ?? graphs.push(await viewGraph(pin.specs)) - 1;
+    const graph = byHash.get(pin.specs.hash) ?? graphs.push(await layOutViewGraph(pin.specs)) - 1;
     byHash.set(pin.specs.hash, graph);
     const view = new SessionFrames(pin, id);
     const frames: ViewFrame[] = [];
     const details: { [seq: number]: EntryDetail } = {};
     for await (const stored of entries) {
       frames.push(view.add(stored));
-      details[stored.entry.seq] = entryDetail(stored.entry);
+      details[stored.entry.seq] = entryDetailOf(stored.entry);
     }
     recorded.push({ id, place: excerpt(place, 80), graph, frames, details });
   }
@@ -44,7 +43,7 @@ const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(
  *
  * @param script the text of the page's bundle
  */
-export function recordingPage(recording: Recording, script: string): string {
+export function renderRecordingPage(recording: Recording, script: string): string {
   // The text of a script element must not contain its end tag.
   const code = script.replaceAll(/<(?=\/script|!--)/gi, '\\x3c');
   const data = deflateRawSync(JSON.stringify(recording)).toString('base64');

@@ -14,13 +14,13 @@ import { initialSessionState, type SessionState } from '../session/state/session
 import { sessionViewOf } from '../session/state/view-of-state.ts';
 import { effectsOfMode } from '../spec/mode-way.ts';
 import type { Mode, SpecSet, ToolEffect } from '../spec/types.ts';
-import { hopOptions, hopOptionsCacheKey } from './hop-options.ts';
-import { type OptionalFields, summariseValue } from './summarise-value.ts';
+import { cacheKeyOfHopOptions, judgedHopOptions } from './hop-options.ts';
+import { type OptionalJsonFields, summariseValue } from './summarise-value.ts';
 import { type ThreadRow, ThreadRows } from './thread-rows.ts';
 import {
   EMPTY_VIEW_STATE,
   type ViewFrame,
-  type ViewLeg,
+  type ViewHop,
   type ViewRow,
   type ViewState,
   viewDeltaOf,
@@ -131,14 +131,14 @@ export class SessionFrames {
   }
 
   /** The path that the gate suggests after a refused request. */
-  #wayOf(body: Extract<Body, { event: 'denial' }>, now: number): readonly ViewLeg[] {
+  #wayOf(body: Extract<Body, { event: 'denial' }>, now: number): readonly ViewHop[] {
     const { kind } = body.request;
     if (!['step', 'hop', 'start'].includes(String(kind))) return [];
     const decision = decide(this.#context(now), body.request as unknown as Request);
     return decision.ok ? [] : (decision.denial.way ?? []).map(({ from, to }) => ({ from, to }));
   }
 
-  #view(body: Body | null, at: number, context: GateContext, lit: readonly ViewLeg[]): ViewState {
+  #view(body: Body | null, at: number, context: GateContext, lit: readonly ViewHop[]): ViewState {
     const { facts } = this.#state;
     const { view } = context;
     const { trail, par } = this.#shown;
@@ -178,10 +178,10 @@ export class SessionFrames {
   #judge(context: GateContext): Options {
     // No action can be requested before the running tool ends.
     if (this.#state.facts.pending !== null) return this.#options;
-    const key = hopOptionsCacheKey(context, this.#passedBefore);
+    const key = cacheKeyOfHopOptions(context, this.#passedBefore);
     const known = key === null ? undefined : this.#optionsByKey.get(key);
     const { tools, modes } = known ?? availableActions(this.#pin.specs, context.view);
-    this.#options = known ?? { tools, modes, ways: hopOptions(context, this.#passedBefore) };
+    this.#options = known ?? { tools, modes, ways: judgedHopOptions(context, this.#passedBefore) };
     if (this.#optionsByKey.size >= MAX_COUNT.options) this.#optionsByKey.clear();
     if (key !== null) this.#optionsByKey.set(key, this.#options);
     return this.#options;
@@ -213,7 +213,7 @@ function viewRow(row: ThreadRow, at: number): ViewRow {
   const bodies = row.entries.map(({ body }) => fieldsOf(body));
   const denial = bodies.find(({ event }) => event === 'denial');
   const would = fieldsOf(bodies.find(({ wouldRefuse }) => wouldRefuse !== undefined)?.['wouldRefuse']);
-  const refusal: OptionalFields | undefined = denial ?? ('code' in would ? would : undefined);
+  const refusal: OptionalJsonFields | undefined = denial ?? ('code' in would ? would : undefined);
   const request = fieldsOf(denial?.['request'] ?? null);
   const tool = bodies.map((body) => body['tool']).find((name) => typeof name === 'string') ?? request['tool'];
   const optional = {
@@ -244,7 +244,7 @@ const isEmpty = (value: string | number | readonly string[]): boolean =>
   value === 0 || (typeof value !== 'number' && value.length === 0);
 
 /** The files that a row names: in its arguments, and as effects. */
-function pathsOf(bodies: readonly OptionalFields[], request: OptionalFields): readonly string[] {
+function pathsOf(bodies: readonly OptionalJsonFields[], request: OptionalJsonFields): readonly string[] {
   const named = [...bodies.map(({ args }) => args), request['args']].map((args) => fieldsOf(args)['path']);
   const changed = bodies.flatMap(({ effects }) =>
     Array.isArray(effects) ? effects.slice(0, MAX_COUNT.paths).map((effect) => fieldsOf(effect)['path']) : [],

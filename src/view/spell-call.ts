@@ -3,7 +3,7 @@ import { excerpt } from '../base/text.ts';
 import { ARGUMENT_ROLES, type ArgumentRole, type Json } from '../spec/types.ts';
 
 /** Returns the names of a tool's parameters in order; null for an unknown tool. */
-export type ParameterOrder = (tool: string) => readonly string[] | null;
+export type ParameterOrderOfTool = (tool: string) => readonly string[] | null;
 
 /** By role: names of arguments that are shown first if the order of the parameters is unknown. */
 const NAMES: { readonly [role in ArgumentRole]: readonly string[] } = {
@@ -22,9 +22,9 @@ const MAX_OTHER = 40;
 /**
  * Spells a call as a command line: the tool, then its arguments in the order of its parameters.
  *
- * @example spellCall('edit', { new: 'b', old: 'a', path: 'x.ts' }, () => null) // "edit x.ts b a"
+ * @example formatCallAsLine('edit', { new: 'b', old: 'a', path: 'x.ts' }, () => null) // "edit x.ts b a"
  */
-export function spellCall(tool: string, args: Json, order: ParameterOrder): string {
+export function formatCallAsLine(tool: string, args: Json, order: ParameterOrderOfTool): string {
   const values = Array.isArray(args) ? args : inOrder(args, order(tool) ?? FIRST_ARGUMENTS);
   return [tool, ...values.map((value, at) => word(value, at === 0 ? MAX_FIRST : MAX_OTHER))].join(' ');
 }

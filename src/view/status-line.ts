@@ -9,7 +9,7 @@ import type { Mode } from '../spec/types.ts';
 /** The tests' state. `stale`: none ran since the last change. `partial`: a command ran in part. null: none ran. */
 type TestStatus = 'passed' | 'failed' | 'stale' | 'partial' | null;
 
-export interface LineStatus {
+export interface StatusLineData {
   readonly sessionId: string;
   readonly agent: string;
   readonly closed: boolean;
@@ -25,12 +25,12 @@ export interface LineStatus {
 }
 
 /** The status of a session after its last entry. Pure. `now` and `waiting` are not in the evidence. */
-export function lineStatus(
+export function statusLineDataOf(
   { specs, config }: SessionPin,
   state: SessionState,
   now: number,
   waiting: number,
-): LineStatus {
+): StatusLineData {
   const { sessionId, agent, closed, mode, visit, tests } = sessionViewOf({ specs }, state, now);
   const hasRun = state.facts.runs.length > 0;
   const unproven = tests.count > 0 ? 'partial' : hasRun ? 'stale' : null;
@@ -53,9 +53,9 @@ const TEST_COLORS = { passed: 'green', failed: 'red', stale: 'yellow', partial: 
 /**
  * One short line about a session, without a line break. null if no session is running.
  *
- * @example statusLine(status, false) // explore · DIAGNOSE · tests stale · 2 waiting
+ * @example formatStatusLine(status, false) // explore · DIAGNOSE · tests stale · 2 waiting
  */
-export function statusLine(status: LineStatus | null, color: boolean): string {
+export function formatStatusLine(status: StatusLineData | null, color: boolean): string {
   const paint = (style: Parameters<typeof styleText>[0], text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text;
   if (status === null) return paint('dim', 'no session');

@@ -1,7 +1,7 @@
 import { fieldsOf, type Json } from '../base/json.ts';
 import { escapeInvisible, excerpt } from '../base/text.ts';
 
-export type OptionalFields = { readonly [key: string]: Json | undefined };
+export type OptionalJsonFields = { readonly [key: string]: Json | undefined };
 
 const LENGTH = 80;
 

@@ -1,8 +1,8 @@
 import { fieldsOf, type Json, textOf } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { type EntrySummary, summariseEntry } from './entry-summary.ts';
-import type { ParameterOrder } from './spell-call.ts';
-import type { OptionalFields } from './summarise-value.ts';
+import type { ParameterOrderOfTool } from './spell-call.ts';
+import type { OptionalJsonFields } from './summarise-value.ts';
 
 /** A row of a thread: one entry, or several that belong together (an intent and its outcome, a hop and its start). */
 export interface ThreadRow extends EntrySummary {
@@ -31,7 +31,7 @@ const UNUSED = 'never used';
 
 /** Joins entries to rows: an outcome to its intent, a start to its hop, a receipt to its message. */
 export class ThreadRows {
-  readonly #order: ParameterOrder;
+  readonly #order: ParameterOrderOfTool;
   readonly #joinApprovals: boolean;
   readonly #seen = new Set<string>();
   readonly #depths = new Map<string, number>();
@@ -45,7 +45,7 @@ export class ThreadRows {
   #count = 0;
 
   /** `joinApprovals`: an approval joins the row of the request that it allowed. `from`: the first entry's position. */
-  constructor(order: ParameterOrder = () => null, { joinApprovals = false, from = 0 } = {}) {
+  constructor(order: ParameterOrderOfTool = () => null, { joinApprovals = false, from = 0 } = {}) {
     this.#count = from;
     this.#order = order;
     this.#joinApprovals = joinApprovals;
@@ -54,9 +54,9 @@ export class ThreadRows {
   /** Adds the next entry. Returns its row: a new one, or an earlier one under the same key. */
   add(entry: Entry): RowChange {
     const own = fieldsOf(entry.body);
-    const before = own['event'] === 'receipt' ? this.#messages.get(joinedText(own['message'])) : undefined;
-    const change = before ? this.#withState(before, entry, joinedText(own['state'])) : this.#rowChangeOf(entry);
-    const message = before ? joinedText(own['message']) : messageIn(own);
+    const before = own['event'] === 'receipt' ? this.#messages.get(textOrJson(own['message'])) : undefined;
+    const change = before ? this.#withState(before, entry, textOrJson(own['state'])) : this.#rowChangeOf(entry);
+    const message = before ? textOrJson(own['message']) : messageIn(own);
     if (message !== null) this.#messages.set(message, change.row);
     return change;
   }
@@ -98,7 +98,7 @@ export class ThreadRows {
       notes: [...summary.notes, ...lostParent(entry, this.#seen)],
     };
     this.#seen.add(entry.id);
-    const approval = this.#approvals.get(joinedText(own['approval']));
+    const approval = this.#approvals.get(textOrJson(own['approval']));
     if (approval) return this.#withApproval(entry, row, approval);
     if (before?.event !== 'hop' || summary.event !== 'start') return this.#keep(entry, row);
     this.#open.delete(entry.inReplyTo ?? '');
@@ -106,12 +106,12 @@ export class ThreadRows {
       [...before.notes, ...row.notes],
       [...before.entries, entry],
     ];
-    const what = `${row.what}, from ${joinedText(fieldsOf(before.entries.at(-1)!.body)['from'])}`;
+    const what = `${row.what}, from ${textOrJson(fieldsOf(before.entries.at(-1)!.body)['from'])}`;
     return { ...this.#keep(entry, { ...row, what, notes, entries }), takes: [before] };
   }
 
   #withApproval(entry: Entry, row: ThreadRow, approval: ThreadRow): RowChange {
-    this.#approvals.delete(joinedText(fieldsOf(fieldsOf(approval.entries[0]!.body)['record'])['id']));
+    this.#approvals.delete(textOrJson(fieldsOf(fieldsOf(approval.entries[0]!.body)['record'])['id']));
     if (!this.#joinApprovals) {
       const { row: kept } = this.#keep(entry, row);
       return { row: kept, takes: [] };
@@ -127,7 +127,7 @@ export class ThreadRows {
       this.#open.set(entry.id, row);
     if (event === 'approval') {
       const noted = { ...row, notes: [...row.notes, UNUSED] };
-      this.#approvals.set(joinedText(fieldsOf(fieldsOf(entry.body)['record'])['id']), noted);
+      this.#approvals.set(textOrJson(fieldsOf(fieldsOf(entry.body)['record'])['id']), noted);
       return { row: noted, takes: [] };
     }
     return { row, takes: [] };
@@ -135,21 +135,21 @@ export class ThreadRows {
 
   /** True if no request has used the approval of this row. */
   isUnused({ entries }: ThreadRow): boolean {
-    return this.#approvals.has(joinedText(fieldsOf(fieldsOf(entries[0]!.body)['record'])['id']));
+    return this.#approvals.has(textOrJson(fieldsOf(fieldsOf(entries[0]!.body)['record'])['id']));
   }
 }
 
 /** The id of the message that an entry received or sent; null if there is none. */
-function messageIn({ event, id, tool, outcome }: OptionalFields): string | null {
+function messageIn({ event, id, tool, outcome }: OptionalJsonFields): string | null {
   const sent = tool === 'bell' || tool === 'whistle' ? fieldsOf(fieldsOf(outcome)['result'])['message'] : null;
   return textOf(event === 'message' ? id : sent);
 }
 
-export const joinedText = (value: Json | undefined): string =>
+export const textOrJson = (value: Json | undefined): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 
 /** Joins an outcome to its intent, and the denial from a tool's own refusal to that call. */
-function joinsRow(before: ThreadRow, summary: EntrySummary, own: OptionalFields): boolean {
+function joinsRow(before: ThreadRow, summary: EntrySummary, own: OptionalJsonFields): boolean {
   if (summary.event === 'outcome' || summary.event === 'interrupted') return before.event === 'intent';
   if (summary.event !== 'denial' || before.mark !== 'refused' || before.event !== 'outcome') return false;
   const call = before.entries.find(({ body }) => fieldsOf(body)['event'] === 'intent');

@@ -12,7 +12,7 @@ const GAP = 24;
 const COLUMNS = 8;
 
 /** Lays out the hop graph for a page: small boxes without labels. The same spec set gives the same positions. */
-export async function viewGraph(specs: SpecSet): Promise<ViewGraph> {
+export async function layOutViewGraph(specs: SpecSet): Promise<ViewGraph> {
   const picture = graphPictureOf(specs);
   const order = orderForReading(picture);
   const indexOf = (id: string) => order.indexOf(id);

@@ -5,7 +5,7 @@ import type { Mode, ToolEffect } from '../spec/types.ts';
 type HopStatus = 'open' | 'asks' | 'yours' | 'closed';
 
 /** A requirement of a hop that is not met. `stale`: the tests passed once, but not since the last change. */
-export interface MissingNeed {
+export interface UnmetHopRequirement {
   readonly words: string;
   readonly stale?: true;
 }
@@ -15,12 +15,12 @@ export interface HopOption {
   readonly exit: string | null;
   readonly to: string;
   readonly status: HopStatus;
-  readonly missing: readonly MissingNeed[];
+  readonly missing: readonly UnmetHopRequirement[];
   /** The gate's remedy; empty if the exit is open. */
   readonly remedy: string;
 }
 
-export interface ViewLeg {
+export interface ViewHop {
   readonly from: string | null;
   readonly to: string;
 }
@@ -52,7 +52,7 @@ export interface ViewState {
   /** The last peripherals, oldest first, with the time at which each was entered. */
   readonly trail: readonly { readonly peripheral: string; readonly at: number }[];
   /** The hops that the last refusal suggested, for the page to highlight; empty after any other entry. */
-  readonly lit: readonly ViewLeg[];
+  readonly lit: readonly ViewHop[];
   readonly tests: { readonly passed: boolean; readonly count: number; readonly failed: number };
   readonly changed: { readonly path: string; readonly at: number } | null;
   /** The reviews of the session: their number, the time of the last one, and whether work was done after it. */

@@ -141,8 +141,7 @@ const namesOf = (filter: (row: (typeof rows)[number]) => boolean): readonly stri
   rows.filter(filter).map(({ name }) => name);
 const able = (ability: string): ReadonlySet<string> => new Set(namesOf((row) => row.able.includes(ability)));
 
-/** The names of the classes that have an ability, by ability. */
-export const CLASSES_BY_ABILITY: { readonly [ability: string]: ReadonlySet<string> } = Object.fromEntries(
+export const OBJECT_CLASSES_BY_ABILITY: { readonly [ability: string]: ReadonlySet<string> } = Object.fromEntries(
   ['cleanable', 'heatable', 'coolable', 'sliceable', 'toggleable', 'isreceptacleobject'].map((each) => [
     each,
     able(each),
@@ -158,7 +157,7 @@ export const RECEPTACLE_CONTENTS: { readonly [receptacle: string]: readonly stri
 );
 
 /** The classes of receptacles that open; a single one may nevertheless be fixed open. */
-export const OPENABLE_CLASSES: ReadonlySet<string> = able('openable');
+export const OPENABLE_RECEPTACLES: ReadonlySet<string> = able('openable');
 
 /** The classes of receptacles that stay where they are. */
 export const RECEPTACLE_CLASSES: readonly string[] = [...able('stays')];

@@ -36,7 +36,7 @@ const SYNONYMS: { readonly [word: string]: string } = {
 };
 
 /** Finds the task in words such as "put an apple in the fridge"; null if they name no thing that a house can have. */
-export function findTask(words: string, { objects, receptacles }: NameableClasses): RequestedTask | null {
+export function findTaskInWords(words: string, { objects, receptacles }: NameableClasses): RequestedTask | null {
   const text = ` ${words.toLowerCase().replaceAll(/[^a-z]+/g, ' ')} `;
   const joined = text.replaceAll(' ', '');
   const places = new Set(receptacles);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { OBJECT_CLASSES, RECEPTACLE_CLASSES } from './alfred-classes.ts';
 import { type House, TASK_TYPES } from './house.ts';
 import { oraclePlan } from './oracle.ts';
-import { writeDomain, writeGrammar } from './pddl/pddl-domain.ts';
+import { writePddlDomain, writeTextWorldGrammar } from './pddl/pddl-domain.ts';
 import { PddlError } from './pddl/pddl-expression.ts';
 import { houseFromPddl, type PddlProblemOptions, pddlOfHouse } from './pddl/pddl-problem.ts';
 
@@ -96,8 +96,8 @@ export function gameFiles(house: House): { readonly [name: string]: string } {
   return {
     'initial_state.pddl': problem,
     'game.tw-pddl': json({
-      pddl_domain: writeDomain(house.wording),
-      grammar: writeGrammar(house.wording, goal),
+      pddl_domain: writePddlDomain(house.wording),
+      grammar: writeTextWorldGrammar(house.wording, goal),
       pddl_problem: problem,
       solvable: true,
       walkthrough: oraclePlan(house) ?? [],

@@ -1,21 +1,27 @@
-import { CLASSES_BY_ABILITY, OPENABLE_CLASSES, RECEPTACLE_CONTENTS } from './alfred-classes.ts';
+import { OBJECT_CLASSES_BY_ABILITY, OPENABLE_RECEPTACLES, RECEPTACLE_CONTENTS } from './alfred-classes.ts';
 import {
   AGENT_NAME,
-  FLUENT_PREDICATES,
+  CHANGING_PREDICATES,
   type House,
-  playerNames,
+  playerNamesOfObjects,
   TASK_TYPES,
   type Task,
   type TaskType,
   type Wording,
 } from './house.ts';
-import { fillTaskLine, GOAL_LINES, goalFormulaOf, TASK_CHANGES, TASK_DESCRIPTIONS } from './house-tasks.ts';
+import {
+  CHANGE_BY_TASK_TYPE,
+  fillTaskTemplate,
+  GOAL_TEXTS_BY_TASK_TYPE,
+  pddlGoalOfTask,
+  TASK_DESCRIPTIONS,
+} from './house-tasks.ts';
 import { Household } from './household.ts';
 import { oraclePlan } from './oracle.ts';
 import { ROOMS, type Room } from './rooms.ts';
 import { searchPlan } from './search-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
-import type { WorldFact } from './world-facts.ts';
+import type { HouseFact } from './world-facts.ts';
 
 /** Maximum number of commands in the plan that wins a generated house. */
 const MAX_PLAN = 50;
@@ -70,15 +76,16 @@ function drawHouse(options: HouseOptions, random: SeededRandom): House | null {
   if (random.chance(0.5)) locations[random.whole(1, locations.length - 1)] = locations[0]!;
   const start = locationId(random);
   const objects = drawThings(task, room, options, random);
-  const facts: WorldFact[] = [];
+  const facts: HouseFact[] = [];
   for (const [index, { kind, id }] of receptacles.entries()) {
     facts.push(['receptacletype', id, `${kind.toLowerCase()}type`], ['receptacleatlocation', id, locations[index]!]);
     const needed = kind === 'Fridge' || kind === 'Microwave';
-    if (OPENABLE_CLASSES.has(kind) && (needed || random.chance(0.85))) facts.push(['openable', id]);
+    if (OPENABLE_RECEPTACLES.has(kind) && (needed || random.chance(0.85))) facts.push(['openable', id]);
   }
   for (const { kind, id } of objects) {
     facts.push(['objecttype', id, `${kind.toLowerCase()}type`]);
-    for (const [ability, kinds] of Object.entries(CLASSES_BY_ABILITY)) if (kinds.has(kind)) facts.push([ability, id]);
+    for (const [ability, kinds] of Object.entries(OBJECT_CLASSES_BY_ABILITY))
+      if (kinds.has(kind)) facts.push([ability, id]);
     if (!FIXED.has(kind)) facts.push(['pickupable', id]);
   }
   const kindsHere = new Set(objects.map(({ kind }) => kind));
@@ -104,9 +111,9 @@ function drawHouse(options: HouseOptions, random: SeededRandom): House | null {
       otype: typesOf(['Knife', 'ButterKnife', ...objects.map(({ kind }) => kind)]),
       rtype: typesOf(['SinkBasin', 'Microwave', 'Fridge', ...counts.keys()]),
     },
-    statics: facts.filter(([predicate]) => !FLUENT_PREDICATES.has(predicate)),
-    fluents: facts.filter(([predicate]) => FLUENT_PREDICATES.has(predicate)),
-    formula: goalFormulaOf(task),
+    statics: facts.filter(([predicate]) => !CHANGING_PREDICATES.has(predicate)),
+    fluents: facts.filter(([predicate]) => CHANGING_PREDICATES.has(predicate)),
+    formula: pddlGoalOfTask(task),
   };
   return options.asks ? withSecret(house, objects, receptacles, random) : house;
 }
@@ -127,7 +134,7 @@ function idOf({ seed, task, wording, asks, about = {} }: HouseOptions): string {
 }
 
 /** The options of a generated house, by its id; null for the id of another game. */
-export function houseOptionsOf(id: string): HouseOptions | null {
+export function houseOptionsFromId(id: string): HouseOptions | null {
   const parts = id.split(',').map((part) => part.split(':', 2) as [string, string?]);
   const partOf = (key: string) => parts.find(([name]) => name === key)?.[1];
   const seed = Number(partOf('seed') ?? Number.NaN);
@@ -162,12 +169,12 @@ function drawTask(
   { about = {}, asks }: HouseOptions,
   random: SeededRandom,
 ): Task | null {
-  const change = TASK_CHANGES[type];
+  const change = CHANGE_BY_TASK_TYPE[type];
   const places = [...counts].filter(([kind, count]) => count > 0 && kind !== change?.tool).map(([kind]) => kind);
   const fits = (kind: string, place: string) => (RECEPTACLE_CONTENTS[place] ?? []).includes(kind);
   const look = type === 'look_at_obj_in_light';
   const pairs = room.things
-    .filter((kind) => !change || CLASSES_BY_ABILITY[change.able]!.has(kind))
+    .filter((kind) => !change || OBJECT_CLASSES_BY_ABILITY[change.able]!.has(kind))
     .flatMap((object) =>
       look
         ? LAMPS.map((lamp) => ({ object, receptacle: '', lamp }))
@@ -184,8 +191,8 @@ function drawTask(
   const pair = { type, ...random.pick(pairs) };
   return {
     ...pair,
-    goal: fillTaskLine(random.pick(GOAL_LINES[type]), pair),
-    description: fillTaskLine(TASK_DESCRIPTIONS[type], pair),
+    goal: fillTaskTemplate(random.pick(GOAL_TEXTS_BY_TASK_TYPE[type]), pair),
+    description: fillTaskTemplate(TASK_DESCRIPTIONS[type], pair),
   };
 }
 
@@ -211,7 +218,7 @@ function withSecret(
   const { task } = house;
   const object = random.pick(objects.filter(({ kind }) => kind === task.object)).id;
   const receptacle = random.pick(receptacles.filter(({ kind }) => kind === task.receptacle)).id;
-  const names = playerNames([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
+  const names = playerNamesOfObjects([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
   const [thing, place] = [task.object.toLowerCase(), task.receptacle.toLowerCase()];
   return {
     ...house,

@@ -1,5 +1,5 @@
 import { OBJECT_CLASSES, RECEPTACLE_CLASSES, RECEPTACLE_CONTENTS } from './alfred-classes.ts';
-import { findTask } from './find-task.ts';
+import { findTaskInWords } from './find-task.ts';
 import { generateHouse } from './generate-house.ts';
 import { TASK_TYPES } from './house.ts';
 import { type HouseChoice, HouseholdEnvironment } from './household-environment.ts';
@@ -21,7 +21,7 @@ export const homeWorld = {
 
   /** The name of the house for a request in words; null if no house has such a task. */
   gameFor(words: string, seed: number): string | null {
-    const found = findTask(words, {
+    const found = findTaskInWords(words, {
       objects: OBJECT_CLASSES.filter((kind) => !RECEPTACLE_CLASSES.includes(kind)),
       // Things are in the basin of a sink or a bathtub, not in the sink or bathtub itself.
       receptacles: RECEPTACLE_CLASSES.filter((kind) => RECEPTACLE_CONTENTS[kind]),

@@ -1,4 +1,4 @@
-import { type PddlExpression, readPddlExpressions } from './pddl/pddl-expression.ts';
+import { type PddlExpression, parsePddlExpressions } from './pddl/pddl-expression.ts';
 
 /**
  * A kind of command. `when`: its condition, as PDDL; the variables in `command` have the player's names. `effect`: the
@@ -100,19 +100,17 @@ const OLD: { readonly [name: string]: Partial<Pick<HouseAction, 'command' | 'ans
 export const HOUSE_ACTIONS: readonly HouseAction[] = ROWS.map(([name, command, when, effect, answer]) => ({
   name,
   command,
-  when: readPddlExpressions(when),
-  effect: readPddlExpressions(effect),
+  when: parsePddlExpressions(when),
+  effect: parsePddlExpressions(effect),
   answer,
 }));
 
-/** The kinds of commands, in the wording before ALFWorld 0.4. */
-export const OLD_HOUSE_ACTIONS: readonly HouseAction[] = HOUSE_ACTIONS.flatMap((action) => {
+export const OLD_WORDING_HOUSE_ACTIONS: readonly HouseAction[] = HOUSE_ACTIONS.flatMap((action) => {
   const change = OLD[action.name];
   return change === null ? [] : [{ ...action, ...change }];
 });
 
-/** The answer to a command that is not admissible. */
-export const NOTHING_HAPPENS = 'Nothing happens.';
+export const NOTHING_HAPPENS_TEXT = 'Nothing happens.';
 
 const HELP: readonly (readonly [string, string])[] = [
   ['look:', 'look around your current location'],

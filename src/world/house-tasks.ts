@@ -1,7 +1,7 @@
 import type { Task, TaskType } from './house.ts';
 
 /** The goal lines of each task type: `{object}`, `{receptacle}` and `{lamp}` are classes in lower case. */
-export const GOAL_LINES: { readonly [type in TaskType]: readonly string[] } = {
+export const GOAL_TEXTS_BY_TASK_TYPE: { readonly [type in TaskType]: readonly string[] } = {
   pick_and_place_simple: ['put a {object} in {receptacle}', 'put some {object} on {receptacle}'],
   look_at_obj_in_light: ['look at {object} under the {lamp}', 'examine the {object} with the {lamp}'],
   pick_clean_then_place_in_recep: [
@@ -30,7 +30,7 @@ export const TASK_DESCRIPTIONS: { readonly [type in TaskType]: string } = {
 };
 
 /** By task type: the state that the object must get, the fact that makes it possible, its tool and its verb. */
-export const TASK_CHANGES: {
+export const CHANGE_BY_TASK_TYPE: {
   readonly [type in TaskType]?: {
     readonly able: string;
     readonly is: string;
@@ -46,12 +46,12 @@ export const TASK_CHANGES: {
 type Classes = Pick<Task, 'type' | 'object' | 'receptacle' | 'lamp'>;
 
 /** Replaces `{object}`, `{receptacle}` and `{lamp}` in a template. */
-export const fillTaskLine = (line: string, task: Classes): string =>
+export const fillTaskTemplate = (line: string, task: Classes): string =>
   line.replaceAll(/\{(object|receptacle|lamp)\}/g, (_, key: 'object' | 'receptacle' | 'lamp') =>
     task[key].toLowerCase(),
   );
 
-export function goalFormulaOf({ type, object, receptacle, lamp }: Classes): string {
+export function pddlGoalOfTask({ type, object, receptacle, lamp }: Classes): string {
   if (type === 'look_at_obj_in_light')
     return `(and (exists (?ot - object ?r - receptacle ?a - agent ?l - location) (and (objectType ?ot ${lamp}Type) (toggleable ?ot) (isToggled ?ot) (receptacleAtLocation ?r ?l) (atLocation ?a ?l) (inReceptacle ?ot ?r))) (exists (?o - object ?a - agent) (and (objectType ?o ${object}Type) (holds ?a ?o))))`;
   if (type === 'pick_two_obj_and_place') {
@@ -59,7 +59,7 @@ export function goalFormulaOf({ type, object, receptacle, lamp }: Classes): stri
       `(objectType ${o} ${object}Type) (receptacleType ?r ${receptacle}Type) (inReceptacle ${o} ?r)`;
     return `(and (exists (?r - receptacle) (exists (?o1 - object) (and ${placed('?o1')} (exists (?o2 - object) (and (not (= ?o1 ?o2)) ${placed('?o2')}))))))`;
   }
-  const change = TASK_CHANGES[type];
+  const change = CHANGE_BY_TASK_TYPE[type];
   const state = change ? `(${change.able} ?o) (${change.is} ?o) ` : '';
   return `(and (exists (?r - receptacle) (exists (?o - object) (and ${state}(objectType ?o ${object}Type) (receptacleType ?r ${receptacle}Type) (inReceptacle ?o ?r)))))`;
 }

@@ -1,5 +1,5 @@
 import { splitWords } from '../base/text.ts';
-import type { WorldFact } from './world-facts.ts';
+import type { HouseFact } from './world-facts.ts';
 
 /** The six kinds of tasks, with the names of the ALFWorld data. */
 export const TASK_TYPES = [
@@ -38,17 +38,16 @@ export interface House {
   /** The names of the things of each type: `agent`, `location`, `receptacle`, `object`, `rtype`, `otype`. */
   readonly named: { readonly [type: string]: readonly string[] };
   /** The facts that no command changes. */
-  readonly statics: readonly WorldFact[];
+  readonly statics: readonly HouseFact[];
   /** The facts that commands can change, before the first command. */
-  readonly fluents: readonly WorldFact[];
+  readonly fluents: readonly HouseFact[];
   /** The goal as a PDDL formula. */
   readonly formula: string;
   /** The sentence that only a person knows, for a house that cannot be won without it. */
   readonly hint?: string;
 }
 
-/** The predicates of the facts that commands can change. */
-export const FLUENT_PREDICATES: ReadonlySet<string> = new Set(
+export const CHANGING_PREDICATES: ReadonlySet<string> = new Set(
   splitWords(
     'atlocation objectatlocation opened inreceptacle holds holdsany isclean ishot iscool ison istoggled issliced',
   ),
@@ -60,7 +59,7 @@ export const AGENT_NAME = 'agent1';
  * The names that a player sees, by the ids of a house: the class and a number. Ids in ascending order get descending
  * numbers. A basin is called a basin, although its id begins with the sink or the bathtub.
  */
-export function playerNames(ids: Iterable<string>): ReadonlyMap<string, string> {
+export function playerNamesOfObjects(ids: Iterable<string>): ReadonlyMap<string, string> {
   const classes = new Map<string, string[]>();
   const names = new Map<string, string>();
   for (const id of [...new Set(ids)].sort()) {

@@ -1,5 +1,5 @@
 import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../ports/world-environment.ts';
-import { generateHouse, type HouseOptions, houseOptionsOf } from './generate-house.ts';
+import { generateHouse, type HouseOptions, houseOptionsFromId } from './generate-house.ts';
 import type { House } from './house.ts';
 import { Household } from './household.ts';
 
@@ -55,7 +55,7 @@ export class HouseholdEnvironment implements WorldEnvironment {
     if (game !== undefined) {
       const house = houses.find(({ id }) => id === game);
       if (house) return house;
-      const options = houseOptionsOf(game);
+      const options = houseOptionsFromId(game);
       if (!options) throw new WorldError('no-such-game', `no game is named ${JSON.stringify(game)}`);
       return generateSolvable(options);
     }

@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto';
-import { AGENT_NAME, type House, playerNames } from './house.ts';
-import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, NOTHING_HAPPENS, OLD_HOUSE_ACTIONS } from './house-actions.ts';
-import { type PddlExpression, readPddlExpressions } from './pddl/pddl-expression.ts';
-import { type FactSet, formulaHolds, formulaSolutions, type VariableBindings } from './pddl-formula.ts';
-import { type WorldFact, WorldFacts } from './world-facts.ts';
+import { AGENT_NAME, type House, playerNamesOfObjects } from './house.ts';
+import {
+  HELP_TEXT,
+  HOUSE_ACTIONS,
+  type HouseAction,
+  NOTHING_HAPPENS_TEXT,
+  OLD_WORDING_HOUSE_ACTIONS,
+} from './house-actions.ts';
+import { type PddlExpression, parsePddlExpressions } from './pddl/pddl-expression.ts';
+import { isFormulaTrue, type PddlFactSet, solveFormula, type VariableBindings } from './pddl-formula.ts';
+import { type HouseFact, HouseFacts } from './world-facts.ts';
 
 /** Maximum number of commands in one game; the game then ends without a win. */
 const MAX_GAME_STEPS = 100;
@@ -22,7 +28,7 @@ export interface Turn {
 /** A game at one moment, as JSON. `house` is its id. */
 export interface HouseholdSnapshot {
   readonly house: string;
-  readonly fluents: readonly WorldFact[];
+  readonly fluents: readonly HouseFact[];
   readonly steps: number;
   readonly won: boolean;
   readonly observation: string;
@@ -45,11 +51,11 @@ export class Household {
   readonly house: House;
   readonly #mostSteps: number;
   readonly #names: ReadonlyMap<string, string>;
-  readonly #statics: WorldFacts;
+  readonly #statics: HouseFacts;
   readonly #named: ReadonlyMap<string, readonly string[]>;
   readonly #goal: PddlExpression;
   readonly #actions: readonly HouseAction[];
-  #fluents!: WorldFacts;
+  #fluents!: HouseFacts;
   #readyCommands!: ReadonlyMap<string, ReadyCommand>;
   #turn!: Turn;
 
@@ -57,16 +63,16 @@ export class Household {
     this.house = house;
     this.#mostSteps = options.mostSteps ?? MAX_GAME_STEPS;
     const things = [...house.statics, ...house.fluents].flatMap(([, ...names]) => names as string[]);
-    this.#names = playerNames(things);
-    this.#statics = new WorldFacts(house.statics);
+    this.#names = playerNamesOfObjects(things);
+    this.#statics = new HouseFacts(house.statics);
     this.#named = new Map(Object.entries(house.named));
-    this.#goal = readPddlExpressions(house.formula)[0] ?? ['or'];
-    this.#actions = house.wording === 'old' ? OLD_HOUSE_ACTIONS : HOUSE_ACTIONS;
+    this.#goal = parsePddlExpressions(house.formula)[0] ?? ['or'];
+    this.#actions = house.wording === 'old' ? OLD_WORDING_HOUSE_ACTIONS : HOUSE_ACTIONS;
     this.reset();
   }
 
   reset(): Turn {
-    this.#fluents = new WorldFacts(this.house.fluents);
+    this.#fluents = new HouseFacts(this.house.fluents);
     this.#readyCommands = this.#commands();
     const observation = `-= Welcome to TextWorld, ALFRED! =-\n\n${this.#look()}\n\nYour task is to: ${this.house.task.goal}.`;
     return this.#end(observation, 0, false);
@@ -84,7 +90,7 @@ export class Household {
       for (const effect of ready.action.effect) this.#apply(effect, ready.bindings);
       this.#readyCommands = this.#commands();
     }
-    return this.#end(ready ? this.#answer(ready) : NOTHING_HAPPENS, this.#turn.steps + 1, this.#isWon());
+    return this.#end(ready ? this.#answer(ready) : NOTHING_HAPPENS_TEXT, this.#turn.steps + 1, this.#isWon());
   }
 
   /** The name of the object in the agent's hands; null if they are empty. */
@@ -109,7 +115,7 @@ export class Household {
   restore(snapshot: HouseholdSnapshot): Turn {
     if (snapshot.house !== this.house.id)
       throw new RangeError(`the snapshot is of house ${snapshot.house}, not of ${this.house.id}`);
-    this.#fluents = new WorldFacts(snapshot.fluents);
+    this.#fluents = new HouseFacts(snapshot.fluents);
     this.#readyCommands = this.#commands();
     return this.#end(snapshot.observation, snapshot.steps, snapshot.won);
   }
@@ -125,19 +131,19 @@ export class Household {
     return this.#turn;
   }
 
-  #situation(): FactSet {
+  #situation(): PddlFactSet {
     return { facts: [this.#fluents, this.#statics], named: this.#named };
   }
 
   #isWon(): boolean {
-    return formulaHolds(this.#goal, this.#situation());
+    return isFormulaTrue(this.#goal, this.#situation());
   }
 
   #commands(): ReadonlyMap<string, ReadyCommand> {
     const at = this.#situation();
     const ready = new Map<string, ReadyCommand>();
     for (const action of this.#actions)
-      for (const bindings of formulaSolutions(action.when, at, { '?a': AGENT_NAME })) {
+      for (const bindings of solveFormula(action.when, at, { '?a': AGENT_NAME })) {
         const command = this.#fill(action.command, bindings);
         if (!ready.has(command)) ready.set(command, { action, bindings });
       }

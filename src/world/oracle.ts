@@ -1,8 +1,8 @@
 import type { House } from './house.ts';
-import { playerNames } from './house.ts';
-import { TASK_CHANGES } from './house-tasks.ts';
+import { playerNamesOfObjects } from './house.ts';
+import { CHANGE_BY_TASK_TYPE } from './house-tasks.ts';
 import { Household } from './household.ts';
-import { WorldFacts } from './world-facts.ts';
+import { HouseFacts } from './world-facts.ts';
 
 /** The ids of the things that a goal may need, by their part in the task. */
 interface RelevantObjects {
@@ -14,11 +14,11 @@ interface RelevantObjects {
 
 /** Finds the things that the goal of a house may need: single things if it names them, otherwise all of its classes. */
 export function relevantObjectsIn(house: House): RelevantObjects {
-  const facts = new WorldFacts(house.statics);
+  const facts = new HouseFacts(house.statics);
   const { type, object, receptacle, lamp } = house.task;
   const ofType = (predicate: string, name: string) => [...facts.before(predicate, `${name.toLowerCase()}type`)].sort();
   const single = /\(inreceptacle ([^?\s]+) ([^?\s)]+)\)/.exec(house.formula.toLowerCase());
-  const change = TASK_CHANGES[type];
+  const change = CHANGE_BY_TASK_TYPE[type];
   return {
     objects: single ? [single[1]!] : ofType('objecttype', object),
     destinations: single ? [single[2]!] : ofType('receptacletype', receptacle),
@@ -32,14 +32,17 @@ export function oraclePlan(house: House): readonly string[] | null {
   const { objects, destinations, tools, lamps } = relevantObjectsIn(house);
   const { type } = house.task;
   const count = type === 'pick_two_obj_and_place' ? 2 : 1;
-  const places = new WorldFacts(house.fluents);
+  const places = new HouseFacts(house.fluents);
   const placeOf = (id: string) => [...places.after('inreceptacle', id)][0];
   const sources = objects.filter((id) => placeOf(id) !== undefined);
   for (const destination of lamps.length ? lamps.flatMap((lamp) => placeOf(lamp) ?? []) : destinations) {
     const elsewhere = sources.filter((id) => placeOf(id) !== destination);
     const there = sources.filter((id) => placeOf(id) === destination);
     // A thing that must be changed or lit may be taken from the destination. Of a pair, one may already be there.
-    const chosen = (TASK_CHANGES[type] || lamps.length > 0 ? [...elsewhere, ...there] : elsewhere).slice(0, count);
+    const chosen = (CHANGE_BY_TASK_TYPE[type] || lamps.length > 0 ? [...elsewhere, ...there] : elsewhere).slice(
+      0,
+      count,
+    );
     if (chosen.length + (count === 2 ? there.length : 0) < count) continue;
     const plan = playPlan(house, chosen, placeOf, destination, tools[0], lamps[0]);
     if (plan) return plan;
@@ -56,7 +59,7 @@ function playPlan(
   lamp: string | undefined,
 ): readonly string[] | null {
   const game = new Household(house);
-  const names = playerNames([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
+  const names = playerNamesOfObjects([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
   const name = (id: string) => names.get(id)!;
   const plan: string[] = [];
   const send = (command: string): boolean => {
@@ -74,7 +77,7 @@ function playPlan(
     const source = placeOf(object)!;
     visit(source);
     if (!send(`take ${name(object)} from ${name(source)}`)) return null;
-    const verb = TASK_CHANGES[house.task.type]?.verb;
+    const verb = CHANGE_BY_TASK_TYPE[house.task.type]?.verb;
     if (tool && verb) {
       send(`go to ${name(tool)}`);
       if (!send(`${verb} ${name(object)} with ${name(tool)}`)) return null;

@@ -1,12 +1,12 @@
-import { type PddlExpression, readTypedList } from './pddl/pddl-expression.ts';
-import type { WorldFacts } from './world-facts.ts';
+import { type PddlExpression, readPddlTypedList } from './pddl/pddl-expression.ts';
+import type { HouseFacts } from './world-facts.ts';
 
 /** The names that a formula's variables stand for. */
 export type VariableBindings = { readonly [variable: string]: string };
 
 /** The facts by which a formula is judged, and the names of each type. */
-export interface FactSet {
-  readonly facts: readonly WorldFacts[];
+export interface PddlFactSet {
+  readonly facts: readonly HouseFacts[];
   readonly named: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -19,29 +19,29 @@ const isAtom = (formula: PddlExpression): formula is readonly string[] =>
 /**
  * True if a formula of `and or not imply exists forall =` and atoms holds. `exists` fails over a type without names.
  */
-export function formulaHolds(formula: PddlExpression, at: FactSet, bindings: VariableBindings = {}): boolean {
+export function isFormulaTrue(formula: PddlExpression, at: PddlFactSet, bindings: VariableBindings = {}): boolean {
   if (typeof formula === 'string') return false;
   if (formula.length === 0) return true;
   const [head, ...rest] = formula;
   switch (head) {
     case 'and':
-      return rest.every((part) => formulaHolds(part, at, bindings));
+      return rest.every((part) => isFormulaTrue(part, at, bindings));
     case 'or':
-      return rest.some((part) => formulaHolds(part, at, bindings));
+      return rest.some((part) => isFormulaTrue(part, at, bindings));
     case 'not':
-      return !formulaHolds(rest[0]!, at, bindings);
+      return !isFormulaTrue(rest[0]!, at, bindings);
     case 'imply':
-      return !formulaHolds(rest[0]!, at, bindings) || formulaHolds(rest[1]!, at, bindings);
+      return !isFormulaTrue(rest[0]!, at, bindings) || isFormulaTrue(rest[1]!, at, bindings);
     case '=':
       return boundName(rest[0] as string, bindings) === boundName(rest[1] as string, bindings);
     case 'exists': {
-      const typed = readTypedList(rest[0] as readonly PddlExpression[]);
+      const typed = readPddlTypedList(rest[0] as readonly PddlExpression[]);
       const inner = new Set(typed.map(([name]) => name));
       const outer = Object.fromEntries(Object.entries(bindings).filter(([name]) => !inner.has(name)));
-      return !formulaSolutions([rest[1]!], at, outer, typed).next().done;
+      return !solveFormula([rest[1]!], at, outer, typed).next().done;
     }
     case 'forall':
-      return !formulaHolds(['exists', rest[0]!, ['not', rest[1]!]], at, bindings);
+      return !isFormulaTrue(['exists', rest[0]!, ['not', rest[1]!]], at, bindings);
     default: {
       const [predicate, first = '', second = ''] = formula as readonly string[];
       const [a, b] = [boundName(first, bindings), boundName(second, bindings)];
@@ -57,9 +57,9 @@ const boundName = (name: string, bindings: VariableBindings): string =>
  * The bindings under which all formulas hold. The atoms bind their variables one after the other, by lookups in the
  * facts. A variable of `typed` that no atom binds takes every name of its type.
  */
-export function* formulaSolutions(
+export function* solveFormula(
   formulas: readonly PddlExpression[],
-  at: FactSet,
+  at: PddlFactSet,
   bindings: VariableBindings = {},
   typed: readonly (readonly [string, string])[] = [],
 ): Generator<VariableBindings> {
@@ -67,7 +67,7 @@ export function* formulaSolutions(
     typeof formula !== 'string' && formula[0] === 'and' ? formula.slice(1) : [formula],
   );
   if (flat.some((formula) => typeof formula !== 'string' && formula[0] === 'and')) {
-    yield* formulaSolutions(flat, at, bindings, typed);
+    yield* solveFormula(flat, at, bindings, typed);
     return;
   }
   for (const [name, type] of typed) if (!at.named.get(type)?.length && !(name in bindings)) return;
@@ -83,7 +83,7 @@ export function* formulaSolutions(
 function* solveAtoms(
   atoms: readonly (readonly string[])[],
   others: readonly PddlExpression[],
-  at: FactSet,
+  at: PddlFactSet,
   bindings: VariableBindings,
   typed: readonly (readonly [string, string])[],
 ): Generator<VariableBindings> {
@@ -91,7 +91,7 @@ function* solveAtoms(
   if (!atom) {
     const free = typed.find(([name]) => !(name in bindings));
     if (!free) {
-      if (others.every((formula) => formulaHolds(formula, at, bindings))) yield bindings;
+      if (others.every((formula) => isFormulaTrue(formula, at, bindings))) yield bindings;
       return;
     }
     for (const name of at.named.get(free[1]) ?? [])

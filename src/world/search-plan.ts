@@ -1,7 +1,7 @@
-import { type House, playerNames } from './house.ts';
+import { type House, playerNamesOfObjects } from './house.ts';
 import { Household, type HouseholdSnapshot } from './household.ts';
 import { relevantObjectsIn } from './oracle.ts';
-import { WorldFacts } from './world-facts.ts';
+import { HouseFacts } from './world-facts.ts';
 
 /** Limits of a search. `nodes`: the number of visited states; `objects`: the number of objects of the task to try. */
 interface SearchLimits {
@@ -18,7 +18,7 @@ export function searchPlan(
   { nodes = 20_000, objects: most = 2 }: SearchLimits = {},
 ): readonly string[] | null {
   const { objects, destinations, tools, lamps } = relevantObjectsIn(house);
-  const places = new WorldFacts(house.fluents);
+  const places = new HouseFacts(house.fluents);
   const used = objects.filter((id) => places.after('inreceptacle', id).size > 0).slice(0, most);
   const contentsOf = (ids: readonly string[]) => ids.flatMap((id) => [...places.after('inreceptacle', id)]);
   const relevant = new Set([
@@ -29,7 +29,7 @@ export function searchPlan(
     ...lamps,
     ...contentsOf(lamps),
   ]);
-  const names = playerNames([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
+  const names = playerNamesOfObjects([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
   const knownNames = new Set([...relevant].map((id) => names.get(id)!));
   const game = new Household(house, { mostSteps: Number.POSITIVE_INFINITY });
   const seen = new Set([game.identity()]);

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../base/get-or-insert.ts';
 /** A ground atom: the predicate and at most two arguments, all in lower case. */
-export type WorldFact = readonly [predicate: string, first?: string, second?: string];
+export type HouseFact = readonly [predicate: string, first?: string, second?: string];
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -11,10 +11,10 @@ interface Relation {
 }
 
 /** A set of ground atoms with an index for each argument. An absent argument is the empty text. */
-export class WorldFacts {
+export class HouseFacts {
   readonly #relations = new Map<string, Relation>();
 
-  constructor(facts: Iterable<WorldFact> = []) {
+  constructor(facts: Iterable<HouseFact> = []) {
     for (const fact of facts) this.add(...fact);
   }
 
@@ -50,11 +50,11 @@ export class WorldFacts {
   }
 
   /** All facts in the set, sorted by their text. */
-  list(): readonly WorldFact[] {
+  list(): readonly HouseFact[] {
     const all: string[] = [];
     for (const predicate of this.#relations.keys())
       for (const [first, second] of this.pairs(predicate)) all.push(`${predicate} ${first} ${second}`.trimEnd());
-    return all.sort().map((text) => text.split(' ') as unknown as WorldFact);
+    return all.sort().map((text) => text.split(' ') as unknown as HouseFact);
   }
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { detectSandbox } from '../../src/tools/sandbox/detect-sandbox.ts';
-import { editLayout, readOnlyLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
+import { makeEditLayout, makeReadOnlyLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
 import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 import { depth } from '../depth.ts';
 import { toolCall } from '../tools/shell/tool-call.ts';
@@ -28,7 +28,7 @@ it(`${AT_ONCE} parallel sandboxes see only their own processes and no masked con
   const sandbox = await detectSandbox();
   const root = repository();
   const before = treeHash(root);
-  const layout = readOnlyLayout({ root, masks: ['.env'] });
+  const layout = makeReadOnlyLayout({ root, masks: ['.env'] });
   const command = 'cat .env; echo x > src/a; echo $1 > /tmp/mine; sleep 0.2; cat /tmp/mine; ls -d /proc/[0-9]* | wc -l';
   const results = await Promise.all(
     Array.from({ length: AT_ONCE }, (_, at) =>
@@ -47,7 +47,7 @@ it(`${AT_ONCE} parallel sandboxes see only their own processes and no masked con
 it(`${AT_ONCE / 4} parallel overlays keep their changes apart`, async () => {
   const sandbox = await detectSandbox();
   const root = repository();
-  const layout = editLayout({ root, masks: [] });
+  const layout = makeEditLayout({ root, masks: [] });
   const seen = await Promise.all(
     Array.from({ length: AT_ONCE / 4 }, async (_, at) => {
       let written = '';

@@ -9,11 +9,11 @@ import { judgeUrl } from '../../src/gate/scope/judge-url.ts';
 import { isWithinAny, locatePath } from '../../src/gate/scope/locate-path.ts';
 import { isProtected } from '../../src/gate/scope/masks.ts';
 import { GIT_SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
-import { peelRevision } from '../../src/tools/git/operands.ts';
+import { peelToCommit } from '../../src/tools/git/operands.ts';
 import { isPublicAddress } from '../../src/tools/web/public-address.ts';
 import { descriptorAnchors } from '../../src/tools/workspace/anchors.ts';
-import { parsePath } from '../../src/tools/workspace/path-argument.ts';
-import { walkBeneath } from '../../src/tools/workspace/walk-beneath.ts';
+import { parsePathArgument } from '../../src/tools/workspace/path-argument.ts';
+import { walkPathBeneath } from '../../src/tools/workspace/walk-beneath.ts';
 
 /** A property that must hold for every input. Throws if it does not. */
 export interface Fuzz {
@@ -67,7 +67,7 @@ const judgedPaths: Fuzz = {
   property: () =>
     fc.property(path, (text) => {
       const byGate = locatePath(ROOT, text);
-      const byTool = parsePath(ROOT, 'path', text);
+      const byTool = parsePathArgument(ROOT, 'path', text);
       if (!('segments' in byTool)) return;
       must(
         !byTool.segments.some((name) => name === '..' || name === '.' || name === '' || name.includes('/')),
@@ -156,7 +156,7 @@ const walks: Fuzz = {
       '..',
     );
     return fc.property(fc.array(name, { maxLength: 9 }), (segments) => {
-      const place = walkBeneath(root, segments, descriptorAnchors);
+      const place = walkPathBeneath(root, segments, descriptorAnchors);
       if (!('real' in place)) return;
       try {
         const held = place.kind === 'missing' ? place.parent : place.anchor;
@@ -243,7 +243,7 @@ const revisions: Fuzz = {
   share: 1,
   property: () =>
     fc.property(fc.oneof(word, fc.stringMatching(/^[\w./~^@{}:-]{0,12}$/)), (text) => {
-      const peeled = peelRevision(text);
+      const peeled = peelToCommit(text);
       if (isCommitName(text)) must(/^[A-Za-z0-9][\w./~^-]*$/.test(text) && !text.includes('..'), text);
       if (peeled !== null) must(!peeled.startsWith('-') && !/[\s:\0]|@\{/.test(peeled), text);
     }) as fc.IProperty<[unknown]>,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { executableFileFinding } from '../../src/evidence/findings/executable-files.ts';
-import { sharedSandbox } from '../../src/tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../src/tools/sandbox/detect-sandbox.ts';
 import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
 import { type CallChanges, toolCall } from '../tools/shell/tool-call.ts';
@@ -72,7 +72,7 @@ describe('the finding of a file that will run outside the sandbox is in the resu
     scope: { read: 'root', write: ['src/'], command: 'contained', url: 'none' },
   };
   const findings = async (root: string, tool: string, args: { [name: string]: string }) => {
-    const backend = tool === 'bash' ? shellBackend(await sharedSandbox()) : workspaceBackend();
+    const backend = tool === 'bash' ? shellBackend(await sandboxOfProcess()) : workspaceBackend();
     const { outcome } = await backend.run(toolCall(root, tool, args, { envelope }));
     if (outcome.status !== 'ok') throw new Error(JSON.stringify(outcome));
     return (outcome.result as { findings?: { path: string; why: string }[] }).findings;
@@ -118,7 +118,7 @@ it('masks apply in node_modules, also to files that appear between two commands'
   const modules = join(root, 'src/node_modules/dep/deep');
   fs.mkdirSync(modules, { recursive: true });
   fs.writeFileSync(join(modules, 'index.js'), 'code');
-  const shell = shellBackend(await sharedSandbox());
+  const shell = shellBackend(await sandboxOfProcess());
   const config = { mask: ['.env', '*.pem'] };
   const cat = async () => {
     const { outcome } = await shell.run(

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { homeFolder, userStateFolder, xdgFolder } from '../../src/base/user-folders.ts';
-import { stateHomes } from '../../src/tools/sandbox/mounts/layout.ts';
+import { findStateFolders } from '../../src/tools/sandbox/mounts/layout.ts';
 
 const real = userInfo().homedir;
 
@@ -24,7 +24,7 @@ it.each([
   const before = process.env[name];
   process.env[name] = value;
   try {
-    expect(stateHomes()).toContain(userStateFolder(process.env));
+    expect(findStateFolders()).toContain(userStateFolder(process.env));
   } finally {
     if (before === undefined) delete process.env[name];
     else process.env[name] = before;

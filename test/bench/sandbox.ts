@@ -10,10 +10,14 @@ import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { gitLayout } from '../../src/tools/git/git-layout.ts';
 import { detectSandbox } from '../../src/tools/sandbox/detect-sandbox.ts';
-import { fixedArguments, layoutArguments, overlaysOf } from '../../src/tools/sandbox/mounts/bwrap-arguments.ts';
+import {
+  bwrapArgumentsOfLayout,
+  fixedBwrapArguments,
+  overlaysOfLayout,
+} from '../../src/tools/sandbox/mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from '../../src/tools/sandbox/mounts/layout.ts';
 import { makeSupportFiles, type SupportFiles } from '../../src/tools/sandbox/mounts/support-files.ts';
-import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
+import { makeEditLayout, makeReadOnlyLayout, makeTestLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
 import type { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
 import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 
@@ -48,10 +52,12 @@ export async function sandboxBench(): Promise<SandboxBench | null> {
   const gitDir = join(root, '.git');
   const supportFiles = makeSupportFiles();
   const layouts: { readonly [what: string]: () => SandboxLayout } = {
-    explore: () => readOnlyLayout(request),
-    ...(sandbox.availability.overlay ? { edit: () => editLayout(request), test: () => testLayout(request) } : {}),
+    explore: () => makeReadOnlyLayout(request),
+    ...(sandbox.availability.overlay
+      ? { edit: () => makeEditLayout(request), test: () => makeTestLayout(request) }
+      : {}),
     commit: () => gitLayout({ root, gitDir, commonDir: gitDir }, { kind: 'commit' }, []),
-    deploy: () => ({ ...readOnlyLayout(request), name: 'deploy' }),
+    deploy: () => ({ ...makeReadOnlyLayout(request), name: 'deploy' }),
   };
   const ways = Object.entries(layouts).map(([what, layout]): Way => {
     const typed = commandLine(layout(), supportFiles, COMMAND);
@@ -62,7 +68,7 @@ export async function sandboxBench(): Promise<SandboxBench | null> {
     };
   });
   const stores = [memoryStore(), sqliteStore(`${root}-store.db`)];
-  const typed = commandLine(readOnlyLayout(request), supportFiles, ['bash', '-c', 'true']);
+  const typed = commandLine(makeReadOnlyLayout(request), supportFiles, ['bash', '-c', 'true']);
   for (const [at, kind] of ['in memory', 'in SQLite'].entries())
     ways.push({
       what: `steps of bash-readonly, evidence ${kind}`,
@@ -133,11 +139,11 @@ mount -t overlay -o "lowerdir=.,upperdir=$2/upper,workdir=$2/work$3" hopgate "$2
 function commandLine(layout: SandboxLayout, supportFiles: SupportFiles, command: readonly string[]): string[] {
   const contained = [
     'bwrap',
-    ...[...fixedArguments(layout, supportFiles), ...layoutArguments(layout, supportFiles, {})],
+    ...[...fixedBwrapArguments(layout, supportFiles), ...bwrapArgumentsOfLayout(layout, supportFiles, {})],
     '--',
     ...command,
   ];
-  const [overlay] = overlaysOf(layout);
+  const [overlay] = overlaysOfLayout(layout);
   if (!overlay) return contained;
   const isRoot = process.getuid?.() === 0;
   return [

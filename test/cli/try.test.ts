@@ -7,7 +7,7 @@ import type { Io } from '../../src/cli/io.ts';
 import { withoutShellSteps } from '../../src/cli/run/without-shell-steps.ts';
 import { loadScenario } from '../../src/spec/load/load-scenario.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
-import { pageScript } from '../../src/view/page-script.ts';
+import { readLiveViewScript } from '../../src/view/page-script.ts';
 import { machine, sink } from './run.ts';
 
 it('the demo plays its steps without a sandbox, says so once, writes a recording, and names the next command', async () => {
@@ -26,7 +26,7 @@ it('the demo plays its steps without a sandbox, says so once, writes a recording
   expect(out.join('')).toMatch(/^As the scenario says: 18 steps, 8 refused\.$/m);
   expect(out.join('')).toMatch(/hopgate init\n$/);
   expect(out.join('')).not.toContain('sandbox-unavailable');
-  if (pageScript() !== null) expect(statSync(join(dirname(root), 'demo.html')).size).toBeGreaterThan(10_000);
+  if (readLiveViewScript() !== null) expect(statSync(join(dirname(root), 'demo.html')).size).toBeGreaterThan(10_000);
 });
 
 it('a machine without a sandbox plays all steps of a scenario that needs no shell', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { WorldEnvironment } from '../../src/ports/world-environment.ts';
-import { turnIdentity, WorldGame } from '../../src/tools/world/world-game.ts';
-import { generateHouse, houseOptionsOf } from '../../src/world/generate-house.ts';
+import { identityOfTurn, WorldGame } from '../../src/tools/world/world-game.ts';
+import { generateHouse, houseOptionsFromId } from '../../src/world/generate-house.ts';
 import { Household } from '../../src/world/household.ts';
 import { oraclePlan } from '../../src/world/oracle.ts';
 
@@ -62,9 +62,9 @@ export function describeEnvironment(
     });
 
     it('has an identity that each command changes, also a refused one', async () => {
-      const identities = [turnIdentity(await world.reset({ seed: 3 }))];
+      const identities = [identityOfTurn(await world.reset({ seed: 3 }))];
       for (const command of ['look', 'look', 'nonsense', 'nonsense'])
-        identities.push(turnIdentity(await world.step(command)));
+        identities.push(identityOfTurn(await world.step(command)));
       expect(new Set(identities).size).toBe(5);
     });
 
@@ -93,7 +93,7 @@ export function describeEnvironment(
     it(`after a restart ${named ? 'plays the log again' : 'says that the game is lost'}`, async () => {
       const game = new WorldGame(world);
       const { game: id } = await game.reset({ seed: 6 });
-      const plan = oraclePlan(generateHouse(houseOptionsOf(id ?? 'seed:6')!))!;
+      const plan = oraclePlan(generateHouse(houseOptionsFromId(id ?? 'seed:6')!))!;
       for (const command of plan.slice(0, -1)) await game.step(command);
       const saved = JSON.parse(JSON.stringify(game.snapshot()));
       await under.restart();

@@ -2,7 +2,7 @@ import { adviseOnSandboxError } from '../../src/adapters/core/sandbox-advice.ts'
 import { openSession } from '../../src/open-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
-import { toolCacheOf } from '../../src/tools/shell/changed-code.ts';
+import { toolCacheFolderOf } from '../../src/tools/shell/changed-code.ts';
 import { compareRuns, type Inside, type Run, type Verdict } from './compare.ts';
 import type { CommandLine, Ecosystem } from './ecosystem.ts';
 import type { Repository } from './repository.ts';
@@ -87,7 +87,7 @@ async function judge(
   const isShown = (path: string) =>
     !path.endsWith('/') &&
     native.tree.get(path) !== 'special' &&
-    toolCacheOf(path) === null &&
+    toolCacheFolderOf(path) === null &&
     !repository.ignores(path);
   const mayLose = (path: string) =>
     place === 'test' || (place === 'explore' && (path.startsWith('git: ') || !isShown(path)));

@@ -6,7 +6,7 @@ import { isPathWithin } from '../../src/base/paths.ts';
 import { ensureOperatorToken, tokenFile } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
-import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
+import { makeEditLayout, makeReadOnlyLayout, makeTestLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
 import { sample } from '../depth.ts';
 import { ok, scratch } from '../tools/shell/support.ts';
 import { requestOf, stateFolder } from './support.ts';
@@ -46,9 +46,9 @@ describe('the operator’s token and key', () => {
   });
 
   it.each([
-    ['read-only', readOnlyLayout],
-    ['edit', editLayout],
-    ['test', testLayout],
+    ['read-only', makeReadOnlyLayout],
+    ['edit', makeEditLayout],
+    ['test', makeTestLayout],
   ])('are in no default folder that the %s layout mounts', (_name, layout) => {
     const root = scratch();
     const dir = stateDir(root, { HOME: homedir() });
@@ -71,7 +71,7 @@ it('a toolchain that contains the state folder is refused', () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   mkdirSync(join(home, 'state/hopgate/0123'), { recursive: true });
   mkdirSync(join(home, 'node'));
-  const layout = (toolchain: string) => readOnlyLayout({ root: scratch(), masks: [], toolchains: [toolchain] });
+  const layout = (toolchain: string) => makeReadOnlyLayout({ root: scratch(), masks: [], toolchains: [toolchain] });
   expect(() => layout(home)).toThrow("holds hopgate's own state");
   expect(() => layout(join(home, 'state'))).toThrow("holds hopgate's own state");
   expect(() => layout(join(home, 'state/hopgate/0123'))).toThrow("holds hopgate's own state");

@@ -10,7 +10,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { recordingPage, recordSessions, type SessionToShow } from '../../src/view/recording.ts';
+import { recordSessions, renderRecordingPage, type SessionToRecord } from '../../src/view/recording.ts';
 import { exploringAt } from '../bench/gated-steps.ts';
 import { isDeep, sample } from '../depth.ts';
 import { midGame } from '../server/mid-game.ts';
@@ -23,7 +23,7 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 const EVIL = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e\u001b[31m${'x'.repeat(300)}`;
 
 /** A session that was refused, changed a file and asked for an approval; with `steps` further steps. */
-async function recorded(id: string, steps = 0): Promise<SessionToShow> {
+async function recorded(id: string, steps = 0): Promise<SessionToRecord> {
   const { session, store, clock } = await stage({ agent: id });
   await session.setMode({ to: 'diagnose', reason: EVIL });
   await session.start('explore');
@@ -52,8 +52,8 @@ describe.skipIf(CHROMIUM === undefined)(
         stdio: 'pipe',
       });
       const script = readFileSync(join(folder, 'page.js'), 'utf8');
-      const write = async (name: string, ...sessions: SessionToShow[]) =>
-        writeFileSync(join(folder, name), recordingPage(await recordSessions(sessions), script));
+      const write = async (name: string, ...sessions: SessionToRecord[]) =>
+        writeFileSync(join(folder, name), renderRecordingPage(await recordSessions(sessions), script));
       await write('one.html', await recorded('solo'));
       await write('many.html', ...(await Promise.all(['ann', 'bob', 'cyd'].map((id) => recorded(id)))));
       await write('long.html', await recorded('long', 3000));

@@ -92,10 +92,10 @@ describe('an approval over HTTP', () => {
     writeFileSync(join(served.root, '.env'), 'SECRET=1\n');
     writeFileSync(join(served.root, 'src/b.ts'), 'changed\n');
     writeFileSync(join(served.root, 'key.pem'), 'PRIVATE\n');
-    const { treeDiff } = await import('../../src/tools/tree/tree-diff.ts');
-    const whole = (await treeDiff(served.root, { view: {} })).lines.join('\n');
+    const { diffOfWorkingTree } = await import('../../src/tools/tree/tree-diff.ts');
+    const whole = (await diffOfWorkingTree(served.root, { view: {} })).lines.join('\n');
     expect(whole).toContain('SECRET');
-    const masked = (await treeDiff(served.root, { view: {} }, ['.env', '**/*.pem'])).lines.join('\n');
+    const masked = (await diffOfWorkingTree(served.root, { view: {} }, ['.env', '**/*.pem'])).lines.join('\n');
     expect(masked).toContain('+changed');
     expect(masked).toContain('b/.env');
     expect(masked).not.toMatch(/SECRET|PRIVATE|old/);

@@ -6,7 +6,7 @@
 import { statSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import type { SpecSet } from '../../src/spec/types.ts';
-import { modelConfig } from '../../src/testing/model/model-config.ts';
+import { makeModelConfig } from '../../src/testing/model/model-config.ts';
 import type * as RunCase from '../../src/testing/model/run-case.ts';
 import { planCases } from '../../src/testing/plan-cases.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
@@ -32,7 +32,7 @@ registerHooks({
 });
 
 function casesOf(specs: SpecSet, agent = 'tester') {
-  const pinned = { specs, config: modelConfig(specs) };
+  const pinned = { specs, config: makeModelConfig(specs) };
   const provoked = new Set<string>();
   return planCases(pinned, agent).cases.map((planned) => ({ pinned, planned, options: { agent, provoked } }));
 }
@@ -61,12 +61,12 @@ interface Order {
 async function firstRed({ file, text, every }: Order): Promise<string | null> {
   mutant += 1;
   mutated = { url: `${SRC}gate/${file}?mutant=${mutant}`, text };
-  const { runCase } = (await import(`${SRC}testing/model/run-case.ts?mutant=${mutant}`)) as typeof RunCase;
+  const { runPlannedCase } = (await import(`${SRC}testing/model/run-case.ts?mutant=${mutant}`)) as typeof RunCase;
   const cases = RULES.includes(file) ? rules : all;
   for (const one of cases.filter((_, nth) => nth % every === 0))
     try {
       one.options.provoked.clear();
-      await runCase(one.pinned, one.planned, one.options);
+      await runPlannedCase(one.pinned, one.planned, one.options);
     } catch {
       // A test that noticed one mutant likely notices the next one, which is often in the same file.
       cases.splice(0, 0, ...cases.splice(cases.indexOf(one), 1));

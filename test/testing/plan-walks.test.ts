@@ -7,10 +7,10 @@ import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { generateTests } from '../../src/testing/generate-tests.ts';
-import { MODEL_CONFIG, modelConfig } from '../../src/testing/model/model-config.ts';
+import { MADE_UP_CONFIG, makeModelConfig } from '../../src/testing/model/model-config.ts';
 import type { Move } from '../../src/testing/plan/moves.ts';
-import { itemsCoveredBy } from '../../src/testing/plan/planned-case.ts';
-import { predictState } from '../../src/testing/plan/predict-state.ts';
+import { itemsCoveredByMoves } from '../../src/testing/plan/planned-case.ts';
+import { predictStateAfterMove } from '../../src/testing/plan/predict-state.ts';
 import { planCases } from '../../src/testing/plan-cases.ts';
 import { specsOf } from './spec-sets.ts';
 
@@ -33,11 +33,11 @@ function circle(size: number, hops: number) {
 it('a spec set with more than 150 edges is walked over every edge, out and back where there is a way', () => {
   const specs = circle(32, 5);
   expect(specs.edges).toHaveLength(161);
-  const { cases, large } = planCases({ specs, config: modelConfig(specs) }, 'tester');
+  const { cases, large } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
   expect(large).toBe(true);
   const back = new Set<string>();
   for (const { moves } of cases) {
-    const items = itemsCoveredBy(specs, moves).filter((item) => item.startsWith('edge '));
+    const items = itemsCoveredByMoves(specs, moves).filter((item) => item.startsWith('edge '));
     for (const [at, item] of items.entries()) {
       const source = item.split(' ')[1];
       if (items.slice(at + 1).some((later) => later.endsWith(` ${source}`))) back.add(item);
@@ -71,9 +71,9 @@ it('a large spec set is tested with some refused starts from outside instead of 
 it('a chain is walked in a number of moves that grows with its length, not with the square', () => {
   const ids = Array.from({ length: 300 }, (_, at) => `p${at}`);
   const specs = chain(ids);
-  const { cases } = planCases({ specs, config: modelConfig(specs) }, 'tester');
+  const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
   const walks = cases.filter(({ group }) => group === 'walks');
-  const taken = new Set(walks.flatMap(({ moves }) => itemsCoveredBy(specs, moves)));
+  const taken = new Set(walks.flatMap(({ moves }) => itemsCoveredByMoves(specs, moves)));
   expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
   expect(walks.flatMap(({ moves }) => moves).length).toBeLessThan(4 * ids.length);
 });
@@ -110,11 +110,11 @@ it.each([
   (_, starts) => {
     const specs = star(200, starts);
     const judged = vi.spyOn(lawfulness, 'findFirstRuleProblem');
-    const { cases } = planCases({ specs, config: modelConfig(specs) }, 'tester');
+    const { cases } = planCases({ specs, config: makeModelConfig(specs) }, 'tester');
     const count = judged.mock.calls.length;
     judged.mockRestore();
     const walks = cases.filter(({ group }) => group === 'walks');
-    const taken = new Set(walks.flatMap(({ moves }) => itemsCoveredBy(specs, moves)));
+    const taken = new Set(walks.flatMap(({ moves }) => itemsCoveredByMoves(specs, moves)));
     expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
     const all = Object.keys(specs.peripherals).map((id) => `start ${id}`);
     if (starts === 'everywhere') expect(all.filter((item) => !taken.has(item))).toEqual([]);
@@ -136,7 +136,7 @@ it('a planned state holds the visits and fruits that rules read, and no others, 
   const held = (rule: string) => {
     const conditions = { 'conditions.yaml': `conditions: { often: "${rule}" }\n` };
     const specs = specsOf({ ...Object.fromEntries(places), ...conditions });
-    const pinned = { specs, config: modelConfig(specs) };
+    const pinned = { specs, config: makeModelConfig(specs) };
     const walk = ['b', 'c', 'a', 'b'].map(
       (to): Move => ({
         name: to,
@@ -145,7 +145,7 @@ it('a planned state holds the visits and fruits that rules read, and no others, 
     );
     const start: Move = { name: 'a', asked: { kind: 'start', peripheral: 'a', by: 'agent' } };
     const { visits, fruits } = [start, ...walk].reduce(
-      (state, move) => predictState(pinned, state, move),
+      (state, move) => predictStateAfterMove(pinned, state, move),
       initialAuditState(pinned, { agent: 'tester', sessionId: 'planned' }),
     );
     return { visits, fruits: Object.keys(fruits) };
@@ -167,7 +167,7 @@ it('the sessions of a spec set share its hash, its pin and its machines: a thous
   const use = async () => {
     read = 0;
     hashSpecs(specs);
-    await storePin(memoryStore(), { specs, config: MODEL_CONFIG });
+    await storePin(memoryStore(), { specs, config: MADE_UP_CONFIG });
     void compileSpecTables(specs).hopGraph;
     return read;
   };
@@ -185,7 +185,7 @@ it('a rule about arguments does not multiply the planned states of a small spec 
         'id: a\npurpose: P.\ntools: [pay]\nscope: conversation\nentry: [default, from-b]\nexit: { on: b }\ngates: { b: [{ when: visit.steps > 1 }] }\n',
       'peripherals/b.yaml': 'id: b\npurpose: P.\ntools: []\nscope: conversation\nentry: [from-a]\nexit: { back: a }\n',
     });
-    return { specs, config: modelConfig(specs) };
+    return { specs, config: makeModelConfig(specs) };
   };
   expect(planCases(pinned('args.n <= 500'), 'tester').large).toBe(false);
   expect(planCases(pinned('args.n <= 500 + visit.steps'), 'tester').large).toBe(true);

@@ -9,7 +9,7 @@ import type { Edge, Json, Mode } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { countingIds } from '../../src/testing/doubles/counting-ids.ts';
 import { FixedClock } from '../../src/testing/doubles/fixed-clock.ts';
-import { MODEL_CONFIG } from '../../src/testing/model/model-config.ts';
+import { MADE_UP_CONFIG } from '../../src/testing/model/model-config.ts';
 import { MODES } from '../fixture-specs.ts';
 import {
   edgesFrom,
@@ -83,7 +83,7 @@ async function open(twist: Twist): Promise<Real> {
   };
   const session = await createSession(parts, {
     specs,
-    config: MODEL_CONFIG,
+    config: MADE_UP_CONFIG,
     agent: 'a',
     root: '/r',
     unsafeNoSandbox: false,

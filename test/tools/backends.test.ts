@@ -10,7 +10,7 @@ import { agencyBackend } from '../../src/tools/agency/agency-backend.ts';
 import { disciplineBackend } from '../../src/tools/discipline/discipline-backend.ts';
 import { gitBackend } from '../../src/tools/git/git-backend.ts';
 import { messagesBackend } from '../../src/tools/messages/messages-backend.ts';
-import { sharedSandbox } from '../../src/tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../src/tools/sandbox/detect-sandbox.ts';
 import { type Sandbox, SandboxError } from '../../src/tools/sandbox/sandbox.ts';
 import { sessionLogBackend } from '../../src/tools/session-log.ts';
 import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
@@ -23,7 +23,7 @@ import { conversation, opening } from '../evidence/drafts.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const sandbox = await sharedSandbox();
+const sandbox = await sandboxOfProcess();
 
 it('each backend is loaded for exactly the tools that it serves', () => {
   const store = memoryStore();

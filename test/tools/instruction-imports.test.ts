@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
-import { importProblem } from '../../src/tools/instruction-imports.ts';
+import { importProblemOfText } from '../../src/tools/instruction-imports.ts';
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-imports-')));
 const root = join(base, 'root');
@@ -19,7 +19,8 @@ writeFileSync(join(base, 'secret'), '');
 symlinkSync('../.env', join(root, 'docs/plain.txt'));
 afterAll(() => rmSync(base, { recursive: true }));
 
-const problem = (path: string, text: string) => importProblem({ root, config: DEFAULT_PROJECT_CONFIG }, path, text);
+const problem = (path: string, text: string) =>
+  importProblemOfText({ root, config: DEFAULT_PROJECT_CONFIG }, path, text);
 
 it.each([
   ['CLAUDE.md', '@.env'],

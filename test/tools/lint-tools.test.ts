@@ -3,7 +3,7 @@ import { loadShippedCatalogue, loadSpecs } from '../../src/spec/load/load-specs.
 import type { SpecSource } from '../../src/spec/load/source-document.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
-import { lintServedTools, lintTools } from '../../src/tools/lint-tools.ts';
+import { warnOfUnservedTools, warnOfUnusableTools } from '../../src/tools/lint-tools.ts';
 
 const catalogue = await loadShippedCatalogue();
 
@@ -36,7 +36,7 @@ const TRACKER: SpecSource = {
 };
 
 it('the shipped specs have no warnings about tools', async () => {
-  expect(lintTools(await loadSpecs('default'))).toEqual([]);
+  expect(warnOfUnusableTools(await loadSpecs('default'))).toEqual([]);
 });
 
 describe('a tool in a scope that it cannot work in', () => {
@@ -54,7 +54,7 @@ describe('a tool in a scope that it cannot work in', () => {
     ['bash-git', 'full-codebase', 'beside-its-scope', 'git is read-only'],
     ['bash', 'full-codebase', 'beside-its-scope', 'are dropped'],
   ])('causes a warning: %s under %s: %s', (tool, scope, code, words) => {
-    const [finding, ...more] = lintTools(parsed(place(tool, scope)));
+    const [finding, ...more] = warnOfUnusableTools(parsed(place(tool, scope)));
     expect(more).toEqual([]);
     expect(finding).toMatchObject({ code, path: 'peripherals.here.tools.0' });
     expect(finding!.message).toContain(words);
@@ -68,11 +68,13 @@ describe('a tool in a scope that it cannot work in', () => {
     ['read, edit, write, glob, grep, bash, bash-readonly', '{ paths: [src/] }'],
     ['read, musn-log', 'session-log-only'],
     ['psr-search, psr-select, par-punctuate', 'conversation'],
-  ])('causes no warning: %s under %s', (tools, scope) => expect(lintTools(parsed(place(tools, scope)))).toEqual([]));
+  ])('causes no warning: %s under %s', (tools, scope) =>
+    expect(warnOfUnusableTools(parsed(place(tools, scope)))).toEqual([]),
+  );
 
   it('of an upstream server is judged only by its roles', () => {
     const text = TRACKER.text.replace('issue-read', 'bash-test');
-    expect(lintTools(parsed({ file: 'tools.yaml', text }, place('bash-test', 'conversation')))).toEqual([]);
+    expect(warnOfUnusableTools(parsed({ file: 'tools.yaml', text }, place('bash-test', 'conversation')))).toEqual([]);
   });
 });
 
@@ -82,7 +84,9 @@ modes: { discuss: { effects: [coordinate] }, diagnose: { effects: [observe] }, e
 transitions: [{ from: discuss, to: diagnose }]
 reset: discuss
 `;
-  const found = lintTools(parsed({ file: 'gate.yaml', text: gate }, place('read, write', '{ paths: [src/] }')));
+  const found = warnOfUnusableTools(
+    parsed({ file: 'gate.yaml', text: gate }, place('read, write', '{ paths: [src/] }')),
+  );
   expect(found).toMatchObject([{ code: 'never-in-mode', path: 'peripherals.here.tools.1' }]);
 });
 
@@ -92,7 +96,7 @@ describe('a tool that no backend runs', () => {
 
   it('causes a warning, also if hopgate.yaml does not name its server', () => {
     expect(
-      lintServedTools(specs, { served, upstream: { trakker: { url: 'http://x', headers: {}, contained: false } } }),
+      warnOfUnservedTools(specs, { served, upstream: { trakker: { url: 'http://x', headers: {}, contained: false } } }),
     ).toEqual([
       {
         code: 'unknown-upstream',
@@ -110,8 +114,8 @@ describe('a tool that no backend runs', () => {
   });
 
   it('causes no warning if no peripheral grants it, or a user’s backend runs it', () => {
-    expect(lintServedTools(parsed(TRACKER, place('read', 'full-codebase')), { served })).toEqual([]);
+    expect(warnOfUnservedTools(parsed(TRACKER, place('read', 'full-codebase')), { served })).toEqual([]);
     const tracker = { command: ['x'], env: {}, cwd: null, contained: false };
-    expect(lintServedTools(specs, { served: new Set(['read', 'price']), upstream: { tracker } })).toEqual([]);
+    expect(warnOfUnservedTools(specs, { served: new Set(['read', 'price']), upstream: { tracker } })).toEqual([]);
   });
 });

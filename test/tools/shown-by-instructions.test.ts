@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
-import { instructionProblem } from '../../src/tools/instruction-imports.ts';
+import { findInstructionProblem } from '../../src/tools/instruction-imports.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -50,7 +50,7 @@ describe('an existing instruction file', () => {
     ],
     ['is too large to be searched', { 'CLAUDE.md': 'x'.repeat(5 << 20) }, 'CLAUDE.md is too large'],
   ])('is reported if it %s', (_, files, message) => {
-    const problem = instructionProblem({ root: repository(files), config }, 'claude-code');
+    const problem = findInstructionProblem({ root: repository(files), config }, 'claude-code');
     expect(problem?.message).toContain(message);
   });
 
@@ -61,24 +61,25 @@ describe('an existing instruction file', () => {
     ['is a link in the root', { 'CLAUDE.md': { link: 'AGENTS.md' }, 'AGENTS.md': 'x' }],
     ['is an installed one', { 'node_modules/a/CLAUDE.md': '@../../.env' }],
   ])('is not reported if it %s', (_, files) =>
-    expect(instructionProblem({ root: repository(files), config }, 'claude-code')).toBeNull(),
+    expect(findInstructionProblem({ root: repository(files), config }, 'claude-code')).toBeNull(),
   );
 
   it('may import the files that hopgate.yaml lists', () => {
     const root = repository({ 'CLAUDE.md': '@.env @../outside' });
-    const problem = (imports: string[]) => instructionProblem({ root, config: { ...config, imports } }, 'claude-code');
+    const problem = (imports: string[]) =>
+      findInstructionProblem({ root, config: { ...config, imports } }, 'claude-code');
     expect(problem([])?.remedy).toContain('add ".env" to "imports" in hopgate.yaml');
     const outside = join(dirname(root), 'outside');
     expect(problem(['.env'])?.remedy).toContain(`add "${outside}"`);
     expect(problem(['.env', outside])).toBeNull();
     const linked = repository({ 'CLAUDE.md': '@x.txt', 'x.txt': { link: '.env' } });
     const allowed = { ...config, imports: ['x.txt'] };
-    expect(instructionProblem({ root: linked, config: allowed }, 'claude-code')?.message).toContain('is masked');
+    expect(findInstructionProblem({ root: linked, config: allowed }, 'claude-code')?.message).toContain('is masked');
   });
 
   it('is searched in all folders of a path, including packages', () => {
     const root = repository({ 'a/CLAUDE.md': '@../.env', 'node_modules/b/CLAUDE.md': '@../../.env' });
-    const near = (path: string) => instructionProblem({ root, config }, 'claude-code', path)?.message ?? null;
+    const near = (path: string) => findInstructionProblem({ root, config }, 'claude-code', path)?.message ?? null;
     expect(near('x.js')).toBeNull();
     expect(near('node_modules/c/x.js')).toBeNull();
     expect(near('a/b/c/x.js')).toContain('a/CLAUDE.md');
@@ -86,7 +87,7 @@ describe('an existing instruction file', () => {
   });
 
   it('is read without imports if the client expands none', () => {
-    const problem = (files: Files) => instructionProblem({ root: repository(files), config }, 'codex');
+    const problem = (files: Files) => findInstructionProblem({ root: repository(files), config }, 'codex');
     expect(problem({ 'AGENTS.md': '@.env' })).toBeNull();
     expect(problem({ 'AGENTS.md': { link: '.env' } })?.message).toContain('AGENTS.md is a link to');
   });

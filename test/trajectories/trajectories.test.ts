@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { actToCalls } from '../../src/trajectories/act-to-calls.ts';
-import { readTrajectory, SHELL_ACT } from '../../src/trajectories/read-trajectory.ts';
+import { readTrajectory, SHELL_ACT_NAME } from '../../src/trajectories/read-trajectory.ts';
 import { REPLAY_CONFIG, replayTrajectory } from '../../src/trajectories/replay-trajectory.ts';
 import { machine } from '../cli/run.ts';
 import { ATIF, MINI, SWE } from './runs.ts';
@@ -25,9 +25,9 @@ describe('a foreign trajectory', () => {
       const run = readTrajectory('b', MINI(form))!;
       expect(run).toMatchObject({ format: 'mini-swe-agent', folder: '/testbed', submitted: false });
       expect(run.acts).toEqual([
-        { name: SHELL_ACT, input: { command: 'cat src/a.py' }, output: expect.stringContaining('one'), exit: 0 },
+        { name: SHELL_ACT_NAME, input: { command: 'cat src/a.py' }, output: expect.stringContaining('one'), exit: 0 },
         {
-          name: SHELL_ACT,
+          name: SHELL_ACT_NAME,
           input: { command: 'python -m pytest -q' },
           output: expect.stringContaining('failed'),
           exit: 1,
@@ -67,7 +67,11 @@ describe('a foreign trajectory', () => {
 
 describe('the calls that an action of a trajectory becomes', () => {
   const at = (command: string) => {
-    const meaning = actToCalls({ name: SHELL_ACT, input: { command }, output: '', exit: null }, '/repo', 'src/open.py');
+    const meaning = actToCalls(
+      { name: SHELL_ACT_NAME, input: { command }, output: '', exit: null },
+      '/repo',
+      'src/open.py',
+    );
     return meaning.kind === 'submit'
       ? 'submit'
       : meaning.calls.map(({ tool, args }) => [tool, ...Object.values(args)].join(' ').trim());
@@ -102,7 +106,7 @@ describe('a replayed trajectory', () => {
         format: 'mini-swe-agent',
         folder: '/repo',
         submitted: true,
-        acts: acts.map(([command, exit = 0]) => ({ name: SHELL_ACT, input: { command }, output: '', exit })),
+        acts: acts.map(([command, exit = 0]) => ({ name: SHELL_ACT_NAME, input: { command }, output: '', exit })),
       },
       specs,
     );

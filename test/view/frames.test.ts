@@ -5,7 +5,7 @@ import type { SessionPin } from '../../src/session/pin.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
 import { initialSessionState } from '../../src/session/state/session-state.ts';
 import { SessionFrames } from '../../src/view/session-frames.ts';
-import { viewGraph } from '../../src/view/view-graph.ts';
+import { layOutViewGraph } from '../../src/view/view-graph.ts';
 import { applyViewDelta, EMPTY_VIEW_STATE, type ViewFrame, type ViewState } from '../../src/view/view-state.ts';
 import { fixtureSpecs, type Stage, stage } from '../session/sessions.ts';
 import { framesOf } from './frames-of.ts';
@@ -122,8 +122,8 @@ it('the frames highlight the path that a refusal suggests, until the next entry'
 });
 
 it('the picture of the graph depends on the spec set alone, and has a position for each peripheral and a path for each arrow', async () => {
-  const graph = await viewGraph(fixtureSpecs);
-  expect(await viewGraph(fixtureSpecs)).toEqual(graph);
+  const graph = await layOutViewGraph(fixtureSpecs);
+  expect(await layOutViewGraph(fixtureSpecs)).toEqual(graph);
   expect(graph.nodes.map(({ id }) => id).sort()).toEqual(Object.keys(fixtureSpecs.peripherals).sort());
   for (const { x, width } of graph.nodes) expect(x + width).toBeLessThanOrEqual(graph.width);
   for (const { points } of graph.edges) expect(points.length).toBeGreaterThan(1);

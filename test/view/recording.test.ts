@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { recordingPage, recordSessions } from '../../src/view/recording.ts';
+import { recordSessions, renderRecordingPage } from '../../src/view/recording.ts';
 import type { Recording } from '../../src/view/view-state.ts';
 import { stage } from '../session/sessions.ts';
 
@@ -14,7 +14,7 @@ it('a recording is one page that runs only its own script, and no recorded text 
   await session.step({ tool: 'grep', args: { pattern: EVIL, path: 'src' } });
   const pin = { specs: session.specs, config: session.config };
   const recording = await recordSessions([{ id: session.id, place: EVIL, pin, entries: store.entries(session.id) }]);
-  const page = recordingPage(recording, 'const end = "</script>";');
+  const page = renderRecordingPage(recording, 'const end = "</script>";');
   expect(page).not.toMatch(/onerror|\u202e|\u001b|https?:/);
   const [, code] = /<script type="module">([\s\S]*?)<\/script>/.exec(page)!;
   expect(code).toBe('const end = "\\x3c/script>";');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type LineStatus, statusLine } from '../../src/view/status-line.ts';
+import { formatStatusLine, type StatusLineData } from '../../src/view/status-line.ts';
 
-const status: LineStatus = {
+const status: StatusLineData = {
   sessionId: 's-1',
   agent: 'a',
   closed: false,
@@ -19,12 +19,12 @@ it.each([
   [{ ...status, closed: true }, 'session closed'],
   [null, 'no session'],
 ])('a status line has one short line for each status: %j', (given, line) =>
-  expect(statusLine(given, false)).toBe(line),
+  expect(formatStatusLine(given, false)).toBe(line),
 );
 
 it('a status line escapes and shortens names', () => {
   const peripheral = `a\u001b]2;x\u0007\n\u202e${'b'.repeat(5000)}`;
-  const line = statusLine({ ...status, peripheral }, true);
+  const line = formatStatusLine({ ...status, peripheral }, true);
   expect(line.length).toBeLessThan(150);
   expect(line.replaceAll(/\u001b\[\d+m/g, '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });

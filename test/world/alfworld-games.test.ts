@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadHouse } from '../../src/world/game-file.ts';
-import { playerNames } from '../../src/world/house.ts';
+import { playerNamesOfObjects } from '../../src/world/house.ts';
 import { Household } from '../../src/world/household.ts';
 import { oraclePlan } from '../../src/world/oracle.ts';
 
@@ -17,7 +17,7 @@ describe.skipIf(games.length === 0)("each of ALFWorld's own games", () => {
     for (const path of games) {
       const house = await loadHouse(path);
       const { walkthrough = [] } = JSON.parse(readFileSync(path, 'utf8')) as { readonly walkthrough?: string[] };
-      const names = playerNames([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
+      const names = playerNamesOfObjects([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
       // Some files have ids instead of names, and the older wording.
       const commands = walkthrough.map((command) =>
         command.replace(/\w+_bar_\w+/g, (id) => names.get(id) ?? id).replace(/^put (.+) in\/on (.+)$/, 'move $1 to $2'),

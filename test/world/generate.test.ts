@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gameFiles, readGame } from '../../src/world/game-file.ts';
-import { generateHouse, houseOptionsOf } from '../../src/world/generate-house.ts';
+import { generateHouse, houseOptionsFromId } from '../../src/world/generate-house.ts';
 import { TASK_TYPES } from '../../src/world/house.ts';
 import { Household } from '../../src/world/household.ts';
 import { oraclePlan } from '../../src/world/oracle.ts';
@@ -28,14 +28,14 @@ describe('generated houses', () => {
     const options = { seed: 7, task: 'pick_and_place_simple', wording: 'old', about: { object: 'Apple' } } as const;
     const house = generateHouse(options);
     expect(generateHouse(options)).toEqual(house);
-    expect(houseOptionsOf(house.id)).toEqual(options);
+    expect(houseOptionsFromId(house.id)).toEqual(options);
     expect(house.id).toBe('seed:7,task:pick_and_place_simple,object:Apple,wording:old');
     expect(generateHouse({ seed: 8, task: 'pick_and_place_simple' })).not.toEqual(house);
   });
 
   it.each(['', 'game.tw-pddl', 'seed:', 'seed:x', 'seed:1,unknown', 'seed:1.5'])(
     'cannot be made from the id %j',
-    (id) => expect(houseOptionsOf(id)).toBeNull(),
+    (id) => expect(houseOptionsFromId(id)).toBeNull(),
   );
 
   it('contain the requested things, and an impossible request is refused', () => {

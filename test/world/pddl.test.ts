@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readGame } from '../../src/world/game-file.ts';
 import { oraclePlan } from '../../src/world/oracle.ts';
-import { readPddlExpressions } from '../../src/world/pddl/pddl-expression.ts';
+import { parsePddlExpressions } from '../../src/world/pddl/pddl-expression.ts';
 import { houseFromPddl } from '../../src/world/pddl/pddl-problem.ts';
 
 const PROBLEM = readFileSync('test/world/fixtures/small-kitchen.pddl', 'utf8');
@@ -49,7 +49,7 @@ describe('a PDDL problem', () => {
   );
 
   it('may have comments and any case', () =>
-    expect(readPddlExpressions('; a (b\n(A ?B ; c)\n)')).toEqual([['a', '?b']]));
+    expect(parsePddlExpressions('; a (b\n(A ?B ; c)\n)')).toEqual([['a', '?b']]));
 });
 
 describe('the oracle', () => {

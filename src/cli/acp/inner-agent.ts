@@ -6,7 +6,7 @@ import { findProgram } from '../../base/process.ts';
 import { userStateFolder } from '../../base/user-folders.ts';
 import { gitRootOf } from '../../project/repository-root.ts';
 import { commonGitDirOf } from '../../project/work-trees.ts';
-import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../tools/sandbox/detect-sandbox.ts';
 import { CliError, type Io } from '../io.ts';
 
 /** The ACP agent that `hopgate acp` starts for an editor, and how to start it. */
@@ -38,7 +38,7 @@ export async function startInnerAgent(io: Io, { root, command, unsafeNoSandbox }
     env: innerEnv(io.env),
     stdio: ['pipe', 'pipe', 'inherit'] as ['pipe', 'pipe', 'inherit'],
   };
-  const { availability } = await sharedSandbox();
+  const { availability } = await sandboxOfProcess();
   if (!availability.ok && !unsafeNoSandbox)
     throw new CliError(
       'no-sandbox',

@@ -2,7 +2,7 @@ import { escapeInvisible } from '../../base/text.ts';
 import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
-import { type TreeDiff, treeDiff } from '../../tools/tree/tree-diff.ts';
+import { diffOfWorkingTree, type TreeDiff } from '../../tools/tree/tree-diff.ts';
 import { formatDuration } from '../../view/format-time.ts';
 import { type Io, paint, paintDiff, print } from '../io.ts';
 import { type ApprovalCard, diffLinesMarkedByScope, OUT_OF_SCOPE_LINE, readApprovalCard } from './approval-card.ts';
@@ -41,7 +41,7 @@ export async function showApprovalRequest(io: Io, request: ApprovalRequest, root
  */
 export async function readDiffToApprove(request: ApprovalRequest, root: string): Promise<TreeDiff | null> {
   if (request.action.kind !== 'hop') return null;
-  const diff = await treeDiff(root, request);
+  const diff = await diffOfWorkingTree(root, request);
   return diff.lines.length > 0 || Object.keys(request.view[APPROVAL_FIELD_TITLES.changes] ?? {}).length > 0
     ? diff
     : null;

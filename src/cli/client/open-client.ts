@@ -2,7 +2,7 @@ import { SessionBusyError } from '../../daemon/open-sessions.ts';
 import type { SessionHost } from '../../daemon/session-host.ts';
 import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
-import { type InstructedClient, instructionProblem } from '../../tools/instruction-imports.ts';
+import { findInstructionProblem, type InstructionReader } from '../../tools/instruction-imports.ts';
 import { checkApproveOption } from '../approve/approve-option.ts';
 import { findSessionIn } from '../choose-sessions.ts';
 import { CliError, type Io, printRemark, usageError } from '../io.ts';
@@ -19,12 +19,12 @@ export async function openClientSession(
   io: Io,
   host: SessionHost,
   root: string,
-  agent: InstructedClient,
+  agent: InstructionReader,
   command: ClientCommand,
 ): Promise<{ readonly sessionId: string; readonly specs: SpecSet; readonly config: ProjectConfig }> {
   const project = await openProject(root, io.env);
   printConfigWarnings(io, project);
-  const problem = instructionProblem({ root, config: project.config }, agent);
+  const problem = findInstructionProblem({ root, config: project.config }, agent);
   if (problem) throw new CliError('instructions-show', problem.message, problem.remedy);
   // Checked before a session is opened. The spec set of a continued session is known only after opening it.
   if (command.session === null) {
@@ -50,7 +50,7 @@ export async function openClientSession(
  */
 function checkList(
   { approve, afterApprove }: ClientCommand,
-  agent: InstructedClient,
+  agent: InstructionReader,
   { peripherals, modeGate }: SpecSet,
 ): void {
   const names = [...Object.keys(peripherals), ...Object.keys(modeGate?.effects ?? {}), 'all'];
@@ -66,7 +66,7 @@ function checkList(
 async function openContinued(
   io: Io,
   root: string,
-  agent: InstructedClient,
+  agent: InstructionReader,
   { continued, peripheral }: ClientCommand,
 ): Promise<string | null> {
   const session = continued && peripheral === null ? findContinuedSessionId(io, root, agent, continued) : null;

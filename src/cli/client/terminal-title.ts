@@ -1,5 +1,5 @@
 import { StatusReader } from '../../daemon/answer-status-line.ts';
-import { statusLine } from '../../view/status-line.ts';
+import { formatStatusLine } from '../../view/status-line.ts';
 import type { Io } from '../io.ts';
 import { withEvidence } from '../open-store.ts';
 
@@ -21,7 +21,7 @@ export function showTerminalTitle(io: Io, root: string, sessionId: string): () =
   let ended = false;
   const show = async () => {
     const status = await withEvidence(root, io.env, null, (store) => reader.read(store, { root, session: sessionId }));
-    const line = `hopgate: ${statusLine(status, false)}`;
+    const line = `hopgate: ${formatStatusLine(status, false)}`;
     if (ended || line === lastTitle) return;
     lastTitle = line;
     io.stdout.write(`\x1b]2;${line}\x07`);

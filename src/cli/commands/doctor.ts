@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { escapeInvisible } from '../../base/text.ts';
 import { openProject } from '../../project/open-project.ts';
-import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../tools/sandbox/detect-sandbox.ts';
 import { probeSandbox } from '../../tools/sandbox/probe.ts';
 import type { ProbeResult } from '../../tools/sandbox/probe-result.ts';
 import { diagnoseTests } from '../doctor/diagnose-tests.ts';
@@ -61,7 +61,7 @@ async function compareTestRuns(io: Io, options: Options, found: readonly Diagnos
 }
 
 async function probe(): Promise<readonly ProbeResult[] | null> {
-  const sandbox = await sharedSandbox();
+  const sandbox = await sandboxOfProcess();
   return sandbox.availability.ok ? probeSandbox(sandbox) : null;
 }
 

@@ -9,7 +9,7 @@ import { CONFIG_FILE, configuredFolder, gitRootOf, realRoot } from '../../projec
 import { trustCurrentConfig } from '../../project/trust.ts';
 import { isExcludingPattern } from '../../spec/path-patterns.ts';
 import { isBareRepository } from '../../tools/git/repository.ts';
-import { commandPrograms } from '../../tools/shell/shell-context.ts';
+import { findCommandPrograms } from '../../tools/shell/shell-context.ts';
 import { type DetectedProject, detectProject } from '../detect/detect-project.ts';
 import { addManifestsToScope, excludeTestFiles, isTestOnlyPath, listManifests } from '../detect/edit-scope.ts';
 import { findFilesToUnmask, unmaskPatternOf } from '../detect/mask-exceptions.ts';
@@ -69,7 +69,11 @@ async function init(io: Io, options: Options): Promise<void> {
     (options.manifests ?? (options.dryRun !== true && (await askYes(io, aboutManifests(manifests)))));
   const found = { ...project, edit: mayChangeManifests ? addManifestsToScope(tested, tree) : tested };
   const deploy = Object.fromEntries(found.deploy.map(({ name, run }) => [name, { run, network: false }]));
-  const { mounts, path } = commandPrograms(root, { mask: [], toolchains: [], test: found.test, deploy }, { ...io.env });
+  const { mounts, path } = findCommandPrograms(
+    root,
+    { mask: [], toolchains: [], test: found.test, deploy },
+    { ...io.env },
+  );
   const proposed = {
     ...proposePrograms(tree, path.join(delimiter), [root, ...mounts.map(({ target }) => target)]),
     caches: proposeCaches(tree, io.env['HOME']),

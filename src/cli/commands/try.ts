@@ -2,9 +2,9 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { loadScenario } from '../../spec/load/load-scenario.ts';
 import { defaultSpecsFolder } from '../../spec/load/load-specs.ts';
-import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../tools/sandbox/detect-sandbox.ts';
 import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
-import { pageScript } from '../../view/page-script.ts';
+import { readLiveViewScript } from '../../view/page-script.ts';
 import { type Io, print, printJsonLine, printRemark } from '../io.ts';
 import { withoutShellSteps } from '../run/without-shell-steps.ts';
 import { helpExamples } from '../shared-options.ts';
@@ -29,7 +29,7 @@ export function configureCommand(command: Command, io: Io): void {
 export async function playDemo(
   io: Io,
   { open = false }: { readonly open?: boolean },
-  sandbox: () => Promise<SandboxAvailability> = async () => (await sharedSandbox()).availability,
+  sandbox: () => Promise<SandboxAvailability> = async () => (await sandboxOfProcess()).availability,
 ): Promise<void> {
   const whole = await loadScenario(join(defaultSpecsFolder(), 'scenarios', 'fix-a-bug.yaml'));
   const missing = missingFor(await sandbox());
@@ -37,7 +37,7 @@ export async function playDemo(
   if (missing !== null) printRemark(io, `${missing}. The demo plays the steps that need no shell.`);
   const scenario = missing === null ? whole : withoutShellSteps(whole, repository.specs);
   const session = await playScenario(io, scenario, repository, {});
-  if (!open && pageScript() !== null) {
+  if (!open && readLiveViewScript() !== null) {
     const { file } = await writeRecording(io, repository.root, [session], join(dirname(repository.root), 'demo.html'));
     if (io.json) printJsonLine(io, { type: 'recording', file });
     else print(io, `\nThe session as a page, for any browser: ${file}`);

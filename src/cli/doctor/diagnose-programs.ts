@@ -7,12 +7,12 @@ import { findProgram } from '../../base/process.ts';
 import { excerpt, shorten } from '../../base/text.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import type { FoundPrograms } from '../../tools/programs/program-finder.ts';
-import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../tools/sandbox/detect-sandbox.ts';
 import { LayoutError } from '../../tools/sandbox/layout-error.ts';
-import { checkFolder } from '../../tools/sandbox/mounts/layout.ts';
-import { testLayout } from '../../tools/sandbox/mounts/tool-layouts.ts';
+import { resolveConfigFolder } from '../../tools/sandbox/mounts/layout.ts';
+import { makeTestLayout } from '../../tools/sandbox/mounts/tool-layouts.ts';
 import type { Sandbox } from '../../tools/sandbox/sandbox.ts';
-import { commandPrograms, offlineSettings } from '../../tools/shell/shell-context.ts';
+import { findCommandPrograms, offlineSettings } from '../../tools/shell/shell-context.ts';
 import type { Io } from '../io.ts';
 import type { RunProgram } from '../run-program.ts';
 import type { Diagnosis } from './diagnosis.ts';
@@ -37,13 +37,13 @@ export async function diagnosePrograms(
   const bad = badToolchains(config);
   if (bad.length > 0) return bad;
   const names = namesIn(config);
-  const sandbox = names.length === 0 ? null : await sharedSandbox();
+  const sandbox = names.length === 0 ? null : await sandboxOfProcess();
   if (!sandbox?.availability.ok || !sandbox.availability.overlay) return [];
   const empty = mkdtempSync(join(tmpdir(), 'hopgate-doctor-'));
   try {
     const packageManager = packageManagerOf(root);
     writeFileSync(join(empty, 'package.json'), JSON.stringify(packageManager === null ? {} : { packageManager }));
-    const programs = commandPrograms(root, config, io.env as NodeJS.ProcessEnv);
+    const programs = findCommandPrograms(root, config, io.env as NodeJS.ProcessEnv);
     const diagnoses: Diagnosis[] = [];
     for (const name of names)
       diagnoses.push(await compare(name, { root, config, io, run, sandbox, programs, empty, packageManager }));
@@ -78,7 +78,7 @@ const namesIn = ({ test, install = [], deploy, programs = [] }: ProjectConfig): 
 export function diagnoseMissingPrograms(root: string, config: ProjectConfig, io: Io): readonly Diagnosis[] {
   const bad = badToolchains(config);
   if (bad.length > 0) return bad;
-  const programs = commandPrograms(root, config, io.env as NodeJS.ProcessEnv);
+  const programs = findCommandPrograms(root, config, io.env as NodeJS.ProcessEnv);
   return namesIn(config).flatMap((name) => (findOutside(name, root, programs, io) === null ? [missing(name)] : []));
 }
 
@@ -86,7 +86,7 @@ export function diagnoseMissingPrograms(root: string, config: ProjectConfig, io:
 function badToolchains({ toolchains }: ProjectConfig): readonly Diagnosis[] {
   return toolchains.flatMap((folder): Diagnosis | [] => {
     try {
-      checkFolder('toolchains', folder);
+      resolveConfigFolder('toolchains', folder);
       return [];
     } catch (error) {
       return badLayout(error);
@@ -169,7 +169,7 @@ async function compare(name: string, world: Comparison): Promise<Diagnosis> {
 /** The path that the sandbox finds for a name, and the version that the program prints. */
 async function findInside(name: string, { root, config, sandbox, programs, empty }: Comparison) {
   const { mask: masks, toolchains } = config;
-  const layout = testLayout({ root, masks, toolchains, programs, overlay: true });
+  const layout = makeTestLayout({ root, masks, toolchains, programs, overlay: true });
   const target = name.includes('/') ? resolve(root, name) : name;
   const script = `command -v -- "$1" || exit 127; printf %s "$2" > package.json; for q in ${VERSION_ARGUMENTS.join(' ')}; do v=$("$1" $q 2>&1) && { printf '%s\\n' "$v"; exit; }; done`;
   const { stdout } = await sandbox.run(

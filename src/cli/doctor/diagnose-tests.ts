@@ -1,6 +1,6 @@
 import { plural } from '../../base/text.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
-import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../tools/sandbox/detect-sandbox.ts';
 import { type ComparedTest, compareTests, isSameOutcome } from '../../tools/shell/compare-tests.ts';
 import type { TestRunOutcome } from '../../tools/test-report/judge-run.ts';
 import type { Io } from '../io.ts';
@@ -11,7 +11,7 @@ import type { Diagnosis } from './diagnosis.ts';
  * repository's code runs as the operator.
  */
 export async function diagnoseTests(root: string, config: ProjectConfig, io: Io): Promise<readonly Diagnosis[]> {
-  const compared = await compareTests(await sharedSandbox(), { root, config }, { ...io.env });
+  const compared = await compareTests(await sandboxOfProcess(), { root, config }, { ...io.env });
   return compared.map((each) => {
     const name = each.argv.join(' ');
     if (isSameOutcome(each)) return { name, status: 'ok', found: `${wordsOf(each.inside)}; the same outside` };

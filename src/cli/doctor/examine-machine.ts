@@ -13,9 +13,9 @@ import { SpecError } from '../../spec/check/spec-problem.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { openReadOnly } from '../../stores/sqlite/sqlite-schema.ts';
-import { personsOf } from '../../tools/git/git-persons.ts';
+import { commitPersonsOf } from '../../tools/git/git-persons.ts';
 import { findRepository } from '../../tools/git/repository.ts';
-import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../tools/sandbox/detect-sandbox.ts';
 import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
 import { describeMissingPackages } from '../../tools/shell/missing-packages.ts';
 import { isStop } from '../../tools/workspace/tool-stop.ts';
@@ -37,7 +37,7 @@ export interface DoctorEnvironment {
 
 const THIS_MACHINE: DoctorEnvironment = {
   run: runProgram,
-  sandbox: async () => (await sharedSandbox()).availability,
+  sandbox: async () => (await sandboxOfProcess()).availability,
   free: (folder) => {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
@@ -194,7 +194,7 @@ export async function diagnoseRemote(root: string, io: Io, config: ProjectConfig
 
 function diagnoseAuthor(root: string, io: Io): readonly Diagnosis[] {
   const repository = findRepository(root);
-  if (isStop(repository) || personsOf(repository, io.env) !== null) return [];
+  if (isStop(repository) || commitPersonsOf(repository, io.env) !== null) return [];
   return [
     {
       name: 'git author',

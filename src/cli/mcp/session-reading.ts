@@ -8,7 +8,7 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { SessionPin } from '../../session/pin.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { outlineThread } from '../../view/outline-thread.ts';
+import { outlineVisits } from '../../view/outline-thread.ts';
 import { readPinOrReason } from '../choose-sessions.ts';
 import type { Io } from '../io.ts';
 import { findSession, withEvidence } from '../open-store.ts';
@@ -33,7 +33,7 @@ export function createSessionReading(io: Io, root: string, session: AgentSession
       const subject = { type: 'session' as const, id };
       const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: 24 * 3_600_000 });
       const order = (tool: string) => getOwn(specs.tools, tool)?.parameters.map(({ name }) => name) ?? null;
-      return renderThread({ ...io, color: false }, outlineThread(thread?.entries ?? entries, order), COLUMNS);
+      return renderThread({ ...io, color: false }, outlineVisits(thread?.entries ?? entries, order), COLUMNS);
     },
     inbox: async () => (await store().messages?.inbox(`session:${id}`, { unread: true })) ?? [],
     last: async () => (await store().head(id)).seq,

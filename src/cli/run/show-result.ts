@@ -3,7 +3,7 @@ import type { Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import type { ScenarioAction } from '../../spec/schema/scenario-file.ts';
 import type { Json } from '../../spec/types.ts';
-import { describeValue, shortValue } from '../../view/describe-value.ts';
+import { describeValue, shortenValue } from '../../view/describe-value.ts';
 import { type Io, paint } from '../io.ts';
 
 /** An action on one line: `read src/a.js`, `hop edit --exit ready-to-edit`. */
@@ -17,7 +17,7 @@ export function describeScenarioAction(action: ScenarioAction): string {
       return [
         action.tool,
         ...(Array.isArray(action.args) ? action.args : Object.values(action.args)).map((value) =>
-          shortValue(value as Json, 40),
+          shortenValue(value as Json, 40),
         ),
       ].join(' ');
     case 'hop':
@@ -63,7 +63,7 @@ export function summariseToolResult(result: object): string {
     const { code, message } = result.error as { code: string; message: string };
     return `${code}: ${excerpt(message, 160)}`;
   }
-  if ('fruit' in result) return `fruit ${shortValue(result.fruit as Json, 160)}`;
+  if ('fruit' in result) return `fruit ${shortenValue(result.fruit as Json, 160)}`;
   if ('mode' in result) return `mode is ${result.mode as string}`;
   if (!('result' in result)) return '';
   return describeValue(result.result as Json);

@@ -1,8 +1,8 @@
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
-import { outlineThread } from '../../view/outline-thread.ts';
-import type { ParameterOrder } from '../../view/spell-call.ts';
+import { outlineVisits } from '../../view/outline-thread.ts';
+import type { ParameterOrderOfTool } from '../../view/spell-call.ts';
 import { summariseValue } from '../../view/summarise-value.ts';
 import { formatHeading, type Io, paint, print } from '../io.ts';
 import { printTable, terminalColumns } from '../table.ts';
@@ -21,12 +21,12 @@ export const fruitsOfVisits = (
 export function showScenarioEnd(
   io: Io,
   evidence: readonly Entry[],
-  order: ParameterOrder,
+  order: ParameterOrderOfTool,
   fields: { readonly [name: string]: string },
 ): void {
   print(io);
   print(io, formatHeading(io, 'Thread'));
-  print(io, renderThread(io, outlineThread(evidence, order), terminalColumns(io)));
+  print(io, renderThread(io, outlineVisits(evidence, order), terminalColumns(io)));
   printFindings(io, evidence);
   print(io);
   print(io, formatHeading(io, 'Fruits'));

@@ -6,7 +6,7 @@ import { renderMessages } from '../../messages/render-messages.ts';
 import type { Session } from '../../session/session.ts';
 import { findSimilarName } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
-import { summariseInOneLine } from '../../view/entry-summary.ts';
+import { summariseEntryInOneLine } from '../../view/entry-summary.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
 import { formatDenial, formatResultStatus, formatWouldBeDenial, summariseToolResult } from '../run/show-result.ts';
 import { type CallWithProgress, showCallProgress } from '../run/watch-call.ts';
@@ -232,7 +232,7 @@ async function printLog(io: Io, session: Session, { words }: ShellLine): Promise
   for (const entry of evidence) {
     if (io.json) printJsonLine(io, { type: 'entry', entry });
     else {
-      const { event, text } = summariseInOneLine(
+      const { event, text } = summariseEntryInOneLine(
         entry,
         (tool) => session.tool(tool)?.parameters.map(({ name }) => name) ?? null,
       );

@@ -1,12 +1,12 @@
 import { escapeInvisible } from '../../base/text.ts';
-import type { OutcomeMark } from '../../view/entry-summary.ts';
+import type { CallOutcomeMark } from '../../view/entry-summary.ts';
 import { formatDuration, formatOffset } from '../../view/format-time.ts';
 import type { ThreadVisit } from '../../view/outline-thread.ts';
 import type { ThreadRow } from '../../view/thread-rows.ts';
 import { type Io, paint, type TextStyle } from '../io.ts';
 import { textWidth, wrapText } from '../table.ts';
 
-const MARKS: { readonly [mark in OutcomeMark]: readonly [sign: string, style: TextStyle] } = {
+const MARKS: { readonly [mark in CallOutcomeMark]: readonly [sign: string, style: TextStyle] } = {
   ok: ['✓', 'green'],
   failed: ['!', 'yellow'],
   refused: ['✗', 'red'],

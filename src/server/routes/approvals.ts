@@ -5,7 +5,7 @@ import { answerOnce } from '../../operator/answer-request.ts';
 import { type GrantTerms, grantLimits, MAX_GRANT_MINUTES } from '../../operator/grant-terms.ts';
 import { ensureOperatorToken } from '../../operator/operator-token.ts';
 import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
-import { treeDiff } from '../../tools/tree/tree-diff.ts';
+import { diffOfWorkingTree } from '../../tools/tree/tree-diff.ts';
 import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { ApprovalCardSchema, makeApprovalCard } from '../approval-card-schema.ts';
@@ -96,7 +96,7 @@ const show = defineRoute('GET /v1/approvals/{approval}', {
     const { config, specs } = pin;
     const from = Object.hasOwn(specs.peripherals, request.action.from) ? specs.peripherals[request.action.from] : null;
     const isHop = request.action.kind === 'hop';
-    const diff = isHop ? await treeDiff(root, request, config.mask) : null;
+    const diff = isHop ? await diffOfWorkingTree(root, request, config.mask) : null;
     const { store } = await allEvidence.repositoryOf(request.sessionId);
     return {
       ...pendingJson(item),

@@ -1,4 +1,4 @@
-import { pageScript } from '../../view/page-script.ts';
+import { readLiveViewScript } from '../../view/page-script.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 
@@ -30,7 +30,7 @@ const script = defineRoute('GET /page.js', {
   for: 'public',
   answer: { type: 'text/javascript', description: 'One module without imports.' },
   run: async () => {
-    const text = pageScript();
+    const text = readLiveViewScript();
     if (text === null)
       throw new ApiError(
         'not-found',

@@ -3,10 +3,10 @@ import type { SpecSet } from '../../spec/types.ts';
 
 const known = new WeakMap<SpecSet, string>();
 
-/** The character between the rules in the result of {@link celRulesText}; no rule contains it. */
-export const RULE_SEPARATOR = '\0';
+/** The character between the rules in the result of {@link joinCelRules}; no rule contains it. */
+export const CEL_RULE_SEPARATOR = '\0';
 
-export const celRulesText = (specs: SpecSet): string => getOrInsert(known, specs, () => joinRules(specs));
+export const joinCelRules = (specs: SpecSet): string => getOrInsert(known, specs, () => joinRules(specs));
 
 const joinRules = ({ conditions, edges, tools, peripherals }: SpecSet): string =>
   [
@@ -21,4 +21,4 @@ const joinRules = ({ conditions, edges, tools, peripherals }: SpecSet): string =
         ...gates.flatMap((gate) => (gate.kind === 'when' ? [gate.cel] : [])),
       ]),
     ),
-  ].join(RULE_SEPARATOR);
+  ].join(CEL_RULE_SEPARATOR);

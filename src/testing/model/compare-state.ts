@@ -24,7 +24,11 @@ function isEqual(expected: Json | undefined, actual: Json | undefined): boolean 
 type Facts = { readonly [name: string]: Json };
 
 /** Describes the difference between a session's status and its evidence; null if there is none. */
-export function compareState({ specs }: AuditedPin, state: AuditState, status: SessionStatus): StateDifference | null {
+export function compareStatusWithState(
+  { specs }: AuditedPin,
+  state: AuditState,
+  status: SessionStatus,
+): StateDifference | null {
   const { visit, backpack } = state;
   const spec = visit && specs.peripherals[visit.peripheral];
   const expected: Facts = {

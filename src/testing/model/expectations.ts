@@ -7,7 +7,7 @@ import type { Denial } from '../../gate/denial.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
-import { availableActionsProblem } from '../plan/available-problem.ts';
+import { findAvailableProblem } from '../plan/available-problem.ts';
 import type { Move } from '../plan/moves.ts';
 import type { StateDifference } from './compare-state.ts';
 import { dryRunRequest } from './send-request.ts';
@@ -25,7 +25,7 @@ interface ExpectationsOptions {
 const REFUSED_BY_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
 
 /** The answers to moves that the audit's rules demand of a session. */
-export class Expectations {
+export class ExpectedAnswers {
   readonly #parts: ExpectationsOptions;
 
   constructor(parts: ExpectationsOptions) {
@@ -87,7 +87,7 @@ export class Expectations {
     const body = last && bodyOf(last.body);
     if (refusal.code !== 'session-closed' && (body?.event !== 'denial' || body.code !== refusal.code))
       return { expected: 'the refusal is recorded', actual: `the last entry records ${body?.event ?? 'nothing'}` };
-    const offer = availableActionsProblem(this.#parts.pinned, state, move.asked, denial);
+    const offer = findAvailableProblem(this.#parts.pinned, state, move.asked, denial);
     return offer === null ? null : { expected: 'the refusal names the available actions', actual: offer };
   }
 

@@ -22,7 +22,7 @@ const forgeries = (good: Approval): { readonly [what: string]: Approval } => ({
  * cannot test this, because it creates the approval record itself.
  * @returns a description of the forged approval that the gate accepted; null if it accepted only the valid one
  */
-export function forgeApprovals(pinned: AuditedPin, state: AuditState, { asked }: Move): string | null {
+export function tryForgedApprovals(pinned: AuditedPin, state: AuditState, { asked }: Move): string | null {
   if (asked.kind !== 'hop' && asked.kind !== 'mode') return null;
   const context = contextOf(pinned, state);
   const request = asked as HopRequest | ModeRequest;

@@ -1,7 +1,7 @@
 import { FixedClock } from '../doubles/fixed-clock.ts';
 
 /** A test clock that can also be set back, like the clock of a machine. */
-export class ModelClock extends FixedClock {
+export class SettableTestClock extends FixedClock {
   #behind = 0;
 
   override now(): number {

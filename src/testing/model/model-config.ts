@@ -2,7 +2,7 @@ import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 
 /** A repository's config with all that a spec set can refer to: test, install, deploy command, remote, host, mask. */
-export const MODEL_CONFIG: ProjectConfig = {
+export const MADE_UP_CONFIG: ProjectConfig = {
   ...DEFAULT_PROJECT_CONFIG,
   test: [{ run: ['run', 'tests'], report: 'tap' }],
   install: [{ run: ['install', 'all'], scripts: false, approval: false }],
@@ -15,7 +15,7 @@ export const MODEL_CONFIG: ProjectConfig = {
 const OWN_PATHS = ['extra/', 'hopgate.yaml'];
 
 /** The config of a spec set's made-up repository. It names write paths for each peripheral, even one without writes. */
-export function modelConfig({ peripherals }: SpecSet): ProjectConfig {
+export function makeModelConfig({ peripherals }: SpecSet): ProjectConfig {
   const scopes = Object.values(peripherals).map(({ id, scope }) => [id, [...scope.rule.write, ...OWN_PATHS]] as const);
-  return { ...MODEL_CONFIG, specs: 'extra/policy', scopes: Object.fromEntries(scopes) };
+  return { ...MADE_UP_CONFIG, specs: 'extra/policy', scopes: Object.fromEntries(scopes) };
 }

@@ -15,15 +15,15 @@ import { cannedBackend } from '../doubles/canned-backend.ts';
 import { countingIds } from '../doubles/counting-ids.ts';
 import { CrashError, CrashingProcess, type CrashMoment } from '../doubles/crashing-store.ts';
 import { DEFAULT_TOOL_REPORT, type Move } from '../plan/moves.ts';
-import { predictState } from '../plan/predict-state.ts';
-import { compareState } from './compare-state.ts';
-import { Expectations, type ExpectedRefusal } from './expectations.ts';
-import { forgeApprovals } from './forge-approvals.ts';
-import type { ModelClock } from './model-clock.ts';
+import { predictStateAfterMove } from '../plan/predict-state.ts';
+import { compareStatusWithState } from './compare-state.ts';
+import { ExpectedAnswers, type ExpectedRefusal } from './expectations.ts';
+import { tryForgedApprovals } from './forge-approvals.ts';
+import type { SettableTestClock } from './model-clock.ts';
 import { sendRequest } from './send-request.ts';
 
 /** One move, the refusal that the spec demands, and the session's answer. */
-export interface MoveResult {
+export interface JudgedMove {
   readonly move: Move;
   readonly before: AuditState;
   readonly refusal: ExpectedRefusal;
@@ -38,12 +38,12 @@ export class ModelRunFailure extends Error {
 interface ModelRunOptions {
   readonly pinned: AuditedPin;
   readonly store: EvidenceStore;
-  readonly clock: ModelClock;
+  readonly clock: SettableTestClock;
   readonly agent: string;
   readonly root: string;
   /** Backends that replace the canned tools, for the tools that they serve. */
   readonly backends?: readonly ToolBackend[];
-  readonly onMove?: (result: MoveResult) => void;
+  readonly onMove?: (result: JudgedMove) => void;
 }
 
 /**
@@ -53,7 +53,7 @@ interface ModelRunOptions {
  */
 export class ModelRun {
   readonly #options: ModelRunOptions;
-  readonly #expectations: Expectations;
+  readonly #expectations: ExpectedAnswers;
   readonly #ids = countingIds();
   readonly #trace: string[] = [];
   #process: CrashingProcess;
@@ -66,7 +66,7 @@ export class ModelRun {
 
   constructor(options: ModelRunOptions) {
     this.#options = options;
-    this.#expectations = new Expectations(options);
+    this.#expectations = new ExpectedAnswers(options);
     this.#process = new CrashingProcess(options.store);
     this.#state = initialAuditState(options.pinned);
   }
@@ -95,7 +95,7 @@ export class ModelRun {
   }
 
   /** Makes a move in the session. Throws {@link ModelRunFailure} if the session and the spec disagree. */
-  async make(move: Move): Promise<MoveResult> {
+  async make(move: Move): Promise<JudgedMove> {
     this.#trace.push(move.name);
     this.#advanceClock(move);
     const difference = await this.#expectations.dryRunProblem(this.session, move, this.#state);
@@ -118,7 +118,7 @@ export class ModelRun {
     this.#trace.push(`${first.name} and ${second.name} at once`);
     const expectations = [
       this.#expectations.refusal(first, this.#state),
-      this.#expectations.refusal(second, predictState(this.#options.pinned, this.#state, first)),
+      this.#expectations.refusal(second, predictStateAfterMove(this.#options.pinned, this.#state, first)),
     ] as const;
     const answers = await Promise.all([this.#request(first), this.#request(second)]);
     await this.#read();
@@ -136,7 +136,7 @@ export class ModelRun {
   /** Asks the gate for a move that only lacks an approval, with approvals for other requests. */
   forgeApproval(move: Move): void {
     this.#trace.push(`${move.name} by approvals for something else`);
-    const problem = forgeApprovals(this.#options.pinned, this.#state, move);
+    const problem = tryForgedApprovals(this.#options.pinned, this.#state, move);
     if (problem) this.#fail(move, 'only an approval of exactly this request is accepted', problem);
   }
 
@@ -246,7 +246,7 @@ export class ModelRun {
 
   /** Checks that the session's status matches its evidence. */
   #compareState(move: Move): void {
-    const problem = compareState(this.#options.pinned, this.#state, this.session.state);
+    const problem = compareStatusWithState(this.#options.pinned, this.#state, this.session.state);
     if (problem) this.#fail(move, problem.expected, problem.actual);
   }
 

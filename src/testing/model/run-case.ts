@@ -8,15 +8,15 @@ import type { Session } from '../../session/session.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
 import type { Move } from '../plan/moves.ts';
-import { negativeCases } from '../plan/negative-cases.ts';
-import { type PlannedCase, peripheralName } from '../plan/planned-case.ts';
-import { ModelClock } from './model-clock.ts';
-import { ModelRun, ModelRunFailure, type MoveResult } from './model-run.ts';
+import { requestsLikelyRefused } from '../plan/negative-cases.ts';
+import { type PlannedCase, peripheralNameOf } from '../plan/planned-case.ts';
+import { SettableTestClock } from './model-clock.ts';
+import { type JudgedMove, ModelRun, ModelRunFailure } from './model-run.ts';
 
 export interface RunCaseOptions {
   readonly agent: string;
   readonly backends?: readonly ToolBackend[];
-  readonly onMove?: (taken: MoveResult) => void;
+  readonly onMove?: (taken: JudgedMove) => void;
   /** Places and modes whose negative cases were tried; all cases of one run share it. */
   readonly provoked: Set<string>;
 }
@@ -24,7 +24,7 @@ export interface RunCaseOptions {
 const ROOT = '/repository';
 
 /** Executes a case on a session over the memory store. Throws {@link ModelRunFailure} if session and spec disagree. */
-export async function runCase(pinned: AuditedPin, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
+export async function runPlannedCase(pinned: AuditedPin, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
   const run = await openRun(pinned, options);
   for (const move of planned.moves) {
     if (planned.provoke === 'all') await provokeOnce(pinned, run, options.provoked);
@@ -49,7 +49,7 @@ export async function runCaseWithCrashes(
   turn: number,
 ): Promise<void> {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'hopgate-trial-'));
-  const clock = new ModelClock();
+  const clock = new SettableTestClock();
   const store = sqliteStore(join(folder, 'evidence.db'), { clock });
   try {
     const run = await new ModelRun({ ...options, pinned, store, clock, root: ROOT }).open();
@@ -76,7 +76,7 @@ export async function runCaseWithAgent(
 }
 
 function openRun(pinned: AuditedPin, options: RunCaseOptions): Promise<ModelRun> {
-  const clock = new ModelClock();
+  const clock = new SettableTestClock();
   return new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
 }
 
@@ -90,7 +90,7 @@ async function makePlanned(run: ModelRun, move: Move, { group }: PlannedCase): P
 
 async function provokeOnce(pinned: AuditedPin, run: ModelRun, provoked: Set<string>): Promise<void> {
   const { mode } = run.state;
-  const where = `${peripheralName(run.state)} ${mode}`;
+  const where = `${peripheralNameOf(run.state)} ${mode}`;
   if (provoked.has(where)) return;
   provoked.add(where);
   await tryNegativeCases(pinned, run, provoked.size <= SAMPLED ? 'sample' : 'edges');
@@ -101,7 +101,7 @@ const SAMPLED = 12;
 
 /** Tries the negative cases of this state. Of those that turn out to be allowed, only steps are made. */
 async function tryNegativeCases(pinned: AuditedPin, run: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
-  for (const move of negativeCases(pinned, run.state, how)) {
+  for (const move of requestsLikelyRefused(pinned, run.state, how)) {
     const { state } = run;
     const refused = findFirstRuleProblem(state, move.asked) !== null;
     if (refused || (how === 'whole' && move.asked.kind === 'step')) await run.make(move);

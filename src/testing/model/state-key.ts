@@ -3,14 +3,14 @@ import { observedValue } from '../../audit/rules/audited-observations.ts';
 import type { TestRuns } from '../../audit/rules/test-runs.ts';
 import { computeVisitFruit } from '../../audit/rules/visit-problems.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
-import { celRulesText, RULE_SEPARATOR } from './cel-rules-text.ts';
+import { CEL_RULE_SEPARATOR, joinCelRules } from './cel-rules-text.ts';
 
 /** Matches the facts of a rule that are counters. */
 const COUNTED =
   /\b(session\.steps|session\.denials|session\.visits|visit\.steps|visit\.denials|tests\.count|tests\.failed|visits\.[a-z0-9_]+|fruit\.[a-z0-9_]+|backpack\.[a-z0-9_]+|session\.mode)\b/g;
 /** Returns a function that gives two states the same key if no rule of a spec set distinguishes them. */
-export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => string {
-  const rules = celRulesText(specs);
+export function makeStateKeyFunction({ specs }: AuditedPin): (state: AuditState) => string {
+  const rules = joinCelRules(specs);
   const counted = new Set(rules.match(COUNTED) ?? []);
   const counts = (name: string) => counted.has(name);
   const sources = [
@@ -32,7 +32,7 @@ export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => str
     ),
   ];
   // No rule distinguishes values of a counter above the largest number that a rule names.
-  const compared = rules.split(RULE_SEPARATOR).filter((rule) => rule.match(COUNTED));
+  const compared = rules.split(CEL_RULE_SEPARATOR).filter((rule) => rule.match(COUNTED));
   const numbers = compared.flatMap((rule) => rule.match(/\d+/g) ?? []).map(Number);
   const far = Math.max(1, ...numbers.filter((count) => count < 1000)) + 1;
   const cap = (count: number) => Math.min(count, far);

@@ -54,7 +54,7 @@ const sortedText = (offer: ExpectedActions): string =>
   JSON.stringify(Object.values(offer).map((value) => (Array.isArray(value) ? value.toSorted() : value)));
 
 /** The first wrong or missing action, or impossible leg of a path, that a refusal suggests; null if all are right. */
-export function availableActionsProblem(
+export function findAvailableProblem(
   pinned: AuditedPin,
   state: AuditState,
   request: AuditRequest,

@@ -1,6 +1,6 @@
 import type { SpecSet } from '../../spec/types.ts';
-import type { MoveResult } from '../model/model-run.ts';
-import { itemsCoveredByMove, peripheralName } from './planned-case.ts';
+import type { JudgedMove } from '../model/model-run.ts';
+import { itemsCoveredByMove, peripheralNameOf } from './planned-case.ts';
 
 export interface CoverageRow {
   readonly what: 'states' | 'starts' | 'edges' | 'modes' | 'gates' | 'refusals';
@@ -16,7 +16,7 @@ export interface CoverageRow {
 const KINDS = { states: 'state ', starts: 'start ', edges: 'edge ', modes: 'mode ' } as const;
 
 /** Records which parts of a spec set the moves of a test covered, and which moves were refused. */
-export class Coverage {
+export class SpecCoverage {
   readonly #specs: SpecSet;
   readonly #taken = new Set<string>();
   readonly #refused = new Set<string>();
@@ -28,16 +28,16 @@ export class Coverage {
   }
 
   /** Adds the result of a move; call it for each one. */
-  readonly add = ({ move, before, refusal }: MoveResult): void => {
+  readonly add = ({ move, before, refusal }: JudgedMove): void => {
     this.requests += 1;
-    this.#taken.add(`state ${peripheralName(before)}`);
+    this.#taken.add(`state ${peripheralNameOf(before)}`);
     if (!refusal) {
       for (const item of itemsCoveredByMove(before, move)) this.#taken.add(item);
       return;
     }
-    this.#refused.add(`${peripheralName(before)} (${before.mode}): ${move.name}: ${refusal.code}`);
+    this.#refused.add(`${peripheralNameOf(before)} (${before.mode}): ${move.name}: ${refusal.code}`);
     if (move.asked.kind === 'hop')
-      this.#shut.add(gateName(peripheralName(before), move.asked.exit, move.asked.to, refusal.constraint));
+      this.#shut.add(gateName(peripheralNameOf(before), move.asked.exit, move.asked.to, refusal.constraint));
   };
 
   rows(reachable: ReadonlySet<string>): readonly CoverageRow[] {

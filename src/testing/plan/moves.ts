@@ -7,9 +7,9 @@ import { modesOf } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommandArgument } from '../../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ProjectConfig, SpecSet, TestCommand, ToolSpec } from '../../spec/types.ts';
-import { celRulesText } from '../model/cel-rules-text.ts';
-import { sampleArguments, writableFile } from './sample-arguments.ts';
-import { distinguishableValues, sampleOfType, sampleStatedFruit, statedFruits } from './stated-fruit.ts';
+import { joinCelRules } from '../model/cel-rules-text.ts';
+import { chooseWritableFile, makeSampleArguments } from './sample-arguments.ts';
+import { sampleOfType, sampleStatedFruit, sampleStatedFruits, valuesRulesDistinguish } from './stated-fruit.ts';
 
 /** One move of a generated test: a request and, for a step, the backend's answer. */
 export interface Move {
@@ -32,8 +32,7 @@ export const DEFAULT_TOOL_REPORT: ToolReport = { outcome: { status: 'ok', result
 /** A request that may be refused, as a move. */
 export const moveOfRequest = (name: string, request: AuditRequest): Move => ({ name: `? ${name}`, asked: request });
 
-/** The moves to try in a state. Some of them will be refused. */
-export function movesFrom(pinned: AuditedPin, state: AuditState): readonly Move[] {
+export function movesToTryIn(pinned: AuditedPin, state: AuditState): readonly Move[] {
   if (state.closed) return [];
   const inside = state.visit && getOwn(pinned.specs.peripherals, state.visit.peripheral);
   return [
@@ -41,7 +40,7 @@ export function movesFrom(pinned: AuditedPin, state: AuditState): readonly Move[
       ? [...hops(pinned, inside), ...stepMoves(pinned, state, inside), ...delegations(inside), stop(inside)]
       : starts(pinned)),
     ...modes(pinned, state),
-    ...(inside && /\bdenials\b/.test(celRulesText(pinned.specs)) ? [REFUSED] : []),
+    ...(inside && /\bdenials\b/.test(joinCelRules(pinned.specs)) ? [REFUSED] : []),
   ];
 }
 
@@ -70,7 +69,7 @@ function starts({ specs }: AuditedPin): Move[] {
 
 /** A hop for each exit, target and fruit that rules can distinguish; also by the operator if that matters. */
 function hops({ specs }: AuditedPin, from: PeripheralSpec): Move[] {
-  return statedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
+  return sampleStatedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
 }
 
 function hopsWith(
@@ -155,7 +154,7 @@ function stepMove(
   report: ToolReport,
 ): Move | null {
   const reach = { scope: visitScope(state), config: pinned.config, files: [...state.files] };
-  const args = sampleArguments(tool, reach);
+  const args = makeSampleArguments(tool, reach);
   const needsApproval = gatesOfCall(tool, state.visit?.spec).some(({ kind }) => kind === 'approval');
   const request = {
     kind: 'step' as const,
@@ -175,7 +174,7 @@ function reportsOf(
     ? { state: Object.fromEntries(Object.keys(state).map((field) => [field, sampleOfType(state[field]!)])) }
     : {};
   return Object.entries(observes).flatMap(([field, type]) =>
-    distinguishableValues(type, celRulesText(specs))
+    valuesRulesDistinguish(type, joinCelRules(specs))
       .slice(0, MAX_REPORTS)
       .map(
         (value) =>
@@ -222,7 +221,7 @@ function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec):
   const changes = tools.find(
     ({ effect, parameters }) => effect === 'act' && parameters.some(({ role }) => role === 'path:write'),
   );
-  const path = writableFile(scope);
+  const path = chooseWritableFile(scope);
   if (changes && path !== null) {
     take('change', changes, okReport({ path }, [{ path, op: 'modify', after: 'f'.repeat(64) }]));
   } else if (!changes)

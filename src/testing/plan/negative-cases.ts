@@ -2,9 +2,9 @@ import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { type Move, moveOfRequest, movesFrom } from './moves.ts';
-import { negativeModes } from './negative-modes.ts';
-import { INHERITED_MEMBER_NAMES, negativeSteps, toolsOutsideEnvelope } from './negative-steps.ts';
+import { type Move, moveOfRequest, movesToTryIn } from './moves.ts';
+import { modeChangesLikelyRefused } from './negative-modes.ts';
+import { INHERITED_MEMBER_NAMES, stepOutsideEnvelope, stepsLikelyRefused } from './negative-steps.ts';
 import { rotateList } from './rotate-list.ts';
 import { sampleStatedFruit } from './stated-fruit.ts';
 
@@ -21,7 +21,7 @@ type Thoroughness = 'whole' | 'sample' | 'edges';
  * envelope, invalid arguments, paths out of scope, mode changes without a transition, starts during a visit, steps
  * outside of one. The spec decides about each: it must be refused or allowed as the spec says.
  */
-export function negativeCases(pinned: AuditedPin, state: AuditState, how: Thoroughness): readonly Move[] {
+export function requestsLikelyRefused(pinned: AuditedPin, state: AuditState, how: Thoroughness): readonly Move[] {
   const { specs } = pinned;
   const spec = state.visit ? specs.peripherals[state.visit.peripheral] : undefined;
   if (!spec) return [...refusedAnywhere(pinned, state), ...refusedOutside(pinned, state, how)];
@@ -39,7 +39,7 @@ export function negativeCases(pinned: AuditedPin, state: AuditState, how: Thorou
         ),
     ]),
     ...delegations(specs, spec),
-    ...negativeSteps(pinned, state, how === 'whole' ? undefined : SAMPLE),
+    ...stepsLikelyRefused(pinned, state, how === 'whole' ? undefined : SAMPLE),
     ...hopsWithoutEdge(specs, spec, how),
     ...(how === 'whole' ? [] : edgeCases(pinned, state, spec)),
     ...misusedEdges(spec, how),
@@ -90,14 +90,14 @@ function refusedAnywhere(pinned: AuditedPin, state: AuditState): readonly Move[]
       moveOfRequest(`hop to ${nowhere}`, hopTo(spec, nowhere)),
       moveOfRequest(`start ${nowhere}`, { kind: 'start', peripheral: nowhere, by: 'operator' }),
     ]),
-    ...negativeModes(pinned, state),
+    ...modeChangesLikelyRefused(pinned, state),
   ];
 }
 
 function refusedOutside(pinned: AuditedPin, state: AuditState, how: Thoroughness): readonly Move[] {
   const [tool] = Object.keys(pinned.specs.tools);
   const anyone = anyoneOf(pinned.specs);
-  const starts = movesFrom(pinned, state);
+  const starts = movesToTryIn(pinned, state);
   return [
     ...(tool ? [moveOfRequest('step outside', { kind: 'step', tool, args: {} })] : []),
     moveOfRequest('stop outside', { kind: 'stop' }),
@@ -142,7 +142,7 @@ function misusedEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] 
 /** A peripheral's hops, also without approval; a hop without an edge; a tool outside of the envelope. */
 function edgeCases(pinned: AuditedPin, state: AuditState, spec: PeripheralSpec): readonly Move[] {
   const { specs } = pinned;
-  const hops = movesFrom(pinned, state).filter(({ asked }) => asked.kind === 'hop');
+  const hops = movesToTryIn(pinned, state).filter(({ asked }) => asked.kind === 'hop');
   const approvals = hops.flatMap((move): Move[] =>
     move.asked.kind === 'hop' && isApproved(specs, spec.id, move.asked.to)
       ? [{ name: `${move.name} without approval`, asked: { ...move.asked, approves: false } }]
@@ -157,7 +157,7 @@ function edgeCases(pinned: AuditedPin, state: AuditState, spec: PeripheralSpec):
     ...hops,
     ...approvals,
     ...(to === undefined ? [] : [moveOfRequest(`hop ${to} without an exit`, hopTo(spec, to))]),
-    ...(tool ? [toolsOutsideEnvelope(tool, pinned)] : []),
+    ...(tool ? [stepOutsideEnvelope(tool, pinned)] : []),
   ];
 }
 

@@ -4,7 +4,7 @@ import { modesOf } from '../../spec/mode-way.ts';
 import { type Move, moveOfRequest } from './moves.ts';
 
 /** Mode changes that the gate lacks, or does not allow to this principal; without a gate, any mode change. */
-export function negativeModes({ specs }: AuditedPin, { mode }: AuditState): readonly Move[] {
+export function modeChangesLikelyRefused({ specs }: AuditedPin, { mode }: AuditState): readonly Move[] {
   const { modeGate } = specs;
   if (!modeGate || mode === null)
     return [

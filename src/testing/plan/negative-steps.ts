@@ -2,9 +2,9 @@ import { type AuditedPin, type AuditState, visitScope } from '../../audit/rules/
 import { isObject } from '../../base/json.ts';
 import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import type { Move } from './moves.ts';
-import { oddPaths } from './odd-paths.ts';
+import { pathsLikelyRefused } from './odd-paths.ts';
 import { rotateList } from './rotate-list.ts';
-import { sampleArguments, sampleOfSchema } from './sample-arguments.ts';
+import { makeSampleArguments, sampleOfSchema } from './sample-arguments.ts';
 
 /** A scope that grants something of each kind. It provides arguments for a call whose own scope allows none. */
 const ANY_SCOPE = {
@@ -20,14 +20,16 @@ const callMove = (tool: string, name: string, args: Json): Move => ({
   asked: { kind: 'step', tool, args },
 });
 
-export const toolsOutsideEnvelope = (tool: ToolSpec, { config }: AuditedPin): Move =>
-  callMove(tool.id, 'outside of the envelope', { ...sampleArguments(tool, { scope: ANY_SCOPE, config, files: [] }) });
+export const stepOutsideEnvelope = (tool: ToolSpec, { config }: AuditedPin): Move =>
+  callMove(tool.id, 'outside of the envelope', {
+    ...makeSampleArguments(tool, { scope: ANY_SCOPE, config, files: [] }),
+  });
 
 /**
  * Calls that a rule may refuse in a state: tools outside the envelope, invalid arguments, places out of scope.
  * @param sample the number of tools outside the envelope to try; all if undefined
  */
-export function negativeSteps(pinned: AuditedPin, state: AuditState, sample?: number): readonly Move[] {
+export function stepsLikelyRefused(pinned: AuditedPin, state: AuditState, sample?: number): readonly Move[] {
   const { specs } = pinned;
   const spec = specs.peripherals[state.visit!.peripheral]!;
   const outside = Object.values(specs.tools).filter(({ id }) => !spec.tools.includes(id));
@@ -37,7 +39,7 @@ export function negativeSteps(pinned: AuditedPin, state: AuditState, sample?: nu
   const seen = new Set<ToolParameter['role']>();
   return [
     ...['no-such-tool', ...INHERITED_MEMBER_NAMES].map((id): Move => callMove(id, 'of no such name', {})),
-    ...tried.map((tool) => toolsOutsideEnvelope(tool, pinned)),
+    ...tried.map((tool) => stepOutsideEnvelope(tool, pinned)),
     ...inside.flatMap((tool) => misuseTool(pinned, state, tool, seen)),
   ];
 }
@@ -46,8 +48,8 @@ export function negativeSteps(pinned: AuditedPin, state: AuditState, sample?: nu
 function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
   const { config } = pinned;
   const scope = visitScope(state);
-  const args = sampleArguments(tool, { scope, config, files: [...state.files] });
-  const most = { ...(args ?? sampleArguments(tool, { scope: ANY_SCOPE, config, files: [] })) };
+  const args = makeSampleArguments(tool, { scope, config, files: [...state.files] });
+  const most = { ...(args ?? makeSampleArguments(tool, { scope: ANY_SCOPE, config, files: [] })) };
   const many = Array.from({ length: tool.parameters.length + 1 }, () => 'x');
   const moves = [
     callMove(tool.id, 'with what it takes', most),
@@ -70,7 +72,7 @@ function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen:
       case 'path:read':
       case 'path:write': {
         odd(oddValues(schema));
-        const paths = oddPaths(role, scope, config);
+        const paths = pathsLikelyRefused(role, scope, config);
         const listed = schema['type'] === 'array';
         for (const path of seen.has(role) ? paths.slice(0, MAX_REPEATED_PATHS) : paths)
           moves.push(callMove(tool.id, `on ${path.slice(0, 100)}`, { ...most, [name]: listed ? [path] : path }));

@@ -38,8 +38,7 @@ const CREDENTIALS = [
   ...['.GIT/Config', 'sub/.git/credentials'],
 ];
 
-/** Paths that rules may refuse, and similar ones that no rule refuses. */
-export function oddPaths(
+export function pathsLikelyRefused(
   role: 'path:read' | 'path:write',
   { write }: ScopeRule,
   { mask, specs }: ProjectConfig,

@@ -1,11 +1,11 @@
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { findFirstRuleProblem } from '../../audit/rules/judge-request.ts';
 import type { ModelRoute } from '../model/shortest-routes.ts';
-import { type Move, movesFrom } from './moves.ts';
-import { describeRoute, type PlannedCase, peripheralName } from './planned-case.ts';
+import { type Move, movesToTryIn } from './moves.ts';
+import { describeModelRoute, type PlannedCase, peripheralNameOf } from './planned-case.ts';
 
 /** Plans one case for every rule that refuses a move: the shortest route to a state in which the rule refuses it. */
-export function planRefusals(
+export function planRefusalCases(
   pinned: AuditedPin,
   prefix: readonly Move[],
   states: readonly ModelRoute<AuditState, Move>[],
@@ -14,29 +14,29 @@ export function planRefusals(
   const provoked = new Set<string>();
   for (const route of states.toSorted((a, b) => a.moves.length - b.moves.length)) {
     const state = route.states.at(-1)!;
-    const where = `${peripheralName(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
+    const where = `${peripheralNameOf(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
     if (!provoked.has(where)) {
       provoked.add(where);
-      const name = `in ${where}: everything forbidden is refused (${describeRoute(route)})`;
+      const name = `in ${where}: everything forbidden is refused (${describeModelRoute(route)})`;
       found.set(where, { group: 'refusals', name, moves: [...prefix, ...route.moves], provoke: 'end' });
     }
-    for (const move of movesFrom(pinned, state)) {
-      const forged = `${peripheralName(state)} ${move.name}: by approvals for something else`;
-      if (!found.has(forged) && onlyLacksApproval(state, move))
+    for (const move of movesToTryIn(pinned, state)) {
+      const forged = `${peripheralNameOf(state)} ${move.name}: by approvals for something else`;
+      if (!found.has(forged) && lacksOnlyApproval(state, move))
         found.set(forged, {
           group: 'refusals',
-          name: `${forged} (${describeRoute(route)})`,
+          name: `${forged} (${describeModelRoute(route)})`,
           moves: [...prefix, ...route.moves],
           forges: [move],
         });
       for (const tried of withoutApproval(move)) {
         const problem = findFirstRuleProblem(state, tried.asked);
         if (!problem) continue;
-        const key = `${peripheralName(state)} ${tried.name}: ${problem.code}: ${problem.constraint}`;
+        const key = `${peripheralNameOf(state)} ${tried.name}: ${problem.code}: ${problem.constraint}`;
         if (found.has(key)) continue;
         found.set(key, {
           group: 'refusals',
-          name: `${key} (${describeRoute(route)})`,
+          name: `${key} (${describeModelRoute(route)})`,
           moves: [...prefix, ...route.moves],
           tries: [tried],
         });
@@ -46,7 +46,7 @@ export function planRefusals(
   return [...found.values()];
 }
 
-export function onlyLacksApproval(state: AuditState, { asked }: Move): boolean {
+export function lacksOnlyApproval(state: AuditState, { asked }: Move): boolean {
   if (!('approves' in asked)) return false;
   return findFirstRuleProblem(state, { ...asked, approves: false })?.code === 'approval-required';
 }

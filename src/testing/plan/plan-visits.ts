@@ -5,7 +5,7 @@ import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
-import { type PlannedCase, peripheralName } from './planned-case.ts';
+import { type PlannedCase, peripheralNameOf } from './planned-case.ts';
 
 /** Maximum number of steps up to which a visit's limit is tested. */
 const MAX_STEPS = 500;
@@ -34,7 +34,7 @@ export function planVisitCases(
   states: readonly ModelRoute<AuditState, Move>[],
 ): PlannedCase[] {
   return Object.values(pinned.specs.peripherals).flatMap((spec) => {
-    const route = states.find(({ states: path }) => peripheralName(path.at(-1)!) === spec.id);
+    const route = states.find(({ states: path }) => peripheralNameOf(path.at(-1)!) === spec.id);
     if (!route) return [];
     const allowed = model.moves(route.states.at(-1)!);
     const stop = allowed.find(({ asked }) => asked.kind === 'stop');

@@ -3,9 +3,9 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import { plural } from '../../base/text.ts';
 import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
-import { itemsCoveredByMove, type PlannedCase, peripheralName } from './planned-case.ts';
+import { itemsCoveredByMove, type PlannedCase, peripheralNameOf } from './planned-case.ts';
 import { isMoveAllowed } from './predict-state.ts';
-import { searchRoute } from './search-route.ts';
+import { searchModelRoute } from './search-route.ts';
 
 /** Minimum number of moves in a walk that more edges could extend. */
 const MIN_WALK_MOVES = 60;
@@ -22,7 +22,7 @@ const MAX_SEARCH_STATES = 20_000;
  * Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. After
  * an edge that no walk took before, a walk returns to its source by the shortest route, if there is one.
  */
-export function planWalks(
+export function planWalkCases(
   model: FiniteModel<AuditState, Move>,
   prefix: readonly Move[],
 ): { cases: PlannedCase[]; reachable: Set<string> } {
@@ -68,8 +68,8 @@ export function planWalks(
   for (;;) {
     if (moves.length >= Math.max(MIN_WALK_MOVES, 4 * approach)) finish();
     const route =
-      followRoute(model, at, searchRoute(graph, at, isNew, MAX_SEARCH_STATES, spent.joined)) ??
-      searchRoute(model, at, isNew, MAX_SEARCH_STATES, spent.exact);
+      followRoute(model, at, searchModelRoute(graph, at, isNew, MAX_SEARCH_STATES, spent.joined)) ??
+      searchModelRoute(model, at, isNew, MAX_SEARCH_STATES, spent.exact);
     if (!route && moves.length === 0) break;
     if (!route) {
       finish();
@@ -80,8 +80,8 @@ export function planWalks(
     const [source, last] = [route.states.at(-2)!, route.moves.at(-1)!];
     if (!isHop(last) || returnMovesLeft <= 0) continue;
     tried.add(itemsCoveredByMove(source, last)[0]!);
-    const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === peripheralName(source);
-    const back = followRoute(model, at, searchRoute(graph, at, isBack, MAX_RETURN_STATES));
+    const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === peripheralNameOf(source);
+    const back = followRoute(model, at, searchModelRoute(graph, at, isBack, MAX_RETURN_STATES));
     returnMovesLeft -= back?.moves.length ?? FAILED_RETURN_COST;
     if (!back) continue;
     trips += 1;

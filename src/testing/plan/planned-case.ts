@@ -19,13 +19,13 @@ export interface PlannedCase {
   readonly provoke?: 'end' | 'all';
 }
 
-export const peripheralName = ({ visit }: AuditState): string => visit?.peripheral ?? 'outside';
+export const peripheralNameOf = ({ visit }: AuditState): string => visit?.peripheral ?? 'outside';
 
 /** The items that a move covers, by their names in the coverage table. */
 export function itemsCoveredByMove(before: AuditState, { asked }: Move): readonly string[] {
   switch (asked.kind) {
     case 'hop':
-      return [`edge ${peripheralName(before)} ${asked.exit} ${asked.to}`, `state ${asked.to}`];
+      return [`edge ${peripheralNameOf(before)} ${asked.exit} ${asked.to}`, `state ${asked.to}`];
     case 'start':
       return [`start ${asked.peripheral}`, `state ${asked.peripheral}`];
     case 'mode':
@@ -36,7 +36,7 @@ export function itemsCoveredByMove(before: AuditState, { asked }: Move): readonl
 }
 
 /** The items that a list of moves covers if all succeed. Moves that are meant to be refused cover nothing. */
-export function itemsCoveredBy({ modeGate }: SpecSet, moves: readonly Move[]): readonly string[] {
+export function itemsCoveredByMoves({ modeGate }: SpecSet, moves: readonly Move[]): readonly string[] {
   let at = 'outside';
   let mode = modeGate?.initial;
   return moves.flatMap(({ asked, refused }) => {
@@ -61,12 +61,11 @@ export function itemsCoveredBy({ modeGate }: SpecSet, moves: readonly Move[]): r
   });
 }
 
-/** Describes a route in one line: starts, exits and targets, and the steps between them. */
-export const describeRoute = ({ moves, states }: ModelRoute<AuditState, Move>): string =>
+export const describeModelRoute = ({ moves, states }: ModelRoute<AuditState, Move>): string =>
   moves
     .flatMap(({ asked, name }, index) => {
       if (asked.kind === 'hop') return [`─${asked.exit}→ ${asked.to}`];
       if (asked.kind === 'start') return [`start ${asked.peripheral}`];
-      return asked.kind === 'mode' && peripheralName(states[index]!) === 'outside' ? [] : [`(${name})`];
+      return asked.kind === 'mode' && peripheralNameOf(states[index]!) === 'outside' ? [] : [`(${name})`];
     })
     .join(' ');

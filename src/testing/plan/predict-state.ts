@@ -11,11 +11,15 @@ import type { Body } from '../../evidence/bodies.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { celRulesText } from '../model/cel-rules-text.ts';
+import { joinCelRules } from '../model/cel-rules-text.ts';
 import { DEFAULT_TOOL_REPORT, type Move } from './moves.ts';
 
 /** Predicts the state after a move, without the visits and fruits that no rule reads: copying them is slow. */
-export function predictState(pinned: AuditedPin, state: AuditState, { asked, report, refused }: Move): AuditState {
+export function predictStateAfterMove(
+  pinned: AuditedPin,
+  state: AuditState,
+  { asked, report, refused }: Move,
+): AuditState {
   const next = copyAuditState(state);
   if (refused) applyBody(next, REFUSAL);
   else takeMove(pinned, next, asked, report ?? DEFAULT_TOOL_REPORT);
@@ -31,7 +35,7 @@ const known = new WeakMap<SpecSet, { readonly visits: boolean; readonly fruits: 
 /** The parts of a session's past that rules read: the counted visits, and the fruits by their peripherals. */
 function readBy(specs: SpecSet) {
   return getOrInsert(known, specs, () => ({
-    visits: /\bvisits\b/.test(celRulesText(specs)),
+    visits: /\bvisits\b/.test(joinCelRules(specs)),
     fruits: new Set(
       Object.values(specs.peripherals).flatMap(({ context }) =>
         Object.values(context).flatMap(({ source }) => (source.kind === 'fruit' ? [source.peripheral] : [])),

@@ -10,7 +10,7 @@ interface SampleScope {
 }
 
 /** Arguments that the catalogue and the scope both accept; null if the scope allows no call. */
-export function sampleArguments(tool: ToolSpec, reach: SampleScope): { readonly [name: string]: Json } | null {
+export function makeSampleArguments(tool: ToolSpec, reach: SampleScope): { readonly [name: string]: Json } | null {
   const args: { [name: string]: Json } = {};
   for (const parameter of tool.parameters) {
     const needed =
@@ -33,7 +33,7 @@ function sampleValue(
       if (scope.read === 'none') return null;
       return asList(schema, scope.read === 'root' ? 'README.md' : (files[0] ?? null));
     case 'path:write':
-      return asList(schema, writableFile(scope));
+      return asList(schema, chooseWritableFile(scope));
     case 'command':
       return scope.command === 'none' ? null : sampleCommand(tool, scope, config);
     case 'url':
@@ -51,8 +51,7 @@ function sampleValue(
   }
 }
 
-/** A file that a scope lets a call write; null if none is found. */
-export const writableFile = ({ write }: ScopeRule): string | null =>
+export const chooseWritableFile = ({ write }: ScopeRule): string | null =>
   write.map(sampleFileIn).find((path) => isWritablePath(path, write)) ?? null;
 
 /** A file in a folder, or the path itself if it names a file. A glob counts as a file, because it matches itself. */

@@ -7,7 +7,7 @@ import type { FiniteModel, ModelRoute } from '../model/shortest-routes.ts';
  * @param spent keys of states from which no such move can be reached; a complete search without a result adds the
  *   states that it visited. Only for an `isGoal` that never accepts a move that it refused before.
  */
-export function searchRoute<State, Move extends { readonly name: string }>(
+export function searchModelRoute<State, Move extends { readonly name: string }>(
   model: FiniteModel<State, Move>,
   from: State,
   isGoal: (state: State, move: Move) => boolean,
@@ -62,7 +62,7 @@ export function searchRoute<State, Move extends { readonly name: string }>(
 }
 
 /** Every state of a model, each with a shortest route to it; null if there are more than `limit`. Pure. */
-export function allStates<State, Move extends { readonly name: string }>(
+export function routesToAllStates<State, Move extends { readonly name: string }>(
   model: FiniteModel<State, Move>,
   limit: number,
 ): readonly ModelRoute<State, Move>[] | null {

@@ -1,5 +1,5 @@
 import type { FruitType, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { celRulesText } from '../model/cel-rules-text.ts';
+import { joinCelRules } from '../model/cel-rules-text.ts';
 
 export function sampleStatedFruit({ fruit }: PeripheralSpec): { [field: string]: Json } {
   return Object.fromEntries(
@@ -28,15 +28,15 @@ const variants = new WeakMap<
 >();
 
 /** Stated fruits that the rules of a spec set may distinguish: each stated field with each value that a rule names. */
-export function statedFruits(specs: SpecSet, from: PeripheralSpec) {
+export function sampleStatedFruits(specs: SpecSet, from: PeripheralSpec) {
   const known = variants.get(from);
   if (known) return known;
   const base = sampleStatedFruit(from);
-  const rules = celRulesText(specs);
+  const rules = joinCelRules(specs);
   const more = Object.entries(from.fruit).flatMap(([field, rule]) => {
     const name = field.replaceAll('-', '_');
     if (rule.kind !== 'stated' || !new RegExp(`\\b${name}\\b`).test(rules)) return [];
-    return distinguishableValues(rule.type, rules)
+    return valuesRulesDistinguish(rule.type, rules)
       .filter((value) => value !== base[field])
       .map((value) => ({ note: ` {${field}: ${JSON.stringify(value)}}`, fruit: { ...base, [field]: value } }));
   });
@@ -47,8 +47,7 @@ export function statedFruits(specs: SpecSet, from: PeripheralSpec) {
 
 const MAX_VARIANTS = 12;
 
-/** The values of a type that the text of rules can distinguish. */
-export function distinguishableValues(type: FruitType, rules: string): readonly Json[] {
+export function valuesRulesDistinguish(type: FruitType, rules: string): readonly Json[] {
   if (typeof type !== 'string') return type;
   const numbers = (rules.match(/\b\d+\b/g) ?? []).map(Number);
   switch (type) {

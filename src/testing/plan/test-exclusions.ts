@@ -1,9 +1,9 @@
 import { findSimilarName } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { itemsCoveredBy, type PlannedCase } from './planned-case.ts';
+import { itemsCoveredByMoves, type PlannedCase } from './planned-case.ts';
 
 /** Items of the coverage table that no test can reach, with reasons. Each must exclude at least one test. */
-export class TestExclusions {
+export class CoverageExclusions {
   readonly #specs: SpecSet;
   readonly #reasons: ReadonlyMap<string, string>;
   readonly #used = new Set<string>();
@@ -16,7 +16,7 @@ export class TestExclusions {
 
   /** The reason why a test is excluded; null if it is not. */
   reasonFor(planned: PlannedCase, name: string): string | null {
-    const items = [name, ...itemsCoveredBy(this.#specs, planned.moves)];
+    const items = [name, ...itemsCoveredByMoves(this.#specs, planned.moves)];
     for (const item of items) this.#known.add(item);
     const item = items.find((each) => this.#reasons.has(each));
     if (item === undefined) return null;

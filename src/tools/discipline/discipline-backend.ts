@@ -12,11 +12,11 @@ import { invalidCall, reportIfAborted } from '../tool-outcomes.ts';
 import { workspaceBackend } from '../workspace/workspace-backend.ts';
 import {
   findOpenSelection,
-  isRefusal,
-  nonBlankText,
-  nonBlankTexts,
-  okOutcome,
+  isToolRefusal,
+  okToolOutcome,
   type PatternContext,
+  textsUnlessBlank,
+  textUnlessBlank,
 } from './pattern-context.ts';
 import { loadPatternLibrary } from './pattern-library.ts';
 import { psrSelectTool } from './psr-select-tool.ts';
@@ -66,12 +66,12 @@ const DEFAULT_LIMIT = 5;
  * psr-search { query, limit? }: returns the matching patterns, best first; without a match, the ids of all patterns.
  */
 async function psrSearchTool({ call, library }: PatternContext): Promise<ToolOutcome> {
-  const query = nonBlankText(call.args['query']);
+  const query = textUnlessBlank(call.args['query']);
   if (query === null) return invalidCall('query', '"query" is blank', 'Describe what you are about to do.');
   const { limit = DEFAULT_LIMIT } = call.args;
   const { from, patterns, faulty } = await library();
   const candidates = searchPatterns(patterns, query).slice(0, Number(limit));
-  return okOutcome({
+  return okToolOutcome({
     query,
     from,
     candidates: candidates.map(({ pattern: { tags, ...pattern }, score }) => ({ ...pattern, tags: [...tags], score })),
@@ -87,7 +87,7 @@ async function psrSearchTool({ call, library }: PatternContext): Promise<ToolOut
 function purUpdateTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = findOpenSelection(context);
-  if (isRefusal(selection)) return selection;
+  if (isToolRefusal(selection)) return selection;
   const outcome = parseOutcome(args['outcome']);
   if (outcome === null)
     return invalidCall(
@@ -103,16 +103,16 @@ function purUpdateTool(context: PatternContext): ToolOutcome {
       `"${String(error)}" is not an error level`,
       'Set prediction-error to none, low, medium, high, or a number from 0 to 1.',
     );
-  return okOutcome({
+  return okToolOutcome({
     pattern: selection.pattern,
     psr: selection.psrEntry,
     outcome,
     held: HELD_BY_OUTCOME[outcome],
-    expected: nonBlankText(args['expected']) ?? selection.psr.expected,
-    actual: nonBlankText(args['actual']),
+    expected: textUnlessBlank(args['expected']) ?? selection.psr.expected,
+    actual: textUnlessBlank(args['actual']),
     predictionError,
-    actions: nonBlankTexts(args['actions']),
-    notes: nonBlankText(args['notes']),
+    actions: textsUnlessBlank(args['actions']),
+    notes: textUnlessBlank(args['notes']),
   });
 }
 
@@ -120,18 +120,18 @@ function purUpdateTool(context: PatternContext): ToolOutcome {
 function purMarkPivotTool(context: PatternContext): ToolOutcome {
   const { args } = context.call;
   const selection = findOpenSelection(context);
-  if (isRefusal(selection)) return selection;
-  const reason = nonBlankText(args['reason']);
+  if (isToolRefusal(selection)) return selection;
+  const reason = textUnlessBlank(args['reason']);
   if (reason === null)
     return invalidCall('reason', '"reason" is blank', 'State in reason what showed that the pattern does not fit.');
-  return okOutcome({
+  return okToolOutcome({
     pattern: selection.pattern,
     psr: selection.psrEntry,
     outcome: 'pivoted',
     held: HELD_BY_OUTCOME.pivoted,
     expected: selection.psr.expected,
     notes: reason,
-    to: nonBlankText(args['to']),
+    to: textUnlessBlank(args['to']),
   });
 }
 
@@ -141,5 +141,5 @@ function purMarkPivotTool(context: PatternContext): ToolOutcome {
  */
 function parPunctuateTool({ call, entries }: PatternContext): ToolOutcome {
   const par = deriveReview(entries, call.args);
-  return okOutcome({ ...(par as { readonly [field: string]: Json }), 'par/tags': ['checkpoint'] });
+  return okToolOutcome({ ...(par as { readonly [field: string]: Json }), 'par/tags': ['checkpoint'] });
 }

@@ -13,21 +13,20 @@ export interface PatternContext {
   library(): ReturnType<typeof loadPatternLibrary>;
 }
 
-export const okOutcome = (result: { readonly [field: string]: Json }): ToolOutcome => ({
+export const okToolOutcome = (result: { readonly [field: string]: Json }): ToolOutcome => ({
   status: 'ok',
   result: { ...result },
 });
 
-/** The trimmed text; null if it is missing or blank. */
-export const nonBlankText = (value: Json | undefined): string | null =>
+export const textUnlessBlank = (value: Json | undefined): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 
-export const nonBlankTexts = (value: Json | undefined): string[] =>
-  (Array.isArray(value) ? value : [value]).flatMap((one) => nonBlankText(one) ?? []);
+export const textsUnlessBlank = (value: Json | undefined): string[] =>
+  (Array.isArray(value) ? value : [value]).flatMap((one) => textUnlessBlank(one) ?? []);
 
 /** The selection of the call's pattern that has no outcome yet; a refusal if there is none. */
 export function findOpenSelection({ call, cycles }: PatternContext): LearningCycle | ToolRefusal {
-  const pattern = nonBlankText(call.args['pattern']) ?? '';
+  const pattern = textUnlessBlank(call.args['pattern']) ?? '';
   const own = cycles.filter((cycle) => cycle.pattern === pattern);
   const open = own.findLast((cycle) => cycle.open);
   if (open) return open;
@@ -42,4 +41,4 @@ export function findOpenSelection({ call, cycles }: PatternContext): LearningCyc
   return invalidCall('pattern', message, remedy);
 }
 
-export const isRefusal = (value: object): value is ToolRefusal => 'status' in value && value.status === 'refused';
+export const isToolRefusal = (value: object): value is ToolRefusal => 'status' in value && value.status === 'refused';

@@ -17,7 +17,7 @@ const READERS: { readonly [ending: string]: (source: string) => { readonly [fiel
   '.flexiarg': flexiarg,
 };
 
-export const PATTERN_ENDINGS: readonly string[] = Object.keys(READERS);
+export const PATTERN_FILE_ENDINGS: readonly string[] = Object.keys(READERS);
 
 /**
  * Reads a pattern file: Markdown with `id`, `title`, `when`, `then`, `because` and optionally `tags` in its front
@@ -26,9 +26,9 @@ export const PATTERN_ENDINGS: readonly string[] = Object.keys(READERS);
  * @returns the pattern, or a text that describes the problem
  */
 export function readPatternFile(path: string, source: string): Pattern | string {
-  const ending = PATTERN_ENDINGS.find((one) => path.endsWith(one));
+  const ending = PATTERN_FILE_ENDINGS.find((one) => path.endsWith(one));
   const read = ending === undefined ? undefined : READERS[ending];
-  if (!read || ending === undefined) return `a pattern file ends in ${PATTERN_ENDINGS.join(' or ')}`;
+  if (!read || ending === undefined) return `a pattern file ends in ${PATTERN_FILE_ENDINGS.join(' or ')}`;
   let fields: { readonly [field: string]: unknown };
   try {
     fields = read(source.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n'));

@@ -4,7 +4,7 @@ import { memoise } from '../../base/memoise.ts';
 import type { ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
 import { defaultSpecsFolder } from '../../spec/load/load-specs.ts';
 import type { Json } from '../../spec/types.ts';
-import { PATTERN_ENDINGS, type Pattern, readPatternFile } from './pattern-file.ts';
+import { PATTERN_FILE_ENDINGS, type Pattern, readPatternFile } from './pattern-file.ts';
 
 /** Folder of a repository's own patterns. */
 const PATTERNS_FOLDER = 'patterns';
@@ -36,7 +36,7 @@ async function ownPatterns(call: ToolCall, files: ToolBackend): Promise<PatternL
     const { outcome } = await files.run({ ...call, tool, args });
     return outcome.status === 'ok' ? (outcome.result as { readonly [field: string]: Json }) : null;
   };
-  const listed = await use('glob', { pattern: `**/*{${PATTERN_ENDINGS.join(',')}}`, path: PATTERNS_FOLDER });
+  const listed = await use('glob', { pattern: `**/*{${PATTERN_FILE_ENDINGS.join(',')}}`, path: PATTERNS_FOLDER });
   const paths = (Array.isArray(listed?.['files']) ? listed['files'] : []).filter((path) => typeof path === 'string');
   const sources: Source[] = [];
   for (const path of paths.slice(0, MAX_PATTERNS)) {
@@ -53,7 +53,7 @@ async function ownPatterns(call: ToolCall, files: ToolBackend): Promise<PatternL
 /** The patterns that come with this package. */
 const shippedLibrary = memoise(async (): Promise<PatternLibrary> => {
   const folder = join(defaultSpecsFolder(), PATTERNS_FOLDER);
-  const names = (await readdir(folder)).filter((name) => PATTERN_ENDINGS.some((ending) => name.endsWith(ending)));
+  const names = (await readdir(folder)).filter((name) => PATTERN_FILE_ENDINGS.some((ending) => name.endsWith(ending)));
   const sources = names.sort().map(async (name) => ({ file: name, text: await readFile(join(folder, name), 'utf8') }));
   return libraryFrom('shipped', await Promise.all(sources), []);
 });

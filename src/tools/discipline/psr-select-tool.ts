@@ -3,7 +3,7 @@ import { CONFIDENCES } from '../../evidence/patterns/psr.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { invalidCall } from '../tool-outcomes.ts';
-import { nonBlankText, nonBlankTexts, okOutcome, type PatternContext } from './pattern-context.ts';
+import { okToolOutcome, type PatternContext, textsUnlessBlank, textUnlessBlank } from './pattern-context.ts';
 import { searchPatterns } from './search-patterns.ts';
 
 /**
@@ -12,8 +12,8 @@ import { searchPatterns } from './search-patterns.ts';
  */
 export async function psrSelectTool({ call, cycles, entries, library }: PatternContext): Promise<ToolOutcome> {
   const { args } = call;
-  const id = nonBlankText(args['pattern']) ?? '';
-  const rationale = nonBlankText(args['rationale']);
+  const id = textUnlessBlank(args['pattern']) ?? '';
+  const rationale = textUnlessBlank(args['rationale']);
   if (rationale === null) return invalidCall('rationale', '"rationale" is blank', 'State why this pattern fits.');
   const { patterns, from } = await library();
   const pattern = patterns.find((one) => one.id === id);
@@ -33,17 +33,17 @@ export async function psrSelectTool({ call, cycles, entries, library }: PatternC
       `record its outcome: ${PATTERN_OUTCOME_TOOLS.map((tool) => `${tool} ${id}`).join(' or ')}`,
     );
   const searched = lastSearch(entries);
-  const confidence = nonBlankText(args['confidence']);
-  return okOutcome({
+  const confidence = textUnlessBlank(args['confidence']);
+  return okToolOutcome({
     pattern: id,
     kind: 'selection',
     title: pattern.title,
     do: pattern.do,
     rationale,
-    expected: nonBlankText(args['expected']),
+    expected: textUnlessBlank(args['expected']),
     confidence: CONFIDENCES.find((word) => word === confidence) ?? null,
     query: searched?.query ?? null,
-    candidates: args['candidates'] === undefined ? (searched?.candidates ?? []) : nonBlankTexts(args['candidates']),
+    candidates: args['candidates'] === undefined ? (searched?.candidates ?? []) : textsUnlessBlank(args['candidates']),
     from,
   });
 }
@@ -63,7 +63,7 @@ function lastSearch(
     if (typeof query !== 'string' || !Array.isArray(candidates)) return null;
     return {
       query,
-      candidates: candidates.flatMap((one) => nonBlankText((one as { readonly [field: string]: Json })['id']) ?? []),
+      candidates: candidates.flatMap((one) => textUnlessBlank((one as { readonly [field: string]: Json })['id']) ?? []),
     };
   }
   return null;

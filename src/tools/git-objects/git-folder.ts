@@ -43,7 +43,7 @@ export function findGitFolders(
 }
 
 /** The folders of a repository with a HEAD file: the common one, and one for each linked work tree. */
-export function headFolders({ gitDir, commonDir }: Pick<GitFolder, 'gitDir' | 'commonDir'>): string[] {
+export function foldersWithGitHead({ gitDir, commonDir }: Pick<GitFolder, 'gitDir' | 'commonDir'>): string[] {
   const linked = subfolders(join(commonDir, 'worktrees'));
   return [...new Set([commonDir, gitDir, ...linked])];
 }

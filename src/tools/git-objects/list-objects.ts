@@ -5,11 +5,11 @@ import { gitLayout } from '../git/git-layout.ts';
 import { gitEnvironment, hardenedArgv } from '../git/hardened-git.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Mount } from '../sandbox/mount.ts';
-import { type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
+import { addMountsToLayout, type SandboxLayout } from '../sandbox/mounts/layout.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
-import { type GitFolder, headFolders } from './git-folder.ts';
+import { foldersWithGitHead, type GitFolder } from './git-folder.ts';
 
-export interface ObjectList {
+export interface GitObjectList {
   /**
    * Objects that are reachable from a ref, a reflog, an index or a head: blobs at a path that is not masked, and all
    * commits, trees and tags.
@@ -27,7 +27,7 @@ export interface GitFailure {
 }
 
 /** Git's last message, or the limit that ended it. */
-export function gitFailure({ exit, stderr, truncated, timedOut }: CommandResult): GitFailure {
+export function explainGitFailure({ exit, stderr, truncated, timedOut }: CommandResult): GitFailure {
   if (timedOut) return { problem: `git needed more than ${LIST_SECONDS} seconds` };
   if (truncated && exit === 0) return { problem: 'the list of its objects is too long' };
   const message = stderr.trimEnd().split('\n').at(-1) ?? '';
@@ -86,7 +86,10 @@ export function sandboxedGit(
     script: string,
     more: { stdin?: string; mounts?: readonly Mount[]; env?: { readonly [name: string]: string } },
   ): Promise<CommandResult> => {
-    const layout: SandboxLayout = withMounts(gitLayout(repository, { kind: 'read' }, toolchains), more.mounts ?? []);
+    const layout: SandboxLayout = addMountsToLayout(
+      gitLayout(repository, { kind: 'read' }, toolchains),
+      more.mounts ?? [],
+    );
     return sandbox.run(layout, ['sh', '-c', script, 'sh', ...git], {
       seconds: LIST_SECONDS,
       outputBytes: LIST_BYTES,
@@ -99,14 +102,13 @@ export function sandboxedGit(
 
 export type SandboxedGit = ReturnType<typeof sandboxedGit>;
 
-/** Lists a repository's objects. */
-export async function listObjects(
+export async function listGitObjects(
   git: SandboxedGit,
   folder: GitFolder,
   masked: (relPath: string) => boolean,
-): Promise<ObjectList | GitFailure> {
+): Promise<GitObjectList | GitFailure> {
   const listed = await git(LIST, { stdin: headsOf(folder) });
-  if (listed.exit !== 0 || listed.truncated) return gitFailure(listed);
+  if (listed.exit !== 0 || listed.truncated) return explainGitFailure(listed);
   const isMasked = (path: string) => folder.prefixes.some((prefix) => masked(prefix + path));
   const [open, atMasked, nowhere] = [new Set<string>(), new Set<string>(), new Set<string>()];
   const [blobs, unreached] = [new Set<string>(), new Set<string>()];
@@ -161,7 +163,7 @@ function* changesIn(text: string): Generator<PlacedObject> {
 
 /** Object names in HEAD and the files of git's last operation; git does not list those of other work trees. */
 function headsOf(folder: GitFolder): string {
-  const texts = headFolders(folder).flatMap((place) => HEADS.map((name) => readTextOrEmpty(join(place, name))));
+  const texts = foldersWithGitHead(folder).flatMap((place) => HEADS.map((name) => readTextOrEmpty(join(place, name))));
   const names = texts.flatMap((text) => [...text.matchAll(/^(?:[0-9a-f]{64}|[0-9a-f]{40})\b/gm)].map(([name]) => name));
   return names.map((name) => `${name}\n`).join('');
 }

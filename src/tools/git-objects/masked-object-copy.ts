@@ -15,7 +15,7 @@ import { deflateSync } from 'node:zlib';
 import { realpathIfAny } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
-import { type GitFailure, gitFailure, type ObjectList, type SandboxedGit } from './list-objects.ts';
+import { explainGitFailure, type GitFailure, type GitObjectList, type SandboxedGit } from './list-objects.ts';
 import { packMembershipTest } from './pack-index.ts';
 import type { StoredObjects } from './stored-objects.ts';
 
@@ -29,8 +29,7 @@ export interface MaskedObjectCopy {
   readonly stamp: string;
 }
 
-/** True if no file of the copy was removed. */
-export const isCopyComplete = ({ folder, stamp }: MaskedObjectCopy): boolean => stampOf(folder) === stamp;
+export const isObjectCopyComplete = ({ folder, stamp }: MaskedObjectCopy): boolean => stampOf(folder) === stamp;
 
 const stampOf = (folder: string): string => {
   const sampled = [
@@ -57,7 +56,7 @@ interface CopyRequest {
   readonly git: SandboxedGit;
   /** Absolute real path of the repository's `objects`. */
   readonly objects: string;
-  readonly list: ObjectList;
+  readonly list: GitObjectList;
   readonly stored: StoredObjects;
   /** An empty folder that hopgate created. */
   readonly folder: string;
@@ -181,7 +180,7 @@ async function writePack({ git, objects, folder }: CopyRequest, names: readonly 
     mounts: [{ kind: 'writable', source: folder, target: INSIDE }],
     env: { GIT_OBJECT_DIRECTORY: INSIDE, GIT_ALTERNATE_OBJECT_DIRECTORIES: objects },
   });
-  return packed.exit === 0 ? null : gitFailure(packed);
+  return packed.exit === 0 ? null : explainGitFailure(packed);
 }
 
 /** Links the rewritten packs of another copy into this one. An empty file is the mount point of an unchanged pack. */

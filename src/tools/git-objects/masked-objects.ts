@@ -9,11 +9,11 @@ import type { Mount } from '../sandbox/mount.ts';
 import type { TreeScan } from '../sandbox/mounts/scan-tree.ts';
 import { makeHiddenFolder } from '../sandbox/mounts/temp-folder.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { findGitFolders, type GitFolder, headFolders } from './git-folder.ts';
-import { type GitFailure, listObjects, sandboxedGit } from './list-objects.ts';
-import { copyMaskedObjects, isCopyComplete, type MaskedObjectCopy } from './masked-object-copy.ts';
+import { findGitFolders, foldersWithGitHead, type GitFolder } from './git-folder.ts';
+import { type GitFailure, listGitObjects, sandboxedGit } from './list-objects.ts';
+import { copyMaskedObjects, isObjectCopyComplete, type MaskedObjectCopy } from './masked-object-copy.ts';
 import { repositoryFingerprint } from './repository-fingerprint.ts';
-import { alternatesOf, linkTargetsIn, listStoredObjects, realPathWithin } from './stored-objects.ts';
+import { findGitAlternates, findObjectLinkTargets, listStoredObjects, realPathWithin } from './stored-objects.ts';
 
 interface MaskedObjectsRequest {
   /** Absolute real path of the repository. */
@@ -88,7 +88,9 @@ export async function hideMaskedObjects(sandbox: Sandbox, request: MaskedObjects
       for (const path of isCopy(copy) ? copy.elsewhere : foldersElsewhere(objects))
         if (!objectFolders().includes(path)) mounts.push(...cover(path));
     }
-    const copies = headFolders(folder).flatMap((place) => OTHER_CONTENTS.flatMap((name) => cover(join(place, name))));
+    const copies = foldersWithGitHead(folder).flatMap((place) =>
+      OTHER_CONTENTS.flatMap((name) => cover(join(place, name))),
+    );
     mounts.push(...copies);
     replaced.push(...copies.map(({ target }) => target));
   }
@@ -102,7 +104,10 @@ export async function hideMaskedObjects(sandbox: Sandbox, request: MaskedObjects
   return { mounts, closed, problems };
 }
 
-const foldersElsewhere = (objects: string): string[] => [...alternatesOf(objects), ...linkTargetsIn(objects)];
+const foldersElsewhere = (objects: string): string[] => [
+  ...findGitAlternates(objects),
+  ...findObjectLinkTargets(objects),
+];
 
 async function copyOf(
   sandbox: Sandbox,
@@ -116,7 +121,7 @@ async function copyOf(
   const before = all.get(key);
   if (before?.stamp === stamp) {
     const copy = await before.copy;
-    if (!isCopy(copy) || isCopyComplete(copy)) return copy;
+    if (!isCopy(copy) || isObjectCopyComplete(copy)) return copy;
     if (all.get(key) !== before) return copyOf(sandbox, request, folder, seen);
   }
   const now: CachedCopy = {
@@ -148,13 +153,13 @@ async function makeCopy(
     const git = sandboxedGit(sandbox, root, toolchains, folder);
     const objects = realPathWithin(seen, join(folder.commonDir, 'objects'));
     if (objects === null) return { problem: 'its objects are in a folder outside of the repository' };
-    const list = await listObjects(git, folder, maskMatcher(masks));
+    const list = await listGitObjects(git, folder, maskMatcher(masks));
     if ('problem' in list) return list;
     const files = listStoredObjects(objects, seen);
     if (list.masked.size + list.unreached.size === 0 && !files.hasLeftovers) return 'all';
     made = makeHiddenFolder();
-    const earlier = isCopy(before) && isCopyComplete(before) ? before : null;
-    const borrows = alternatesOf(objects).length > 0;
+    const earlier = isCopy(before) && isObjectCopyComplete(before) ? before : null;
+    const borrows = findGitAlternates(objects).length > 0;
     const copy = await copyMaskedObjects({ git, objects, list, stored: files, folder: made, before: earlier, borrows });
     if ('problem' in copy) return copy;
     const found = { ...copy, elsewhere: foldersElsewhere(objects) };

@@ -59,7 +59,7 @@ export function realPathWithin(folders: readonly string[], path: string): string
 /**
  * The folders from which an `objects` folder borrows objects (git's alternates), also indirectly. Absolute real paths.
  */
-export function alternatesOf(objects: string): string[] {
+export function findGitAlternates(objects: string): string[] {
   const found = new Set<string>();
   const walk = (folder: string): void => {
     for (const line of readTextOrEmpty(join(folder, 'info/alternates')).split('\n')) {
@@ -73,8 +73,7 @@ export function alternatesOf(objects: string): string[] {
   return [...found];
 }
 
-/** Real paths of the targets of the symbolic links in an `objects` folder. */
-export function linkTargetsIn(objects: string): string[] {
+export function findObjectLinkTargets(objects: string): string[] {
   return ['', 'pack', 'info'].flatMap((folder) =>
     readFolder(join(objects, folder))
       .filter((entry) => entry.isSymbolicLink())

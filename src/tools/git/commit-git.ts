@@ -3,14 +3,14 @@ import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
 import { mayShipBranch } from '../../gate/scope/branch-patterns.ts';
 import { showPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { hasOperationUnderWay, indexInfo, mergedCommits, type TreeChange } from '../tree/git-tree.ts';
-import { failedStop, isStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { trailerFor, withTrailer } from './commit-trailer.ts';
-import { type CommitPersons, formatPerson, personsOf, personVariables, readPerson } from './git-persons.ts';
-import { APPROVE_AGAIN, gitReport, refEffects, resultWithoutRun } from './git-report.ts';
+import { hasGitOperationUnderWay, indexInfoLine, readMergedCommits, type TreeChange } from '../tree/git-tree.ts';
+import { failedToolStop, isStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { appendCommitTrailer, commitTrailerFor } from './commit-trailer.ts';
+import { type CommitPersons, commitPersonsOf, formatPerson, gitPersonVariables, readPerson } from './git-persons.ts';
+import { APPROVE_AGAIN_REMEDY, effectsOfMovedRef, makeGitReport, resultWithoutRun } from './git-report.ts';
 import { findCommit, type GitSession } from './git-session.ts';
 import { listStagedFiles } from './list-staged-files.ts';
-import { replacedField, stageFiles } from './stage-files.ts';
+import { replacedVersionsField, stageFiles } from './stage-files.ts';
 
 const COMMIT = { kind: 'commit' } as const;
 
@@ -43,7 +43,7 @@ echo "[\${branch}\${initial} $("$@" rev-parse --short $sha)] $subject"
  * the changed tracked files that the agent may change. If an approval names the tree, the tree and the message of the
  * commit must be the approved ones; if nothing is staged, the commit first stages the approved files.
  */
-export async function commitGit(
+export async function runGitCommit(
   session: GitSession,
   call: ToolCall,
   parsed: ParsedGit,
@@ -57,36 +57,36 @@ export async function commitGit(
   const named = (long: string) => parsed.options.filter(({ option }) => option.long === long);
   const stated = approvedMessage ?? commitMessageOf(parsed) ?? '';
   const persons = chooseCommitters(session, call, operator);
-  if (persons === null) return failedStop('no-author', NO_AUTHOR);
-  const message = withTrailer(stated, trailerOf(call));
+  if (persons === null) return failedToolStop('no-author', NO_AUTHOR);
+  const message = appendCommitTrailer(stated, trailerOf(call));
   const all = named('all').length > 0;
   const alreadyStaged = await listStagedFiles(session);
   if (isStop(alreadyStaged)) return alreadyStaged;
-  const isUnderWay = hasOperationUnderWay(session.repository);
+  const isUnderWay = hasGitOperationUnderWay(session.repository);
   // Approved files need no separate `git add`: the tree of the commit is compared with the approved tree.
   const stages =
     all || (approved !== null && !isUnderWay && !alreadyStaged.files.some(({ path }) => isOwnChange(path)));
   const staged = stages ? await stageFiles(session, call, [], all) : null;
   if (staged !== null && isStop(staged)) return staged;
-  const skipped = { skipped: [...(staged?.skipped ?? [])], ...(staged ? replacedField(staged) : {}) };
+  const skipped = { skipped: [...(staged?.skipped ?? [])], ...(staged ? replacedVersionsField(staged) : {}) };
   const nothing = { committed: false, sha: null, ref: null, paths: [], ...skipped };
-  if (staged !== null && staged.result.exit !== 0) return gitReport('commit', staged.result, nothing);
+  if (staged !== null && staged.result.exit !== 0) return makeGitReport('commit', staged.result, nothing);
 
   const before = await headOf(session);
   if (isStop(before)) return before;
   const index = staged === null ? alreadyStaged : await listStagedFiles(session);
   if (isStop(index)) return index;
   const [mine, others] = partition(index.files, ({ path }) => isUnderWay || isOwnChange(path));
-  const othersEntries = others.map((file) => indexInfo(file.path, file.before)).join('');
+  const othersEntries = others.map((file) => indexInfoLine(file.path, file.before)).join('');
   const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: othersEntries });
-  if (made.exit !== 0) return gitReport('commit', made, nothing);
+  if (made.exit !== 0) return makeGitReport('commit', made, nothing);
   const tree = made.stdout.trim();
   const differs =
-    approved && explainMismatch(approved, { ...before, tree, mine, merges: mergedCommits(session.repository) });
-  if (differs) return failedStop('not-what-was-approved', differs);
+    approved && explainMismatch(approved, { ...before, tree, mine, merges: readMergedCommits(session.repository) });
+  if (differs) return failedToolStop('not-what-was-approved', differs);
   if (mine.length === 0 && !isUnderWay) {
     const also = others.length > 0 ? ` (${showPaths(others.map(({ path }) => path))} was staged by someone else)` : '';
-    return gitReport(
+    return makeGitReport(
       'commit',
       resultWithoutRun(`nothing to commit: this session has staged nothing${also}\n`, 1),
       nothing,
@@ -95,7 +95,7 @@ export async function commitGit(
 
   const initial = before.sha === null ? ' (root-commit)' : '';
   const env = {
-    ...personVariables(persons),
+    ...gitPersonVariables(persons),
     tree,
     head: before.sha ?? '',
     initial,
@@ -115,11 +115,11 @@ export async function commitGit(
   const paths = committed ? await committedPaths(session, before.sha, after.sha!) : { paths: [] };
   if (isStop(paths)) return paths;
   const more = { committed, sha: committed ? after.sha : null, ref: after.ref, paths: [...paths.paths], ...skipped };
-  return gitReport(
+  return makeGitReport(
     'commit',
     result,
     { ...more, ...(committed ? { tree } : {}) },
-    refEffects(after.ref, before.sha, after.sha),
+    effectsOfMovedRef(after.ref, before.sha, after.sha),
   );
 }
 
@@ -134,13 +134,13 @@ function explainMismatch(
     readonly mine: readonly TreeChange[];
   },
 ): string | null {
-  if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN}`;
+  if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN_REMEDY}`;
   if (now.sha !== head)
-    return `The branch has moved since this was approved, from ${head ?? 'nothing'} to ${now.sha ?? 'nothing'}. ${APPROVE_AGAIN}`;
+    return `The branch has moved since this was approved, from ${head ?? 'nothing'} to ${now.sha ?? 'nothing'}. ${APPROVE_AGAIN_REMEDY}`;
   if (now.merges.join() !== (ships.merges ?? []).join())
-    return `The commit would merge ${showPaths(now.merges) || 'nothing'} now, and was approved to merge ${showPaths(ships.merges ?? []) || 'nothing'}. ${APPROVE_AGAIN}`;
+    return `The commit would merge ${showPaths(now.merges) || 'nothing'} now, and was approved to merge ${showPaths(ships.merges ?? []) || 'nothing'}. ${APPROVE_AGAIN_REMEDY}`;
   if (now.ref !== ships.onto && !isListed(now.ref, ships.branches ?? []))
-    return `HEAD names ${refName(now.ref)} now, and the commit was approved for ${refName(ships.onto)}. ${APPROVE_AGAIN}`;
+    return `HEAD names ${refName(now.ref)} now, and the commit was approved for ${refName(ships.onto)}. ${APPROVE_AGAIN_REMEDY}`;
   if (now.tree === ships.id) return null;
   const staged = new Map(now.mine.map((file) => [file.path, file]));
   const missing = ships.files.filter((path) => !staged.has(path));
@@ -153,7 +153,7 @@ function explainMismatch(
     ({ path, now }) => changed && !(changed[path] ?? '-').endsWith(now?.blob ?? '-'),
   );
   const what = differ.length > 0 ? showPaths(differ.map(({ path }) => path)) : 'A file';
-  return `${what} is not staged as it was tested and approved. ${APPROVE_AGAIN}`;
+  return `${what} is not staged as it was tested and approved. ${APPROVE_AGAIN_REMEDY}`;
 }
 
 function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
@@ -192,14 +192,14 @@ function chooseCommitters(
   const configured = envelope.config.commits?.author;
   const authorText = envelope.shipping?.tree?.ships?.author ?? configured ?? null;
   const author = authorText === null ? null : readPerson(authorText);
-  const configuredPersons = configured === undefined ? personsOf(repository, operator) : null;
+  const configuredPersons = configured === undefined ? commitPersonsOf(repository, operator) : null;
   if (author === null) return configuredPersons;
   return { author, committer: configuredPersons?.committer ?? author };
 }
 
 function trailerOf({ envelope: { config, shipping } }: ToolCall): string | null {
   const approved = shipping?.tree?.ships?.trailer;
-  return approved === undefined ? trailerFor(config.commits, shipping?.agent ?? '') : approved;
+  return approved === undefined ? commitTrailerFor(config.commits, shipping?.agent ?? '') : approved;
 }
 
 /** True if a full ref is one of the branches that the approval listed. */

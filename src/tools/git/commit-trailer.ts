@@ -1,7 +1,7 @@
 import type { CommitConfig } from '../../spec/types.ts';
 
 /** The line that names the agent in a commit: the configured one, or `Assisted-by`; null if it is turned off. */
-export function trailerFor(commits: CommitConfig | undefined, agent: string): string | null {
+export function commitTrailerFor(commits: CommitConfig | undefined, agent: string): string | null {
   const stated = commits?.trailer;
   if (stated === false) return null;
   const name = agent.replace(/[\p{Cc}\s]+/gu, ' ').trim();
@@ -15,9 +15,9 @@ const TRAILER = /^[A-Za-z][A-Za-z0-9-]*: \S/;
  * message has this line. Git's own `interpret-trailers` is not used, because a repository's configuration can make it
  * run programs.
  *
- * @example withTrailer('fix: x', 'Assisted-by: claude-code') // 'fix: x\n\nAssisted-by: claude-code'
+ * @example appendCommitTrailer('fix: x', 'Assisted-by: claude-code') // 'fix: x\n\nAssisted-by: claude-code'
  */
-export function withTrailer(message: string, trailer: string | null): string {
+export function appendCommitTrailer(message: string, trailer: string | null): string {
   const text = message.trimEnd();
   if (trailer === null || text === '') return message;
   const lines = text.split('\n');

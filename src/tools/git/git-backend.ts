@@ -5,14 +5,14 @@ import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import { isStop, refusalStop, type ToolStop, tooLongStop } from '../workspace/tool-stop.ts';
-import { commitGit } from './commit-git.ts';
+import { isStop, refusalStop, type ToolStop, tooLongCommandStop } from '../workspace/tool-stop.ts';
+import { runGitCommit } from './commit-git.ts';
 import { type GitSession, openGitSession } from './git-session.ts';
-import { withInnerRepositories } from './inner-repository.ts';
-import { moveToBranch } from './move-to-branch.ts';
-import { pushGit } from './push-git.ts';
-import { readGit } from './read-git.ts';
-import { addGit, unstageGit } from './stage-files.ts';
+import { reportInnerRepositories } from './inner-repository.ts';
+import { runGitBranchCommand } from './move-to-branch.ts';
+import { runGitPush } from './push-git.ts';
+import { runReadOnlyGit } from './read-git.ts';
+import { runGitAdd, unstageFiles } from './stage-files.ts';
 
 /**
  * Serves `bash-git`: `{ sub, args }`, where `sub` may also hold the whole command line (`"git commit -m 'fix: x'"`).
@@ -37,7 +37,7 @@ export function gitBackend(sandbox: Sandbox, env = () => process.env): ToolBacke
 }
 
 function refuseLength(error: unknown): ToolStop {
-  const stop = tooLongStop(error, 'args', 'Name fewer paths, or a folder.');
+  const stop = tooLongCommandStop(error, 'args', 'Name fewer paths, or a folder.');
   if (stop === null) throw error;
   return stop;
 }
@@ -58,7 +58,7 @@ async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv):
   const session = await openGitSession(sandbox, call);
   if (isStop(session)) return session;
   const report = await runSub(session, call, parsed, env);
-  return isStop(report) ? report : withInnerRepositories(report, call.envelope);
+  return isStop(report) ? report : reportInnerRepositories(report, call.envelope);
 }
 
 async function runSub(
@@ -69,19 +69,19 @@ async function runSub(
 ): Promise<ToolReport | ToolStop> {
   switch (parsed.sub) {
     case 'add':
-      return addGit(session, call, parsed);
+      return runGitAdd(session, call, parsed);
     case 'restore':
-      return unstageGit(session, call, parsed);
+      return unstageFiles(session, call, parsed);
     case 'commit':
-      return commitGit(session, call, parsed, env);
+      return runGitCommit(session, call, parsed, env);
     case 'switch':
     case 'checkout':
-      return moveToBranch(session, parsed);
+      return runGitBranchCommand(session, parsed);
     case 'branch':
-      return createsBranch(parsed) ? moveToBranch(session, parsed) : readGit(session, parsed);
+      return createsBranch(parsed) ? runGitBranchCommand(session, parsed) : runReadOnlyGit(session, parsed);
     case 'push':
-      return pushGit(session, call, parsed);
+      return runGitPush(session, call, parsed);
     default:
-      return readGit(session, parsed);
+      return runReadOnlyGit(session, parsed);
   }
 }

@@ -1,5 +1,5 @@
 /** One value of the repository's configuration. Section and name are in lower case, the subsection as written. */
-export interface ConfigValue {
+export interface GitConfigValue {
   readonly key: string;
   readonly value: string;
 }
@@ -19,9 +19,9 @@ const PUSH_KEYS: readonly RegExp[] = [/^url\..*\.(?:insteadof|pushinsteadof)$/s,
 const NETWORK_KEYS: readonly RegExp[] = [/^(?:http|url|credential|ssh)\./s, /^core\.gitproxy$/s, /^remote\..*\.proxy/s];
 
 /** Parses the output of `git config --list -z --show-scope`; hopgate's own settings (scope `command`) are left out. */
-export function parseConfig(stdout: string): ConfigValue[] {
+export function parseGitConfig(stdout: string): GitConfigValue[] {
   const fields = stdout.split('\0');
-  const values: ConfigValue[] = [];
+  const values: GitConfigValue[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {
     if (fields[i] === 'command') continue;
     const entry = fields[i + 1]!;
@@ -32,24 +32,23 @@ export function parseConfig(stdout: string): ConfigValue[] {
 }
 
 /** The keys that would run a program of the repository despite hopgate's settings. */
-export const commandKeys = (config: readonly ConfigValue[]): string[] => keysLike(config, COMMAND_KEYS);
+export const keysThatRunPrograms = (config: readonly GitConfigValue[]): string[] => keysLike(config, COMMAND_KEYS);
 
 /** The keys that could redirect a push or make it send more than one branch. */
-export const pushKeys = (config: readonly ConfigValue[]): string[] => keysLike(config, PUSH_KEYS);
+export const keysThatRedirectPush = (config: readonly GitConfigValue[]): string[] => keysLike(config, PUSH_KEYS);
 
 /** The keys that would influence the connection to a remote. */
-export const networkKeys = (config: readonly ConfigValue[]): string[] => keysLike(config, NETWORK_KEYS);
+export const keysOfConnection = (config: readonly GitConfigValue[]): string[] => keysLike(config, NETWORK_KEYS);
 
-export function submoduleNames(config: readonly ConfigValue[]): string[] {
+export function submoduleNamesIn(config: readonly GitConfigValue[]): string[] {
   return [...new Set(config.flatMap(({ key }) => /^submodule\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []))];
 }
 
-/** All values of a key, in the order of the files. */
-export function configValues(config: readonly ConfigValue[], key: string): string[] {
+export function gitConfigValuesOf(config: readonly GitConfigValue[], key: string): string[] {
   return config.filter((entry) => entry.key === key).map(({ value }) => value);
 }
 
-function keysLike(config: readonly ConfigValue[], patterns: readonly RegExp[]): string[] {
+function keysLike(config: readonly GitConfigValue[], patterns: readonly RegExp[]): string[] {
   // Keys with an empty value are left out: it resets a list or names no program.
   return [
     ...new Set(

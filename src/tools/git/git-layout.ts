@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { lstatIfAny, readTextOrEmpty } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
-import { keepFormatSettings } from '../sandbox/mounts/filter-git-config.ts';
-import { baseLayout, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
+import { keepGitFormatSettings } from '../sandbox/mounts/filter-git-config.ts';
+import { addMountsToLayout, makeBaseLayout, type SandboxLayout } from '../sandbox/mounts/layout.ts';
 import type { GitLogin } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
 import type { Repository } from './repository.ts';
@@ -11,7 +11,7 @@ import type { Repository } from './repository.ts';
  * The access of a git call: it reads only (`read`), writes the git folder (`commit`), also the git configuration
  * (`configure`), or also a remote (`push`).
  */
-export type GitAccess =
+export type GitCallAccess =
   | { readonly kind: 'read' }
   | { readonly kind: 'commit' }
   | { readonly kind: 'configure' }
@@ -28,24 +28,24 @@ const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'common
  * agent. Pushing sees no work tree, and only the format settings of the repository's configuration. Only pushing has a
  * network, if the remote needs one.
  *
- * @throws LayoutError as {@link baseLayout}
+ * @throws LayoutError as {@link makeBaseLayout}
  */
-export function gitLayout(repository: Repository, access: GitAccess, toolchains: readonly string[]): SandboxLayout {
+export function gitLayout(repository: Repository, access: GitCallAccess, toolchains: readonly string[]): SandboxLayout {
   const { root, gitDir, commonDir } = repository;
   const folders = [...new Set([commonDir, gitDir])];
-  const base = baseLayout(`git-${access.kind}`, { root, toolchains });
+  const base = makeBaseLayout(`git-${access.kind}`, { root, toolchains });
   // A remote's relative address is resolved in the root, so git runs there; a push mounts an empty root.
   const tree: Mount = access.kind === 'push' ? { kind: 'scratch', target: root, bytes: EMPTY_BYTES } : readOnly(root);
   const git = folders.flatMap((folder) =>
     access.kind === 'read' ? [readOnly(folder)] : writableGit(folder, access.kind === 'configure'),
   );
-  const layout = withMounts(base, [tree, ...git]);
+  const layout = addMountsToLayout(base, [tree, ...git]);
   if (access.kind !== 'push') return layout;
   const { target, login } = access;
-  const plain = withMounts(layout, folders.flatMap(plainConfig));
+  const plain = addMountsToLayout(layout, folders.flatMap(plainConfig));
   if (target.kind === 'local')
-    return withMounts(plain, [{ kind: 'writable', source: target.path, target: target.path }]);
-  return { ...withMounts(plain, login?.mounts ?? []), network: true, unixSockets: login?.unixSockets ?? false };
+    return addMountsToLayout(plain, [{ kind: 'writable', source: target.path, target: target.path }]);
+  return { ...addMountsToLayout(plain, login?.mounts ?? []), network: true, unixSockets: login?.unixSockets ?? false };
 }
 
 /** Covers the repository's configuration, so that no address, proxy or program of it affects a push. */
@@ -53,7 +53,7 @@ function plainConfig(folder: string): Mount[] {
   const files = ['config', 'config.worktree'].map((name) => join(folder, name));
   return files
     .filter((path) => lstatIfAny(path)?.isFile())
-    .map((path) => ({ kind: 'text-file', target: path, text: keepFormatSettings(readTextOrEmpty(path)) }));
+    .map((path) => ({ kind: 'text-file', target: path, text: keepGitFormatSettings(readTextOrEmpty(path)) }));
 }
 
 const readOnly = (path: string): Mount => ({ kind: 'read-only', source: path, target: path });

@@ -24,7 +24,7 @@ const REPOSITORY_VARIABLES = /^GIT_(?!AUTHOR_|COMMITTER_|CONFIG_(?:GLOBAL|SYSTEM
  * @returns null if git knows no name or no address; git's own guess from user and host is not used, because such an
  * address is invalid
  */
-export function personsOf(repository: Repository, operator: NodeJS.ProcessEnv): CommitPersons | null {
+export function commitPersonsOf(repository: Repository, operator: NodeJS.ProcessEnv): CommitPersons | null {
   const ident = (which: 'AUTHOR' | 'COMMITTER'): CommitPerson | null => {
     const printed = runGit(['-c', 'user.useConfigOnly=true', 'var', `GIT_${which}_IDENT`], repository, operator);
     const [, name = '', email = ''] = /^(.*) <(.*)> \d+ [+-]\d{4}$/m.exec(printed) ?? [];
@@ -52,7 +52,7 @@ function runGit(args: string[], { root, gitDir, commonDir }: Repository, operato
   return status === 0 ? stdout : '';
 }
 
-export const personVariables = ({ author, committer }: CommitPersons): { readonly [name: string]: string } => ({
+export const gitPersonVariables = ({ author, committer }: CommitPersons): { readonly [name: string]: string } => ({
   GIT_AUTHOR_NAME: author.name,
   GIT_AUTHOR_EMAIL: author.email,
   GIT_COMMITTER_NAME: committer.name,

@@ -6,12 +6,12 @@ import { detectGitPaths } from '../git-paths.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
-import { ABORTED } from '../tool-outcomes.ts';
-import { failedStop, isStop, scopeStop, type ToolStop, unavailableStop } from '../workspace/tool-stop.ts';
-import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from './git-config-keys.ts';
-import { type GitAccess, gitLayout } from './git-layout.ts';
-import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS, pushSettings, withPassword } from './hardened-git.ts';
-import type { PathRules } from './operands.ts';
+import { ABORTED_OUTCOME } from '../tool-outcomes.ts';
+import { failedToolStop, isStop, outOfScopeStop, type ToolStop, unavailableToolStop } from '../workspace/tool-stop.ts';
+import { type GitConfigValue, keysThatRunPrograms, parseGitConfig, submoduleNamesIn } from './git-config-keys.ts';
+import { type GitCallAccess, gitLayout } from './git-layout.ts';
+import { gitEnvironment, gitSettingsForPush, hardenedArgv, PUSH_PROTOCOLS, passPasswordToGit } from './hardened-git.ts';
+import type { OperandPathRules } from './operands.ts';
 import { findRepository, type Repository } from './repository.ts';
 
 /** Maximum size of git's answers to hopgate's own queries. */
@@ -20,8 +20,8 @@ const ANSWER_BYTES = 16 << 20;
 /** One call's access to a repository whose configuration was checked. Every git process of the call runs through it. */
 export interface GitSession {
   readonly repository: Repository;
-  readonly config: readonly ConfigValue[];
-  readonly rules: PathRules;
+  readonly config: readonly GitConfigValue[];
+  readonly rules: OperandPathRules;
   /** False if the operator allowed the shell tools on a host that cannot contain commands. */
   readonly contained: boolean;
   /** Runs git with the agent's output limit. */
@@ -39,7 +39,7 @@ interface GitAnswer {
 
 interface GitRunOptions {
   /** The write access of the call; default: none (`read`). */
-  readonly access?: GitAccess;
+  readonly access?: GitCallAccess;
   readonly stdin?: string;
   /** Runs this script, in which `"$@"` is git with `args`. */
   readonly script?: string;
@@ -54,17 +54,17 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
   const repository = findRepository(envelope.root);
   if (isStop(repository)) return repository;
   const { availability } = sandbox;
-  if (!availability.ok && !envelope.unsafeNoSandbox) return unavailableStop(availability);
+  if (!availability.ok && !envelope.unsafeNoSandbox) return unavailableToolStop(availability);
 
   const deadline = performance.now() + tool.limits.seconds * 1000;
-  let config: readonly ConfigValue[] = [];
+  let config: readonly GitConfigValue[] = [];
   const execute = (args: readonly string[], outputBytes: number, options: GitRunOptions = {}) => {
     const { access = { kind: 'read' }, settings = [], script } = options;
     const login = access.kind === 'push' ? (access.login ?? null) : null;
-    const forPush = access.kind === 'push' ? pushSettings(access.target, login) : [];
-    const git = [...hardenedArgv(repository, submoduleNames(config), [...forPush, ...settings]), ...args];
+    const forPush = access.kind === 'push' ? gitSettingsForPush(access.target, login) : [];
+    const git = [...hardenedArgv(repository, submoduleNamesIn(config), [...forPush, ...settings]), ...args];
     const plain = { argv: script === undefined ? git : ['sh', '-c', script, 'sh', ...git], stdin: options.stdin };
-    const { argv, stdin } = login?.password ? withPassword(plain.argv, login.password) : plain;
+    const { argv, stdin } = login?.password ? passPasswordToGit(plain.argv, login.password) : plain;
     const runOptions = {
       seconds: Math.max(0.001, (deadline - performance.now()) / 1000),
       outputBytes,
@@ -93,7 +93,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
       const ended = refuseStopped(answer);
       if (ended !== null) return ended;
       if (answer.truncated || answer.flooded)
-        return failedStop('too-many-changes', 'git lists more than can be checked here; name fewer files.');
+        return failedToolStop('too-many-changes', 'git lists more than can be checked here; name fewer files.');
       return { stdout: answer.exit === 0 ? answer.stdout : null, stderr: answer.stderr, printed: answer.stdout };
     },
   };
@@ -101,23 +101,23 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
     const listed = await session.ask(['config', '--list', '-z', '--show-scope', '--includes']);
     if (isStop(listed)) return listed;
     if (listed.stdout === null)
-      return failedStop(
+      return failedToolStop(
         'bad-repository',
         'git cannot read the repository\'s configuration; check it with "git config --list".',
       );
-    config = parseConfig(listed.stdout);
+    config = parseGitConfig(listed.stdout);
   } catch (error) {
-    if (error instanceof LayoutError) return failedStop('bad-layout', error.message);
+    if (error instanceof LayoutError) return failedToolStop('bad-layout', error.message);
     throw error;
   }
   const keys = [
-    ...commandKeys(config),
-    ...submoduleNames(config)
+    ...keysThatRunPrograms(config),
+    ...submoduleNamesIn(config)
       .filter((name) => /[=\n]/.test(name))
       .map((name) => `submodule.${name}`),
   ];
   if (keys.length > 0)
-    return scopeStop(
+    return outOfScopeStop(
       'sub',
       `the repository's configuration names programs that git would run: ${keys.join(', ')}`,
       'Ask the operator to remove these keys from .git/config (or to put them into their own ~/.gitconfig, which is not read here).',
@@ -127,8 +127,8 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
 
 /** The refusal for a command that did not end by itself; null if it did. */
 function refuseStopped(result: CommandResult): ToolStop | null {
-  if (result.aborted) return { stop: ABORTED };
-  if (result.timedOut) return failedStop('timed-out', 'git took too long; name fewer files, or ask for less.');
+  if (result.aborted) return { stop: ABORTED_OUTCOME };
+  if (result.timedOut) return failedToolStop('timed-out', 'git took too long; name fewer files, or ask for less.');
   return null;
 }
 

@@ -50,11 +50,11 @@ const SETTINGS: readonly string[] = splitWords(`
 /** The descriptor from which git's processes read the password. */
 const PASSWORD_FD = 9;
 
-/** Moves the script's stdin to the descriptor that {@link pushSettings} read the password from. */
+/** Moves the script's stdin to the descriptor that {@link gitSettingsForPush} read the password from. */
 const PASSWORD_SCRIPT = `exec ${PASSWORD_FD}<&0 </dev/null; exec "$@"`;
 
 /** The command and the stdin for a git that receives a password. */
-export function withPassword(
+export function passPasswordToGit(
   argv: readonly string[],
   { username, password }: { readonly username: string; readonly password: string },
 ): { readonly argv: readonly string[]; readonly stdin: string } {
@@ -65,7 +65,7 @@ export function withPassword(
  * Settings for a push to one address: git follows no redirect, uses only the proxy that the login's variables name, and
  * asks only hopgate's helper for a password, for this host only.
  */
-export function pushSettings(target: PushTarget, login: GitLogin | null): string[] {
+export function gitSettingsForPush(target: PushTarget, login: GitLogin | null): string[] {
   if (target.kind === 'local') return [];
   const settings = ['http.followRedirects=false', ...(login?.env['https_proxy'] ? [] : ['http.proxy='])];
   if (!login?.password) return settings;

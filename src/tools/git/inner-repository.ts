@@ -10,13 +10,13 @@ export function findInnerRepository(root: string, path: string): string | null {
   return folders.find((folder) => existsSync(join(root, folder, '.git'))) ?? null;
 }
 
-export const innerSessionRemedy = (inner: string): string =>
+export const innerRepositoryRemedy = (inner: string): string =>
   `Ask the operator to open a session with the root ${inner}, and commit its changes there.`;
 
 const ABOUT_CHANGES = ['status', 'diff', 'add', 'commit', 'push'];
 
 /** Adds the repositories inside the root whose files the session changed, because git does not look into them here. */
-export function withInnerRepositories(report: ToolReport, { root, shipping }: CallEnvelope): ToolReport {
+export function reportInnerRepositories(report: ToolReport, { root, shipping }: CallEnvelope): ToolReport {
   const { outcome } = report;
   if (outcome.status !== 'ok') return report;
   const result = fieldsOf(outcome.result);
@@ -27,7 +27,7 @@ export function withInnerRepositories(report: ToolReport, { root, shipping }: Ca
   if (inner.size === 0) return report;
   const elsewhere = [...inner].map(
     (folder) =>
-      `This session changed files in ${folder}, a repository of its own: they are not shown and do not ship from here. ${innerSessionRemedy(folder)}`,
+      `This session changed files in ${folder}, a repository of its own: they are not shown and do not ship from here. ${innerRepositoryRemedy(folder)}`,
   );
   return { ...report, outcome: { ...outcome, result: { ...result, elsewhere: elsewhere.join(' ') } } };
 }

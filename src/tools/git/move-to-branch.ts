@@ -2,8 +2,8 @@ import { branchOfCommand, isCommitName } from '../../gate/commands/git-command.t
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import { failedStop, isStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { gitReport, refEffects } from './git-report.ts';
+import { failedToolStop, isStop, outOfScopeStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { effectsOfMovedRef, makeGitReport } from './git-report.ts';
 import { findCommit, type GitSession } from './git-session.ts';
 import { currentBranch } from './repository.ts';
 
@@ -16,28 +16,28 @@ test -z "$switch" || "$@" symbolic-ref -m "checkout: moving from \${from:-$head}
  * `git switch [-c] NAME`, `git checkout [-b] NAME` and `git branch NAME`, for the branches of `git.branch` only. A
  * branch begins at HEAD, and a switch goes to the same commit only, so that no file of the work tree changes.
  */
-export async function moveToBranch(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
+export async function runGitBranchCommand(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
   const { sub } = parsed;
   const [name = '', start = 'HEAD'] = branchOfCommand(parsed);
   const head = await findCommit(session, 'HEAD');
   if (isStop(head)) return head;
-  if (head.sha === null) return failedStop('no-commit', 'There is no commit yet; commit first.');
+  if (head.sha === null) return failedToolStop('no-commit', 'There is no commit yet; commit first.');
   const begin = isCommitName(start) ? await findCommit(session, start) : { sha: null };
   if (isStop(begin)) return begin;
   if (begin.sha !== head.sha)
-    return scopeStop('args', `"${start}" is not the commit of HEAD, so files would change.`, SAME_COMMIT);
+    return outOfScopeStop('args', `"${start}" is not the commit of HEAD, so files would change.`, SAME_COMMIT);
   const existing = await findCommit(session, `refs/heads/${name}`);
   if (isStop(existing)) return existing;
   const create = sub === 'branch' || parsed.options.length > 0;
   if (create && existing.sha !== null)
-    return failedStop('branch-exists', `The branch "${name}" exists; switch to it, or choose another name.`);
+    return failedToolStop('branch-exists', `The branch "${name}" exists; switch to it, or choose another name.`);
   if (!create && existing.sha === null)
-    return failedStop(
+    return failedToolStop(
       'no-such-branch',
       `There is no branch "${name}"; create it with {sub: "switch", args: ["-c", "${name}"]}.`,
     );
   if (!create && existing.sha !== head.sha)
-    return scopeStop('args', `"${name}" is not at the commit of HEAD, so files would change.`, SAME_COMMIT);
+    return outOfScopeStop('args', `"${name}" is not at the commit of HEAD, so files would change.`, SAME_COMMIT);
   const from = currentBranch(session.repository);
   const env = {
     branch: name,
@@ -51,8 +51,8 @@ export async function moveToBranch(session: GitSession, parsed: ParsedGit): Prom
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   const now = currentBranch(session.repository);
   const moved: ObservedEffect[] = now === from ? [] : [{ path: 'HEAD', op: 'ref', before: head.sha, after: head.sha }];
-  const effects = [...refEffects(`refs/heads/${name}`, existing.sha, after.sha), ...moved];
-  return gitReport(sub, result, { branch: now, created: create && after.sha !== null }, effects);
+  const effects = [...effectsOfMovedRef(`refs/heads/${name}`, existing.sha, after.sha), ...moved];
+  return makeGitReport(sub, result, { branch: now, created: create && after.sha !== null }, effects);
 }
 
 const SAME_COMMIT = 'Create or switch to a branch at HEAD only; ask the operator to switch to another commit.';

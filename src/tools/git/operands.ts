@@ -3,11 +3,11 @@ import { lstatIfAny } from '../../base/files.ts';
 import { valueOr } from '../../base/value-or.ts';
 import { isCommitName } from '../../gate/commands/git-command.ts';
 import { isGitInternal } from '../../gate/scope/masks.ts';
-import { parsePath } from '../workspace/path-argument.ts';
-import { invalidStop, isStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { parsePathArgument } from '../workspace/path-argument.ts';
+import { invalidArgumentStop, isStop, outOfScopeStop, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** A ref or a range of two refs with `^{commit}` at each ref, so that no blob can be named; null for any other word. */
-export function peelRevision(word: string): string | null {
+export function peelToCommit(word: string): string | null {
   const [, from, dots, to] = /^(.*?)(\.\.\.?)(.*)$/s.exec(word) ?? [];
   const peel = (ref: string) => `${ref}^{commit}`;
   if (dots === undefined) return isCommitName(word) ? peel(word) : null;
@@ -15,24 +15,25 @@ export function peelRevision(word: string): string | null {
   return `${from === '' ? '' : peel(from!)}${dots}${to === '' ? '' : peel(to!)}`;
 }
 
-export interface PathRules {
+export interface OperandPathRules {
   readonly root: string;
   readonly masked: (relPath: string) => boolean;
 }
 
 /** The root-relative path (`''` is the root) of a word; refused if it leaves the root, is masked or is git's own. */
-export function parsePathOperand(rules: PathRules, word: string): { readonly path: string } | ToolStop {
-  const parsed = parsePath(rules.root, 'args', word);
+export function parsePathOperand(rules: OperandPathRules, word: string): { readonly path: string } | ToolStop {
+  const parsed = parsePathArgument(rules.root, 'args', word);
   if (isStop(parsed)) return parsed;
   const path = parsed.segments.join('/');
-  if (rules.masked(path)) return scopeStop('args', `"${word}" is masked in hopgate.yaml.`, 'Leave it out.');
-  if (isGitInternal(path)) return scopeStop('args', `"${word}" belongs to git itself.`, 'Name files of the work tree.');
+  if (rules.masked(path)) return outOfScopeStop('args', `"${word}" is masked in hopgate.yaml.`, 'Leave it out.');
+  if (isGitInternal(path))
+    return outOfScopeStop('args', `"${word}" belongs to git itself.`, 'Name files of the work tree.');
   return { path };
 }
 
 /** Divides words: a word that exists in the work tree is a path; any other word must look like a revision. */
-export function divideOperands(
-  rules: PathRules,
+export function divideGitOperands(
+  rules: OperandPathRules,
   operands: readonly string[],
   afterDashes: readonly string[],
 ): { readonly revisions: readonly string[]; readonly paths: readonly string[] } | ToolStop {
@@ -40,9 +41,9 @@ export function divideOperands(
   const paths: string[] = [];
   for (const word of [...operands, ...afterDashes.map((path) => ({ path }))]) {
     if (typeof word === 'string' && !isInTree(rules.root, word)) {
-      const peeled = peelRevision(word);
+      const peeled = peelToCommit(word);
       if (peeled === null)
-        return invalidStop(
+        return invalidArgumentStop(
           'args',
           `"${word}" is neither a path in the work tree nor the name of a commit.`,
           'Name a branch, tag, commit, main..HEAD or HEAD~1; put -- before paths that are gone.',
@@ -57,12 +58,12 @@ export function divideOperands(
   return { revisions, paths };
 }
 
-export const pathspec = (path: string): string => (path === '' ? ':/' : `:(top,literal)${path}`);
+export const literalPathspec = (path: string): string => (path === '' ? ':/' : `:(top,literal)${path}`);
 
-export const excludedPathspec = (path: string): string => `:(top,literal,exclude)${path}`;
+export const excludingPathspec = (path: string): string => `:(top,literal,exclude)${path}`;
 
 function isInTree(root: string, word: string): boolean {
-  const parsed = parsePath(root, 'args', word);
+  const parsed = parsePathArgument(root, 'args', word);
   if (isStop(parsed)) return false;
   return valueOr(() => lstatIfAny(join(root, ...parsed.segments)) !== undefined, false);
 }

@@ -6,14 +6,14 @@ import { showPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
-import { failedStop, isStop, refusalStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { withTrailer } from './commit-trailer.ts';
-import { findLogin } from './credentials/find-login.ts';
+import { failedToolStop, isStop, outOfScopeStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { appendCommitTrailer } from './commit-trailer.ts';
+import { findGitLogin } from './credentials/find-login.ts';
 import type { GitLogin } from './credentials/login.ts';
 import { findPushTarget } from './credentials/push-target.ts';
-import { explainRemoteFailure, lastLine } from './credentials/remote-failure.ts';
-import { configValues, networkKeys } from './git-config-keys.ts';
-import { APPROVE_AGAIN, gitReport, refEffects } from './git-report.ts';
+import { lastStderrLine, remedyOfRemoteFailure } from './credentials/remote-failure.ts';
+import { gitConfigValuesOf, keysOfConnection } from './git-config-keys.ts';
+import { APPROVE_AGAIN_REMEDY, effectsOfMovedRef, makeGitReport } from './git-report.ts';
 import { findCommit, type GitSession } from './git-session.ts';
 import { currentBranch } from './repository.ts';
 
@@ -21,7 +21,11 @@ import { currentBranch } from './repository.ts';
  * `git push`: one of the configured branches to the same branch of the configured remote, fast-forward only. Without a
  * name, or with `HEAD`, the checked-out branch is pushed if several are configured.
  */
-export async function pushGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
+export async function runGitPush(
+  session: GitSession,
+  call: ToolCall,
+  parsed: ParsedGit,
+): Promise<ToolReport | ToolStop> {
   const configured = call.envelope.config.git;
   if (configured === null) throw new Error('[tools/git] the gate allowed a push without a configured remote');
   const { remote } = configured;
@@ -34,9 +38,9 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
 
   const target = findPushTarget(session.repository, configured, session.config);
   if (isStop(target)) return target;
-  const keys = target.kind === 'network' && !session.contained ? networkKeys(session.config) : [];
+  const keys = target.kind === 'network' && !session.contained ? keysOfConnection(session.config) : [];
   if (keys.length > 0)
-    return scopeStop(
+    return outOfScopeStop(
       'args',
       `without a sandbox, the repository's configuration would affect the connection to the remote: ${keys.join(', ')}`,
       'Ask the operator to remove these keys from .git/config.',
@@ -45,15 +49,15 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const local = await findCommit(session, ref);
   if (isStop(local)) return local;
   const { sha } = local;
-  if (sha === null) return failedStop('no-such-branch', `There is no branch "${branch}" yet; commit to it first.`);
+  if (sha === null) return failedToolStop('no-such-branch', `There is no branch "${branch}" yet; commit to it first.`);
 
   const approved = call.envelope.shipping?.tree ?? null;
   const tip = await describeTip(session, sha);
   if (isStop(tip)) return tip;
   const differs = approved && explainMismatch(approved, tip, target.url, call.envelope.shipping?.message ?? null);
-  if (differs) return failedStop('not-what-was-approved', differs);
+  if (differs) return failedToolStop('not-what-was-approved', differs);
 
-  const login = target.kind === 'network' ? await findLogin(session.repository, call, configured, target) : null;
+  const login = target.kind === 'network' ? await findGitLogin(session.repository, call, configured, target) : null;
   if (login !== null && isStop(login)) return login;
   const access = { kind: 'push', target, login } as const;
   const listedBranch = approved?.ships?.branch ?? null;
@@ -73,12 +77,12 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const proxy = login?.env['https_proxy'];
   const via = proxy ? new URL(proxy).host : null;
   const explain = (stderr: string) =>
-    target.kind === 'network' ? explainRemoteFailure(redact(stderr, login), target, login?.source ?? null, via) : null;
+    target.kind === 'network' ? remedyOfRemoteFailure(redact(stderr, login), target, login?.source ?? null, via) : null;
   // If hopgate is root, commands run as the repository's owner, who may have no access to the operator's files.
   const before = await remoteTip().catch((error: unknown): ToolStop => {
     if (!(error instanceof SandboxError) || !login?.mounts.length) throw error;
     const { message } = error;
-    return failedStop(
+    return failedToolStop(
       'no-credential',
       `The file that git.credential or git.ca names cannot be shown to git (${message}); ask the operator to run hopgate as the owner of the repository.`,
     );
@@ -87,12 +91,12 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   if (!before.reached) {
     const why = explain(before.stderr) ?? {
       code: 'remote-unreachable',
-      message: `The remote "${remote}" (${target.url}) does not answer: ${redact(lastLine(before.stderr), login)}; ask the operator to check it.`,
+      message: `The remote "${remote}" (${target.url}) does not answer: ${redact(lastStderrLine(before.stderr), login)}; ask the operator to check it.`,
     };
-    return { outcome: failedStop(why.code, why.message).stop, effects: connects };
+    return { outcome: failedToolStop(why.code, why.message).stop, effects: connects };
   }
   const unlisted = approved && (await unlistedCommits(session, approved, before));
-  if (unlisted) return isStop(unlisted) ? unlisted : failedStop('not-what-was-approved', unlisted.why);
+  if (unlisted) return isStop(unlisted) ? unlisted : failedToolStop('not-what-was-approved', unlisted.why);
   const options = [
     '--porcelain',
     '--no-verify',
@@ -115,13 +119,13 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   // The push may have succeeded, but it was not observed.
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   if (!after.reached) {
-    const { stop } = failedStop(
+    const { stop } = failedToolStop(
       'remote-unreachable',
       `The remote "${remote}" stopped answering; check its branch before you push again.`,
     );
     return { outcome: stop, effects: 'unobserved' };
   }
-  const moved = refEffects(ref, before.sha, after.sha);
+  const moved = effectsOfMovedRef(ref, before.sha, after.sha);
   const pushed = after.sha === sha && before.sha !== sha;
   const follows = parsed.options.some(({ option }) => option.long === 'set-upstream') && after.sha === sha;
   const upstream = follows && (await setUpstream(session, remote, branch));
@@ -129,7 +133,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   // Some remotes can be read without a credential and request one only for a push.
   const refusal = pushed || result.exit === 0 || rejected !== null ? null : explain(ran.stderr);
   if (refusal !== null)
-    return { outcome: failedStop(refusal.code, refusal.message).stop, effects: [...connects, ...moved] };
+    return { outcome: failedToolStop(refusal.code, refusal.message).stop, effects: [...connects, ...moved] };
   const more = {
     pushed,
     upToDate: before.sha === sha,
@@ -141,7 +145,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
     ...(follows ? { upstream } : {}),
     ...(rejected === null ? {} : { rejected }),
   };
-  return gitReport('push', result, more, [...connects, ...moved]);
+  return makeGitReport('push', result, more, [...connects, ...moved]);
 }
 
 interface BranchTip {
@@ -165,8 +169,9 @@ function explainMismatch(
   to: string,
   message: string | null,
 ): string | null {
-  if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN}`;
-  if (ships.to !== to) return `The remote is at ${to}, not at ${ships.to ?? 'the approved address'}. ${APPROVE_AGAIN}`;
+  if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN_REMEDY}`;
+  if (ships.to !== to)
+    return `The remote is at ${to}, not at ${ships.to ?? 'the approved address'}. ${APPROVE_AGAIN_REMEDY}`;
   if (tip.sha === head) {
     if (ships.files.length === 0) return null;
     return `${showPaths(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
@@ -174,8 +179,10 @@ function explainMismatch(
   const isApproved =
     tip.parents.join(' ') === [head ?? '', ...(ships.merges ?? [])].join(' ') &&
     tip.tree === ships.id &&
-    (message === null || isSameCommitMessage(withTrailer(message, ships.trailer ?? null), tip.message));
-  return isApproved ? null : `The branch is at ${tip.sha}, which is not the commit that was approved. ${APPROVE_AGAIN}`;
+    (message === null || isSameCommitMessage(appendCommitTrailer(message, ships.trailer ?? null), tip.message));
+  return isApproved
+    ? null
+    : `The branch is at ${tip.sha}, which is not the commit that was approved. ${APPROVE_AGAIN_REMEDY}`;
 }
 
 /** Explains that a push would send commits that the approval did not list, because the remote lacks some; else null. */
@@ -195,13 +202,13 @@ async function unlistedCommits(
   const ahead = remoteSha === null ? null : await session.ask(['merge-base', '--is-ancestor', base, remoteSha]);
   if (ahead && (isStop(ahead) || ahead.stdout !== null)) return isStop(ahead) ? ahead : null;
   return {
-    why: `The remote has ${remoteSha ?? 'nothing'}, not ${base} as was known when this was approved: more commits than were shown would be sent. Ask the operator to run git fetch. ${APPROVE_AGAIN}`,
+    why: `The remote has ${remoteSha ?? 'nothing'}, not ${base} as was known when this was approved: more commits than were shown would be sent. Ask the operator to run git fetch. ${APPROVE_AGAIN_REMEDY}`,
   };
 }
 
 /** Refspecs for the remote-tracking refs that the push updates, and for no others. */
 function trackingSpecs({ config }: GitSession, remote: string): string[] {
-  const specs = configValues(config, `remote.${remote}.fetch`);
+  const specs = gitConfigValuesOf(config, `remote.${remote}.fetch`);
   return specs.filter((spec) => /^\+?refs\/heads\/[^:\s]+:refs\/remotes\/[^:\s]+$/.test(spec));
 }
 

@@ -1,22 +1,22 @@
 import { splitWords } from '../../base/text.ts';
 import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import { failedStop, isStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { gitReport } from './git-report.ts';
+import { failedToolStop, isStop, outOfScopeStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { makeGitReport } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
-import { divideOperands, excludedPathspec, pathspec } from './operands.ts';
+import { divideGitOperands, excludingPathspec, literalPathspec } from './operands.ts';
 
 /** Options with which configured diff drivers and the contents of submodules do not affect the output. */
 const PLAIN_DIFF = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--submodule=short'];
 
 /** Runs a sub-command that only reads: status, diff, log, show, branch, rev-parse. */
-export async function readGit(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
+export async function runReadOnlyGit(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
   const argv = await readArgv(session, parsed);
   if (isStop(argv)) return argv;
   const result = await session.run(argv.words);
   // Removes the suffix that hopgate added to peel a name, because the agent did not write it.
   const stderr = result.stderr.replaceAll('^{commit}', '');
-  return gitReport(parsed.sub, { ...result, stderr }, argv.masked?.length ? { masked: [...argv.masked] } : {});
+  return makeGitReport(parsed.sub, { ...result, stderr }, argv.masked?.length ? { masked: [...argv.masked] } : {});
 }
 
 interface ReadArgv {
@@ -35,21 +35,21 @@ async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArg
     case 'rev-parse':
       return { words: ['rev-parse', ...options, ...operands, ...paths] };
     case 'status': {
-      const sorted = divideOperands(session.rules, [], [...operands, ...paths]);
+      const sorted = divideGitOperands(session.rules, [], [...operands, ...paths]);
       if (isStop(sorted)) return sorted;
-      return { words: ['status', ...options, '--ignore-submodules=dirty', '--', ...sorted.paths.map(pathspec)] };
+      return { words: ['status', ...options, '--ignore-submodules=dirty', '--', ...sorted.paths.map(literalPathspec)] };
     }
     default: {
-      const sorted = divideOperands(session.rules, operands, paths);
+      const sorted = divideGitOperands(session.rules, operands, paths);
       if (isStop(sorted)) return sorted;
       const { revisions } = sorted;
-      const requested = sorted.paths.map(pathspec);
+      const requested = sorted.paths.map(literalPathspec);
       const masked = await maskedPaths(session, parsed, revisions, requested);
       if (isStop(masked)) return masked;
       const shown = [...options, ...PLAIN_DIFF, ...everyCommit(sub, requested)];
       const { paths: excluded } = masked;
       return {
-        words: [sub, ...shown, ...revisions, '--', ...requested, ...excluded.map(excludedPathspec)],
+        words: [sub, ...shown, ...revisions, '--', ...requested, ...excluded.map(excludingPathspec)],
         masked: excluded,
       };
     }
@@ -110,18 +110,18 @@ async function maskedPaths(
   ];
   const masked = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const listed = await session.ask([...words, ...[...masked].map(excludedPathspec)]);
+    const listed = await session.ask([...words, ...[...masked].map(excludingPathspec)]);
     if (isStop(listed)) return listed;
     const names = (listed.stdout ?? '').split('\0').map((name) => name.replace(/^\n+/, ''));
     const found = names.filter((name) => name !== '' && session.rules.masked(name));
     if (found.length === 0) return { paths: [...masked] };
     if (follows)
-      return scopeStop(
+      return outOfScopeStop(
         'args',
         `the file was once called ${found[0]}, which is masked`,
         'Leave --follow out, or ask for messages only (--oneline).',
       );
     for (const name of found) masked.add(name);
   }
-  return failedStop('too-many-changes', 'Too many masked files are affected; name the files to show.');
+  return failedToolStop('too-many-changes', 'Too many masked files are affected; name the files to show.');
 }

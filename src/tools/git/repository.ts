@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { lstatIfAny, readTextOrEmpty, realpathIfAny } from '../../base/files.ts';
 import { isPathWithin } from '../../base/paths.ts';
-import { failedStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { failedToolStop, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** The folders of a work tree's repository. All paths are absolute and real. */
 export interface Repository {
@@ -44,7 +44,7 @@ export function findRepository(root: string): Repository | ToolStop {
 export const isBareRepository = (folder: string): boolean =>
   ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)));
 
-const notARepository = (message: string): ToolStop => failedStop('not-a-repository', message);
+const notARepository = (message: string): ToolStop => failedToolStop('not-a-repository', message);
 
 /** The name of the branch of HEAD; null if HEAD is detached. */
 export const currentBranch = ({ gitDir }: Pick<Repository, 'gitDir'>): string | null =>

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { lstatIfAny } from '../../base/files.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { parseFilteredPaths, shippableTest } from '../tree/git-tree.ts';
-import { failedStop, invalidStop, isStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { makeShippableTest, parseFilteredPaths } from '../tree/git-tree.ts';
+import { failedToolStop, invalidArgumentStop, isStop, outOfScopeStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { type ChangedFile, listChangedFiles } from './changed-files.ts';
-import { gitReport, resultWithoutRun } from './git-report.ts';
+import { makeGitReport, resultWithoutRun } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
-import { findInnerRepository, innerSessionRemedy } from './inner-repository.ts';
+import { findInnerRepository, innerRepositoryRemedy } from './inner-repository.ts';
 import { listStagedFiles } from './list-staged-files.ts';
 import { parsePathOperand } from './operands.ts';
 
@@ -24,15 +24,19 @@ interface StagingResult {
 }
 
 /** `git add`: stages exactly those changed files that the agent asked for and may change. */
-export async function addGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
+export async function runGitAdd(
+  session: GitSession,
+  call: ToolCall,
+  parsed: ParsedGit,
+): Promise<ToolReport | ToolStop> {
   const chosen = new Set(parsed.options.map(({ option }) => option.long));
   const words = [...parsed.operands, ...parsed.paths];
   const staged = await stageFiles(session, call, words, chosen.has('update'));
   if (isStop(staged)) return staged;
-  return gitReport('add', staged.result, {
+  return makeGitReport('add', staged.result, {
     paths: [...staged.paths],
     skipped: [...staged.skipped],
-    ...replacedField(staged),
+    ...replacedVersionsField(staged),
   });
 }
 
@@ -54,7 +58,7 @@ export async function stageFiles(
   }
   const listed = await listChangedFiles(session);
   if (isStop(listed)) return listed;
-  const inScope = shippableTest(call.envelope);
+  const inScope = makeShippableTest(call.envelope);
   const isOwnChange = call.envelope.shipping?.isOwnChange ?? (() => true);
   const files = listed.files.filter(({ tracked }) => tracked || !trackedOnly);
   const paths = new Set<string>();
@@ -63,12 +67,12 @@ export async function stageFiles(
     const beneath = files.filter((file) => path === '' || file.path === path || file.path.startsWith(`${path}/`));
     const inner = findInnerRepository(session.rules.root, path);
     if (beneath.length === 0 && inner !== null)
-      return failedStop(
+      return failedToolStop(
         'other-repository',
-        `"${path}" is in ${inner}, a repository of its own. ${innerSessionRemedy(inner)}`,
+        `"${path}" is in ${inner}, a repository of its own. ${innerRepositoryRemedy(inner)}`,
       );
     if (beneath.length === 0 && path !== '' && lstatIfAny(join(session.rules.root, path)) === undefined)
-      return failedStop(
+      return failedToolStop(
         'no-such-path',
         `There is no "${path}", and nothing inside it was deleted; see {sub: "status"}.`,
       );
@@ -76,13 +80,13 @@ export async function stageFiles(
       const mayBe = inScope(file.path) && !file.path.endsWith('/') && isNameable(session, file);
       if (mayBe && isOwnChange(file.path)) paths.add(file.path);
       else if (mayBe && file.path === path)
-        return scopeStop(
+        return outOfScopeStop(
           'args',
           `"${path}" was not changed by this session, so it does not ship with this session.`,
           NOT_OURS,
         );
       else if (file.path === path)
-        return scopeStop('args', `"${path}" may not be committed here.`, 'Leave it out; the operator can add it.');
+        return outOfScopeStop('args', `"${path}" may not be committed here.`, 'Leave it out; the operator can add it.');
       else skipped.add(file.path);
     }
   }
@@ -94,7 +98,7 @@ export async function stageFiles(
   );
   if (isStop(unresolved)) return unresolved;
   if (unresolved.paths.length > 0)
-    return failedStop(
+    return failedToolStop(
       'unresolved',
       `${unresolved.paths.join(', ')}: the two sides of a merge are in conflict. Resolve them with edit first, then stage the files.`,
     );
@@ -106,7 +110,7 @@ export async function stageFiles(
   if (isStop(attributes)) return attributes;
   const filtered = parseFilteredPaths(attributes.stdout ?? '');
   if (filtered.length > 0)
-    return failedStop(
+    return failedToolStop(
       'needs-filter',
       `${filtered.join(', ')}: .gitattributes asks for a filter (such as git-lfs), and no filter runs here. Leave these files out; the operator can add them.`,
     );
@@ -122,25 +126,26 @@ export async function stageFiles(
   };
 }
 
-/** The field of a result that lists the replaced staged versions; empty if there are none. */
-export const replacedField = ({ replaced }: StagingResult): { readonly replaced?: StagingResult['replaced'] } =>
+export const replacedVersionsField = ({
+  replaced,
+}: StagingResult): { readonly replaced?: StagingResult['replaced'] } =>
   Object.keys(replaced).length === 0 ? {} : { replaced };
 
 /** `git restore --staged`: unstages files; the work tree is not changed. */
-export async function unstageGit(
+export async function unstageFiles(
   session: GitSession,
   call: ToolCall,
   parsed: ParsedGit,
 ): Promise<ToolReport | ToolStop> {
   const words = [...parsed.operands, ...parsed.paths];
   if (!parsed.options.some(({ option }) => option.long === 'staged'))
-    return invalidStop(
+    return invalidArgumentStop(
       'args',
       'git restore without --staged would overwrite files.',
       'Write {sub: "restore", args: ["--staged", …]}; to change a file, use edit.',
     );
   if (words.length === 0)
-    return invalidStop(
+    return invalidArgumentStop(
       'args',
       'git restore --staged needs paths.',
       'Name files or folders; "." takes every staged file.',
@@ -157,19 +162,20 @@ export async function unstageGit(
     const beneath = staged.files.filter(
       (file) => path === '' || file.path === path || file.path.startsWith(`${path}/`),
     );
-    if (beneath.length === 0) return failedStop('no-such-path', `Nothing is staged at "${word}"; see {sub: "status"}.`);
+    if (beneath.length === 0)
+      return failedToolStop('no-such-path', `Nothing is staged at "${word}"; see {sub: "status"}.`);
     if (beneath.some((file) => file.path === path && !isOwnChange(path)))
-      return scopeStop('args', `"${path}" was staged by someone else, and stays staged.`, NOT_OURS);
+      return outOfScopeStop('args', `"${path}" was staged by someone else, and stays staged.`, NOT_OURS);
     for (const file of beneath) (isOwnChange(file.path) ? paths : skipped).add(file.path);
   }
   const more = { skipped: [...skipped].sort() };
-  if (paths.size === 0) return gitReport('restore', resultWithoutRun('nothing of this session is staged\n'), more);
+  if (paths.size === 0) return makeGitReport('restore', resultWithoutRun('nothing of this session is staged\n'), more);
   const stdin = [...paths].map((path) => `${path}\0`).join('');
   const { head } = staged;
   // Before the first commit there is nothing to restore from, so the staged entries are removed.
   const unstage = head === null ? ['rm', '--cached', '-r', '-f'] : ['restore', '--staged', '--no-recurse-submodules'];
   const argv = ['--literal-pathspecs', ...unstage, '--pathspec-from-file=-', '--pathspec-file-nul'];
-  return gitReport('restore', await session.run(argv, { access: COMMIT, stdin }), more);
+  return makeGitReport('restore', await session.run(argv, { access: COMMIT, stdin }), more);
 }
 
 /** False for a file name that is not UTF-8: decoding it gives the name of another file. */

@@ -1,8 +1,8 @@
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
-import { gitIgnored } from '../shell/changed-code.ts';
+import { findGitIgnoredPaths } from '../shell/changed-code.ts';
 import type { DroppedChange } from '../shell/judge-change.ts';
-import type { Change } from '../shell/overlay-changes.ts';
-import type { CallTree, ShellContext } from '../shell/shell-context.ts';
+import type { OverlayChange } from '../shell/overlay-changes.ts';
+import type { ScannedCallTree, ShellContext } from '../shell/shell-context.ts';
 
 /** The changed paths that git ignores: those that may be replaced, and those that are dropped. */
 interface IgnoredChanges {
@@ -16,11 +16,11 @@ interface IgnoredChanges {
  */
 export async function findIgnoredPaths(
   context: ShellContext,
-  { scan }: CallTree,
-  changes: readonly Change[],
+  { scan }: ScannedCallTree,
+  changes: readonly OverlayChange[],
 ): Promise<IgnoredChanges> {
   const written = new Set(changes.flatMap(({ kind, path }) => (kind === 'delete' ? [] : withFolders(path, kind))));
-  const ignored = await gitIgnored(context, [...written]);
+  const ignored = await findGitIgnoredPaths(context, [...written]);
   const all = new Set([...ignored].map((path) => path.replace(/\/$/, '')));
   const tops = [...all].filter((path) => !parents(path).some((parent) => all.has(parent)));
   const masked = maskMatcher(context.call.envelope.config.mask);
@@ -36,7 +36,7 @@ const parents = (path: string): string[] =>
   path.split('/').flatMap((_, at, segments) => (at === 0 ? [] : [segments.slice(0, at).join('/')]));
 
 /** The path and the folders above it. A folder ends with a slash, because patterns may apply to folders only. */
-const withFolders = (path: string, kind: Change['kind']): string[] => [
+const withFolders = (path: string, kind: OverlayChange['kind']): string[] => [
   ...parents(path).map((folder) => `${folder}/`),
   kind === 'folder' ? `${path}/` : path,
 ];

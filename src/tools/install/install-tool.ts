@@ -3,19 +3,19 @@ import { chooseInstallCommand } from '../../gate/commands/choose-command.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { testCacheMounts } from '../programs/cache-mounts.ts';
-import { runOnline } from '../proxy/run-online.ts';
-import { withMounts } from '../sandbox/mounts/layout.ts';
-import { testLayout } from '../sandbox/mounts/tool-layouts.ts';
+import { runConfiguredCommand } from '../proxy/run-online.ts';
+import { addMountsToLayout } from '../sandbox/mounts/layout.ts';
+import { makeTestLayout } from '../sandbox/mounts/tool-layouts.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
-import { applyChanges, finishJournals } from '../shell/apply-changes.ts';
-import { commandReport, droppedField } from '../shell/command-report.ts';
-import { isEmptyCover } from '../shell/git/report-git-changes.ts';
-import { type DroppedChange, judgeChanges, mayHoldWritePath } from '../shell/judge-change.ts';
-import { overlayChanges } from '../shell/overlay-changes.ts';
-import { type CallTree, inspectCallTree, overlayRefusal, type ShellContext } from '../shell/shell-context.ts';
+import { applyChanges, finishChangeJournals } from '../shell/apply-changes.ts';
+import { droppedChangesField, makeCommandReport } from '../shell/command-report.ts';
+import { isCoverWrittenBack } from '../shell/git/report-git-changes.ts';
+import { type DroppedChange, judgeChanges, mayFolderHoldWritePath } from '../shell/judge-change.ts';
+import { listOverlayChanges } from '../shell/overlay-changes.ts';
+import { inspectCallTree, overlayRefusal, type ScannedCallTree, type ShellContext } from '../shell/shell-context.ts';
 import { isStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { findIgnoredPaths } from './ignored-paths.ts';
-import { keepFoldersOfOverlay } from './keep-folders.ts';
+import { keepOverlayPaths } from './keep-folders.ts';
 import { hashLockFiles } from './lock-files.ts';
 
 /** Maximum bytes that an install may write; they are in memory until they are kept. */
@@ -44,15 +44,15 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
   const { root } = call.envelope;
-  const recovered = finishJournals(root);
+  const recovered = finishChangeJournals(root);
   const tree = await inspectCallTree(context);
   const before = hashLockFiles(root);
   const request = { ...tree, overlayBytes: OVERLAY_BYTES, limits: { ...tree.limits, memoryBytes: OVERLAY_BYTES } };
   const caches = context.contained ? testCacheMounts(call) : [];
-  const layout = withMounts({ ...testLayout(request), name: 'install' }, caches);
+  const layout = addMountsToLayout({ ...makeTestLayout(request), name: 'install' }, caches);
   let kept: KeptChanges = { effects: [], kept: [], dropped: [] };
   let changed: string[] = [];
-  const ran = await runOnline(context, tree, layout, chosen, {
+  const ran = await runConfiguredCommand(context, tree, layout, chosen, {
     key: 'install',
     env: { CI: '1', NO_COLOR: '1', ...(chosen.scripts ? {} : NO_SCRIPTS) },
     ...(chosen.minutes === undefined ? {} : { seconds: chosen.minutes * 60 }),
@@ -69,13 +69,13 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
     return { outcome: { status: 'failed', code: 'locks-changed', message }, effects };
   }
   const changedLocks = differingLocks(before, hashLockFiles(root));
-  return commandReport(context, ran.result, effects, {
+  return makeCommandReport(context, ran.result, effects, {
     command: [...chosen.run],
     scripts: chosen.scripts,
     kept: [...kept.kept],
     changed: kept.effects.map(({ path, op }) => ({ path, op })),
     ...(changedLocks.length > 0 ? { changedLocks } : {}),
-    ...droppedField([...recovered.dropped, ...kept.dropped]),
+    ...droppedChangesField([...recovered.dropped, ...kept.dropped]),
     ...ran.fields,
     ...tree.remarks,
   });
@@ -93,12 +93,12 @@ interface KeptChanges {
   readonly dropped: readonly DroppedChange[];
 }
 
-async function keepChanges(context: ShellContext, tree: CallTree, view: OverlayWrites): Promise<KeptChanges> {
+async function keepChanges(context: ShellContext, tree: ScannedCallTree, view: OverlayWrites): Promise<KeptChanges> {
   const { call } = context;
   const startedAt = Date.now();
   const masked = new Set(tree.scan.maskedFiles);
-  const changes = overlayChanges(call.envelope.root, view, mayHoldWritePath(call.envelope)).filter(
-    (change) => !isEmptyCover(change, masked),
+  const changes = listOverlayChanges(call.envelope.root, view, mayFolderHoldWritePath(call.envelope)).filter(
+    (change) => !isCoverWrittenBack(change, masked),
   );
   const ignored = await findIgnoredPaths(context, tree, changes);
   const tops = [...ignored.paths, ...ignored.dropped.map(({ path }) => path)];
@@ -110,7 +110,7 @@ async function keepChanges(context: ShellContext, tree: CallTree, view: OverlayW
     tree.scan.protectedPaths,
   );
   const applied = applyChanges(call.envelope, judged, view);
-  const folders = await keepFoldersOfOverlay(call.envelope.root, ignored.paths, view);
+  const folders = await keepOverlayPaths(call.envelope.root, ignored.paths, view);
   return {
     effects: applied.effects,
     kept: folders.kept,

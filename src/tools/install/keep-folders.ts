@@ -5,7 +5,7 @@ import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { makeJournal } from '../shell/change-journal.ts';
 import type { DroppedChange } from '../shell/judge-change.ts';
 import { descriptorAnchors } from '../workspace/anchors.ts';
-import { walkBeneath } from '../workspace/walk-beneath.ts';
+import { walkPathBeneath } from '../workspace/walk-beneath.ts';
 
 /**
  * Replaces whole paths of the root by their state on the overlay, for large folders such as `node_modules`: files,
@@ -14,7 +14,7 @@ import { walkBeneath } from '../workspace/walk-beneath.ts';
  *
  * @param paths root-relative, not nested
  */
-export async function keepFoldersOfOverlay(
+export async function keepOverlayPaths(
   root: string,
   paths: readonly string[],
   { merged }: OverlayWrites,
@@ -45,7 +45,7 @@ export async function keepFoldersOfOverlay(
 /** @returns the reason why the path could not be put in place; null if it could */
 async function putInPlace(root: string, path: string, copy: string, old: string): Promise<string | null> {
   const segments = path.split('/');
-  const folder = walkBeneath(root, segments.slice(0, -1), descriptorAnchors);
+  const folder = walkPathBeneath(root, segments.slice(0, -1), descriptorAnchors);
   if (!('real' in folder)) return 'its folder lies outside of the root';
   try {
     if (folder.kind !== 'folder' || folder.real.join('/') !== segments.slice(0, -1).join('/'))

@@ -5,7 +5,7 @@ import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { sha256Hex } from '../content-effect.ts';
 import type { Mount } from '../sandbox/mount.ts';
-import { checkFolder, expandHome, SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
+import { expandTilde, resolveConfigFolder, SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 
 /** A session's folders that were unused for this long are removed by the repository's next session. */
 const IDLE_MS = 24 * 60 * 60 * 1000;
@@ -44,12 +44,12 @@ export function commandCacheMounts({ envelope: { root, config }, sessionId }: To
 /** The operator's folders of `cache:`, such as downloaded modules; every command reads them. */
 export function readCacheMounts(root: string, { cache = [] }: Pick<ProjectConfig, 'cache'>): readonly Mount[] {
   return cache.flatMap(({ folder, read }): readonly Mount[] => {
-    const source = expandHome(folder.startsWith('~/') ? folder : join(root, folder));
+    const source = expandTilde(folder.startsWith('~/') ? folder : join(root, folder));
     if (!read || !existsSync(source)) return [];
     return [
       {
         kind: 'read-only',
-        source: realpathSync(checkFolder('cache', source)),
+        source: realpathSync(resolveConfigFolder('cache', source)),
         target: targetOf(folder, root),
       },
     ];

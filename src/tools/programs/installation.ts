@@ -25,9 +25,9 @@ export interface HiddenFolders {
  * folder or a workspace of repositories.
  *
  * @example
- * installationOf('/home/me/.nvm/versions/node/v22.3.0/bin/node', kept); // '/home/me/.nvm/versions/node/v22.3.0'
+ * installationOfProgram('/home/me/.nvm/versions/node/v22.3.0/bin/node', kept); // '/home/me/.nvm/versions/node/v22.3.0'
  */
-export function installationOf(program: string, hidden: HiddenFolders): string | null {
+export function installationOfProgram(program: string, hidden: HiddenFolders): string | null {
   const folder = dirname(program);
   if (!PROGRAM_FOLDERS.includes(basename(folder))) return null;
   const stated = dirname(folder);
@@ -62,7 +62,7 @@ const emptyMount = (target: string): Mount =>
   listFileNames(target).length > 0 ? { kind: 'empty-folder', target } : { kind: 'empty-file', target };
 
 /** True if the user that runs commands (if hopgate runs as root, the repository's owner) may read a file. */
-export function isReadable(path: string, root: string): boolean {
+export function isReadableInSandbox(path: string, root: string): boolean {
   const real = realpathIfAny(path);
   if (real === null) return false;
   const { uid, gid } = statSync(root);

@@ -3,9 +3,9 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { realpathIfAny } from '../../base/files.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
-import { type FoundPrograms, ProgramFinder, type ProgramsRequest } from './program-finder.ts';
+import { type FoundPrograms, ProgramMountFinder, type ProgramsRequest } from './program-finder.ts';
 import { versionFileStamps } from './shim.ts';
-import { type VirtualEnv, virtualEnvOf } from './virtual-env.ts';
+import { findVirtualEnv, type VirtualEnv } from './virtual-env.ts';
 
 const NO_PROGRAMS: FoundPrograms = { path: [], mounts: [], env: {}, hidden: [] };
 
@@ -27,7 +27,7 @@ export function findOperatorPrograms(request: ProgramsRequest): FoundPrograms {
   ];
   if (path.length === 0) return NO_PROGRAMS;
   const key = JSON.stringify({ ...request, env: relevantEnv(env) });
-  const venv = virtualEnvOf(root, env);
+  const venv = findVirtualEnv(root, env);
   const folders = withVenv(path, root, venv);
   const stamp = [
     ...folders.map(stampOf),
@@ -40,7 +40,7 @@ export function findOperatorPrograms(request: ProgramsRequest): FoundPrograms {
     cached.programs.mounts.every((mount) => !('source' in mount) || existsSync(mount.source))
   )
     return cached.programs;
-  const programs = new ProgramFinder(request, folders, venv).findAll();
+  const programs = new ProgramMountFinder(request, folders, venv).findAll();
   latest.set(key, { stamp, programs });
   return programs;
 }

@@ -8,8 +8,8 @@ import { type Env, homeFolder } from '../../base/user-folders.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
-import { type HiddenFolders, installationMounts, installationOf, isReadable } from './installation.ts';
-import { readFirstBytes, type ShimTarget, shimTarget } from './shim.ts';
+import { type HiddenFolders, installationMounts, installationOfProgram, isReadableInSandbox } from './installation.ts';
+import { type ResolvedShim, readFirstBytes, resolveShim } from './shim.ts';
 import type { VirtualEnv } from './virtual-env.ts';
 
 /** The operator's programs in the form in which the sandbox shows them. */
@@ -56,7 +56,7 @@ const USER_PACKAGES: readonly { readonly folder: string; readonly version?: RegE
 ];
 
 /** Finds the mounts that show programs in the sandbox, and the folders of its PATH. */
-export class ProgramFinder {
+export class ProgramMountFinder {
   readonly #request: ProgramsRequest;
   readonly #path: readonly string[];
   readonly #hiddenFolders: HiddenFolders;
@@ -110,7 +110,7 @@ export class ProgramFinder {
         const path = join(folder, name, under);
         const source = realpathIfAny(join(home, path));
         const target = join(SANDBOX_HOME, path);
-        if (source !== null && isPathWithin(home, source) && isReadable(source, this.#request.root))
+        if (source !== null && isPathWithin(home, source) && isReadableInSandbox(source, this.#request.root))
           this.#mounts.set(target, [{ kind: 'read-only', source, target }]);
       }
   }
@@ -133,7 +133,7 @@ export class ProgramFinder {
     if (isPathWithin(this.#request.root, file)) return this.#requireInterpreter(file);
     if (
       !onlyBinaries ||
-      installationOf(file, this.#hiddenFolders) !== null ||
+      installationOfProgram(file, this.#hiddenFolders) !== null ||
       readFirstBytes(file).startsWith('\x7fELF') ||
       this.#shimTarget(file)
     )
@@ -184,7 +184,7 @@ export class ProgramFinder {
   }
 
   #mount(file: string, link: string | null): void {
-    const installation = installationOf(file, this.#hiddenFolders);
+    const installation = installationOfProgram(file, this.#hiddenFolders);
     const real = installation && realpathIfAny(installation);
     if (installation !== null && real !== null) {
       for (const folder of new Set([real, installation])) {
@@ -202,7 +202,7 @@ export class ProgramFinder {
   #hiddenReason(file: string): string | null {
     const real = realpathIfAny(file);
     if (real === null || !isExecutableFile(real)) return 'it cannot be executed';
-    if (!isReadable(file, this.#request.root)) return 'the owner of the repository may not read it';
+    if (!isReadableInSandbox(file, this.#request.root)) return 'the owner of the repository may not read it';
     const { home, folders } = this.#hiddenFolders;
     const [, ...state] = folders;
     if ([file, real].some((path) => state.some((folder) => isPathWithin(folder, path))))
@@ -217,17 +217,17 @@ export class ProgramFinder {
     if (!this.#isShown(dirname(program))) this.#mounts.set(program, [{ kind: 'text-file', target: program, text }]);
   }
 
-  #shimTarget(file: string): ShimTarget | null {
+  #shimTarget(file: string): ResolvedShim | null {
     const { root, env } = this.#request;
     if (isPathWithin(root, file)) return null;
     const found = this.#foldersBefore
       .get(dirname(file))
       ?.map((folder) => join(folder, basename(file)))
       .find(isExecutableFile);
-    return found !== undefined ? { program: found } : shimTarget(file, root, env);
+    return found !== undefined ? { program: found } : resolveShim(file, root, env);
   }
 
-  #showShimTarget(shim: string, target: ShimTarget): void {
+  #showShimTarget(shim: string, target: ResolvedShim): void {
     if ('problem' in target) return this.#hide(shim, target.problem);
     const folder = dirname(shim);
     // The version manager may select the system's program; that one is found later on the PATH.
@@ -263,12 +263,13 @@ export class ProgramFinder {
   #showVenvPython(file: string): void {
     const real = realpathIfAny(file);
     if (real === null || this.#isShown(real) || !/^(?:python|pypy)[\d.]*$/.test(basename(real))) return;
-    const installation = installationOf(real, this.#hiddenFolders);
+    const installation = installationOfProgram(real, this.#hiddenFolders);
     if (installation === null) return;
     const isPython = listFileNames(join(installation, 'lib')).some(
       (name) => /^(?:python|pypy)\d/.test(name) && existsSync(join(installation, 'lib', name, 'encodings')),
     );
-    if (!isPython || !isReadable(real, this.#request.root) || !readFirstBytes(real).startsWith('\x7fELF')) return;
+    if (!isPython || !isReadableInSandbox(real, this.#request.root) || !readFirstBytes(real).startsWith('\x7fELF'))
+      return;
     for (let at = file, count = 0; count < MAX_LINKS; count += 1) {
       if (!isPathWithin(this.#request.root, at) && realpathIfAny(at) === real && !this.#isShown(at))
         this.#mount(at, readLinkOrNull(at));

@@ -50,15 +50,15 @@ function managerOf(program: string, path: string | undefined): string | null {
 }
 
 /** The program that a shim runs, or the reason why its version manager runs none. */
-export type ShimTarget = { readonly program: string } | { readonly problem: string };
+export type ResolvedShim = { readonly program: string } | { readonly problem: string };
 
-const targets = new Map<string, ShimTarget>();
+const targets = new Map<string, ResolvedShim>();
 
 /**
  * The program that a shim's version manager selects for this repository; null if it is not a shim. Runs the operator's
  * manager outside the sandbox (never a program of the repository), and again after a version file has changed.
  */
-export function shimTarget(program: string, root: string, env: Env): ShimTarget | null {
+export function resolveShim(program: string, root: string, env: Env): ResolvedShim | null {
   if (basename(realpathIfAny(program) ?? '') === 'snap' && basename(program) !== 'snap')
     return { problem: 'a snap starts only through its service; install the program in another way' };
   const manager = managerOf(program, env['PATH']);

@@ -15,7 +15,7 @@ export interface VirtualEnv {
  * The repository's virtual environment, as if activated: its `.venv`, or the one that Pipenv or Poetry keeps in the
  * home folder. Null if there is none, or if the operator has activated one.
  */
-export function virtualEnvOf(root: string, env: Env): VirtualEnv | null {
+export function findVirtualEnv(root: string, env: Env): VirtualEnv | null {
   if (env['VIRTUAL_ENV']) return null;
   const own = join(root, '.venv');
   if (isVirtualEnv(own)) return { folder: own, isOutside: false };

@@ -4,12 +4,18 @@ import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type HostAndPort, parseHostAndPort, printHostAndPort } from '../../gate/scope/host-names.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
-import { restrictLookup } from '../web/public-address.ts';
-import { PinnedNames, type ResolveName } from './pinned-names.ts';
+import { lookupOnlyAddresses } from '../web/public-address.ts';
+import { PinnedHostNames, type ResolveName } from './pinned-names.ts';
 import { ServerNameCheck } from './server-name-check.ts';
-import { findUpstreamProxy, openTunnel, proxyModule, proxyOptions, type UpstreamProxy } from './upstream-proxy.ts';
+import {
+  findUpstreamProxy,
+  nodeModuleForProxy,
+  openProxyTunnel,
+  requestOptionsForProxy,
+  type UpstreamProxy,
+} from './upstream-proxy.ts';
 
-export interface TriedConnection {
+export interface ProxyConnectionTry {
   /** `host:port`. */
   readonly target: string;
   readonly tries: number;
@@ -21,7 +27,7 @@ export interface FilteringProxy {
   /** Serves one connection of the command. */
   accept(socket: Socket): void;
   /** The destinations that the command tried so far, in the order of the first try. */
-  tried(): readonly TriedConnection[];
+  tried(): readonly ProxyConnectionTry[];
   /** The errors of allowed destinations that did not answer, by `host:port`. */
   unanswered(): ReadonlyMap<string, string>;
   /** Ends all connections. */
@@ -54,7 +60,7 @@ export function makeFilteringProxy(
     onInsistence,
   }: { readonly resolve?: ResolveName; readonly env?: NodeJS.ProcessEnv; readonly onInsistence?: () => void } = {},
 ): FilteringProxy {
-  const names = new PinnedNames(list, resolve);
+  const names = new PinnedHostNames(list, resolve);
   const tried = new Map<string, { target: string; tries: number; why: string | null }>();
   const unanswered = new Map<string, string>();
   const openSockets = new Set<Socket>();
@@ -105,7 +111,7 @@ export function makeFilteringProxy(
     if ('refusal' in judged) return client.end(answerText(403, 'Forbidden', judged.refusal));
     let remote: Socket;
     try {
-      remote = judged.via ? await openTunnel(judged.via, target!) : await connectTo(judged, target!);
+      remote = judged.via ? await openProxyTunnel(judged.via, target!) : await connectTo(judged, target!);
     } catch (error) {
       unanswered.set(printHostAndPort(target!), (error as Error).message);
       return client.end(answerText(502, 'Bad Gateway', `${(error as Error).message}\n`));
@@ -179,7 +185,7 @@ interface AdmittedTarget extends CheckedTarget {
 }
 
 async function connectTo(checked: CheckedTarget, { port }: HostAndPort): Promise<Socket> {
-  const socket = connect({ host: checked.host, port, ...restrictLookup(checked.addresses), allowHalfOpen: true });
+  const socket = connect({ host: checked.host, port, ...lookupOnlyAddresses(checked.addresses), allowHalfOpen: true });
   await once(socket, 'connect');
   return socket;
 }
@@ -196,11 +202,16 @@ function requestTo(
   const method = request.method!;
   const path = `${url.pathname}${url.search}`;
   const { via } = checked;
-  if (via) return proxyModule(via).request({ ...proxyOptions(via, headers), method, path: `${url.origin}${path}` });
+  if (via)
+    return nodeModuleForProxy(via).request({
+      ...requestOptionsForProxy(via, headers),
+      method,
+      path: `${url.origin}${path}`,
+    });
   const options: http.RequestOptions & { autoSelectFamily: boolean } = {
     host: checked.host,
     port,
-    ...restrictLookup(checked.addresses),
+    ...lookupOnlyAddresses(checked.addresses),
     method,
     path,
     headers,

@@ -15,7 +15,7 @@ type ReachableHost = { readonly host: string; readonly addresses: readonly strin
  * Resolves each listed name once for a command. A name that is not listed is never resolved, so a command cannot send
  * data in names; a later answer for a name has no effect (DNS rebinding).
  */
-export class PinnedNames {
+export class PinnedHostNames {
   readonly #list: readonly string[];
   readonly #resolve: ResolveName;
   readonly #cached = new Map<string, Promise<readonly string[]>>();

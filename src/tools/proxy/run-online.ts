@@ -2,12 +2,12 @@ import { showPaths } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
 import type { CommandAccess, Json } from '../../spec/types.ts';
-import { PROXY_ADDRESS, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
+import { addMountsToLayout, PROXY_ADDRESS, type SandboxLayout } from '../sandbox/mounts/layout.ts';
 import type { CommandOptions, CommandResult } from '../sandbox/sandbox.ts';
-import { askForSecrets, type FilledEnv, fillEnv } from '../shell/command-env.ts';
-import type { CallTree, ShellContext } from '../shell/shell-context.ts';
+import { askForSecrets, type FilledCommandEnv, fillCommandEnv } from '../shell/command-env.ts';
+import type { ScannedCallTree, ShellContext } from '../shell/shell-context.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { type FilteringProxy, makeFilteringProxy, type TriedConnection } from './filtering-proxy.ts';
+import { type FilteringProxy, makeFilteringProxy, type ProxyConnectionTry } from './filtering-proxy.ts';
 import { sshThroughProxy } from './ssh-through-proxy.ts';
 
 /** A run of a configured command, and the hosts that it tried to reach. */
@@ -24,9 +24,9 @@ interface OnlineRun {
  *
  * @param key the command's key in hopgate.yaml, for messages: `deploy.publish`
  */
-export async function runOnline(
+export async function runConfiguredCommand(
   context: ShellContext,
-  tree: CallTree,
+  tree: ScannedCallTree,
   layout: SandboxLayout,
   command: CommandAccess & { readonly run: readonly string[] },
   options: Partial<CommandOptions> & { readonly key: string },
@@ -36,7 +36,7 @@ export async function runOnline(
   if (isStop(secrets)) return secrets;
   const ssh = sshThroughProxy(command.ssh, context.call, key);
   if (isStop(ssh)) return ssh;
-  const filled = fillEnv(command.env, context.env, secrets, ssh.secrets);
+  const filled = fillCommandEnv(command.env, context.env, secrets, ssh.secrets);
   const hosts = command.hosts ?? [];
   const insisted = new AbortController();
   const onInsistence = () => insisted.abort();
@@ -44,7 +44,7 @@ export async function runOnline(
     hosts.length > 0 && context.contained ? makeFilteringProxy(hosts, { env: context.env, onInsistence }) : null;
   try {
     const { aborted, ...ended } = filled.cleanResult(
-      await context.run(tree, proxy ? { ...withMounts(layout, ssh.mounts), proxy: true } : layout, command.run, {
+      await context.run(tree, proxy ? { ...addMountsToLayout(layout, ssh.mounts), proxy: true } : layout, command.run, {
         ...more,
         onOutput: filled.mayShowOutput ? context.call.onOutput : undefined,
         env: { ...(proxy ? proxyVariables(hosts) : {}), ...env, ...filled.env },
@@ -74,12 +74,12 @@ export async function runOnline(
 /** Reports the hosts that a command tried to reach: connections as effects, refusals as fields of the result. */
 function reportConnections(
   proxy: FilteringProxy | null,
-  { cleanHost }: FilledEnv,
+  { cleanHost }: FilledCommandEnv,
   key: string,
   exit: number | null,
 ): Omit<OnlineRun, 'result'> {
   const tried = (proxy?.tried() ?? []).map((each) => ({ ...each, target: cleanHost(each.target) }));
-  const isReached = (each: TriedConnection) => each.why === null;
+  const isReached = (each: ProxyConnectionTry) => each.why === null;
   const refused = tried.filter((each) => !isReached(each));
   const names = showPaths(refused.map(({ target }) => target));
   return {
@@ -110,7 +110,7 @@ function missingSettings(
   { hosts = [], ssh }: CommandAccess,
   { network }: SandboxLayout,
   { exit, stdout, stderr, networkTries = 0 }: CommandResult,
-  { unset, cleanHost }: FilledEnv,
+  { unset, cleanHost }: FilledCommandEnv,
   proxy: FilteringProxy | null,
   key: string,
 ): { readonly [field: string]: Json } {

@@ -4,7 +4,7 @@ import type { CommandAccess } from '../../spec/types.ts';
 import { checkCredentialFile } from '../git/credentials/credential-file.ts';
 import { readOnlyMount } from '../git/credentials/login.ts';
 import type { Mount } from '../sandbox/mount.ts';
-import { expandHome, PROXY_ADDRESS } from '../sandbox/mounts/layout.ts';
+import { expandTilde, PROXY_ADDRESS } from '../sandbox/mounts/layout.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** Path of a script that opens a tunnel through the proxy and connects it to its standard streams. */
@@ -43,7 +43,7 @@ export function sshThroughProxy(
     { kind: 'text-file', target: '/etc/ssh/ssh_config', text: `${lines.join('\n')}\n` },
   ];
   if (ssh === undefined) return { mounts: withConfig(settings), secrets: [] };
-  const sandboxAccess = { env: {}, reach: [root, ...config.toolchains.map(expandHome)] };
+  const sandboxAccess = { env: {}, reach: [root, ...config.toolchains.map(expandTilde)] };
   const identity = checkCredentialFile(sandboxAccess, `${key}.ssh.key`, ssh.key);
   if (isStop(identity)) return identity;
   const known = checkCredentialFile(sandboxAccess, `${key}.ssh.known-hosts`, ssh.knownHosts);

@@ -58,7 +58,10 @@ function isInSubnet(subnet: string, bits: number, host: string): boolean {
   return list.check(host, kind);
 }
 
-export const proxyOptions = ({ url, login }: UpstreamProxy, headers: OutgoingHttpHeaders): https.RequestOptions => ({
+export const requestOptionsForProxy = (
+  { url, login }: UpstreamProxy,
+  headers: OutgoingHttpHeaders,
+): https.RequestOptions => ({
   host: url.hostname.replace(/^\[|\]$/g, ''),
   port: url.port || (url.protocol === 'https:' ? 443 : 80),
   headers: { ...headers, ...login },
@@ -66,11 +69,10 @@ export const proxyOptions = ({ url, login }: UpstreamProxy, headers: OutgoingHtt
 });
 
 /** Node's module for connections to the proxy itself: `http` or `https`. */
-export const proxyModule = ({ url }: UpstreamProxy): typeof http | typeof https =>
+export const nodeModuleForProxy = ({ url }: UpstreamProxy): typeof http | typeof https =>
   url.protocol === 'https:' ? https : http;
 
-/** The remedy if the operator's proxy cannot connect to a host. */
-export const proxyRemedy = (host: string): string =>
+export const operatorProxyRemedy = (host: string): string =>
   `ask the operator to correct HTTPS_PROXY (with user and password if the proxy wants them), or to list ${host} in NO_PROXY`;
 
 /**
@@ -78,11 +80,16 @@ export const proxyRemedy = (host: string): string =>
  *
  * @throws if the proxy cannot be reached or refuses; the message names neither its user nor its password
  */
-export function openTunnel(via: UpstreamProxy, target: HostAndPort): Promise<Socket> {
+export function openProxyTunnel(via: UpstreamProxy, target: HostAndPort): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const path = printHostAndPort(target);
-    const fail = (what: string) => reject(new Error(`the proxy ${via.url.host} ${what}; ${proxyRemedy(target.host)}`));
-    const request = proxyModule(via).request({ ...proxyOptions(via, { host: path }), method: 'CONNECT', path });
+    const fail = (what: string) =>
+      reject(new Error(`the proxy ${via.url.host} ${what}; ${operatorProxyRemedy(target.host)}`));
+    const request = nodeModuleForProxy(via).request({
+      ...requestOptionsForProxy(via, { host: path }),
+      method: 'CONNECT',
+      path,
+    });
     request.setTimeout(CONNECT_MS, () => request.destroy(new Error('timed out')));
     request.once('error', (error) => fail(`cannot be reached: ${error.message}`));
     request.once('connect', ({ statusCode }, socket, head) => {

@@ -1,4 +1,4 @@
-export interface BoundedText {
+export interface CutText {
   readonly text: string;
   readonly truncated: boolean;
 }
@@ -36,7 +36,7 @@ export class BoundedOutput {
       this.#tailSize -= this.#tail.shift()!.length;
   }
 
-  kept(): BoundedText {
+  kept(): CutText {
     const head = Buffer.concat(this.#head);
     const tail = Buffer.concat(this.#tail);
     const leftOut = this.total - this.#headSize - Math.min(tail.length, this.#tailBytes);
@@ -53,7 +53,7 @@ export class BoundedOutput {
 }
 
 /** The head and tail of a text, as {@link BoundedOutput} keeps them. */
-export function boundText(text: string, capBytes: number): BoundedText {
+export function cutToHeadAndTail(text: string, capBytes: number): CutText {
   const output = new BoundedOutput(capBytes);
   output.push(Buffer.from(text, 'utf8'));
   return output.kept();

@@ -26,7 +26,7 @@ export function waitForExit(
   });
 }
 
-export function killGroup({ pid }: ChildProcess): void {
+export function killProcessGroup({ pid }: ChildProcess): void {
   if (pid !== undefined) sendSignal(-pid, 'SIGKILL');
 }
 

@@ -3,29 +3,29 @@ import { dirname, join } from 'node:path';
 import { quoteShell } from '../../base/text.ts';
 import {
   BWRAP_FDS,
-  fixedArguments,
-  layoutArguments,
+  bwrapArgumentsOfLayout,
+  fixedBwrapArguments,
   type OverlayMount,
-  overlaysOf,
-  SECOND_OVERLAY,
+  overlaysOfLayout,
+  SECOND_OVERLAY_FOLDER,
 } from './mounts/bwrap-arguments.ts';
-import { UNREAD_SECONDS } from './mounts/covers.ts';
+import { UNREAD_COVER_ACCESS_TIME } from './mounts/covers.ts';
 import { type LayoutLimits, PROXY_ADDRESS, type SandboxLayout } from './mounts/layout.ts';
 import type { SupportFiles } from './mounts/support-files.ts';
 import { SandboxError } from './sandbox.ts';
 
 /** The uid and gid that run the sandbox on the host. */
-export interface HostIdentity {
+export interface HostUser {
   readonly uid: number;
   readonly gid: number;
 }
 
 /** How this host runs a sandbox; detected once. */
-export interface SandboxHost {
+export interface SandboxHostFacts {
   readonly bwrap: string;
   readonly supportFiles: SupportFiles;
   /** The identity of hopgate's own process. */
-  readonly self: HostIdentity;
+  readonly self: HostUser;
   /** True if a cgroup limits the memory of each command, so that hopgate need not watch it. */
   readonly limitsMemory: boolean;
 }
@@ -86,25 +86,25 @@ show() {
 notice() {
   [ -s "$folder/covers" ] || return 0
   cd "$1/merged"
-  xargs -0 touch -c -a -d @${UNREAD_SECONDS} -- <"$folder/covers" 2>/dev/null || :
+  xargs -0 touch -c -a -d @${UNREAD_COVER_ACCESS_TIME} -- <"$folder/covers" 2>/dev/null || :
   cd /
 }
 while :; do
   mount -t tmpfs -o "size=$bytes,mode=0755" hopgate "$base"
   prepare "$base" "$mode" "$owner"
-  [ -z "$other" ] || prepare "$base/${SECOND_OVERLAY}" "$other_mode" "$other_owner"
+  [ -z "$other" ] || prepare "$base/${SECOND_OVERLAY_FOLDER}" "$other_mode" "$other_owner"
   mkdir "$base/outbox"
   [ -z "$owner" ] || chown "$owner" "$base/outbox"
   next /
   input=$line
   show "$base" "$root"
   notice "$base"
-  [ -z "$other" ] || show "$base/${SECOND_OVERLAY}" "$other"
+  [ -z "$other" ] || show "$base/${SECOND_OVERLAY_FOLDER}" "$other"
   code=0
   run "$@" || code=$?
   echo "$code"
   next release
-  [ -z "$other" ] || umount "$base/${SECOND_OVERLAY}/merged"
+  [ -z "$other" ] || umount "$base/${SECOND_OVERLAY_FOLDER}/merged"
   umount "$base/merged" "$base"
 done
 `;
@@ -118,11 +118,11 @@ done
  * @param folder holds the message with the command, and the pipes
  */
 export function commandShellArgv(
-  host: SandboxHost,
+  host: SandboxHostFacts,
   layout: SandboxLayout,
-  runAs: HostIdentity | null,
+  runAs: HostUser | null,
 ): (folder: string) => string[] {
-  const overlays = overlaysOf(layout);
+  const overlays = overlaysOfLayout(layout);
   const isOverlay = overlays.length > 0;
   const filter = host.supportFiles.filters[layout.unixSockets ? 'unixSockets' : 'plain'];
   const mapsRoot = isRoot(host) ? [] : ['--user', '--map-root-user'];
@@ -130,7 +130,7 @@ export function commandShellArgv(
   const contained = [
     ...(isOverlay ? overlayParameters(host, overlays) : []),
     ...(runAs ? runAsArguments(runAs) : []),
-    ...[host.bwrap, ...fixedArguments(layout, host.supportFiles)],
+    ...[host.bwrap, ...fixedBwrapArguments(layout, host.supportFiles)],
     ...(layout.proxy ? ['--ro-bind', nodeFor(host, runAs), NODE] : []),
     ...['--args', `${BWRAP_FDS.args}`],
     ...['--', '/bin/sh', '-c', `eval "\${${RUN}:?}"`],
@@ -141,9 +141,9 @@ export function commandShellArgv(
   ];
 }
 
-const isRoot = ({ self }: SandboxHost): boolean => self.uid === 0;
+const isRoot = ({ self }: SandboxHostFacts): boolean => self.uid === 0;
 
-function overlayParameters(host: SandboxHost, [tree, other]: readonly OverlayMount[]): string[] {
+function overlayParameters(host: SandboxHostFacts, [tree, other]: readonly OverlayMount[]): string[] {
   const modeAndOwner = (source: string): [mode: string, owner: string] => {
     const { mode, uid, gid } = statSync(source);
     return [(mode & 0o777).toString(8), isRoot(host) ? `${uid}:${gid}` : ''];
@@ -155,7 +155,7 @@ function overlayParameters(host: SandboxHost, [tree, other]: readonly OverlayMou
   ];
 }
 
-const runAsArguments = ({ uid, gid }: HostIdentity) => [
+const runAsArguments = ({ uid, gid }: HostUser) => [
   ...['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--'],
 ];
 
@@ -170,7 +170,7 @@ process.on('message', () => process.exit());
 `;
 
 /** The path of hopgate's own Node; a copy if the uid that runs the sandbox cannot read it. */
-function nodeFor({ supportFiles }: SandboxHost, runAs: HostIdentity | null): string {
+function nodeFor({ supportFiles }: SandboxHostFacts, runAs: HostUser | null): string {
   const own = realpathSync(process.execPath);
   if (runAs === null || isOpenToAll(own)) return own;
   const copy = join(supportFiles.folder, 'node');
@@ -255,7 +255,7 @@ const tooLong = () =>
  * @throws SandboxError if a word contains a NUL, or the words are too long (then the cause's code is `E2BIG`)
  */
 export function commandMessage(
-  host: SandboxHost,
+  host: SandboxHostFacts,
   layout: SandboxLayout,
   argv: readonly string[],
   { env, cpuSeconds }: { readonly env: Readonly<Record<string, string>>; readonly cpuSeconds: number },
@@ -275,7 +275,7 @@ export function commandMessage(
     'exec "$@"',
   ].join('; ');
   const words = [
-    ...layoutArguments(layout, host.supportFiles, env),
+    ...bwrapArgumentsOfLayout(layout, host.supportFiles, env),
     ...values.flatMap((text, index) => ['--setenv', variableName(index), text]),
     ...['--setenv', RUN, run],
   ];

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atExit } from './at-exit.ts';
-import { commandShellArgv, type HostIdentity, type SandboxHost } from './command-message.ts';
+import { runAtProcessExit } from './at-exit.ts';
+import { commandShellArgv, type HostUser, type SandboxHostFacts } from './command-message.ts';
 import { CommandShell } from './command-shell.ts';
 import type { Cgroups } from './limits/cgroup.ts';
-import { overlaysOf } from './mounts/bwrap-arguments.ts';
+import { overlaysOfLayout } from './mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
-import { prepareSandbox } from './sandbox.ts';
+import { asSandboxError } from './sandbox.ts';
 
 /** A pool of shells: each is kept for a while for the next command with the same fixed arguments. */
 export interface CommandShells {
@@ -14,7 +14,7 @@ export interface CommandShells {
    *
    * @throws SandboxError if no shell can be started, or its limits cannot be enforced
    */
-  use<T>(layout: SandboxLayout, runAs: HostIdentity | null, work: (shell: CommandShell) => Promise<T>): Promise<T>;
+  use<T>(layout: SandboxLayout, runAs: HostUser | null, work: (shell: CommandShell) => Promise<T>): Promise<T>;
 }
 
 const IDLE_MS = 5 * 60_000;
@@ -32,10 +32,10 @@ interface IdleShell {
   readonly timer: NodeJS.Timeout;
 }
 
-export function makeCommandShells(host: SandboxHost, cgroups: Cgroups | null): CommandShells {
+export function makeCommandShells(host: SandboxHostFacts, cgroups: Cgroups | null): CommandShells {
   const all = new Set<CommandShell>();
   const idle: IdleShell[] = [];
-  atExit(() => {
+  runAtProcessExit(() => {
     for (const shell of all) shell.kill();
     for (const shell of all) shell.endNow();
   });
@@ -57,7 +57,7 @@ export function makeCommandShells(host: SandboxHost, cgroups: Cgroups | null): C
       return idleShell;
     }
     if (idleShell) void end(idleShell);
-    const shell = prepareSandbox(make);
+    const shell = asSandboxError(make);
     all.add(shell);
     try {
       await shell.ready();
@@ -93,7 +93,7 @@ export function makeCommandShells(host: SandboxHost, cgroups: Cgroups | null): C
         throw error;
       } finally {
         // The command's result need not wait for this. A shell that cannot be returned to the pool is killed at exit.
-        giveBack(key, shell, overlaysOf(layout).length > 0).catch(() => {});
+        giveBack(key, shell, overlaysOfLayout(layout).length > 0).catch(() => {});
       }
     },
   };

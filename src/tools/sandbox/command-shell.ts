@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process';
 import { closeSync, constants, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { type Server, Socket } from 'node:net';
 import { join } from 'node:path';
-import { killGroup, startProcess, waitForExit } from './child-process.ts';
-import type { ControlGroup } from './limits/cgroup.ts';
+import { killProcessGroup, startProcess, waitForExit } from './child-process.ts';
+import type { CommandCgroup } from './limits/cgroup.ts';
 import { BWRAP_FDS } from './mounts/bwrap-arguments.ts';
 import { SandboxError } from './sandbox.ts';
 
@@ -29,7 +29,7 @@ interface RunningCommand {
 export class CommandShell {
   readonly folder: string;
   readonly process: ChildProcess;
-  readonly #group: ControlGroup | null;
+  readonly #group: CommandCgroup | null;
   readonly #exited: Promise<unknown>;
   readonly #ready: Promise<void>;
   #received = '';
@@ -43,7 +43,7 @@ export class CommandShell {
    * @param parent the folder in which the shell creates its own folder
    * @param hasChannel true if each command hands over a listening socket: see {@link listener}
    */
-  constructor(command: (folder: string) => string[], parent: string, group: ControlGroup | null, hasChannel: boolean) {
+  constructor(command: (folder: string) => string[], parent: string, group: CommandCgroup | null, hasChannel: boolean) {
     this.folder = mkdtempSync(join(parent, 'run-'));
     this.#group = group;
     const streams = ['pipe', 'pipe', 'pipe'] as const;
@@ -163,7 +163,7 @@ export class CommandShell {
 
   kill(): void {
     this.#isKilled = true;
-    killGroup(this.process);
+    killProcessGroup(this.process);
   }
 
   /** Kills the shell and removes its files. */

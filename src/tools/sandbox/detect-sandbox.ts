@@ -6,10 +6,10 @@ import { text } from 'node:stream/consumers';
 import { isAccessible } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
 import { startProcess, waitForExit } from './child-process.ts';
-import type { HostIdentity, SandboxHost } from './command-message.ts';
+import type { HostUser, SandboxHostFacts } from './command-message.ts';
 import { type CommandShells, makeCommandShells } from './command-shell-pool.ts';
 import { type Cgroups, probeCgroups } from './limits/cgroup.ts';
-import { baseLayout, type SandboxLayout, withMounts } from './mounts/layout.ts';
+import { addMountsToLayout, makeBaseLayout, type SandboxLayout } from './mounts/layout.ts';
 import { areSupportFilesComplete, makeSupportFiles } from './mounts/support-files.ts';
 import { runSandboxed } from './run-sandboxed.ts';
 import { runUnsandboxed } from './run-unsandboxed.ts';
@@ -18,7 +18,7 @@ import { type CommandOptions, type Sandbox, type SandboxAvailability, SandboxErr
 const PROBE_SECONDS = 20;
 const adviseInstall = () => `install bubblewrap ${installHint('bubblewrap')} and start again`;
 
-export interface DetectOptions {
+export interface DetectSandboxOptions {
   /** Path of bubblewrap; default `/usr/bin/bwrap`, which security profiles know, else the one on PATH. */
   readonly bwrap?: string;
   /**
@@ -33,7 +33,7 @@ export interface DetectOptions {
  * must all fail. Never throws: on a host that cannot contain commands, `availability` of the returned sandbox holds the
  * reason and the remedy.
  */
-export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbox> {
+export async function detectSandbox(options: DetectSandboxOptions = {}): Promise<Sandbox> {
   const bwrap = options.bwrap ?? findBwrap();
   const unavailable = (reason: string, remedy: string): Sandbox => ({
     availability: { ok: false, reason, remedy },
@@ -63,7 +63,7 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
 const shared = new Map<boolean, Promise<Sandbox>>();
 
 /** The sandbox of this process, for all sessions. If it was unavailable, it is tested again. */
-export async function sharedSandbox(unsafe = false): Promise<Sandbox> {
+export async function sandboxOfProcess(unsafe = false): Promise<Sandbox> {
   const earlier = shared.get(unsafe);
   if (earlier && (await earlier).availability.ok) return earlier;
   const found = detectSandbox({ unsafe });
@@ -76,7 +76,7 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
   const self = { uid: process.getuid!(), gid: process.getgid!() };
   const cgroups = self.uid === 0 ? probeCgroups() : null;
   const limitsMemory = cgroups?.memory === true;
-  let host: SandboxHost = { bwrap, supportFiles: makeSupportFiles(), self, limitsMemory };
+  let host: SandboxHostFacts = { bwrap, supportFiles: makeSupportFiles(), self, limitsMemory };
   const folder = join(host.supportFiles.folder, 'probe');
   mkdirSync(folder);
   let shells = makeCommandShells(host, cgroups);
@@ -88,7 +88,7 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
     host = { ...host, supportFiles: makeSupportFiles() };
     shells = makeCommandShells(host, cgroups);
   };
-  const identities = new Map<string, Promise<HostIdentity | null>>();
+  const identities = new Map<string, Promise<HostUser | null>>();
   const identityFor = (root: string) => {
     if (!identities.has(root)) identities.set(root, ownerIfUsable(host, shells, root));
     return identities.get(root)!;
@@ -133,7 +133,7 @@ const ATTEMPTS = `
 echo done
 `;
 
-async function probeContainment(host: SandboxHost, shells: CommandShells, folder: string): Promise<void> {
+async function probeContainment(host: SandboxHostFacts, shells: CommandShells, folder: string): Promise<void> {
   const server = createServer((socket) => socket.destroy());
   await once(server.listen(0, '127.0.0.1'), 'listening');
   try {
@@ -151,11 +151,11 @@ async function probeContainment(host: SandboxHost, shells: CommandShells, folder
 }
 
 async function probeOverlay(
-  host: SandboxHost,
+  host: SandboxHostFacts,
   shells: CommandShells,
   folder: string,
 ): Promise<{ readonly overlay: boolean; readonly unixSockets: boolean }> {
-  const layout = withMounts(baseLayout('probe', { root: folder }), [
+  const layout = addMountsToLayout(makeBaseLayout('probe', { root: folder }), [
     { kind: 'overlay', source: folder, target: folder, bytes: 1 << 20 },
   ]);
   let [wasWritten, unixSockets] = [false, false];
@@ -192,7 +192,7 @@ function connectError(path: string): Promise<string | null> {
  * The repository's owner, if hopgate is root and commands can run as that owner; else null. Uid 0 without capabilities
  * cannot write another owner's files, and some limits do not apply to it.
  */
-async function ownerIfUsable(host: SandboxHost, shells: CommandShells, root: string): Promise<HostIdentity | null> {
+async function ownerIfUsable(host: SandboxHostFacts, shells: CommandShells, root: string): Promise<HostUser | null> {
   if (host.self.uid !== 0) return null;
   const { uid, gid } = statSync(root);
   if (uid === 0) return null;
@@ -206,7 +206,7 @@ async function ownerIfUsable(host: SandboxHost, shells: CommandShells, root: str
 }
 
 const readOnly = (root: string): SandboxLayout =>
-  withMounts(baseLayout('probe', { root }), [{ kind: 'read-only', source: root, target: root }]);
+  addMountsToLayout(makeBaseLayout('probe', { root }), [{ kind: 'read-only', source: root, target: root }]);
 
 const probeOptions = (): CommandOptions => ({
   seconds: PROBE_SECONDS,
@@ -214,7 +214,7 @@ const probeOptions = (): CommandOptions => ({
   signal: new AbortController().signal,
 });
 
-function describeLimits(self: HostIdentity, cgroups: Cgroups | null): { [limit: string]: string } {
+function describeLimits(self: HostUser, cgroups: Cgroups | null): { [limit: string]: string } {
   const ofUser = self.uid === 0 ? 'none for a repository of root (no writable cgroup), else per user' : 'per user';
   return {
     time: 'wall clock; the whole process tree is killed',

@@ -33,7 +33,7 @@ export type Mount =
       readonly bytes: number;
       /** A folder between the source and the writes; its files hide those of the source. */
       readonly layer?: string;
-      /** Empty files of the layer, relative to `source`; `findReadCovers` finds the ones that a command read. */
+      /** Empty files in `source`, relative to it; `findCoversThatWereRead` finds those that a command read. */
       readonly covers?: readonly string[];
       /** Mount the overlay read-only, because only its `layer` is needed. */
       readonly readOnly?: boolean;

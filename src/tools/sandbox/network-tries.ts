@@ -1,7 +1,6 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 
-/** Counts the tries of a sandbox to reach a network that it does not have. */
-export interface NetworkTries {
+export interface NetworkTryCounter {
   /** The number of tries so far; also works after the sandbox has ended. */
   count(): number;
   close(): void;
@@ -13,7 +12,7 @@ export interface NetworkTries {
  *
  * @param pid a process of the sandbox, on the host
  */
-export function networkTries(pid: number): NetworkTries {
+export function countNetworkTries(pid: number): NetworkTryCounter {
   const files = ['snmp', 'snmp6'].flatMap((name) => {
     try {
       return [openSync(`/proc/${pid}/net/${name}`, 'r')];

@@ -15,7 +15,7 @@ export interface ProbeTarget {
   readonly abstract: string;
 }
 
-export interface AttemptAt<T> {
+export interface EscapeAttempt<T> {
   /**
    * The command of the attempt, or its code for {@link nodeCommand}. It exits with status 0 if it escaped from the
    * sandbox, as far as it can detect.
@@ -25,13 +25,12 @@ export interface AttemptAt<T> {
   readonly makes?: (target: T) => readonly string[];
 }
 
-interface Attempt extends AttemptAt<ProbeTarget> {
+interface Attempt extends EscapeAttempt<ProbeTarget> {
   /** The layouts in which the attempt is made; default: all. */
   readonly of?: readonly string[];
 }
 
-/** The maximum number of processes in a probed layout. */
-export const PROCESS_LIMIT = 64;
+export const PROBE_PROCESS_LIMIT = 64;
 /** The number of processes that an attempt starts; it exceeds the limit. */
 const STARTED_PROCESSES = 300;
 
@@ -59,7 +58,7 @@ const KEYS = splitWords(`
 
 const TOKENS = ['/etc/npmrc', '/usr/etc/npmrc', '/usr/local/etc/npmrc', '/etc/pip.conf', '/etc/gitconfig'];
 
-export const PROBE_ATTEMPTS: { readonly [name: string]: Attempt } = {
+export const ESCAPE_ATTEMPTS: { readonly [name: string]: Attempt } = {
   'write to the tree': {
     tries: ({ root, fileName: mine }) => `fs.writeFileSync(${JSON.stringify(join(root, mine))}, 'x')`,
     makes: ({ root, fileName: mine }) => [join(root, mine)],

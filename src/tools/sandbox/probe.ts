@@ -22,8 +22,14 @@ import { makeFilteringProxy } from '../proxy/filtering-proxy.ts';
 import { shellBackend } from '../shell/shell-backend.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { scanTree } from './mounts/scan-tree.ts';
-import { editLayout, exploreLayout, readOnlyLayout, testLayout } from './mounts/tool-layouts.ts';
-import { type AttemptAt, nodeCommand, PROBE_ATTEMPTS, PROCESS_LIMIT, type ProbeTarget } from './probe-attempts.ts';
+import { makeEditLayout, makeExploreLayout, makeReadOnlyLayout, makeTestLayout } from './mounts/tool-layouts.ts';
+import {
+  ESCAPE_ATTEMPTS,
+  type EscapeAttempt,
+  nodeCommand,
+  PROBE_PROCESS_LIMIT,
+  type ProbeTarget,
+} from './probe-attempts.ts';
 import type { ProbeResult } from './probe-result.ts';
 import { probeShipping } from './probe-shipping.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
@@ -55,7 +61,7 @@ async function tryAll(
   target: Omit<ProbeTarget, 'fileName'>,
 ): Promise<ProbeResult[]> {
   const results: ProbeResult[] = [];
-  for (const [name, attempt] of Object.entries(PROBE_ATTEMPTS))
+  for (const [name, attempt] of Object.entries(ESCAPE_ATTEMPTS))
     if (attempt.of === undefined || attempt.of.includes(layout.name)) {
       const tried = await tryEscape(sandbox, layout, attempt, { ...target, fileName: `escape-${layout.name}` });
       results.push({ layout: layout.name, name, ...tried });
@@ -69,7 +75,7 @@ function layoutsFor(
   { overlay, unixSockets }: { readonly overlay: boolean; readonly unixSockets: boolean },
 ): SandboxLayout[] {
   const toolchains = ownNode();
-  const limits = { processes: PROCESS_LIMIT };
+  const limits = { processes: PROBE_PROCESS_LIMIT };
   const request = { root, masks: ['.env'], toolchains, limits, overlay, unixSockets };
   const gitDir = join(root, '.git');
   const repository = { root, gitDir, commonDir: gitDir };
@@ -78,10 +84,10 @@ function layoutsFor(
     gitLayout(repository, { kind: 'commit' }, toolchains),
     gitLayout(repository, { kind: 'push', target: { kind: 'local', url: path, path } }, toolchains),
   ];
-  const deploying = overlay ? testLayout : readOnlyLayout;
+  const deploying = overlay ? makeTestLayout : makeReadOnlyLayout;
   return [
-    { ...exploreLayout(request), name: 'explore' },
-    ...(overlay ? [editLayout(request), testLayout(request)] : []),
+    { ...makeExploreLayout(request), name: 'explore' },
+    ...(overlay ? [makeEditLayout(request), makeTestLayout(request)] : []),
     { ...deploying(request), name: 'deploy' },
     { ...deploying(request), name: 'deploy-hosts', proxy: true },
     { ...deploying({ ...request, unixSockets: false }), name: 'deploy-online', network: true },
@@ -166,7 +172,7 @@ async function tryHostileRepositories(sandbox: Sandbox, folder: string): Promise
     const masks = ['.env'];
     const scan = scanTree(root, masks);
     const { mounts: objects } = await hideMaskedObjects(sandbox, { root, masks, toolchains, scan });
-    const layout = readOnlyLayout({ root, masks, toolchains, scan, objects });
+    const layout = makeReadOnlyLayout({ root, masks, toolchains, scan, objects });
     const attempt = { tries: () => `fs.readFileSync(${JSON.stringify(path)})` };
     const name = `reach another repository by ${how}`;
     return { layout: 'hostile-repository', name, ...(await tryEscape(sandbox, layout, attempt, null)) };
@@ -240,7 +246,7 @@ async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult
 async function tryEscape<T extends ProbeTarget | null>(
   sandbox: Sandbox,
   layout: SandboxLayout,
-  { tries, makes }: AttemptAt<T>,
+  { tries, makes }: EscapeAttempt<T>,
   target: T,
 ): Promise<Pick<ProbeResult, 'stopped' | 'detail'>> {
   const tried = tries(target);

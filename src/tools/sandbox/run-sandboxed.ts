@@ -4,25 +4,25 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processStartTime } from '../../base/process-holder.ts';
 import { BoundedRun } from './bounded-run.ts';
-import { commandMessage, type HostIdentity, type SandboxHost } from './command-message.ts';
+import { commandMessage, type HostUser, type SandboxHostFacts } from './command-message.ts';
 import type { CommandShell } from './command-shell.ts';
 import type { CommandShells } from './command-shell-pool.ts';
 import { watchMemory } from './limits/memory-watch.ts';
-import { overlaysOf, SECOND_OVERLAY } from './mounts/bwrap-arguments.ts';
+import { overlaysOfLayout, SECOND_OVERLAY_FOLDER } from './mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
-import { type NetworkTries, networkTries } from './network-tries.ts';
-import { type CommandOptions, type CommandResult, prepareSandbox, SandboxError } from './sandbox.ts';
+import { countNetworkTries, type NetworkTryCounter } from './network-tries.ts';
+import { asSandboxError, type CommandOptions, type CommandResult, SandboxError } from './sandbox.ts';
 
 /** Runs one command under bubblewrap. See {@link Sandbox.run}. */
 export async function runSandboxed(
-  host: SandboxHost,
+  host: SandboxHostFacts,
   shells: CommandShells,
-  runAs: HostIdentity | null,
+  runAs: HostUser | null,
   layout: SandboxLayout,
   argv: readonly string[],
   options: CommandOptions,
 ): Promise<CommandResult> {
-  const message = prepareSandbox(() =>
+  const message = asSandboxError(() =>
     commandMessage(host, layout, argv, {
       env: options.env ?? {},
       // The limit on CPU time ends a command that uses every core after hopgate is gone or blocked.
@@ -33,17 +33,17 @@ export async function runSandboxed(
 }
 
 async function supervise(
-  host: SandboxHost,
+  host: SandboxHostFacts,
   shell: CommandShell,
   layout: SandboxLayout,
   message: string,
   options: CommandOptions,
 ): Promise<CommandResult> {
-  const overlays = overlaysOf(layout);
+  const overlays = overlaysOfLayout(layout);
   const layers = overlays.map(({ layer }) => (layer ? `${layer}:` : ''));
   const covers = overlays[0]?.covers ?? [];
   const proxy = layout.proxy ? acceptFor(shell, options) : null;
-  const command = prepareSandbox(() => shell.run(message, options.stdin, layers, covers));
+  const command = asSandboxError(() => shell.run(message, options.stdin, layers, covers));
   const boundedRun = new BoundedRun(command, options, () => shell.kill());
   const status = readStatus(command.status, !layout.network);
   const unwatch = host.limitsMemory ? () => {} : watchMemory(() => status.childPid, layout.limits.memoryBytes);
@@ -56,7 +56,7 @@ async function supervise(
     if (overlays.length > 0 && options.inspect && boundedRun.killed === null && status.exit !== null) {
       const base = `/proc/${shell.process.pid}/root${host.supportFiles.overlayBase}`;
       const writes = (path: string) => ({ upper: `${path}/upper`, merged: `${path}/merged` });
-      const other = overlays.length > 1 ? writes(`${base}/${SECOND_OVERLAY}`) : null;
+      const other = overlays.length > 1 ? writes(`${base}/${SECOND_OVERLAY_FOLDER}`) : null;
       await options.inspect({ ...writes(base), outbox: `${base}/outbox`, other }, status.exit);
     }
     const report = boundedRun.report();
@@ -113,7 +113,7 @@ interface Status {
   childPid: number | null;
   exit: number | null;
   /** Counts the tries to reach a missing network; null if the sandbox has one, and until its first process starts. */
-  tries: NetworkTries | null;
+  tries: NetworkTryCounter | null;
   /** Settles when nothing more can be reported. */
   readonly ended: Promise<void>;
 }
@@ -134,7 +134,7 @@ function readStatus(stream: Readable, isOwnNetwork: boolean): Status {
   stream.on('data', (chunk: Buffer) => {
     text += chunk.toString('latin1');
     status.childPid = read(/"child-pid": (\d+)/);
-    if (isOwnNetwork && status.childPid !== null) status.tries ??= networkTries(status.childPid);
+    if (isOwnNetwork && status.childPid !== null) status.tries ??= countNetworkTries(status.childPid);
     status.exit = read(/"exit-code": (\d+)/);
   });
   return status;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedRun } from './bounded-run.ts';
-import { killGroup, startProcess, waitForExit } from './child-process.ts';
+import { killProcessGroup, startProcess, waitForExit } from './child-process.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { type CommandOptions, type CommandResult, SandboxError } from './sandbox.ts';
 
@@ -24,13 +24,13 @@ export async function runUnsandboxed(
   });
   const { stdin, stdout: out, stderr: err } = started;
   const exited = waitForExit(started);
-  const boundedRun = new BoundedRun({ stdout: out!, stderr: err! }, options, () => killGroup(started));
+  const boundedRun = new BoundedRun({ stdout: out!, stderr: err! }, options, () => killProcessGroup(started));
   stdin?.on('error', () => {}).end(options.stdin);
   try {
     const { code, signal } = await exited;
     boundedRun.settle();
     // Kill background processes that the command left.
-    killGroup(started);
+    killProcessGroup(started);
     await Promise.race([boundedRun.outputEnded, sleep(SURVIVOR_GRACE_MS, undefined, { ref: false })]);
     out!.destroy();
     err!.destroy();

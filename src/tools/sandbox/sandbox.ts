@@ -78,7 +78,7 @@ export class SandboxError extends Error {
  *
  * @throws SandboxError for example if the disk has no space for temporary files
  */
-export function prepareSandbox<T>(work: () => T): T {
+export function asSandboxError<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {

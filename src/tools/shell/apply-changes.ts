@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { readLinkOrNull } from '../../base/files.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
-import { contentEffect, sha256Hex } from '../content-effect.ts';
+import { effectOfWrittenFile, sha256Hex } from '../content-effect.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
-import { type Anchors, descriptorAnchors, MovedError } from '../workspace/anchors.ts';
-import { keepOwnerAndMode, makeParents } from '../workspace/replace-file.ts';
-import { walkBeneath } from '../workspace/walk-beneath.ts';
+import { AnchorMovedError, type Anchors, descriptorAnchors } from '../workspace/anchors.ts';
+import { keepOwnerAndMode, makeParentFolders } from '../workspace/replace-file.ts';
+import { walkPathBeneath } from '../workspace/walk-beneath.ts';
 import {
   type ChangeJournal,
+  type FileOwnership,
+  findUnfinishedJournals,
   hashFile,
   type JournaledChange,
   makeJournal,
-  type Ownership,
-  unfinishedJournals,
 } from './change-journal.ts';
 import type { DroppedChange, JudgedChanges } from './judge-change.ts';
 
@@ -27,7 +27,7 @@ export interface AppliedChanges {
 
 /**
  * Applies judged changes to the repository. All new contents are staged in the root and durable before the first
- * change; each file is then renamed into place. If hopgate is killed in between, {@link finishJournals} completes
+ * change; each file is then renamed into place. If hopgate is killed in between, {@link finishChangeJournals} completes
  * the rest from the journal.
  */
 export function applyChanges(envelope: CallEnvelope, judged: JudgedChanges, view: OverlayWrites): AppliedChanges {
@@ -85,10 +85,10 @@ function stageAll(
 }
 
 /** Completes the changes of a killed process, except for files that were changed since. */
-export function finishJournals(root: string): AppliedChanges {
+export function finishChangeJournals(root: string): AppliedChanges {
   const effects: ObservedEffect[] = [];
   const dropped: DroppedChange[] = [];
-  for (const { folder, steps } of unfinishedJournals(root)) {
+  for (const { folder, steps } of findUnfinishedJournals(root)) {
     if (steps) {
       const done = performSteps(root, folder, steps, new Map());
       effects.push(...done.effects);
@@ -112,7 +112,7 @@ function performSteps(
       const effect = performStep(root, stage, step, modes);
       if (effect) effects.push(effect);
     } catch (error) {
-      if (!(error instanceof MovedError) && (error as NodeJS.ErrnoException).code === undefined) throw error;
+      if (!(error instanceof AnchorMovedError) && (error as NodeJS.ErrnoException).code === undefined) throw error;
       dropped.push({ path: step.path, why: `it could not be applied: ${(error as Error).message}` });
     }
   }
@@ -143,7 +143,7 @@ function performStep(
     if (step.do === 'put' && now === step.after && !fs.existsSync(join(stage, step.staged))) return null;
     // A step that was completed before hopgate was killed is not repeated.
     if (step.do === 'delete' && now === null) return null;
-    if (now !== step.before) throw new MovedError('someone else changed it meanwhile');
+    if (now !== step.before) throw new AnchorMovedError('someone else changed it meanwhile');
     if (step.do === 'delete') {
       fs.unlinkSync(target);
       const before = step.before !== null && /^[0-9a-f]{64}$/.test(step.before) ? { before: step.before } : {};
@@ -159,7 +159,7 @@ function performStep(
     const staged = join(stage, step.staged);
     const mode = fs.lstatSync(staged).mode & 0o777;
     fs.renameSync(staged, target);
-    if (step.before !== step.after) return contentEffect(step.path, step.before, step.after);
+    if (step.before !== step.after) return effectOfWrittenFile(step.path, step.before, step.after);
     return modes.get(step.path) === mode
       ? null
       : { path: step.path, op: 'mode', before: step.after, after: step.after };
@@ -173,15 +173,15 @@ function inFolder<T>(
   anchors: Anchors,
   work: (folder: string, isNew: boolean) => T,
 ): T {
-  const file = walkBeneath(root, segments, anchors);
-  if (!('real' in file)) throw new MovedError('its folder was replaced meanwhile');
+  const file = walkPathBeneath(root, segments, anchors);
+  if (!('real' in file)) throw new AnchorMovedError('its folder was replaced meanwhile');
   try {
-    if (file.real.join('/') !== segments.join('/')) throw new MovedError('a folder on its path is a link now');
+    if (file.real.join('/') !== segments.join('/')) throw new AnchorMovedError('a folder on its path is a link now');
     if (file.kind !== 'missing') {
-      if (file.kind !== 'folder') throw new MovedError('its folder is not a folder any more');
+      if (file.kind !== 'folder') throw new AnchorMovedError('its folder is not a folder any more');
       return work(file.anchor.path, false);
     }
-    const made = makeParents(file.parent, file.names, anchors);
+    const made = makeParentFolders(file.parent, file.names, anchors);
     try {
       return work(made.folder.path, true);
     } finally {
@@ -192,7 +192,7 @@ function inFolder<T>(
   }
 }
 
-function setFolderOwner(path: string, like: Ownership): void {
+function setFolderOwner(path: string, like: FileOwnership): void {
   const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY);
   try {
     keepOwnerAndMode(fd, like);

@@ -6,21 +6,21 @@ import { scanTests, type TestScan } from '../../evidence/findings/weakened-tests
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { fileStateOf, findingsField, withFindings } from '../file-findings.ts';
-import { importProblem } from '../instruction-imports.ts';
+import { addFindingsToEffect, fileStateOf, findingsField } from '../file-findings.ts';
+import { importProblemOfText } from '../instruction-imports.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
-import { withMounts } from '../sandbox/mounts/layout.ts';
-import { editLayout } from '../sandbox/mounts/tool-layouts.ts';
+import { addMountsToLayout } from '../sandbox/mounts/layout.ts';
+import { makeEditLayout } from '../sandbox/mounts/tool-layouts.ts';
 import { repositoryInRoot } from '../sandbox/mounts/writable-git.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { type AppliedChanges, applyChanges, finishJournals } from './apply-changes.ts';
-import { groupIgnored } from './changed-code.ts';
-import { commandReport, droppedField } from './command-report.ts';
+import { type AppliedChanges, applyChanges, finishChangeJournals } from './apply-changes.ts';
+import { groupIgnoredChanges } from './changed-code.ts';
+import { droppedChangesField, makeCommandReport } from './command-report.ts';
 import type { GitChanges } from './git/git-changes.ts';
-import { gitChangesOfRoot, isEmptyCover, isInGitFolder, reportGitChanges } from './git/report-git-changes.ts';
-import { type DroppedChange, judgeChanges, mayHoldWritePath } from './judge-change.ts';
-import { type Change, overlayChanges } from './overlay-changes.ts';
-import { inspectCallTree, overlayRefusal, type ShellContext, shellArgv } from './shell-context.ts';
+import { findGitChangesOfRoot, isCoverWrittenBack, isInGitFolder, reportGitChanges } from './git/report-git-changes.ts';
+import { type DroppedChange, judgeChanges, mayFolderHoldWritePath } from './judge-change.ts';
+import { listOverlayChanges, type OverlayChange } from './overlay-changes.ts';
+import { argvOfShellCall, inspectCallTree, overlayRefusal, type ShellContext } from './shell-context.ts';
 
 const MAX_TEXT = 256 << 20;
 
@@ -32,25 +32,25 @@ const MAX_TEXT = 256 << 20;
  */
 export async function bashTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
-  const argv = shellArgv(call);
+  const argv = argvOfShellCall(call);
   if (isStop(argv)) return argv;
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
-  const recovered = finishJournals(call.envelope.root);
+  const recovered = finishChangeJournals(call.envelope.root);
   const startedAt = Date.now();
   let applied: AppliedChanges = { effects: [], dropped: [] };
   let refused: readonly DroppedChange[] = [];
   let git: GitChanges | null = null;
   const tree = await inspectCallTree(context);
-  const result = await context.run(tree, withMounts(editLayout(tree), commandCacheMounts(call)), argv, {
+  const result = await context.run(tree, addMountsToLayout(makeEditLayout(tree), commandCacheMounts(call)), argv, {
     onOutput: call.onOutput,
     inspect: async (view) => {
       const masked = new Set(tree.scan.maskedFiles);
       const hasOwnGit = repositoryInRoot(call.envelope.root) !== null;
-      git = gitChangesOfRoot(call.envelope.root, tree.scan, view);
+      git = findGitChangesOfRoot(call.envelope.root, tree.scan, view);
       if (git?.spoils) return;
-      const changes = overlayChanges(call.envelope.root, view, mayHoldWritePath(call.envelope)).filter(
-        (change) => !(hasOwnGit && isInGitFolder(change.path)) && !isEmptyCover(change, masked),
+      const changes = listOverlayChanges(call.envelope.root, view, mayFolderHoldWritePath(call.envelope)).filter(
+        (change) => !(hasOwnGit && isInGitFolder(change.path)) && !isCoverWrittenBack(change, masked),
       );
       const bytecode = changes.filter(isBytecode).map(({ path }) => ({ path, why: 'Python writes it again' }));
       const judged = judgeChanges(
@@ -58,9 +58,9 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Tool
         changes.filter((change) => !isBytecode(change)),
         startedAt,
         tree.scan.protectedPaths,
-        (path) => importProblem(call.envelope, path, textIn(join(view.upper, path))),
+        (path) => importProblemOfText(call.envelope, path, textIn(join(view.upper, path))),
       );
-      refused = await groupIgnored(context, changes, [...judged.dropped, ...bytecode]);
+      refused = await groupIgnoredChanges(context, changes, [...judged.dropped, ...bytecode]);
       const before = new Map(
         [...judged.files.map(({ path }) => path), ...judged.deletions].map((path) => [
           path,
@@ -76,19 +76,20 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Tool
   });
   const dropped = [...recovered.dropped, ...refused, ...applied.dropped];
   const effects: readonly ObservedEffect[] = [...recovered.effects, ...applied.effects];
-  const report = commandReport(context, result, effects, {
+  const report = makeCommandReport(context, result, effects, {
     changed: applied.effects.map(({ path, op }) => ({ path, op })),
     ...findingsField(effects),
     ...tree.remarks,
     dropped: [],
-    ...droppedField(dropped),
+    ...droppedChangesField(dropped),
     ...(recovered.effects.length > 0 ? { completed: recovered.effects.map(({ path }): Json => path) } : {}),
   });
   return reportGitChanges(report, git, 'files');
 }
 
 /** True for a compiled Python module, which would be listed among the changed files of the session. */
-const isBytecode = ({ kind, path }: Change): boolean => kind !== 'delete' && /(?:^|\/)__pycache__(?:\/|$)/.test(path);
+const isBytecode = ({ kind, path }: OverlayChange): boolean =>
+  kind !== 'delete' && /(?:^|\/)__pycache__(?:\/|$)/.test(path);
 
 /** The text of a file that a command wrote; empty for files above the size limit. */
 const textIn = (path: string): string => valueOr(() => readRegularFile(path, MAX_TEXT).toString('utf8'), '');
@@ -104,5 +105,5 @@ function withFileFindings(
   const file = join(envelope.root, path);
   const stats = op === 'delete' ? undefined : lstatIfAny(file);
   const after = stats ? fileStateOf(path, textIn(file), stats.mode) : null;
-  return withFindings(envelope, effect, before.get(path) ?? null, after);
+  return addFindingsToEffect(envelope, effect, before.get(path) ?? null, after);
 }

@@ -19,7 +19,7 @@ const ZEROS = Buffer.alloc(BLOCK);
 const MAX_SINGLE_SYNCS = 32;
 
 /** The owner and mode of a file or folder; its copy gets the same. */
-export interface Ownership {
+export interface FileOwnership {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
@@ -27,7 +27,7 @@ export interface Ownership {
 
 /** One change of the tree. `before` is the sha256 that the file must still have; null if it must not exist. */
 export type JournaledChange =
-  | ({ readonly do: 'folder'; readonly path: string } & Ownership)
+  | ({ readonly do: 'folder'; readonly path: string } & FileOwnership)
   | { readonly do: 'remove-folder'; readonly path: string }
   | { readonly do: 'delete'; readonly path: string; readonly before: string | null }
   | { readonly do: 'link'; readonly path: string; readonly before: string | null; readonly target: string }
@@ -43,8 +43,8 @@ export type JournaledChange =
 export interface ChangeJournal {
   readonly folder: string;
   /** Copies a file into the journal's folder. The copy is durable once the journal is committed. */
-  add(source: string, like: Ownership): { staged: string; after: string };
-  /** Writes the journal. After this, {@link unfinishedJournals} finds the changes if hopgate is killed. */
+  add(source: string, like: FileOwnership): { staged: string; after: string };
+  /** Writes the journal. After this, {@link findUnfinishedJournals} finds the changes if hopgate is killed. */
   commit(steps: readonly JournaledChange[]): void;
   remove(): void;
 }
@@ -83,7 +83,7 @@ export function makeJournal(root: string): ChangeJournal {
  * Journals of processes that have exited. `steps` is null if the journal was not committed, so no step was applied. The
  * folder contains its own inode number; a copy, such as one in a clone, does not match and is ignored.
  */
-export function unfinishedJournals(
+export function findUnfinishedJournals(
   root: string,
 ): { readonly folder: string; readonly steps: readonly JournaledChange[] | null }[] {
   return fs
@@ -122,7 +122,7 @@ export function hashFile(path: string): string | null {
 
 const syncFolder = (path: string): void => withOpenFile(fs.openSync(path, O_RDONLY | O_DIRECTORY), fs.fsyncSync);
 
-function copyFile(source: string, target: string, like: Ownership): string {
+function copyFile(source: string, target: string, like: FileOwnership): string {
   const from = fs.openSync(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   const to = fs.openSync(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
   try {

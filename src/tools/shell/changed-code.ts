@@ -6,9 +6,9 @@ import { findRepository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
-import { isEmptyCover, isInGitFolder } from './git/report-git-changes.ts';
-import { DELETED_REASON, type DroppedChange } from './judge-change.ts';
-import { type Change, overlayChanges } from './overlay-changes.ts';
+import { isCoverWrittenBack, isInGitFolder } from './git/report-git-changes.ts';
+import { DELETED_REASON_PREFIX, type DroppedChange } from './judge-change.ts';
+import { listOverlayChanges, type OverlayChange } from './overlay-changes.ts';
 import type { ShellContext } from './shell-context.ts';
 
 /**
@@ -26,7 +26,7 @@ export async function findChangedCode(context: ShellContext, view: OverlayWrites
 }
 
 /** The tool's cache folder, such as `__pycache__`, that contains a path; null for other paths. It need not be kept. */
-export const toolCacheOf = (path: string): string | null =>
+export const toolCacheFolderOf = (path: string): string | null =>
   /^(?:.*?\/)??(?:__pycache__|\.[\w-]*cache|\.(?:vite|turbo|swc|gradle)|[^/]+\.(?:pyc|tsbuildinfo))(?=\/|$)/.exec(
     path,
   )?.[0] ?? null;
@@ -44,14 +44,14 @@ export async function listDiscardedFiles(
   const changed = realChanges(context, view, changesExecutable).filter(
     (change) =>
       ['file', 'folder', 'link', 'delete', 'permissions'].includes(change.kind) &&
-      toolCacheOf(change.path) === null &&
+      toolCacheFolderOf(change.path) === null &&
       !isInGitFolder(change.path) &&
-      !isEmptyCover(change, masked),
+      !isCoverWrittenBack(change, masked),
   );
   return withoutIgnored(context, changed);
 }
 
-type FileChange = Extract<Change, { readonly kind: 'file' }>;
+type FileChange = Extract<OverlayChange, { readonly kind: 'file' }>;
 const changesExecutable = ({ lower, upper }: FileChange): boolean => (((lower?.mode ?? 0) ^ upper.mode) & 0o100) !== 0;
 
 /**
@@ -63,25 +63,25 @@ function realChanges(
   { call }: ShellContext,
   view: OverlayWrites,
   alsoCounts: (change: FileChange) => boolean = () => false,
-): Change[] {
+): OverlayChange[] {
   const { root, config } = call.envelope;
   const masked = maskMatcher(config.mask);
-  const isRewritten = (change: Change): boolean =>
+  const isRewritten = (change: OverlayChange): boolean =>
     change.kind === 'file' &&
     change.lower?.size === change.upper.size &&
     !alsoCounts(change) &&
     isSame(join(root, change.path), join(view.upper, change.path));
-  return overlayChanges(root, view, () => false).filter((change) => !masked(change.path) && !isRewritten(change));
+  return listOverlayChanges(root, view, () => false).filter((change) => !masked(change.path) && !isRewritten(change));
 }
 
-async function withoutIgnored(context: ShellContext, changes: readonly Change[]): Promise<string[]> {
+async function withoutIgnored(context: ShellContext, changes: readonly OverlayChange[]): Promise<string[]> {
   const names = new Map(changes.map((change) => [change.path, gitName(change)]));
-  const ignored = await gitIgnored(context, [...names.values()]);
+  const ignored = await findGitIgnoredPaths(context, [...names.values()]);
   return [...names].flatMap(([path, name]) => (ignored.has(name) ? [] : path));
 }
 
 /** A path for git. That of a new folder ends with a slash; without it, git would look for the folder in the tree. */
-const gitName = ({ kind, path }: Change): string => (kind === 'folder' ? `${path}/` : path);
+const gitName = ({ kind, path }: OverlayChange): string => (kind === 'folder' ? `${path}/` : path);
 
 /**
  * Replaces dropped changes that git ignores by their topmost ignored folder, such as a build folder. That folder counts
@@ -89,9 +89,9 @@ const gitName = ({ kind, path }: Change): string => (kind === 'folder' ? `${path
  *
  * @param changes all changes of the command
  */
-export async function groupIgnored(
+export async function groupIgnoredChanges(
   context: ShellContext,
-  changes: readonly Change[],
+  changes: readonly OverlayChange[],
   dropped: readonly DroppedChange[],
 ): Promise<readonly DroppedChange[]> {
   const names = new Map(changes.map((change) => [change.path, gitName(change)]));
@@ -99,22 +99,22 @@ export async function groupIgnored(
     ...[...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)),
     names.get(path) ?? path,
   ];
-  const candidates = dropped.flatMap(({ path }) => (toolCacheOf(path) === null ? withParents(path) : []));
-  const ignored = await gitIgnored(context, [...new Set(candidates)]);
+  const candidates = dropped.flatMap(({ path }) => (toolCacheFolderOf(path) === null ? withParents(path) : []));
+  const ignored = await findGitIgnoredPaths(context, [...new Set(candidates)]);
   // Only ignored paths are grouped; a tracked file in an ignored folder is not ignored.
   const tops = Map.groupBy(dropped, ({ path }) =>
     ignored.has(names.get(path) ?? path) ? withParents(path).find((name) => ignored.has(name)) : undefined,
   );
   return [...tops].flatMap(([name, all]): readonly DroppedChange[] => {
     if (name === undefined) return all;
-    const written = all.find(({ why }) => !why.startsWith(DELETED_REASON));
+    const written = all.find(({ why }) => !why.startsWith(DELETED_REASON_PREFIX));
     const path = all.length === 1 && !written ? all[0]!.path : name.replace(/\/$/, '');
     return [written ? { ...written, path, isOutput: true } : { ...all[0]!, path }];
   });
 }
 
 /** The paths that git ignores; none without a repository. A folder's path must end with a slash. */
-export async function gitIgnored(
+export async function findGitIgnoredPaths(
   { call, sandbox }: Pick<ShellContext, 'call' | 'sandbox'>,
   paths: readonly string[],
 ): Promise<ReadonlySet<string>> {

@@ -2,12 +2,12 @@ import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { CommandAccess, CommandVariables } from '../../spec/types.ts';
 import { runOperatorProgram } from '../git/credentials/credential-helper.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
-import { ABORTED } from '../tool-outcomes.ts';
-import { makeRedactor, secretForms } from '../upstream/server-env.ts';
-import { failedStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { ABORTED_OUTCOME } from '../tool-outcomes.ts';
+import { makeSecretRedactor, writtenFormsOfSecrets } from '../upstream/server-env.ts';
+import { failedToolStop, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** The variables of a configured command, and the functions that redact the operator's values from its results. */
-export interface FilledEnv {
+export interface FilledCommandEnv {
   readonly env: { readonly [name: string]: string };
   /** The operator's variables that the configuration refers to and that are not set. */
   readonly unset: readonly string[];
@@ -27,12 +27,12 @@ type Secrets = ReadonlyMap<string, string>;
  * @param secretValues values of variables that the operator's programs printed: see {@link askForSecrets}
  * @param hidden further texts that no result may show
  */
-export function fillEnv(
+export function fillCommandEnv(
   stated: CommandVariables | undefined,
   operator: NodeJS.ProcessEnv,
   secretValues: Secrets = new Map(),
   hidden: readonly string[] = [],
-): FilledEnv {
+): FilledCommandEnv {
   const secrets = new Map([...secretValues].map(([name, value]) => [`\${${name}}`, value]));
   for (const [at, text] of hidden.entries()) secrets.set(`[key ${at + 1}]`, text);
   const env: { [name: string]: string } = Object.fromEntries(secretValues);
@@ -48,10 +48,10 @@ export function fillEnv(
     });
     if (isWhole) env[name] = value;
   }
-  const clean = makeRedactor({ secrets });
+  const clean = makeSecretRedactor({ secrets });
   const cleanResult = (result: CommandResult): CommandResult =>
     secrets.size === 0 ? result : { ...result, stdout: clean(result.stdout), stderr: clean(result.stderr) };
-  const forms = secretForms(secrets).map(([, form]) => form.toLowerCase());
+  const forms = writtenFormsOfSecrets(secrets).map(([, form]) => form.toLowerCase());
   const cleanHost = (host: string) =>
     forms.some((form) => host.toLowerCase().includes(form)) ? '(a name that contains a secret)' : host;
   return { env, unset: [...unset], clean, mayShowOutput: secrets.size === 0, cleanResult, cleanHost };
@@ -72,10 +72,10 @@ export async function askForSecrets(
       '',
       AbortSignal.any([signal, AbortSignal.timeout(SECONDS * 1000)]),
     );
-    if (signal.aborted) return { stop: ABORTED };
+    if (signal.aborted) return { stop: ABORTED_OUTCOME };
     const value = (answer ?? '').split('\n')[0]!.replace(/\r$/, '');
     if (value === '' || value.includes('\0'))
-      return failedStop(
+      return failedToolStop(
         'no-credential',
         `${key}.secrets.${name}: ${command[0]} ${answer === null ? 'failed' : 'printed no value'}; ask the operator to run it, and to fix it.`,
       );

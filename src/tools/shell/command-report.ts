@@ -8,8 +8,8 @@ import type { ObservedEffects } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
-import { toolCacheOf } from './changed-code.ts';
-import { DELETED_REASON, type DroppedChange } from './judge-change.ts';
+import { toolCacheFolderOf } from './changed-code.ts';
+import { DELETED_REASON_PREFIX, type DroppedChange } from './judge-change.ts';
 import { describeMissingPackages } from './missing-packages.ts';
 import type { ShellContext } from './shell-context.ts';
 
@@ -20,9 +20,9 @@ const MAX_DROPPED = 100;
  * The fields of a result that list the dropped changes; empty if there are none. Outputs that git ignores and caches of
  * tools cause no warning, and each is named once.
  */
-export function droppedField(all: readonly DroppedChange[]): { readonly [key: string]: Json } {
+export function droppedChangesField(all: readonly DroppedChange[]): { readonly [key: string]: Json } {
   const output = ({ path, why, isOutput }: DroppedChange) =>
-    isOutput ? path : why.startsWith(DELETED_REASON) ? null : toolCacheOf(path);
+    isOutput ? path : why.startsWith(DELETED_REASON_PREFIX) ? null : toolCacheFolderOf(path);
   const outputs = [...new Set(all.map(output))].filter((each) => each !== null);
   return {
     ...warningOf(all.filter((each) => output(each) === null)),
@@ -43,7 +43,7 @@ function warningOf(dropped: readonly DroppedChange[]): { readonly [key: string]:
 }
 
 /** The report of a command that ran. Without a sandbox, its effects were not observed, and the result says so. */
-export function commandReport(
+export function makeCommandReport(
   context: ShellContext,
   result: CommandResult,
   effects: ObservedEffects,

@@ -8,7 +8,7 @@ import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type CommandResult, type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { judgeTestRun, type TestRunOutcome } from '../test-report/judge-run.ts';
 import { isStop } from '../workspace/tool-stop.ts';
-import { inspectCallTree, type ShellContext, shellContext } from './shell-context.ts';
+import { inspectCallTree, makeShellContext, type ShellContext } from './shell-context.ts';
 import { runTest } from './test-tool.ts';
 
 export interface ComparedTest {
@@ -47,7 +47,7 @@ export async function compareTests(
     unsafeNoSandbox: false,
   };
   const call = { tool: TOOL, args: {}, envelope, sessionId: 'compared', signal: new AbortController().signal };
-  const context = shellContext(sandbox, call, env);
+  const context = makeShellContext(sandbox, call, env);
   const chosen = config.test.length === 0 ? [] : chooseTestCommand(config.test, null);
   if (isStop(context) || isBadArgument(chosen) || !context.overlay) return [];
   const tree = await inspectCallTree(context);

@@ -10,7 +10,7 @@ import { isInstructionFile } from '../instruction-imports.ts';
 import { isPathTooLong } from '../sandbox/mounts/read-folder.ts';
 import { isWithinOneOf } from '../sandbox/mounts/scan-tree.ts';
 import { JOURNAL_PREFIX } from './change-journal.ts';
-import type { Change } from './overlay-changes.ts';
+import type { OverlayChange } from './overlay-changes.ts';
 
 export interface DroppedChange {
   readonly path: string;
@@ -21,9 +21,9 @@ export interface DroppedChange {
 
 /** The changes of a command that may reach the repository. */
 export interface JudgedChanges {
-  readonly folders: readonly Extract<Change, { kind: 'folder' }>[];
-  readonly files: readonly Extract<Change, { kind: 'file' }>[];
-  readonly links: readonly Extract<Change, { kind: 'link' }>[];
+  readonly folders: readonly Extract<OverlayChange, { kind: 'folder' }>[];
+  readonly files: readonly Extract<OverlayChange, { kind: 'file' }>[];
+  readonly links: readonly Extract<OverlayChange, { kind: 'link' }>[];
   /** Deleted files and links. */
   readonly deletions: readonly string[];
   /** Folders that these deletions make empty. */
@@ -38,7 +38,7 @@ const UNAPPLICABLE = {
   permissions: 'changed permissions of a folder are not kept',
 } as const;
 /** The first words of the reason why a deletion was not kept. */
-export const DELETED_REASON = 'deleted, but';
+export const DELETED_REASON_PREFIX = 'deleted, but';
 const SET_ID = 0o6000;
 /** Maximum total bytes of the written files. Sparse files count in full, because a copy may fill their holes. */
 const MAX_BYTES = 1 << 30;
@@ -55,16 +55,16 @@ const CLOCK_SLACK_MS = 2;
  */
 export function judgeChanges(
   envelope: CallEnvelope,
-  changes: readonly Change[],
+  changes: readonly OverlayChange[],
   startedAt: number,
   protectedPaths: readonly string[],
   contentProblem: (path: string) => string | null = () => null,
 ): JudgedChanges {
   const isSealed = isWithinOneOf(new Set(protectedPaths));
   const masked = maskMatcher(envelope.config.mask);
-  const folders: Extract<Change, { kind: 'folder' }>[] = [];
-  const files: Extract<Change, { kind: 'file' }>[] = [];
-  const links: Extract<Change, { kind: 'link' }>[] = [];
+  const folders: Extract<OverlayChange, { kind: 'folder' }>[] = [];
+  const files: Extract<OverlayChange, { kind: 'file' }>[] = [];
+  const links: Extract<OverlayChange, { kind: 'link' }>[] = [];
   const deletions: string[] = [];
   const emptied: string[] = [];
   let bytes = 0;
@@ -79,7 +79,7 @@ export function judgeChanges(
     if (masked(path)) return MASKED_PATH_REFUSAL.why;
     return null;
   };
-  const fileProblem = ({ upper, lower }: Extract<Change, { kind: 'file' }>): string | null => {
+  const fileProblem = ({ upper, lower }: Extract<OverlayChange, { kind: 'file' }>): string | null => {
     if (upper.mode & SET_ID) return 'it has a setuid or setgid bit';
     if (upper.nlink > 1) return 'it is a hard link; copy the file instead';
     if (lower && !lower.isFile()) return 'it replaces a link or special file';
@@ -90,7 +90,7 @@ export function judgeChanges(
       return 'someone else changed it while the command ran; run it again';
     return null;
   };
-  const linkProblem = ({ path, target, lower }: Extract<Change, { kind: 'link' }>): string | null => {
+  const linkProblem = ({ path, target, lower }: Extract<OverlayChange, { kind: 'link' }>): string | null => {
     const name = path.slice(path.lastIndexOf('/') + 1);
     if (name.startsWith('.') || isInstructionFile(path))
       return 'it is a link with the name of a hidden file or of instructions for agents; give it another name';
@@ -107,12 +107,12 @@ export function judgeChanges(
   const remove = (path: string): boolean => {
     const why = scopeProblem(path);
     if (why !== null) {
-      dropped.push({ path, why: `${DELETED_REASON} ${why}` });
+      dropped.push({ path, why: `${DELETED_REASON_PREFIX} ${why}` });
       return false;
     }
     const file = join(envelope.root, path);
     if (isPathTooLong(file)) {
-      dropped.push({ path, why: `${DELETED_REASON} ${UNAPPLICABLE['too-deep']}` });
+      dropped.push({ path, why: `${DELETED_REASON_PREFIX} ${UNAPPLICABLE['too-deep']}` });
       return false;
     }
     const stats = lstatIfAny(file);
@@ -155,7 +155,7 @@ export function judgeChanges(
 }
 
 /** Returns a test: true if a file in a new folder could be kept. Otherwise only the folder itself is reported. */
-export const mayHoldWritePath = (envelope: CallEnvelope) => (folder: string) =>
+export const mayFolderHoldWritePath = (envelope: CallEnvelope) => (folder: string) =>
   !isProtected(folder) && mayHoldWritablePath(folder, envelope.scope.write);
 
 /**

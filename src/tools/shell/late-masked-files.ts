@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileStamp } from '../sandbox/mounts/certificates.ts';
+import { fileStateStamp } from '../sandbox/mounts/certificates.ts';
 import type { SandboxLayout } from '../sandbox/mounts/layout.ts';
 import { type FolderState, folderStamp } from '../sandbox/mounts/read-folder.ts';
 import { isWithinOneOf, scanTree, type TreeScan } from '../sandbox/mounts/scan-tree.ts';
@@ -35,7 +35,7 @@ export function watchCoveredFiles({ root, masks, scan }: CoveredFiles, { mounts 
   return () => {
     const changed = before.find(({ path, identity }) => identityOf(path) !== identity);
     if (changed) throw new LateMaskedFileError(changed.path, 'was replaced');
-    const rewritten = scan.certificates.find(({ path, stamp }) => fileStamp(join(root, path)) !== stamp);
+    const rewritten = scan.certificates.find(({ path, stamp }) => fileStateStamp(join(root, path)) !== stamp);
     if (rewritten) throw new LateMaskedFileError(rewritten.path, 'was replaced');
     const isSame = ({ path, stamp }: FolderState) => stamp !== null && stamp === folderStamp(join(root, path));
     if (scan.folders.every(isSame)) return;

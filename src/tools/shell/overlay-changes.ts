@@ -5,7 +5,7 @@ import { isPathTooLong } from '../sandbox/mounts/read-folder.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 
 /** One change of the tree by a command, read from its overlay. The path is root-relative. */
-export type Change =
+export type OverlayChange =
   | { readonly kind: 'file'; readonly path: string; readonly upper: Stats; readonly lower: Stats | null }
   | { readonly kind: 'folder'; readonly path: string; readonly upper: Stats }
   | { readonly kind: 'delete'; readonly path: string; readonly lower: Stats }
@@ -30,8 +30,12 @@ export type Change =
  *
  * @param descend true to enter a new folder; otherwise only the folder itself is listed
  */
-export function overlayChanges(root: string, view: OverlayWrites, descend: (folder: string) => boolean): Change[] {
-  const changes: Change[] = [];
+export function listOverlayChanges(
+  root: string,
+  view: OverlayWrites,
+  descend: (folder: string) => boolean,
+): OverlayChange[] {
+  const changes: OverlayChange[] = [];
   const walk = (folder: string): void => {
     const lower = lookAt(join(root, folder));
     if (lower?.isDirectory() && isAccessible(join(root, folder), FOLDER)) listDeleted(folder);

@@ -6,23 +6,23 @@ import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend
 import { BACKGROUND_TOOL_ID } from '../../spec/policy/closed-lists.ts';
 import { installTool } from '../install/install-tool.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
-import { runOnline } from '../proxy/run-online.ts';
+import { runConfiguredCommand } from '../proxy/run-online.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
-import { withMounts } from '../sandbox/mounts/layout.ts';
-import { exploreLayout, readOnlyLayout, testLayout } from '../sandbox/mounts/tool-layouts.ts';
+import { addMountsToLayout } from '../sandbox/mounts/layout.ts';
+import { makeExploreLayout, makeReadOnlyLayout, makeTestLayout } from '../sandbox/mounts/tool-layouts.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { ABORTED, reportIfAborted } from '../tool-outcomes.ts';
+import { ABORTED_OUTCOME, reportIfAborted } from '../tool-outcomes.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import { failedStop, isStop, refusalStop, type ToolStop, tooLongStop } from '../workspace/tool-stop.ts';
+import { failedToolStop, isStop, refusalStop, type ToolStop, tooLongCommandStop } from '../workspace/tool-stop.ts';
 import { backgroundTool } from './background/background-tool.ts';
 import { SessionJobs } from './background/jobs.ts';
 import { bashTool } from './bash-tool.ts';
 import { listDiscardedFiles } from './changed-code.ts';
-import { commandReport, droppedField } from './command-report.ts';
+import { droppedChangesField, makeCommandReport } from './command-report.ts';
 import type { GitChanges } from './git/git-changes.ts';
-import { gitChangesOfRoot, reportGitChanges } from './git/report-git-changes.ts';
+import { findGitChangesOfRoot, reportGitChanges } from './git/report-git-changes.ts';
 import { LateMaskedFileError } from './late-masked-files.ts';
-import { inspectCallTree, type ShellContext, shellArgv, shellContext } from './shell-context.ts';
+import { argvOfShellCall, inspectCallTree, makeShellContext, type ShellContext } from './shell-context.ts';
 import { testTool } from './test-tool.ts';
 
 type ShellTool = (context: ShellContext) => Promise<ToolReport | ToolStop>;
@@ -59,7 +59,7 @@ export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBac
       if (aborted) return aborted;
       const { scope, config, root, unsafeNoSandbox } = call.envelope;
       const problem = commandProblem({ ...call, scope, config, root, unsafeNoSandbox, message: null });
-      const context = problem ? refusalStop(problem) : shellContext(sandbox, forCommands(call), env());
+      const context = problem ? refusalStop(problem) : makeShellContext(sandbox, forCommands(call), env());
       const report = isStop(context) ? context : await attempt(() => tool(context), call.signal);
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
     },
@@ -81,13 +81,13 @@ async function attempt(
     return await work();
   } catch (error) {
     // After each of these errors, the command did not run or its changes were discarded (LateMaskedFileError).
-    if (signal.aborted && error === signal.reason) return { stop: ABORTED };
-    if (error instanceof LayoutError) return failedStop('layout-impossible', error.message);
-    if (error instanceof LateMaskedFileError) return failedStop('masked-file-uncovered', error.message);
-    const stop = tooLongStop(error, 'command', 'Give fewer or shorter arguments.');
+    if (signal.aborted && error === signal.reason) return { stop: ABORTED_OUTCOME };
+    if (error instanceof LayoutError) return failedToolStop('layout-impossible', error.message);
+    if (error instanceof LateMaskedFileError) return failedToolStop('masked-file-uncovered', error.message);
+    const stop = tooLongCommandStop(error, 'command', 'Give fewer or shorter arguments.');
     if (stop !== null) return stop;
     if (error instanceof SandboxError)
-      return failedStop(
+      return failedToolStop(
         'sandbox-failed',
         `${error.message}; ask the operator to run "hopgate doctor", which names the missing part`,
       );
@@ -109,14 +109,18 @@ async function deployTool(context: ShellContext): Promise<ToolReport | ToolStop>
   const tree = await inspectCallTree(context);
   // With the host's network, a command with unix sockets could reach the abstract sockets of the host's services.
   const request = { ...tree, unixSockets: tree.unixSockets && !network };
-  const layout = { ...(context.overlay ? testLayout(request) : readOnlyLayout(request)), name: 'deploy', network };
-  const ran = await runOnline(context, tree, layout, chosen.command, {
+  const layout = {
+    ...(context.overlay ? makeTestLayout(request) : makeReadOnlyLayout(request)),
+    name: 'deploy',
+    network,
+  };
+  const ran = await runConfiguredCommand(context, tree, layout, chosen.command, {
     key: `deploy.${chosen.name}`,
     env: { CI: '1', NO_COLOR: '1' },
   });
   if (isStop(ran)) return ran;
   // Connections over the host's network are not observed, so the effects outside are unknown.
-  return commandReport(context, ran.result, network ? 'unobserved' : ran.connects, {
+  return makeCommandReport(context, ran.result, network ? 'unobserved' : ran.connects, {
     deploy: chosen.name,
     command: [...run],
     network,
@@ -132,7 +136,7 @@ async function changedSinceTested({ call: { envelope, signal }, sandbox }: Shell
   const why = describeTreeMismatch(tested, await observeTree(sandbox, envelope, signal));
   return why === null
     ? null
-    : failedStop(
+    : failedToolStop(
         'not-what-was-tested',
         `The command was not run: ${why}. Go back to test, run the tests again, and hop here again.`,
       );
@@ -142,20 +146,25 @@ const WHY = 'this tool keeps no change of the tree';
 
 /** `bash-readonly`: any command line, on a throwaway overlay of the tree. */
 async function readOnlyTool(context: ShellContext): Promise<ToolReport | ToolStop> {
-  const argv = shellArgv(context.call);
+  const argv = argvOfShellCall(context.call);
   if (isStop(argv)) return argv;
   const tree = await inspectCallTree(context);
   let discarded: readonly string[] = [];
   let git: GitChanges | null = null;
-  const result = await context.run(tree, withMounts(exploreLayout(tree), commandCacheMounts(context.call)), argv, {
-    onOutput: context.call.onOutput,
-    inspect: async (view) => {
-      git = gitChangesOfRoot(context.call.envelope.root, tree.scan, view);
-      discarded = await listDiscardedFiles(context, view, new Set(tree.scan.maskedFiles));
+  const result = await context.run(
+    tree,
+    addMountsToLayout(makeExploreLayout(tree), commandCacheMounts(context.call)),
+    argv,
+    {
+      onOutput: context.call.onOutput,
+      inspect: async (view) => {
+        git = findGitChangesOfRoot(context.call.envelope.root, tree.scan, view);
+        discarded = await listDiscardedFiles(context, view, new Set(tree.scan.maskedFiles));
+      },
     },
-  });
-  const report = commandReport(context, result, [], {
-    ...droppedField(discarded.map((path) => ({ path, why: WHY }))),
+  );
+  const report = makeCommandReport(context, result, [], {
+    ...droppedChangesField(discarded.map((path) => ({ path, why: WHY }))),
     ...tree.remarks,
   });
   return reportGitChanges(report, git, 'nothing');

@@ -10,21 +10,21 @@ import { hideMaskedObjects } from '../git-objects/masked-objects.ts';
 import { readCacheMounts } from '../programs/cache-mounts.ts';
 import { findOperatorPrograms } from '../programs/operator-programs.ts';
 import type { FoundPrograms } from '../programs/program-finder.ts';
-import { overlaysOf } from '../sandbox/mounts/bwrap-arguments.ts';
-import { findReadCovers } from '../sandbox/mounts/covers.ts';
+import { overlaysOfLayout } from '../sandbox/mounts/bwrap-arguments.ts';
+import { findCoversThatWereRead } from '../sandbox/mounts/covers.ts';
 import {
   DEFAULT_LIMITS,
-  expandHome,
+  expandTilde,
+  findStateFolders,
   type LayoutLimits,
   SANDBOX_HOME,
   type SandboxLayout,
-  stateHomes,
 } from '../sandbox/mounts/layout.ts';
 import { scanTree, type TreeScan } from '../sandbox/mounts/scan-tree.ts';
 import type { TreeLayoutRequest } from '../sandbox/mounts/tool-layouts.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandOptions, CommandResult, OverlayWrites, Sandbox } from '../sandbox/sandbox.ts';
-import { isStop, refusalStop, sandboxStop, type ToolStop, unavailableStop } from '../workspace/tool-stop.ts';
+import { isStop, refusalStop, sandboxFailedStop, type ToolStop, unavailableToolStop } from '../workspace/tool-stop.ts';
 import { type CoveredFiles, watchCoveredFiles } from './late-masked-files.ts';
 
 /** One call of a shell tool, with its limits and the function that runs commands. */
@@ -41,7 +41,7 @@ export interface ShellContext {
   readonly emptyFiles: Set<string>;
   /** Runs a command within the call's limits: in the layout if the host can contain it, else without a sandbox. */
   run(
-    tree: CallTree,
+    tree: ScannedCallTree,
     layout: SandboxLayout,
     argv: readonly string[],
     options?: Partial<CommandOptions>,
@@ -49,9 +49,9 @@ export interface ShellContext {
 }
 
 /** The context of a call; a refusal if this host cannot contain commands and the operator did not allow it. */
-export function shellContext(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv): ShellContext | ToolStop {
+export function makeShellContext(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv): ShellContext | ToolStop {
   const { availability } = sandbox;
-  if (!availability.ok && !call.envelope.unsafeNoSandbox) return unavailableStop(availability);
+  if (!availability.ok && !call.envelope.unsafeNoSandbox) return unavailableToolStop(availability);
   const run = availability.ok ? sandbox.run.bind(sandbox) : runUnsandboxed;
   const limits = call.tool.limits;
   const emptyFiles = new Set<string>();
@@ -64,10 +64,10 @@ export function shellContext(sandbox: Sandbox, call: ToolCall, env: NodeJS.Proce
     overlay: availability.ok && availability.overlay,
     run: async (tree, layout, argv, options = {}) => {
       let check = availability.ok ? watchCoveredFiles(tree, layout) : () => {};
-      const [overlay] = overlaysOf(layout);
+      const [overlay] = overlaysOfLayout(layout);
       let isRead: ReadonlyMap<string, boolean> = new Map();
       const inspect = async (view: OverlayWrites, exit: number) => {
-        if (overlay) isRead = findReadCovers(overlay, view.upper);
+        if (overlay) isRead = findCoversThatWereRead(overlay, view.upper);
         check();
         // The command has ended. The remaining work is hopgate's own and has no time limit.
         check = () => {};
@@ -142,7 +142,7 @@ const NO_RETRIES = {
 };
 
 /** The state of the repository and the machine that the layouts of a call depend on. */
-export interface CallTree extends TreeLayoutRequest, CoveredFiles {
+export interface ScannedCallTree extends TreeLayoutRequest, CoveredFiles {
   readonly unixSockets: boolean;
   readonly scan: TreeScan;
   /** Fields for the result: the repositories whose objects the command does not see, with reasons; empty if none. */
@@ -154,10 +154,10 @@ export interface CallTree extends TreeLayoutRequest, CoveredFiles {
  *
  * @throws the call's reason if it is aborted meanwhile
  */
-export async function inspectCallTree({ call, sandbox, env, overlay }: ShellContext): Promise<CallTree> {
+export async function inspectCallTree({ call, sandbox, env, overlay }: ShellContext): Promise<ScannedCallTree> {
   const { root, config } = call.envelope;
   const { mask: masks, toolchains } = config;
-  const found = commandPrograms(root, config, env);
+  const found = findCommandPrograms(root, config, env);
   const programs = { ...found, mounts: [...found.mounts, ...readCacheMounts(root, config)] };
   const scan = scanTree(root, masks);
   const { availability } = sandbox;
@@ -166,7 +166,7 @@ export async function inspectCallTree({ call, sandbox, env, overlay }: ShellCont
     ? await rejectOnAbort(hideMaskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
     : { mounts: [], closed: [], problems: [] };
   const { closed, problems } = objects;
-  const remarks: CallTree['remarks'] =
+  const remarks: ScannedCallTree['remarks'] =
     closed.length > 0 ? { withoutObjects: [...closed], objectProblems: [...problems] } : {};
   const repository = findRepository(root);
   const gitConfig = isStop(repository) ? '' : operatorGitConfig(repository, env);
@@ -183,8 +183,7 @@ function homeLimit({ home }: ProjectConfig): Partial<LayoutLimits> {
   return { homeBytes, tmpBytes, fileBytes: tmpBytes, memoryBytes: memoryBytes + 2 * (tmpBytes - usual) };
 }
 
-/** The operator's programs for the commands of a repository. */
-export function commandPrograms(
+export function findCommandPrograms(
   root: string,
   config: Pick<ProjectConfig, 'mask' | 'programs' | 'test' | 'deploy' | 'install' | 'toolchains'>,
   env: NodeJS.ProcessEnv,
@@ -194,8 +193,15 @@ export function commandPrograms(
   const commands = [...test, ...install, ...Object.values(deploy)].flatMap(({ run: [program = '', sub] }) =>
     /^[a-z][\w-]*$/.test(sub ?? '') && !program.includes('/') ? [program, `${program}-${sub}`] : [program],
   );
-  const toolchains = config.toolchains.map(expandHome);
-  return findOperatorPrograms({ root, names: [...programs, ...commands], toolchains, masks, env, state: stateHomes() });
+  const toolchains = config.toolchains.map(expandTilde);
+  return findOperatorPrograms({
+    root,
+    names: [...programs, ...commands],
+    toolchains,
+    masks,
+    env,
+    state: findStateFolders(),
+  });
 }
 
 /** A refusal if commands can be contained but overlays cannot be mounted; for tools that need one. */
@@ -204,11 +210,11 @@ export function overlayRefusal(context: ShellContext): ToolStop | null {
   const message = 'Commands that write cannot be contained here: overlayfs cannot be mounted.';
   const remedy =
     'Ask the operator for Linux 5.11 or later with user namespaces; until then use bash-readonly, edit and write.';
-  return sandboxStop(message, remedy);
+  return sandboxFailedStop(message, remedy);
 }
 
 /** The argv that runs a shell tool's `command`. The text is not interpreted: the kernel decides. */
-export function shellArgv({ args: { command } }: ToolCall): readonly string[] | ToolStop {
+export function argvOfShellCall({ args: { command } }: ToolCall): readonly string[] | ToolStop {
   const problem = commandLineProblem('command', command);
   return problem ? refusalStop(problem) : [existsSync('/usr/bin/bash') ? 'bash' : 'sh', '-c', String(command)];
 }

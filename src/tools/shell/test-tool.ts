@@ -7,19 +7,19 @@ import { type ChosenTest, chooseTestCommand } from '../../gate/commands/choose-c
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { testCacheMounts } from '../programs/cache-mounts.ts';
-import { boundText } from '../sandbox/bounded-output.ts';
-import { fileStamp } from '../sandbox/mounts/certificates.ts';
-import { type LayoutLimits, stateHomes, withMounts } from '../sandbox/mounts/layout.ts';
-import { testLayout } from '../sandbox/mounts/tool-layouts.ts';
+import { cutToHeadAndTail } from '../sandbox/bounded-output.ts';
+import { fileStateStamp } from '../sandbox/mounts/certificates.ts';
+import { addMountsToLayout, findStateFolders, type LayoutLimits } from '../sandbox/mounts/layout.ts';
+import { makeTestLayout } from '../sandbox/mounts/tool-layouts.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { compareTestCount } from '../test-report/compare-counts.ts';
 import { judgeTestRun } from '../test-report/judge-run.ts';
 import { refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { findChangedCode } from './changed-code.ts';
-import { type FilledEnv, fillEnv } from './command-env.ts';
-import { commandReport } from './command-report.ts';
+import { type FilledCommandEnv, fillCommandEnv } from './command-env.ts';
+import { makeCommandReport } from './command-report.ts';
 import { readWrittenFile } from './read-written-file.ts';
-import { type CallTree, inspectCallTree, overlayRefusal, type ShellContext } from './shell-context.ts';
+import { inspectCallTree, overlayRefusal, type ScannedCallTree, type ShellContext } from './shell-context.ts';
 
 /** Bytes of stdout that are kept for reading a TAP report; the agent may see less. */
 const REPORT_BYTES = 16 << 20;
@@ -43,9 +43,9 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Tool
   }
   const [first] = runs;
   if (chosen.length === 1 && first)
-    return commandReport(context, first.result, [], { ...first.fields, ...tree.remarks });
+    return makeCommandReport(context, first.result, [], { ...first.fields, ...tree.remarks });
   const verdicts = runs.map(({ fields: { verdict } }) => verdict);
-  return commandReport(context, combineResults(runs, chosen), [], {
+  return makeCommandReport(context, combineResults(runs, chosen), [], {
     verdict: verdicts.includes('fail') ? 'fail' : verdicts.includes('error') ? 'error' : 'pass',
     runs: runs.map(({ result: { exit, seconds }, fields: run }) => ({ ...run, exit, seconds })),
     ...tree.remarks,
@@ -62,7 +62,7 @@ function fieldsOfRun(
   const { verdict, report, reportProblem, remedy } = judgeTestRun(config.report, result, junit, changed);
   const passed = verdict === 'pass' && report !== null && !narrowed ? report.passed : null;
   const before =
-    passed === null ? null : compareTestCount(stateHomes()[0]!, envelope.root, argv.join(' '), sessionId, passed);
+    passed === null ? null : compareTestCount(findStateFolders()[0]!, envelope.root, argv.join(' '), sessionId, passed);
   return {
     command: [...argv],
     narrowed,
@@ -102,18 +102,18 @@ function combineResults(
 /** Runs one test command, and reads the report only from files that this run wrote. */
 export async function runTest(
   context: ShellContext,
-  tree: CallTree,
+  tree: ScannedCallTree,
   { argv, config: { report, env, minutes, memory } }: ChosenTest,
 ): Promise<{ result: CommandResult; junit: string | null; changed: readonly string[] }> {
   const { envelope, tool } = context.call;
-  const filled = fillEnv(env, context.env);
+  const filled = fillCommandEnv(env, context.env);
   const location = typeof report === 'object' ? locateReport(report.junit, context.contained) : null;
   const named = location === null ? null : nameReport(location, argv, filled.env);
   const path = location === null ? null : named === null ? location.path : location.freshPath;
   let junit: string | null = null;
   let changed: readonly string[] = [];
-  const before = path === null || context.contained ? null : fileStamp(join(envelope.root, path));
-  const layout = withMounts(testLayout({ ...tree, limits: { ...tree.limits, ...memoryLimit(memory) } }), [
+  const before = path === null || context.contained ? null : fileStateStamp(join(envelope.root, path));
+  const layout = addMountsToLayout(makeTestLayout({ ...tree, limits: { ...tree.limits, ...memoryLimit(memory) } }), [
     ...(context.contained ? testCacheMounts(context.call) : []),
     ...(named && location?.outbox ? [{ kind: 'outbox', target: location.outbox } as const] : []),
   ]);
@@ -131,7 +131,7 @@ export async function runTest(
       changed = (await findChangedCode(context, view)).filter((each) => path === null || each !== normalize(path));
     },
   });
-  if (path !== null && !context.contained && fileStamp(join(envelope.root, path)) !== before)
+  if (path !== null && !context.contained && fileStateStamp(join(envelope.root, path)) !== before)
     junit = readWrittenFile(envelope.root, path);
   const { stdout, stderr } = result;
   const plain = { stdout: stripVTControlCharacters(stdout), stderr: stripVTControlCharacters(stderr) };
@@ -163,8 +163,8 @@ function locateReport(path: string, contained: boolean): ReportLocation {
 function nameReport(
   { path, freshPath }: ReportLocation,
   argv: readonly string[],
-  env: FilledEnv['env'],
-): { readonly argv: readonly string[]; readonly env: FilledEnv['env'] } | null {
+  env: FilledCommandEnv['env'],
+): { readonly argv: readonly string[]; readonly env: FilledCommandEnv['env'] } | null {
   const names = (word: string) => word === path || (/^[^\s=]+=/.test(word) && word.endsWith(`=${path}`));
   const rename = (word: string) => (names(word) ? `${word.slice(0, -path.length)}${freshPath}` : word);
   const values = Object.entries(env).map(([name, value]) => [name, value === path ? freshPath : value] as const);
@@ -173,8 +173,8 @@ function nameReport(
 }
 
 function boundOutput(result: CommandResult, outputBytes: number): CommandResult {
-  const stdout = boundText(result.stdout, outputBytes);
-  const stderr = boundText(result.stderr, outputBytes);
+  const stdout = cutToHeadAndTail(result.stdout, outputBytes);
+  const stderr = cutToHeadAndTail(result.stderr, outputBytes);
   return {
     ...result,
     stdout: stdout.text,

@@ -7,7 +7,7 @@ import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { findPushTarget } from '../git/credentials/push-target.ts';
-import { parseConfig } from '../git/git-config-keys.ts';
+import { parseGitConfig } from '../git/git-config-keys.ts';
 import { currentBranch, type Repository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -114,11 +114,10 @@ printf '\\0'
 printf '\\0'`;
 
 /** True while git is in an operation of the operator, such as a merge; the next commit is part of it. */
-export const hasOperationUnderWay = ({ gitDir }: Repository): boolean =>
+export const hasGitOperationUnderWay = ({ gitDir }: Repository): boolean =>
   ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD'].some((name) => existsSync(join(gitDir, name)));
 
-/** The commits that a merge in progress merges into HEAD. */
-export const mergedCommits = ({ gitDir }: Repository): readonly string[] =>
+export const readMergedCommits = ({ gitDir }: Repository): readonly string[] =>
   readTextOrEmpty(join(gitDir, 'MERGE_HEAD')).match(/^[0-9a-f]{40,64}$/gm) ?? [];
 
 type GitRunner = ReturnType<typeof gitRunner>;
@@ -154,7 +153,7 @@ export async function computeGitTree(
   { config }: Pick<CallEnvelope, 'config'>,
   committed: readonly TreeChange[] = [],
 ): Promise<GitTree | TreeProblem> {
-  const ran = await git(TREE, committed.map(({ path, before }) => indexInfo(path, before)).join(''));
+  const ran = await git(TREE, committed.map(({ path, before }) => indexInfoLine(path, before)).join(''));
   if ('problem' in ran) return ran;
   const [head = '', id = ''] = ran.text.split('\n', 2);
   const changes = parseTreeChanges(ran.text.slice(head.length + id.length + 2));
@@ -172,7 +171,7 @@ export type IsOwnChange = (path: string) => boolean;
  *
  * @param apart the session's changes in repositories inside the root, of which git here sees nothing
  */
-export async function contentToShip(
+export async function describeContentToShip(
   git: GitRunner,
   { config }: Pick<CallEnvelope, 'config'>,
   repository: Repository,
@@ -181,11 +180,11 @@ export async function contentToShip(
   apart: readonly string[],
 ): Promise<ShippedContent | TreeProblem> {
   const mine = tree.changes.filter((change) => !change.filtered && isOwnChange(change.path));
-  const isUnderWay = hasOperationUnderWay(repository);
-  const merges = mergedCommits(repository);
+  const isUnderWay = hasGitOperationUnderWay(repository);
+  const merges = readMergedCommits(repository);
   const shipping = config.git;
   const branch = shipping && branchToShip(currentBranch(repository), shipping);
-  const ran = await git(SHIPS, mine.map(({ path, now }) => indexInfo(path, now)).join(''), {
+  const ran = await git(SHIPS, mine.map(({ path, now }) => indexInfoLine(path, now)).join(''), {
     head: tree.head ?? '',
     merging: isUnderWay ? '1' : '',
     merges: merges.join(' '),
@@ -199,7 +198,7 @@ export async function contentToShip(
     sha: line.slice(0, line.indexOf(' ')),
     subject: line.slice(line.indexOf(' ') + 1),
   }));
-  const target = config.git && findPushTarget(repository, config.git, parseConfig(`${settings.join('\0')}\0`));
+  const target = config.git && findPushTarget(repository, config.git, parseGitConfig(`${settings.join('\0')}\0`));
   const stagedFiles = parseTreeChanges(`${staged.join('\0')}\0\0`);
   // The end of an operation commits all that is staged.
   const shipped = new Map([...(isUnderWay ? stagedFiles : []), ...mine].map(({ path, now }) => [path, now?.blob]));
@@ -241,7 +240,7 @@ function replacedBy(mine: readonly TreeChange[], staged: readonly TreeChange[]):
  * Returns a test: true for a path that some peripheral may change. If no peripheral may change files, it is true for
  * all paths. Masked and protected paths never ship.
  */
-export function shippableTest({ config }: Pick<CallEnvelope, 'config'>): IsOwnChange {
+export function makeShippableTest({ config }: Pick<CallEnvelope, 'config'>): IsOwnChange {
   const masked = maskMatcher(config.mask);
   const scopes = Object.values(config.scopes).filter((write) => write.length > 0);
   return (path) => {
@@ -258,7 +257,7 @@ export function treeStateOf({ id, head, changes }: GitTree): TreeState {
 }
 
 /** A line for `update-index --index-info` that replaces the entry of a path; null removes it. */
-export function indexInfo(path: string, entry: IndexEntry | null): string {
+export function indexInfoLine(path: string, entry: IndexEntry | null): string {
   const gone = `0 ${'0'.repeat(entry?.blob.length ?? 40)}\t${path}\0`;
   return entry === null ? gone : `${gone}${entry.mode} ${entry.blob}\t${path}\0`;
 }

@@ -1,7 +1,7 @@
 import type { TreeNow } from '../../gate/scope/compare-trees.ts';
 import type { TreeObservation } from '../../ports/tool-backend.ts';
-import { trailerFor } from '../git/commit-trailer.ts';
-import { formatPerson, personsOf } from '../git/git-persons.ts';
+import { commitTrailerFor } from '../git/commit-trailer.ts';
+import { commitPersonsOf, formatPerson } from '../git/git-persons.ts';
 import { findInnerRepository } from '../git/inner-repository.ts';
 import { findRepository } from '../git/repository.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
@@ -9,7 +9,14 @@ import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 import { computeFolderTree } from './folder-tree.ts';
-import { computeGitTree, contentToShip, gitRunner, type IsOwnChange, shippableTest, treeStateOf } from './git-tree.ts';
+import {
+  computeGitTree,
+  describeContentToShip,
+  gitRunner,
+  type IsOwnChange,
+  makeShippableTest,
+  treeStateOf,
+} from './git-tree.ts';
 
 /**
  * Observes the current working tree. Writes nothing into the repository.
@@ -36,14 +43,21 @@ export async function observeTree(
     const git = gitRunner(run, context, repository, signal);
     const tree = await computeGitTree(git, context);
     if ('problem' in tree || !isOwnChange) return 'problem' in tree ? tree : { ...treeStateOf(tree), ships: null };
-    const may = shippableTest(context);
+    const may = makeShippableTest(context);
     const apart = (context.changed ?? []).filter((path) => findInnerRepository(context.root, path) !== null);
-    const ships = await contentToShip(git, context, repository, tree, (path) => isOwnChange(path) && may(path), apart);
+    const ships = await describeContentToShip(
+      git,
+      context,
+      repository,
+      tree,
+      (path) => isOwnChange(path) && may(path),
+      apart,
+    );
     if ('problem' in ships) return ships;
     const { commits } = context.config;
-    const person = personsOf(repository, by.env)?.author;
+    const person = commitPersonsOf(repository, by.env)?.author;
     const author = commits?.author ?? (person ? formatPerson(person) : null);
-    return { ...treeStateOf(tree), ships: { ...ships, author, trailer: trailerFor(commits, by.agent) } };
+    return { ...treeStateOf(tree), ships: { ...ships, author, trailer: commitTrailerFor(commits, by.agent) } };
   } catch (error) {
     if (!(error instanceof SandboxError || error instanceof LayoutError)) throw error;
     return { problem: error.message };

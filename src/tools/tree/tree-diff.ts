@@ -6,7 +6,7 @@ import { isMasked } from '../../gate/scope/masks.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_FIELD_TITLES } from '../../spec/policy/closed-lists.ts';
 import { sha256Hex } from '../content-effect.ts';
-import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from '../git/git-config-keys.ts';
+import { type GitConfigValue, keysThatRunPrograms, parseGitConfig, submoduleNamesIn } from '../git/git-config-keys.ts';
 import { gitEnvironment, hardenedArgv } from '../git/hardened-git.ts';
 import { findRepository, type Repository } from '../git/repository.ts';
 import { isStop } from '../workspace/tool-stop.ts';
@@ -36,7 +36,7 @@ const MAX_NEW = 200;
  *
  * @param mask patterns of files whose content is left out
  */
-export async function treeDiff(
+export async function diffOfWorkingTree(
   root: string,
   { view }: Pick<ApprovalRequest, 'view'>,
   mask: readonly string[] = [],
@@ -114,7 +114,7 @@ interface DiffRun {
 }
 
 /** True for the configuration key by which git fails if a filter has no program. */
-const isRequired = ({ key }: ConfigValue): boolean => /^filter\..*\.required$/s.test(key);
+const isRequired = ({ key }: GitConfigValue): boolean => /^filter\..*\.required$/s.test(key);
 
 /** Returns a function that runs git on the repository of a root, without the programs of its configuration. */
 async function quietGit(
@@ -124,7 +124,7 @@ async function quietGit(
   if (isStop(repository)) return { problem: repository.stop.message };
   const listed = await runGit(root, repository, [], ['config', '--list', '-z', '--show-scope', '--includes']);
   if (listed.problem !== null) return { problem: listed.problem };
-  const config = parseConfig(listed.text);
+  const config = parseGitConfig(listed.text);
   return { run: (...args) => runGit(root, repository, config, args) };
 }
 
@@ -139,12 +139,12 @@ function topOf(root: string): string {
 async function runGit(
   root: string,
   repository: Repository,
-  config: readonly ConfigValue[],
+  config: readonly GitConfigValue[],
   args: readonly string[],
 ): Promise<DiffRun> {
-  const programs = [...commandKeys(config), ...config.filter(isRequired).map(({ key }) => key)];
+  const programs = [...keysThatRunPrograms(config), ...config.filter(isRequired).map(({ key }) => key)];
   const emptied = programs.map((key, n) => ({ [`GIT_CONFIG_KEY_${n}`]: key, [`GIT_CONFIG_VALUE_${n}`]: '' }));
-  const [program, ...words] = hardenedArgv(repository, submoduleNames(config), ['core.quotePath=true']);
+  const [program, ...words] = hardenedArgv(repository, submoduleNamesIn(config), ['core.quotePath=true']);
   const options = {
     cwd: root,
     encoding: 'utf8' as const,

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { Fields, Json } from '../../base/json.ts';
-import { boundText } from '../sandbox/bounded-output.ts';
+import { cutToHeadAndTail } from '../sandbox/bounded-output.ts';
 
 /** A server's answer as the agent receives it and the evidence stores it. */
 export interface UpstreamResult {
@@ -12,7 +12,11 @@ export interface UpstreamResult {
  * Converts a server's answer to plain JSON of at most about `bytes`. Long texts are cut in the middle, and data that
  * does not fit is replaced by a note; `truncated` is true then. `clean` is applied to every text.
  */
-export function boundResult(answer: CallToolResult, bytes: number, clean: (text: string) => string): UpstreamResult {
+export function cutUpstreamResult(
+  answer: CallToolResult,
+  bytes: number,
+  clean: (text: string) => string,
+): UpstreamResult {
   const { content, structuredContent, isError } = cleanTexts(
     JSON.parse(JSON.stringify(answer)) as Json,
     clean,
@@ -39,7 +43,7 @@ export function boundResult(answer: CallToolResult, bytes: number, clean: (text:
 function shortenBlock(block: Fields, left: number): Json {
   if (sizeOf(block as Json) <= left) return block as Json;
   const text = block['type'] === 'text' && typeof block['text'] === 'string' ? block['text'] : null;
-  if (text !== null) return { type: 'text', text: boundText(text, Math.max(left, 1)).text };
+  if (text !== null) return { type: 'text', text: cutToHeadAndTail(text, Math.max(left, 1)).text };
   return { type: 'text', text: `[${block['type']} of ${sizeOf(block as Json)} bytes left out]` };
 }
 
@@ -52,7 +56,7 @@ function cleanTexts(value: Json, clean: (text: string) => string): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [clean(key), cleanTexts(item, clean)]));
 }
 
-export const resultText = ({ content }: UpstreamResult): string =>
+export const textOfUpstreamResult = ({ content }: UpstreamResult): string =>
   content
     .flatMap((block) => {
       const { type, text } = block as Fields;

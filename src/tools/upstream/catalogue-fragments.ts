@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { guessRole, type SchemaProperty } from './guess-role.ts';
-import { type ListedTool, toolHash } from './listed-tool.ts';
+import { guessArgumentRole, type SchemaProperty } from './guess-role.ts';
+import { hashListedTool, type ListedTool } from './listed-tool.ts';
 import { removeControlCharacters } from './stderr-tail.ts';
 
 /** An upstream's tool as an entry for tools.yaml. */
@@ -15,7 +15,7 @@ interface CatalogueFragment {
  *
  * @param prefix prefix of the ids; `files` gives `files-read-file`
  */
-export function catalogueFragments(
+export function writeCatalogueFragments(
   server: string,
   tools: Iterable<ListedTool>,
   prefix: string,
@@ -39,7 +39,7 @@ function entry(id: string, server: string, tool: ListedTool): string {
     '  upstream:',
     `    server: ${server}`,
     `    tool: ${yamlScalar(tool.name)}`,
-    `    schema-hash: ${toolHash(tool)}`,
+    `    schema-hash: ${hashListedTool(tool)}`,
     ...(folders
       ? ['    folders: names # CHECK: remove this line if the tool shows or changes the content of files in a folder']
       : []),
@@ -72,7 +72,7 @@ function parametersOf(
   const all = Object.entries(properties);
   return [...all.filter(needed), ...all.filter((one) => !needed(one))].map(([serverName, property]) => {
     const name = uniqueName(kebab(serverName), used);
-    const { role, question } = guessRole(serverName, property, readsOnly);
+    const { role, question } = guessArgumentRole(serverName, property, readsOnly);
     const { schema, whole } = schemaOf(property, rest);
     const parts = [
       `name: ${name}`,

@@ -1,6 +1,6 @@
 import { recordsIntent } from '../../spec/policy/tool-effects.ts';
 import type { ToolSpec, UpstreamTool } from '../../spec/types.ts';
-import { type ListedTool, toolHash } from './listed-tool.ts';
+import { hashListedTool, type ListedTool } from './listed-tool.ts';
 
 export interface ToolComparison {
   readonly tool: string;
@@ -14,7 +14,7 @@ export interface ToolComparison {
  * Compares a tool of the spec with the tool that it is bound to.
  * @param listed the server's tool; undefined if it lists no such tool, null if the server could not be asked
  */
-export function compareTool(
+export function compareUpstreamTool(
   tool: ToolSpec & { readonly upstream: UpstreamTool },
   listed: ListedTool | undefined | null,
 ): ToolComparison {
@@ -23,7 +23,7 @@ export function compareTool(
   if (listed === null) return { ...base, standing: 'unknown', remarks: [] };
   if (listed === undefined) return { ...base, standing: 'missing', remarks: ['the server has no such tool'] };
   const problems = argumentProblems(tool, listed);
-  const hash = toolHash(listed);
+  const hash = hashListedTool(listed);
   const remarks = [
     ...problems,
     ...(upstream.schemaHash === null ? [`not pinned; its schema-hash is ${hash}`] : []),

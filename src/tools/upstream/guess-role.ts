@@ -24,8 +24,7 @@ const NAMES: { readonly [role in ArgumentRole]: RegExp | null } = {
 
 const snakeCase = (name: string): string => name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
 
-/** Guesses an argument's role from its name and type; a person must confirm it. */
-export function guessRole(name: string, property: SchemaProperty, readsOnly: boolean): RoleGuess {
+export function guessArgumentRole(name: string, property: SchemaProperty, readsOnly: boolean): RoleGuess {
   if (holdsText(property)) {
     const word = snakeCase(name).replaceAll('-', '_');
     if (property['format'] === 'uri') return { role: 'url', question: 'CHECK the role' };

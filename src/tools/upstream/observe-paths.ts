@@ -2,9 +2,9 @@ import fs from 'node:fs';
 import { withOpenFile } from '../../base/files.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { Json } from '../../spec/types.ts';
-import { contentEffect, sha256Hex } from '../content-effect.ts';
+import { effectOfWrittenFile, sha256Hex } from '../content-effect.ts';
 import type { Anchors } from '../workspace/anchors.ts';
-import { walkBeneath } from '../workspace/walk-beneath.ts';
+import { walkPathBeneath } from '../workspace/walk-beneath.ts';
 import type { PassedPath } from './prepare-arguments.ts';
 
 /** Larger files are not hashed. */
@@ -25,7 +25,7 @@ export function readPathStates(
 
 function stateOf(root: string, segments: readonly string[], anchors: Anchors): PathState {
   try {
-    const held = walkBeneath(root, segments, anchors);
+    const held = walkPathBeneath(root, segments, anchors);
     if (!('real' in held)) return 'elsewhere';
     try {
       if (held.kind === 'missing') return null;
@@ -41,8 +41,7 @@ function stateOf(root: string, segments: readonly string[], anchors: Anchors): P
   }
 }
 
-/** Returns the files whose state changed. */
-export function changesSince(
+export function effectsSince(
   before: ReadonlyMap<string, PathState>,
   root: string,
   paths: readonly PassedPath[],
@@ -53,7 +52,7 @@ export function changesSince(
     if (was === after) return [];
     const hadFile = was !== null && !NO_FILE.has(was);
     const hasFile = after !== null && !NO_FILE.has(after);
-    if (hasFile) return [{ ...contentEffect(path, hadFile ? was : null, after) }];
+    if (hasFile) return [{ ...effectOfWrittenFile(path, hadFile ? was : null, after) }];
     return hadFile ? [{ path, op: 'delete' as const, before: was }] : [];
   });
 }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Transport } from '@modelcontextprotocol/client';
 import type { Env } from '../../base/user-folders.ts';
 import { MAX_MESSAGE_BYTES, ProcessTransport } from './process-transport.ts';
-import { type FilledSettings, inheritedEnv } from './server-env.ts';
+import { envForServer, type FilledServerSettings } from './server-env.ts';
 
 export interface ServerTransport {
   readonly transport: Transport;
@@ -14,19 +14,23 @@ export interface ServerTransport {
 }
 
 /** Starts the program or prepares the HTTP connection. Sends nothing yet. */
-export async function openTransport({ server }: FilledSettings, root: string, env: Env): Promise<ServerTransport> {
+export async function openUpstreamTransport(
+  { server }: FilledServerSettings,
+  root: string,
+  env: Env,
+): Promise<ServerTransport> {
   return 'url' in server ? httpTransport(server) : programTransport(server, root, env);
 }
 
 function programTransport(
-  { command, env: own, cwd }: Extract<FilledSettings['server'], { command: unknown }>,
+  { command, env: own, cwd }: Extract<FilledServerSettings['server'], { command: unknown }>,
   root: string,
   env: Env,
 ): ServerTransport {
   const transport = new ProcessTransport({
     command,
     cwd: resolve(root, cwd ?? '.'),
-    env: { ...inheritedEnv(env), ...own },
+    env: { ...envForServer(env), ...own },
   });
   return {
     transport,
@@ -42,7 +46,7 @@ const FAREWELL_MS = 1000;
 async function httpTransport({
   url,
   headers,
-}: Extract<FilledSettings['server'], { url: unknown }>): Promise<ServerTransport> {
+}: Extract<FilledServerSettings['server'], { url: unknown }>): Promise<ServerTransport> {
   const { StreamableHTTPClientTransport, SdkHttpError } = await import('@modelcontextprotocol/client');
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },

@@ -8,11 +8,11 @@ import type { CallEnvelope, ToolCall } from '../../ports/tool-backend.ts';
 import { ARGUMENT_ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ToolParameter, ToolSpec, UpstreamTool } from '../../spec/types.ts';
 import type { Anchors } from '../workspace/anchors.ts';
-import { holdPath, type PathAccess } from '../workspace/hold-path.ts';
+import { holdPathArgument, type PathAccess } from '../workspace/hold-path.ts';
 import { isUnderSegments } from '../workspace/path-argument.ts';
 import { refuseNonFile, refuseReplacing } from '../workspace/regular-file.ts';
-import { isStop, refusalStop, scopeStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { walkBeneath } from '../workspace/walk-beneath.ts';
+import { isStop, outOfScopeStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { walkPathBeneath } from '../workspace/walk-beneath.ts';
 
 /** A path that a call passes to its server, with links resolved. */
 export interface PassedPath {
@@ -85,7 +85,7 @@ async function resolvePaths(
   const paths: PassedPath[] = [];
   const handed: string[] = [];
   for (const path of Array.isArray(value) ? value : [value]) {
-    const held = holdPath({ ...call, args: { [name]: path } }, name, access, anchors);
+    const held = holdPathArgument({ ...call, args: { [name]: path } }, name, access, anchors);
     if (isStop(held)) return held;
     const { real, kind } = held;
     try {
@@ -99,7 +99,7 @@ async function resolvePaths(
     if (kind === 'folder' && folders === 'contents') {
       const problem = await folderProblem(call.envelope, real, access, anchors);
       if (problem)
-        return scopeStop(
+        return outOfScopeStop(
           name,
           `"${real.join('/') || '.'}" cannot be handed to this tool: ${problem}.`,
           'Name a deeper folder, or files.',
@@ -137,7 +137,7 @@ async function folderProblem(
       if (access === 'write' && isProtected(path)) return `it contains "${path}", which no agent may write`;
       if (entry.isDirectory()) waiting.push(segments);
       else if (entry.isSymbolicLink()) {
-        const target = walkBeneath(root, segments, anchors);
+        const target = walkPathBeneath(root, segments, anchors);
         if ('close' in target) target.close();
         if (target.kind === 'leaves') return `it contains the link "${path}", which leads out of the root`;
         if ('real' in target && isMasked(target.real.join('/'), config.mask))

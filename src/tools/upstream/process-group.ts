@@ -10,7 +10,7 @@ const SETPRIV = '/usr/bin/setpriv';
 const GRACE_MS = 500;
 
 /** A program in its own process group. The group is killed when the program or hopgate ends. */
-export class ProcessGroup {
+export class ServerProcessGroup {
   readonly child: ChildProcess;
   /** Resolves when the program has ended; rejects if it could not be started. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { isObject, parseJson } from '../../base/json.ts';
-import { ProcessGroup } from './process-group.ts';
+import { ServerProcessGroup } from './process-group.ts';
 import { StderrTail } from './stderr-tail.ts';
 
 /** Maximum size of a server's message in bytes; a longer one ends the connection. */
@@ -27,7 +27,7 @@ export class ProcessTransport implements Transport {
   why: string | null = null;
   readonly #program: Program;
   readonly #stderr = new StderrTail();
-  #group: ProcessGroup | null = null;
+  #group: ServerProcessGroup | null = null;
   #parts: Buffer[] = [];
   #size = 0;
   #junk = 0;
@@ -45,7 +45,7 @@ export class ProcessTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const group = new ProcessGroup(this.#program.command, this.#program);
+    const group = new ServerProcessGroup(this.#program.command, this.#program);
     this.#group = group;
     const { child } = group;
     child.stderr!.on('data', (chunk: Buffer) => this.#stderr.push(chunk));

@@ -3,7 +3,7 @@ import { type Env, homeFolder } from '../../base/user-folders.ts';
 import type { UpstreamServer } from '../../spec/types.ts';
 
 /** A server's settings with environment values filled in, and the values that must stay secret. */
-export interface FilledSettings {
+export interface FilledServerSettings {
   readonly server: UpstreamServer;
   /** Secret values by their reference in hopgate.yaml: `${TOKEN}`. */
   readonly secrets: ReadonlyMap<string, string>;
@@ -26,7 +26,7 @@ const PLAIN = new Set(['HOME', 'PATH', 'PWD', 'USER', 'LOGNAME', 'SHELL', 'TMPDI
  * Fills the environment's values into a server's settings.
  * @throws {@link MissingVariable}
  */
-export function fillSettings(server: UpstreamServer, env: Env): FilledSettings {
+export function fillServerSettings(server: UpstreamServer, env: Env): FilledServerSettings {
   const secrets = new Map<string, string>();
   const fill = (text: string): string =>
     text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (reference, name: string) => {
@@ -72,20 +72,22 @@ function encodings(value: string): string[] {
 }
 
 /** All written forms of the secrets with their references, the longest first. */
-export const secretForms = (secrets: FilledSettings['secrets']): (readonly [reference: string, form: string])[] =>
+export const writtenFormsOfSecrets = (
+  secrets: FilledServerSettings['secrets'],
+): (readonly [reference: string, form: string])[] =>
   [...secrets]
     .flatMap(([reference, value]) => encodings(value).map((form) => [reference, form] as const))
     .filter(([, form]) => form.length >= SHORTEST_SECRET)
     .sort(([, a], [, b]) => b.length - a.length);
 
 /** Returns a function that replaces secret values by their references in answers and messages. */
-export function makeRedactor({ secrets }: Pick<FilledSettings, 'secrets'>): (text: string) => string {
-  const forms = secretForms(secrets);
+export function makeSecretRedactor({ secrets }: Pick<FilledServerSettings, 'secrets'>): (text: string) => string {
+  const forms = writtenFormsOfSecrets(secrets);
   return (text) => forms.reduce((clean, [reference, form]) => clean.replaceAll(form, reference), text);
 }
 
 /** The variables of hopgate's environment that are passed to a server: only those that any program needs. */
-export const inheritedEnv = (env: Env): { [name: string]: string } =>
+export const envForServer = (env: Env): { [name: string]: string } =>
   Object.fromEntries(
     ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'TMPDIR', 'LANG'].flatMap((name) => {
       const value = env[name];

@@ -6,17 +6,17 @@ import type { Clock } from '../../ports/clock.ts';
 import type { CallEnvelope, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts';
-import { ABORTED } from '../tool-outcomes.ts';
+import { ABORTED_OUTCOME } from '../tool-outcomes.ts';
 import { defaultAnchors } from '../workspace/anchors.ts';
-import { failedStop, isStop, type ToolStop } from '../workspace/tool-stop.ts';
-import { boundResult, resultText, type UpstreamResult } from './bound-result.ts';
-import { type ListedTool, toolHash } from './listed-tool.ts';
-import { changesSince, readPathStates } from './observe-paths.ts';
+import { failedToolStop, isStop, type ToolStop } from '../workspace/tool-stop.ts';
+import { cutUpstreamResult, textOfUpstreamResult, type UpstreamResult } from './bound-result.ts';
+import { hashListedTool, type ListedTool } from './listed-tool.ts';
+import { effectsSince, readPathStates } from './observe-paths.ts';
 import { type PreparedArguments, prepareArguments } from './prepare-arguments.ts';
 import { readReportedFields } from './read-reported-fields.ts';
 import { removeControlCharacters } from './stderr-tail.ts';
-import { UpstreamConnection, UpstreamDown } from './upstream-connection.ts';
-import { writableProgram } from './writable-program.ts';
+import { UpstreamConnection, UpstreamDownError } from './upstream-connection.ts';
+import { findWritableProgram } from './writable-program.ts';
 
 type BoundTool = ToolSpec & { readonly upstream: UpstreamTool };
 
@@ -58,17 +58,17 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
   const run = async (call: ToolCall): Promise<ToolReport | ToolStop> => {
     const tool = tools.get(call.tool.id);
     if (!tool) throw new Error(`[tools/upstream] serves no tool "${call.tool.id}"`);
-    if (call.signal.aborted) return { stop: ABORTED };
+    if (call.signal.aborted) return { stop: ABORTED_OUTCOME };
     const { server: name } = tool.upstream;
     const server = getOwn(call.envelope.config.upstream ?? {}, name);
     if (!server)
-      return failedStop(
+      return failedToolStop(
         'upstream-unknown',
         `No upstream "${name}" is configured; ask the operator to name it under upstream in hopgate.yaml and to trust the file ("hopgate trust").`,
       );
-    const writable = writableProgram(server, call.envelope.root, call.envelope.config.scopes);
+    const writable = findWritableProgram(server, call.envelope.root, call.envelope.config.scopes);
     if (writable)
-      return failedStop(
+      return failedToolStop(
         'upstream-writable',
         `The upstream "${name}" is not started: agents may write ${writable}, which it runs outside of the sandbox; ask the operator to move that file.`,
       );
@@ -78,7 +78,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     const listed = await rejectOnAbort(connection.tools(), call.signal);
     const changed = changedTool(tool, listed.get(tool.upstream.tool), seen);
     if (changed) return changed;
-    if (call.signal.aborted) return { stop: ABORTED };
+    if (call.signal.aborted) return { stop: ABORTED_OUTCOME };
     return callServer(call, tool, prepared, connection);
   };
 
@@ -99,12 +99,12 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     const clean = (text: string) => connection.clean(text);
     try {
       const answer = await connection.call(upstream.tool, args, { seconds, signal: call.signal });
-      const result = withChanges(boundResult(answer, outputBytes, clean));
-      const { structuredContent } = boundResult(answer, Number.POSITIVE_INFINITY, clean);
+      const result = withChanges(cutUpstreamResult(answer, outputBytes, clean));
+      const { structuredContent } = cutUpstreamResult(answer, Number.POSITIVE_INFINITY, clean);
       const reported = readReportedFields(call.tool, structuredContent);
       if (answer.isError !== true) return { outcome: { status: 'ok', result }, effects, ...reported };
       const message =
-        removeControlCharacters(resultText(result)).trim().slice(0, SHOWN) || 'the server gave no message';
+        removeControlCharacters(textOfUpstreamResult(result)).trim().slice(0, SHOWN) || 'the server gave no message';
       return { outcome: { status: 'failed', code: 'upstream-error', message, result }, effects, ...reported };
     } catch (error) {
       const { stop } = await outcomeWithoutAnswer(error, call, upstream, connection);
@@ -113,7 +113,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     }
 
     function withChanges(result: UpstreamResult): UpstreamResult {
-      const changed = changesSince(before, root, written, anchors);
+      const changed = effectsSince(before, root, written, anchors);
       return changed.length === 0 ? result : { ...result, changed: [...changed] };
     }
   };
@@ -135,8 +135,8 @@ const SHOWN = 2000;
 
 /** The result of a call that failed before it was sent. Throws any other error. */
 function failedBeforeSending(error: unknown, signal: AbortSignal): ToolStop {
-  if (error instanceof UpstreamDown) return failedStop('upstream-down', error.message);
-  if (signal.aborted && error === signal.reason) return { stop: ABORTED };
+  if (error instanceof UpstreamDownError) return failedToolStop('upstream-down', error.message);
+  if (signal.aborted && error === signal.reason) return { stop: ABORTED_OUTCOME };
   throw error;
 }
 
@@ -148,15 +148,15 @@ function changedTool(
 ): ToolStop | null {
   const { server, tool, schemaHash } = upstream;
   if (!listed)
-    return failedStop(
+    return failedToolStop(
       'upstream-tool-missing',
       `The upstream "${server}" has no tool "${tool}" any more, and ${id} needs it; ask the operator to run "hopgate upstream list".`,
     );
-  const hash = toolHash(listed);
+  const hash = hashListedTool(listed);
   const expected = schemaHash ?? seen.get(id) ?? hash;
   seen.set(id, expected);
   if (hash === expected) return null;
-  return failedStop(
+  return failedToolStop(
     'upstream-tool-changed',
     `The upstream "${server}" now describes its tool "${tool}" differently than when it was accepted, so ${id} is not called; ask the operator to read it with "hopgate upstream import ${server}" and to put its new schema-hash into tools.yaml.`,
   );
@@ -169,24 +169,24 @@ async function outcomeWithoutAnswer(
   { server, tool: name }: UpstreamTool,
   connection: UpstreamConnection,
 ): Promise<ToolStop> {
-  if (error instanceof UpstreamDown) return failedStop('upstream-down', error.message);
+  if (error instanceof UpstreamDownError) return failedToolStop('upstream-down', error.message);
   if (signal.aborted) {
     await connection.probe();
-    return failedStop('aborted', 'The call was aborted; its effects until then are unknown.');
+    return failedToolStop('aborted', 'The call was aborted; its effects until then are unknown.');
   }
   const { SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client');
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
     await connection.probe();
-    return failedStop(
+    return failedToolStop(
       'time-limit',
       `"${name}" of the upstream "${server}" did not answer within ${tool.limits.seconds} s and was cancelled; its effects until then are unknown.`,
     );
   }
   if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
-    return failedStop(
+    return failedToolStop(
       'upstream-protocol',
       `The upstream "${server}" answered the call of "${name}" with something that is not a result of MCP; the answer is lost, and the effects of the call are unknown.`,
     );
   const message = connection.clean(removeControlCharacters(errorText(error))).slice(0, SHOWN);
-  return failedStop('upstream-protocol', `The upstream "${server}" did not run the call: ${message}`);
+  return failedToolStop('upstream-protocol', `The upstream "${server}" did not run the call: ${message}`);
 }

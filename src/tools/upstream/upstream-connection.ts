@@ -4,8 +4,8 @@ import type { Env } from '../../base/user-folders.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Json, UpstreamServer } from '../../spec/types.ts';
 import type { ListedTool } from './listed-tool.ts';
-import { openTransport, type ServerTransport } from './open-transport.ts';
-import { fillSettings, makeRedactor } from './server-env.ts';
+import { openUpstreamTransport, type ServerTransport } from './open-transport.ts';
+import { fillServerSettings, makeSecretRedactor } from './server-env.ts';
 import { removeControlCharacters } from './stderr-tail.ts';
 
 /** Time limit for a server to become ready; its program may be downloaded first. */
@@ -40,7 +40,7 @@ interface DownState {
 }
 
 /** Thrown if the server does not answer and the next attempt is not due yet. */
-export class UpstreamDown extends Error {
+export class UpstreamDownError extends Error {
   override readonly name = 'UpstreamDown';
 }
 
@@ -75,7 +75,7 @@ export class UpstreamConnection {
 
   /**
    * Lists the server's tools by name.
-   * @throws UpstreamDown
+   * @throws UpstreamDownError
    */
   async tools(): Promise<ReadonlyMap<string, ListedTool>> {
     const up = await this.#ready();
@@ -90,7 +90,7 @@ export class UpstreamConnection {
 
   /**
    * Calls a tool once. Returns the server's answer unchanged; protocol errors propagate.
-   * @throws UpstreamDown, the SDK's errors, or the signal's reason
+   * @throws UpstreamDownError, the SDK's errors, or the signal's reason
    */
   async call(
     tool: string,
@@ -123,10 +123,10 @@ export class UpstreamConnection {
   }
 
   async #ready(): Promise<UpState> {
-    if (this.#closed) throw new UpstreamDown(`The connection to the upstream "${this.#name}" is closed.`);
+    if (this.#closed) throw new UpstreamDownError(`The connection to the upstream "${this.#name}" is closed.`);
     if (this.#up) return this.#up;
     if (this.#down && this.#parts.clock.now() < this.#down.retryAt)
-      throw new UpstreamDown(this.#downMessage(this.#down));
+      throw new UpstreamDownError(this.#downMessage(this.#down));
     this.#opening ??= this.#open().finally(() => {
       this.#opening = null;
       this.#openingTransport = null;
@@ -137,9 +137,9 @@ export class UpstreamConnection {
   async #open(): Promise<UpState> {
     let transport: ServerTransport | null = null;
     try {
-      const filled = fillSettings(this.#server, this.#parts.env);
-      this.#clean = makeRedactor(filled);
-      transport = await openTransport(filled, this.#parts.root, this.#parts.env);
+      const filled = fillServerSettings(this.#server, this.#parts.env);
+      this.#clean = makeSecretRedactor(filled);
+      transport = await openUpstreamTransport(filled, this.#parts.root, this.#parts.env);
       this.#openingTransport = transport;
       if (this.#closed) throw new Error('the session is over');
       const client = await newClient('url' in this.#server, this.#parts.version);
@@ -159,7 +159,7 @@ export class UpstreamConnection {
       await transport?.close().catch(() => {});
       const last = transport?.endReason();
       this.#fail(last?.why ?? messageOf(error), last?.line ?? null);
-      throw new UpstreamDown(this.#downMessage(this.#down!));
+      throw new UpstreamDownError(this.#downMessage(this.#down!));
     }
   }
 
@@ -169,7 +169,7 @@ export class UpstreamConnection {
     } catch (error) {
       if (up.transport.isLost(error)) this.#lose(up, messageOf(error));
       if (this.#up === up || !this.#down) throw error;
-      throw new UpstreamDown(
+      throw new UpstreamDownError(
         `${this.#downMessage(this.#down)} It went down during this call; the effects of the call are unknown.`,
       );
     }
@@ -189,7 +189,7 @@ export class UpstreamConnection {
     const problem = lastLine === null ? why : `${why}; its last line: "${lastLine}"`;
     this.#down = {
       since,
-      retryAt: since + backoffDelay(this.#failures, this.#parts.random()),
+      retryAt: since + reconnectDelay(this.#failures, this.#parts.random()),
       why: this.#clean(removeControlCharacters(problem)),
     };
   }
@@ -234,7 +234,7 @@ const MAX_MS = 30_000;
  * minus a random part of up to half, so that many sessions do not retry at once.
  * @param random at least 0, less than 1
  */
-export function backoffDelay(failures: number, random: number): number {
+export function reconnectDelay(failures: number, random: number): number {
   const whole = Math.min(MAX_MS, FIRST_MS * 2 ** Math.min(failures - 1, 20));
   return Math.round(whole * (1 - random / 2));
 }

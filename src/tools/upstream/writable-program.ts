@@ -11,7 +11,11 @@ const PROGRAMS = new Set(splitWords('.js .mjs .cjs .ts .mts .cts .py .rb .pl .ph
  * An agent that writes this file could run any code outside the sandbox.
  * @param scopes writable paths of each peripheral
  */
-export function writableProgram(server: UpstreamServer, root: string, scopes: ProjectConfig['scopes']): string | null {
+export function findWritableProgram(
+  server: UpstreamServer,
+  root: string,
+  scopes: ProjectConfig['scopes'],
+): string | null {
   if ('url' in server) return null;
   const folder = resolve(root, server.cwd ?? '.');
   for (const [index, word] of server.command.entries()) {

@@ -10,7 +10,7 @@ const inflate = (first: number): Transform => ((first & 0x0f) === 8 ? createInfl
  * so a decompression bomb is cut. Destroying the body stops the decompression. A response without a body is empty,
  * whatever its encoding header says.
  */
-export function decompress(response: IncomingMessage): Readable | null {
+export function decompressResponse(response: IncomingMessage): Readable | null {
   switch ((response.headers['content-encoding'] ?? 'identity').toLowerCase()) {
     case 'identity':
     case '':

@@ -6,14 +6,14 @@ import { rejectOnAbort } from '../../base/reject-on-abort.ts';
 import type { JudgedUrl } from '../../gate/scope/judge-url.ts';
 import {
   findUpstreamProxy,
-  openTunnel,
-  proxyModule,
-  proxyOptions,
+  nodeModuleForProxy,
+  openProxyTunnel,
+  requestOptionsForProxy,
   type UpstreamProxy,
 } from '../proxy/upstream-proxy.ts';
 import { looksLikeHtml, looksLikeText } from './decode-text.ts';
-import { decompress } from './decompress.ts';
-import { isPublicAddress, restrictLookup } from './public-address.ts';
+import { decompressResponse } from './decompress.ts';
+import { isPublicAddress, lookupOnlyAddresses } from './public-address.ts';
 
 /** The name resolver and the address policy. Only tests replace them; no configuration can. */
 export interface FetchNetwork {
@@ -25,7 +25,7 @@ export interface FetchNetwork {
   readonly tls?: https.RequestOptions;
 }
 
-export const INTERNET_POLICY: FetchNetwork = {
+export const INTERNET_NETWORK: FetchNetwork = {
   resolve: async (host) => (await dnsLookup(host, { all: true, verbatim: true })).map(({ address }) => address),
   mayReach: isPublicAddress,
   env: process.env,
@@ -56,7 +56,7 @@ interface Limits {
  * Gets one URL. Resolves the name once and connects only to a checked address (DNS rebinding). If the operator names a
  * proxy, that proxy resolves the name, so the name need not have an address here.
  */
-export async function fetchOnce(target: JudgedUrl, network: FetchNetwork, limits: Limits): Promise<FetchAnswer> {
+export async function fetchCheckedUrl(target: JudgedUrl, network: FetchNetwork, limits: Limits): Promise<FetchAnswer> {
   const kind = target.url.protocol === 'https:' ? 'https' : 'http';
   const via = findUpstreamProxy(network.env ?? {}, kind, target);
   if (via && 'problem' in via) return failure('unusable-proxy', via.problem);
@@ -104,7 +104,7 @@ function connect(
   network: FetchNetwork,
   limits: Limits,
 ): Promise<FetchAnswer> {
-  const options = { ...requestOptions(target, network, limits), ...restrictLookup(addresses) };
+  const options = { ...requestOptions(target, network, limits), ...lookupOnlyAddresses(addresses) };
   // Checks the address of the connection, in case a library ignores the restricted lookup.
   const check = (remote: string | undefined) =>
     remote !== undefined && addresses.some((address) => sameAddress(address, remote)) ? null : (remote ?? 'unknown');
@@ -120,10 +120,10 @@ async function connectVia(
 ): Promise<FetchAnswer> {
   const options = requestOptions(target, network, limits);
   if (!isSecure(target)) {
-    const plain = { ...options, ...proxyOptions(via, options.headers), path: target.url.href };
-    return receiveAnswer(proxyModule(via).request(plain), target, limits);
+    const plain = { ...options, ...requestOptionsForProxy(via, options.headers), path: target.url.href };
+    return receiveAnswer(nodeModuleForProxy(via).request(plain), target, limits);
   }
-  const opening = openTunnel(via, target);
+  const opening = openProxyTunnel(via, target);
   try {
     const socket = await rejectOnAbort(opening, limits.signal);
     return await receiveAnswer(https.request({ ...options, socket } as https.RequestOptions), target, limits);
@@ -172,7 +172,7 @@ function readResponse(response: http.IncomingMessage, limits: Limits, end: (answ
   const declared = response.headers['content-type']?.trim().toLowerCase() || null;
   const notText = (type: string) => end(failure('not-text', `the answer is ${type}, which is not text`));
   if (declared !== null && !limits.accepts(declared)) return notText(declared);
-  const body = decompress(response);
+  const body = decompressResponse(response);
   const encoding = response.headers['content-encoding'];
   if (body === null)
     return end(failure('fetch-failed', `the answer is encoded as ${encoding}, which hopgate cannot decode`));

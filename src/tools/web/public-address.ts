@@ -51,7 +51,7 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** Connection options that reach only checked addresses: later answers for the name have no effect (DNS rebinding). */
-export function restrictLookup(addresses: readonly string[]): {
+export function lookupOnlyAddresses(addresses: readonly string[]): {
   readonly lookup: LookupFunction;
   readonly autoSelectFamily: true;
 } {

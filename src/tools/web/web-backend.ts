@@ -3,7 +3,7 @@ import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { wholeCharactersLength } from '../sandbox/bounded-output.ts';
 import { reportIfAborted } from '../tool-outcomes.ts';
-import { type FetchAnswer, type FetchNetwork, fetchOnce, INTERNET_POLICY } from './fetch-once.ts';
+import { type FetchAnswer, type FetchNetwork, fetchCheckedUrl, INTERNET_NETWORK } from './fetch-once.ts';
 import { isTextType, readableText } from './readable-text.ts';
 
 const MAX_REDIRECTS = 5;
@@ -16,7 +16,7 @@ export interface WebBackendOptions {
 }
 
 /** Serves `web-fetch`: GET from listed hosts at checked addresses; every redirect is checked again. */
-export function webBackend({ network = INTERNET_POLICY }: WebBackendOptions = {}): ToolBackend {
+export function webBackend({ network = INTERNET_NETWORK }: WebBackendOptions = {}): ToolBackend {
   return { name: 'web', tools: ['web-fetch'], run: async (call) => reportIfAborted(call) ?? fetchPage(network, call) };
 }
 
@@ -39,7 +39,11 @@ async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolRep
       return report(refusedOutcome(decision.code, `${prefix}${decision.message}`, decision.remedy));
     }
     const { judged } = decision;
-    const answer = await fetchOnce(judged, network, { bytes: outputBytes * READ_FACTOR, accepts: isTextType, signal });
+    const answer = await fetchCheckedUrl(judged, network, {
+      bytes: outputBytes * READ_FACTOR,
+      accepts: isTextType,
+      signal,
+    });
     if (answer.kind === 'blocked')
       return report(
         refusedOutcome(

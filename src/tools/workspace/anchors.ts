@@ -7,9 +7,9 @@ export interface Anchor {
   readonly stat: Stats;
   /** Path of this object. If held by descriptor, it stays valid when names change. */
   readonly path: string;
-  /** Opens this file or folder; throws {@link MovedError} if its path leads to another one, or to none. */
+  /** Opens this file or folder; throws {@link AnchorMovedError} if its path leads to another one, or to none. */
   open(flags: number): number;
-  /** Throws {@link MovedError} if a name on the path was replaced since the walk. */
+  /** Throws {@link AnchorMovedError} if a name on the path was replaced since the walk. */
   check(): void;
   close(): void;
 }
@@ -22,7 +22,7 @@ export interface Anchors {
 }
 
 /** Thrown if a name refers to another object than at the start of the call. */
-export class MovedError extends Error {
+export class AnchorMovedError extends Error {
   override readonly name = 'Moved';
 }
 
@@ -72,7 +72,7 @@ export const realPathAnchors: Anchors = {
 function anchorOfPath(path: string, stat: Stats): Anchor {
   const check = () => {
     if (!stat.isSymbolicLink() && ifPresent(() => realpathSync.native(path)) !== path)
-      throw new MovedError(`${path} moved while it was in use`);
+      throw new AnchorMovedError(`${path} moved while it was in use`);
   };
   const open = (flags: number) => {
     check();
@@ -80,7 +80,7 @@ function anchorOfPath(path: string, stat: Stats): Anchor {
     try {
       const now = fstatSync(fd);
       if (now.ino !== stat.ino || now.dev !== stat.dev)
-        throw new MovedError(`${path} was replaced while it was in use`);
+        throw new AnchorMovedError(`${path} was replaced while it was in use`);
       check();
       return fd;
     } catch (error) {

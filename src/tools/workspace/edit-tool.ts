@@ -2,9 +2,9 @@ import { plural } from '../../base/text.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { findingsField } from '../file-findings.ts';
 import type { Anchors } from './anchors.ts';
-import { putFile } from './put-file.ts';
+import { putFileOfArgument } from './put-file.ts';
 import { looksBinary } from './regular-file.ts';
-import { failedStop, invalidStop, isStop, type ToolStop } from './tool-stop.ts';
+import { failedToolStop, invalidArgumentStop, isStop, type ToolStop } from './tool-stop.ts';
 
 /** Maximum number of line numbers in a message. */
 const SHOWN = 10;
@@ -17,21 +17,21 @@ export function editTool(call: ToolCall, anchors: Anchors): ToolReport | ToolSto
     ['new', newText],
   ] as const)
     if (typeof text !== 'string' || !text.isWellFormed())
-      return invalidStop(
+      return invalidArgumentStop(
         name,
         `"${name}" must be well-formed text.`,
         'Give "old" exactly as it is in the file, and "new".',
       );
   if (typeof all !== 'boolean')
-    return invalidStop('all', '"all" must be true or false.', 'Leave it out to replace one place.');
+    return invalidArgumentStop('all', '"all" must be true or false.', 'Leave it out to replace one place.');
   if (oldText === '')
-    return invalidStop('old', '"old" is empty.', 'Give the text to replace; to create a file, use write.');
-  if (oldText === newText) return failedStop('no-change', '"old" and "new" are the same; nothing was changed.');
+    return invalidArgumentStop('old', '"old" is empty.', 'Give the text to replace; to create a file, use write.');
+  if (oldText === newText) return failedToolStop('no-change', '"old" and "new" are the same; nothing was changed.');
   const [from, to] = [Buffer.from(oldText as string), Buffer.from(newText as string)];
   let [replacements, lines] = [0, 0];
-  const put = putFile(call, anchors, (before, path) => {
-    if (before === null) return failedStop('not-found', `There is no "${path}"; create it with write.`);
-    if (looksBinary(before)) return failedStop('binary-file', `"${path}" is binary; edit changes text only.`);
+  const put = putFileOfArgument(call, anchors, (before, path) => {
+    if (before === null) return failedToolStop('not-found', `There is no "${path}"; create it with write.`);
+    if (looksBinary(before)) return failedToolStop('binary-file', `"${path}" is binary; edit changes text only.`);
     const offsets = findOccurrences(before, from);
     if (offsets.length === 0) return notFound(before, from, path);
     if (offsets.length > 1 && !all) return notUnique(before, offsets, path);
@@ -61,7 +61,7 @@ function replaceAt(text: Buffer, offsets: readonly number[], length: number, to:
 }
 
 function notUnique(text: Buffer, offsets: readonly number[], path: string): ToolStop {
-  return failedStop(
+  return failedToolStop(
     'text-not-unique',
     `"old" occurs ${plural(offsets.length, 'time')} in "${path}" (lines ${lineList(text, offsets)}); give more of the text around one, or set "all".`,
   );
@@ -72,7 +72,7 @@ function notFound(text: Buffer, part: Buffer, path: string): ToolStop {
   const unified = (bytes: Buffer) => Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
   if (unified(text).includes(unified(part))) {
     const ends = text.includes('\r\n') ? 'CRLF ("\\r\\n")' : 'LF ("\\n")';
-    return failedStop(
+    return failedToolStop(
       'text-not-found',
       `"old" is in "${path}" but for its line endings: the file has ${ends}; write "old" and "new" with those.`,
     );
@@ -87,7 +87,7 @@ function notFound(text: Buffer, part: Buffer, path: string): ToolStop {
   const hint = near.length
     ? `its first line is there (line ${lineList(text, near)}), but what surrounds it differs`
     : 'its first line was not found either';
-  return failedStop(
+  return failedToolStop(
     'text-not-found',
     `"old" is not in "${path}" (${plural(lines, 'line')}): ${hint}. Read the file again and copy the text exactly.`,
   );

@@ -1,7 +1,7 @@
 import picomatch from 'picomatch';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import { segmentsBelow } from './path-argument.ts';
-import { invalidStop, scopeStop, type ToolStop } from './tool-stop.ts';
+import { pathSegmentsBelow } from './path-argument.ts';
+import { invalidArgumentStop, outOfScopeStop, type ToolStop } from './tool-stop.ts';
 
 /** More wildcards could take minutes on a crafted name, because matching backtracks. */
 const MAX_WILDCARDS_PER_NAME = 4;
@@ -13,7 +13,7 @@ const MAX_LENGTH = 512;
  * work as in a shell; dot files match; extended globs are not supported.
  * @param anywhere a pattern without a slash matches at any depth
  */
-export function fileGlob(
+export function compileGlobArgument(
   call: ToolCall,
   argument: string,
   anywhere: boolean,
@@ -21,15 +21,15 @@ export function fileGlob(
   const value = call.args[argument];
   const remedy = 'Give a pattern such as "src/**/*.ts", relative to the folder searched.';
   if (typeof value !== 'string' || value === '' || /[\u0000-\u001f\u007f-\u009f]/.test(value))
-    return invalidStop(argument, `"${argument}" must be a pattern.`, remedy);
-  const segments = segmentsBelow(call.envelope.root, value);
+    return invalidArgumentStop(argument, `"${argument}" must be a pattern.`, remedy);
+  const segments = pathSegmentsBelow(call.envelope.root, value);
   if (segments === null || segments.includes('..'))
-    return scopeStop(argument, `"${value}" reaches outside the root.`, remedy);
+    return outOfScopeStop(argument, `"${value}" reaches outside the root.`, remedy);
   const stars = (name: string) => name.split('*').length - 1;
   const globstars = segments.filter((name) => name.includes('**')).length;
   const crowded = segments.some((name) => name !== '**' && stars(name) > MAX_WILDCARDS_PER_NAME);
   if (value.length > MAX_LENGTH || globstars > MAX_GLOBSTARS || crowded)
-    return invalidStop(
+    return invalidArgumentStop(
       argument,
       `"${argument}" has too many wildcards to match in time.`,
       'Use fewer, and search within the result.',

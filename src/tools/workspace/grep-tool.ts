@@ -1,13 +1,13 @@
 import fs from 'node:fs';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { ABORTED } from '../tool-outcomes.ts';
+import { ABORTED_OUTCOME } from '../tool-outcomes.ts';
 import type { Anchors } from './anchors.ts';
-import { fileGlob } from './file-glob.ts';
+import { compileGlobArgument } from './file-glob.ts';
 import { runRipgrep } from './ripgrep.ts';
-import { type SearchRoot, searchRoot } from './search-root.ts';
-import { failedStop, invalidStop, isStop, type ToolStop } from './tool-stop.ts';
-import { decodePath, removeDotSlash, UnnameableFiles } from './unnameable-files.ts';
+import { holdSearchRoot, type SearchRoot } from './search-root.ts';
+import { failedToolStop, invalidArgumentStop, isStop, type ToolStop } from './tool-stop.ts';
+import { decodeNameablePath, removeDotSlash, UnnameableFiles } from './unnameable-files.ts';
 
 /** Maximum number of shown characters of a matching line. */
 const SHOWN_CHARACTERS = 1000;
@@ -27,16 +27,16 @@ interface MatchRecord {
 export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
   const { pattern, glob: globArgument, 'ignore-case': ignoreCase = false } = call.args;
   if (typeof pattern !== 'string' || pattern === '' || pattern.includes('\0') || !pattern.isWellFormed())
-    return invalidStop(
+    return invalidArgumentStop(
       'pattern',
       '"pattern" must be a regular expression.',
       'Give the text to look for, as a regular expression.',
     );
   if (typeof ignoreCase !== 'boolean')
-    return invalidStop('ignore-case', '"ignore-case" must be true or false.', 'Leave it out to match case.');
-  const glob = globArgument === undefined ? { matches: () => true } : fileGlob(call, 'glob', true);
+    return invalidArgumentStop('ignore-case', '"ignore-case" must be true or false.', 'Leave it out to match case.');
+  const glob = globArgument === undefined ? { matches: () => true } : compileGlobArgument(call, 'glob', true);
   if (isStop(glob)) return glob;
-  const root = searchRoot(call, anchors);
+  const root = holdSearchRoot(call, anchors);
   if (isStop(root)) return root;
   const { seconds, outputBytes } = call.tool.limits;
   const matches: Json[] = [];
@@ -50,7 +50,7 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
       const { type, data } = JSON.parse(record.toString()) as MatchRecord;
       if (type !== 'match') return true;
       const bytes = removeDotSlash(bytesOf(data.path));
-      const name = decodePath(bytes);
+      const name = decodeNameablePath(bytes);
       if (!glob.matches(name ?? bytes.toString())) return true;
       const line = bytesOf(data.lines);
       if (!onDisk.holds(bytes, data.absolute_offset, line)) return true;
@@ -65,10 +65,10 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
       files.add(match.path);
       return true;
     });
-    if (run.end === 'aborted') return { stop: ABORTED };
-    if (run.end === 'error' && run.stderr) return failedStop('bad-pattern', `ripgrep: ${run.stderr.trim()}`);
+    if (run.end === 'aborted') return { stop: ABORTED_OUTCOME };
+    if (run.end === 'error' && run.stderr) return failedToolStop('bad-pattern', `ripgrep: ${run.stderr.trim()}`);
     if (run.end === 'time-limit' && matches.length === 0)
-      return failedStop('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
+      return failedToolStop('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
     const truncated = run.end === 'stopped' || run.end === 'time-limit';
     return {
       outcome: { status: 'ok', result: { matches, truncated, files: [...files], ...unnameable.field } },
@@ -93,7 +93,7 @@ function verifier(root: SearchRoot) {
   const openFile = (name: Buffer): number | null => {
     if (open?.name.equals(name)) return open.fd;
     close();
-    const text = decodePath(name);
+    const text = decodeNameablePath(name);
     const held = text === null ? null : root.hold(text);
     const anchor = held?.anchor ?? (text === null ? root.holdByBytes(name) : null);
     try {

@@ -4,9 +4,9 @@ import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope, ToolCall } from '../../ports/tool-backend.ts';
 import { detectGitPaths } from '../git-paths.ts';
 import type { Anchors } from './anchors.ts';
-import { isUnderSegments, parsePath, pathSegments, resolveSegments } from './path-argument.ts';
-import { failedStop, scopeStop, type ToolStop } from './tool-stop.ts';
-import { type ExistingPath, type MissingPath, walkBeneath } from './walk-beneath.ts';
+import { isUnderSegments, parsePathArgument, pathSegments, resolvePathSegments } from './path-argument.ts';
+import { failedToolStop, outOfScopeStop, type ToolStop } from './tool-stop.ts';
+import { type ExistingPath, type MissingPath, walkPathBeneath } from './walk-beneath.ts';
 
 export type PathAccess = 'read' | 'write';
 export type HeldPath = ExistingPath | MissingPath;
@@ -18,33 +18,38 @@ type PathCheck = (segments: readonly string[]) => { readonly message: string; re
  * Holds the object that a call's argument names, if the envelope allows it. Both the written path and the real path
  * must be allowed, so a link adds no rights. The caller must close it.
  */
-export function holdPath(call: ToolCall, argument: string, access: PathAccess, anchors: Anchors): HeldPath | ToolStop {
+export function holdPathArgument(
+  call: ToolCall,
+  argument: string,
+  access: PathAccess,
+  anchors: Anchors,
+): HeldPath | ToolStop {
   const { root } = call.envelope;
-  const parsed = parsePath(root, argument, call.args[argument]);
+  const parsed = parsePathArgument(root, argument, call.args[argument]);
   if ('stop' in parsed) return parsed;
   const check = access === 'read' ? makeReadCheck(call.envelope) : writeCheck(call.envelope);
   const refusal = check(parsed.segments);
-  if (refusal) return scopeStop(argument, refusal.message, refusal.remedy);
+  if (refusal) return outOfScopeStop(argument, refusal.message, refusal.remedy);
   const shown = parsed.segments.join('/') || '.';
-  const held = walkBeneath(root, parsed.segments, anchors);
+  const held = walkPathBeneath(root, parsed.segments, anchors);
   switch (held.kind) {
     case 'leaves':
-      return scopeStop(
+      return outOfScopeStop(
         argument,
         `"${shown}" leads out of the root by the link ${held.link}.`,
         'Name a file inside the root.',
       );
     case 'too-many-links':
-      return failedStop('too-many-links', `"${shown}" leads through too many links; name the file itself.`);
+      return failedToolStop('too-many-links', `"${shown}" leads through too many links; name the file itself.`);
     case 'dangling':
-      return failedStop('not-found', `"${shown}" goes through a folder that does not exist.`);
+      return failedToolStop('not-found', `"${shown}" goes through a folder that does not exist.`);
     case 'not-a-folder':
-      return failedStop('not-a-folder', `"${held.at}" is a file, so nothing is in it.`);
+      return failedToolStop('not-a-folder', `"${held.at}" is a file, so nothing is in it.`);
   }
   const real = check(held.real);
   if (!real) return held;
   held.close();
-  return scopeStop(argument, `"${shown}" is a link to "${held.real.join('/')}". ${real.message}`, real.remedy);
+  return outOfScopeStop(argument, `"${shown}" is a link to "${held.real.join('/')}". ${real.message}`, real.remedy);
 }
 
 const pathRefusal = (path: string, { why, remedy }: typeof MASKED_PATH_REFUSAL): ReturnType<PathCheck> => ({
@@ -72,7 +77,7 @@ export function makeReadCheck({ root, scope, readableFiles, config }: CallEnvelo
 
 function writeCheck({ root, scope, config }: CallEnvelope): PathCheck {
   const git = detectGitPaths(root);
-  const ownSpecs = config.specs === 'default' ? null : resolveSegments(pathSegments(config.specs));
+  const ownSpecs = config.specs === 'default' ? null : resolvePathSegments(pathSegments(config.specs));
   return (segments) => {
     const path = segments.join('/') || '.';
     const why = writePathReason(path, scope.write);

@@ -2,10 +2,10 @@ import { isMasked } from '../../gate/scope/masks.ts';
 import type { ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import { detectGitPaths } from '../git-paths.ts';
 import type { Anchors } from './anchors.ts';
-import { fileGlob } from './file-glob.ts';
+import { compileGlobArgument } from './file-glob.ts';
 import { runRipgrep } from './ripgrep.ts';
-import { searchRoot } from './search-root.ts';
-import { isStop, scopeStop, type ToolStop } from './tool-stop.ts';
+import { holdSearchRoot } from './search-root.ts';
+import { isStop, outOfScopeStop, type ToolStop } from './tool-stop.ts';
 
 /** Time limit in seconds for finding masked files before another program searches. */
 const SECONDS = 3;
@@ -14,7 +14,7 @@ const SECONDS = 3;
  * The refusal of a search that another program would run: the program ignores masks, and the searched area contains a
  * masked file. Null if the program may search.
  */
-export async function watchNativeSearch(call: ToolCall, anchors: Anchors): Promise<ToolRefusal | null> {
+export async function refuseNativeSearch(call: ToolCall, anchors: Anchors): Promise<ToolRefusal | null> {
   const stop = await judgeSearch(call, anchors);
   return stop?.stop.status === 'refused' ? stop.stop : null;
 }
@@ -24,7 +24,7 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<ToolStop |
   const globs = id === 'glob' ? [['pattern', false] as const] : [['glob', true] as const];
   for (const [argument, anywhere] of globs) {
     if (call.args[argument] === undefined) continue;
-    const glob = fileGlob(call, argument, anywhere);
+    const glob = compileGlobArgument(call, argument, anywhere);
     if (isStop(glob)) return glob;
   }
   const { scope, config } = call.envelope;
@@ -34,7 +34,7 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<ToolStop |
       'Only files that this session has named may be read here, and the search of another program would show all files.',
     );
   const git = detectGitPaths(call.envelope.root);
-  const root = searchRoot(call, anchors);
+  const root = holdSearchRoot(call, anchors);
   if (isStop(root)) return root;
   let masked: string | null = null;
   try {
@@ -59,4 +59,8 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<ToolStop |
 }
 
 const useOurSearch = ({ tool }: ToolCall, message: string): ToolStop =>
-  scopeStop('path', message, `Use hopgate's own "${tool.id}", which leaves such files out, or search another folder.`);
+  outOfScopeStop(
+    'path',
+    message,
+    `Use hopgate's own "${tool.id}", which leaves such files out, or search another folder.`,
+  );

@@ -5,15 +5,15 @@ import { asJson, isObject, type Json } from '../../base/json.ts';
 import { scanTests, type TestScan } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
 import type { NativeCallWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
-import { contentEffect } from '../content-effect.ts';
-import { fileStateOf, withFindings } from '../file-findings.ts';
+import { effectOfWrittenFile } from '../content-effect.ts';
+import { addFindingsToEffect, fileStateOf } from '../file-findings.ts';
 import { invalidCall } from '../tool-outcomes.ts';
 import type { Anchors } from './anchors.ts';
-import { type HeldPath, holdPath, type PathAccess } from './hold-path.ts';
-import { refuseImports, refuseOtherDevice, refuseTooLarge } from './put-file.ts';
+import { type HeldPath, holdPathArgument, type PathAccess } from './hold-path.ts';
+import { refuseForbiddenImports, refuseOtherDevice, refuseTooLargeFile } from './put-file.ts';
 import { refuseNonFile, refuseReplacing } from './regular-file.ts';
 import { isStop, type ToolStop } from './tool-stop.ts';
-import { type ExistingPath, walkBeneath } from './walk-beneath.ts';
+import { type ExistingPath, walkPathBeneath } from './walk-beneath.ts';
 
 /** State of the file that a call names before the call: its real path, and its sha256 (null if there is no file). */
 interface FileBefore {
@@ -27,13 +27,13 @@ interface FileBefore {
  * Watches file tools that an agent's program runs itself. Before the call: the walk and refusals of hopgate's own
  * tools. After it: the hash of the named file. Other effects of the program are not observed.
  */
-export function nativeWatch(anchors: Anchors): NativeCallWatch {
+export function watchNativeFileTools(anchors: Anchors): NativeCallWatch {
   return {
     async before(call) {
       const { id } = call.tool;
       if (id === 'glob' || id === 'grep') {
-        const { watchNativeSearch } = await import('./native-search.ts');
-        const refused = await watchNativeSearch(call, anchors);
+        const { refuseNativeSearch } = await import('./native-search.ts');
+        const refused = await refuseNativeSearch(call, anchors);
         return refused ? { refused } : { before: null };
       }
       const seen = stateBefore(call, id === 'read' ? 'read' : 'write', anchors);
@@ -51,7 +51,7 @@ export function nativeWatch(anchors: Anchors): NativeCallWatch {
 }
 
 function stateBefore(call: ToolCall, access: PathAccess, anchors: Anchors): FileBefore | ToolStop {
-  const held = holdPath(call, 'path', access, anchors);
+  const held = holdPathArgument(call, 'path', access, anchors);
   // A missing file is not refused here: the client itself reports it.
   if (isStop(held)) return access === 'read' && held.stop.status === 'failed' ? { path: '', sha256: null } : held;
   try {
@@ -61,7 +61,7 @@ function stateBefore(call: ToolCall, access: PathAccess, anchors: Anchors): File
     if (access === 'read') return { path, sha256: held.kind === 'file' ? '' : null };
     const bytes = held.kind === 'file' ? bytesOf(held) : null;
     const text = bytes?.toString() ?? '';
-    const imports = refuseImports(call, path, writtenText(call, text));
+    const imports = refuseForbiddenImports(call, path, writtenText(call, text));
     if (imports) return imports;
     const signals = bytes && scanTests(path, text);
     return { path, sha256: bytes && hash('sha256', bytes), ...(signals ? { signals } : {}) };
@@ -77,7 +77,7 @@ const refuseSpecial = (held: HeldPath): ToolStop | null =>
 function refuseWrite(call: ToolCall, held: HeldPath, path: string, anchors: Anchors): ToolStop | null {
   const wrong = refuseNonFile(held, 'path') ?? refuseOtherDevice(call.envelope.root, held, anchors);
   if (wrong || held.kind === 'missing') return wrong;
-  return refuseTooLarge(held.anchor.stat, path) ?? refuseReplacing(held.anchor.stat, path, 'path');
+  return refuseTooLargeFile(held.anchor.stat, path) ?? refuseReplacing(held.anchor.stat, path, 'path');
 }
 
 /** The text that a file will have after a write or an edit. */
@@ -97,7 +97,7 @@ const refusalOf = ({ stop }: ToolStop): ToolRefusal =>
 
 function changeOf({ envelope }: ToolCall, before: FileBefore, anchors: Anchors): ObservedEffects {
   const { path, signals = null } = before;
-  const held = walkBeneath(envelope.root, path.split('/'), anchors);
+  const held = walkPathBeneath(envelope.root, path.split('/'), anchors);
   if (!('real' in held)) return 'unobserved';
   try {
     // The name is now a link or a folder, so the program wrote another file.
@@ -106,9 +106,9 @@ function changeOf({ envelope }: ToolCall, before: FileBefore, anchors: Anchors):
     const after = bytes && hash('sha256', bytes);
     if (after === before.sha256) return [];
     if (held.kind !== 'file' || !bytes || !after)
-      return [withFindings(envelope, { path, op: 'delete', before: before.sha256 as string }, signals, null)];
+      return [addFindingsToEffect(envelope, { path, op: 'delete', before: before.sha256 as string }, signals, null)];
     const seen = fileStateOf(path, bytes.toString(), held.anchor.stat.mode);
-    return [withFindings(envelope, contentEffect(path, before.sha256, after), signals, seen)];
+    return [addFindingsToEffect(envelope, effectOfWrittenFile(path, before.sha256, after), signals, seen)];
   } finally {
     held.close();
   }

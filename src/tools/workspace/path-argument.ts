@@ -1,32 +1,37 @@
 import { sep } from 'node:path';
 import { MAX_PATH_BYTES, URL_START_PATTERN } from '../../spec/policy/limits.ts';
 import type { Json } from '../../spec/types.ts';
-import { invalidStop, scopeStop, type ToolStop } from './tool-stop.ts';
+import { invalidArgumentStop, outOfScopeStop, type ToolStop } from './tool-stop.ts';
 
 /**
  * Parses an agent's path into segments under the root. The path may be relative to the root or absolute inside it. `.`
  * and `..` are resolved lexically. Does not access the disk.
  */
-export function parsePath(root: string, argument: string, value: Json | undefined): { segments: string[] } | ToolStop {
+export function parsePathArgument(
+  root: string,
+  argument: string,
+  value: Json | undefined,
+): { segments: string[] } | ToolStop {
   const remedy = 'Give a path relative to the root, such as "src/main.ts".';
-  if (typeof value !== 'string') return invalidStop(argument, `"${argument}" must be a string.`, remedy);
-  if (value === '') return invalidStop(argument, `"${argument}" is empty.`, `${remedy} "." is the root.`);
+  if (typeof value !== 'string') return invalidArgumentStop(argument, `"${argument}" must be a string.`, remedy);
+  if (value === '') return invalidArgumentStop(argument, `"${argument}" is empty.`, `${remedy} "." is the root.`);
   if (/[\u0000-\u001f\u007f-\u009f]/.test(value))
-    return invalidStop(
+    return invalidArgumentStop(
       argument,
       `"${argument}" contains a control character.`,
       'Rename the file; until then, only a shell command with a glob can name it.',
     );
-  if (URL_START_PATTERN.test(value)) return invalidStop(argument, `"${argument}" is an address, not a path.`, remedy);
-  if (!value.isWellFormed()) return invalidStop(argument, `"${argument}" is not well-formed Unicode.`, remedy);
+  if (URL_START_PATTERN.test(value))
+    return invalidArgumentStop(argument, `"${argument}" is an address, not a path.`, remedy);
+  if (!value.isWellFormed()) return invalidArgumentStop(argument, `"${argument}" is not well-formed Unicode.`, remedy);
   if (Buffer.byteLength(value) > MAX_PATH_BYTES)
-    return invalidStop(argument, `"${argument}" is longer than ${MAX_PATH_BYTES} bytes.`, remedy);
-  const segments = resolveSegments(segmentsBelow(root, value));
-  return segments ? { segments } : scopeStop(argument, `"${value}" is outside the root.`, remedy);
+    return invalidArgumentStop(argument, `"${argument}" is longer than ${MAX_PATH_BYTES} bytes.`, remedy);
+  const segments = resolvePathSegments(pathSegmentsBelow(root, value));
+  return segments ? { segments } : outOfScopeStop(argument, `"${value}" is outside the root.`, remedy);
 }
 
 /** Returns the segments of a path under the root with `..` unresolved; null for an absolute path elsewhere. */
-export function segmentsBelow(root: string, path: string): string[] | null {
+export function pathSegmentsBelow(root: string, path: string): string[] | null {
   const segments = pathSegments(path);
   if (!isAbsolute(path)) return segments;
   const base = pathSegments(root);
@@ -38,7 +43,7 @@ export const isUnderSegments = (segments: readonly string[], prefix: readonly st
   prefix.length <= segments.length && prefix.every((name, i) => segments[i] === name);
 
 /** Resolves `..` lexically; null if it climbs above the start. */
-export function resolveSegments(segments: readonly string[] | null): string[] | null {
+export function resolvePathSegments(segments: readonly string[] | null): string[] | null {
   const resolved: string[] = [];
   for (const name of segments ?? ['..']) {
     if (name !== '..') resolved.push(name);

@@ -2,14 +2,14 @@ import { closeSync, constants, fstatSync, readFileSync, type Stats } from 'node:
 import { scanTests } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import { contentEffect, sha256Hex } from '../content-effect.ts';
-import { fileStateOf, withFindings } from '../file-findings.ts';
-import { importProblem } from '../instruction-imports.ts';
+import { effectOfWrittenFile, sha256Hex } from '../content-effect.ts';
+import { addFindingsToEffect, fileStateOf } from '../file-findings.ts';
+import { importProblemOfText } from '../instruction-imports.ts';
 import type { Anchors } from './anchors.ts';
-import { type HeldPath, holdPath } from './hold-path.ts';
+import { type HeldPath, holdPathArgument } from './hold-path.ts';
 import { refuseNonFile, refuseReplacing } from './regular-file.ts';
-import { makeParents, replaceFile } from './replace-file.ts';
-import { failedStop, isStop, scopeStop, type ToolStop } from './tool-stop.ts';
+import { makeParentFolders, replaceFile } from './replace-file.ts';
+import { failedToolStop, isStop, outOfScopeStop, type ToolStop } from './tool-stop.ts';
 import type { MissingPath } from './walk-beneath.ts';
 
 /** Larger files are not read into memory for hashing and replacing. */
@@ -27,19 +27,19 @@ interface PutResult {
  *
  * @param compose gets the present content (null for a new file) and the root-relative path
  */
-export function putFile(
+export function putFileOfArgument(
   call: ToolCall,
   anchors: Anchors,
   compose: (before: Buffer | null, path: string) => Buffer | ToolStop,
 ): PutResult | ToolStop {
-  const held = holdPath(call, 'path', 'write', anchors);
+  const held = holdPathArgument(call, 'path', 'write', anchors);
   if (isStop(held)) return held;
   try {
     const path = held.real.join('/');
     const wrong = refuseNonFile(held, 'path') ?? refuseOtherDevice(call.envelope.root, held, anchors);
     if (wrong) return wrong;
     if (held.kind === 'missing') return create(call, held, path, compose, anchors);
-    const irreplaceable = refuseTooLarge(held.anchor.stat, path) ?? refuseReplacing(held.anchor.stat, path, 'path');
+    const irreplaceable = refuseTooLargeFile(held.anchor.stat, path) ?? refuseReplacing(held.anchor.stat, path, 'path');
     if (irreplaceable) return irreplaceable;
     const fd = held.anchor.open(constants.O_RDONLY);
     try {
@@ -47,12 +47,12 @@ export function putFile(
       const before = readFileSync(fd);
       const bytes = compose(before, path);
       if ('stop' in bytes) return bytes;
-      const stop = refuseImports(call, path, bytes.toString('utf8'));
+      const stop = refuseForbiddenImports(call, path, bytes.toString('utf8'));
       if (stop) return stop;
       replaceFile(held.parent!, held.real.at(-1)!, bytes, seen);
-      const effect = withFindings(
+      const effect = addFindingsToEffect(
         call.envelope,
-        contentEffect(path, sha256Hex(before), sha256Hex(bytes)),
+        effectOfWrittenFile(path, sha256Hex(before), sha256Hex(bytes)),
         scanTests(path, before.toString('utf8')),
         fileStateOf(path, bytes.toString('utf8'), seen.mode),
       );
@@ -74,9 +74,9 @@ function create(
 ): PutResult | ToolStop {
   const bytes = compose(null, path);
   if ('stop' in bytes) return bytes;
-  const stop = refuseImports(call, path, bytes.toString('utf8'));
+  const stop = refuseForbiddenImports(call, path, bytes.toString('utf8'));
   if (stop) return stop;
-  const { folder, undo, close } = makeParents(held.parent, held.names.slice(0, -1), anchors);
+  const { folder, undo, close } = makeParentFolders(held.parent, held.names.slice(0, -1), anchors);
   try {
     replaceFile(folder, held.names.at(-1)!, bytes, null);
   } catch (error) {
@@ -85,27 +85,26 @@ function create(
   } finally {
     close();
   }
-  const effect = contentEffect(path, null, sha256Hex(bytes));
+  const effect = effectOfWrittenFile(path, null, sha256Hex(bytes));
   const after = fileStateOf(path, bytes.toString('utf8'), 0);
-  return { path, created: true, effect: withFindings(call.envelope, effect, null, after) };
+  return { path, created: true, effect: addFindingsToEffect(call.envelope, effect, null, after) };
 }
 
 /** The refusal of a text that imports a masked file or one outside the root; null if it may be written. */
-export function refuseImports({ envelope }: ToolCall, path: string, text: string): ToolStop | null {
-  const problem = importProblem(envelope, path, text);
+export function refuseForbiddenImports({ envelope }: ToolCall, path: string, text: string): ToolStop | null {
+  const problem = importProblemOfText(envelope, path, text);
   return problem === null
     ? null
-    : scopeStop(
+    : outOfScopeStop(
         'path',
         `"${path}" cannot be written: ${problem}, and agents' programs show the model what a file imports.`,
         'Leave the import out, or name the file without @.',
       );
 }
 
-/** The refusal of a file that is too large to hash and replace; null if it is not. */
-export const refuseTooLarge = ({ size }: Stats, path: string): ToolStop | null =>
+export const refuseTooLargeFile = ({ size }: Stats, path: string): ToolStop | null =>
   size > MAX_BYTES
-    ? failedStop('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`)
+    ? failedToolStop('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`)
     : null;
 
 /**
@@ -116,7 +115,7 @@ export function refuseOtherDevice(root: string, held: HeldPath, anchors: Anchors
   const anchor = anchors.root(root);
   try {
     if (held.parent?.stat.dev === anchor.stat.dev) return null;
-    return scopeStop(
+    return outOfScopeStop(
       'path',
       `"${held.real.join('/')}" lies on another file system that is mounted there.`,
       'Write elsewhere.',

@@ -4,10 +4,10 @@ import { plural } from '../../base/text.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { wholeCharactersLength } from '../sandbox/bounded-output.ts';
-import { ABORTED } from '../tool-outcomes.ts';
+import { ABORTED_OUTCOME } from '../tool-outcomes.ts';
 import type { Anchors } from './anchors.ts';
 import { looksBinary, openRegularFile } from './regular-file.ts';
-import { failedStop, invalidStop, isStop, type ToolStop } from './tool-stop.ts';
+import { failedToolStop, invalidArgumentStop, isStop, type ToolStop } from './tool-stop.ts';
 
 const readAsync = promisify(fs.read);
 const CHUNK = 256 * 1024;
@@ -24,15 +24,15 @@ export async function readTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   const { fd, path } = file;
   try {
     const range = await readLines(fd, offset.value, limit.value, call.tool.limits, call.signal);
-    if (range === 'binary') return failedStop('binary-file', `"${path}" is binary; read shows text only.`);
-    if (range === 'aborted') return { stop: ABORTED };
+    if (range === 'binary') return failedToolStop('binary-file', `"${path}" is binary; read shows text only.`);
+    if (range === 'aborted') return { stop: ABORTED_OUTCOME };
     if (range === 'time-limit')
-      return failedStop(
+      return failedToolStop(
         'time-limit',
         `"${path}" could not be read within ${call.tool.limits.seconds} s; search it with grep.`,
       );
     if (offset.value > Math.max(range.lines, 1))
-      return failedStop('no-such-line', `"${path}" has ${plural(range.lines, 'line')}; give an offset up to that.`);
+      return failedToolStop('no-such-line', `"${path}" has ${plural(range.lines, 'line')}; give an offset up to that.`);
     const { bytes, ...rest } = range;
     const text = bytes.toString('utf8');
     const result: { [key: string]: Json } = { path, text, ...rest };
@@ -102,5 +102,5 @@ async function readLines(
 function lineNumber(call: ToolCall, argument: string, preset: number): { value: number } | ToolStop {
   const value: Json = call.args[argument] ?? preset;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return { value };
-  return invalidStop(argument, `"${argument}" must be a whole number from 1.`, 'Lines count from 1.');
+  return invalidArgumentStop(argument, `"${argument}" must be a whole number from 1.`, 'Lines count from 1.');
 }

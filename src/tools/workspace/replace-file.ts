@@ -19,7 +19,7 @@ import {
 import { lstatIfAny, withOpenFile } from '../../base/files.ts';
 import { isAlive } from '../../base/process.ts';
 import { valueOr } from '../../base/value-or.ts';
-import { type Anchor, type Anchors, MovedError } from './anchors.ts';
+import { type Anchor, AnchorMovedError, type Anchors } from './anchors.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_DIRECTORY = 0 } = constants;
 const NEW_FILE_MODE = 0o666;
@@ -28,7 +28,7 @@ const PERMISSIONS = 0o777;
 /**
  * Replaces `name` in a held folder atomically: writes a new file in the same folder, syncs it, and renames it. Keeps
  * the permissions except set-id bits.
- * @param seen the file's state at the check; throws {@link MovedError} if it has changed since
+ * @param seen the file's state at the check; throws {@link AnchorMovedError} if it has changed since
  */
 export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, seen: Stats | null): void {
   folder.check();
@@ -45,7 +45,8 @@ export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, see
       closeSync(fd);
     }
     folder.check();
-    if (!isSameFile(seen, lstatIfAny(target))) throw new MovedError(`${name} was changed by someone else meanwhile`);
+    if (!isSameFile(seen, lstatIfAny(target)))
+      throw new AnchorMovedError(`${name} was changed by someone else meanwhile`);
     renameSync(temporary, target);
   } catch (error) {
     rmSync(temporary, { force: true });
@@ -87,7 +88,7 @@ function removeLeftovers(folder: Anchor): void {
  * Creates nested folders `names` in a held folder and holds the last one.
  * @returns the last folder; `undo` removes the created folders that are still empty; `close` releases the hold
  */
-export function makeParents(
+export function makeParentFolders(
   start: Anchor,
   names: readonly string[],
   anchors: Anchors,
@@ -116,7 +117,7 @@ export function makeParents(
       }
       const next = anchors.child(folder, name);
       if (next) held.push(next);
-      if (!next?.stat.isDirectory()) throw new MovedError(`${name} was replaced while folders were made`);
+      if (!next?.stat.isDirectory()) throw new AnchorMovedError(`${name} was replaced while folders were made`);
       folder = next;
     }
     return { folder, undo, close };

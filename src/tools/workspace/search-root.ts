@@ -2,10 +2,10 @@ import { valueOr } from '../../base/value-or.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchor, Anchors } from './anchors.ts';
 import { makeReadCheck } from './hold-path.ts';
-import { parsePath } from './path-argument.ts';
-import { failedStop, scopeStop, type ToolStop } from './tool-stop.ts';
+import { parsePathArgument } from './path-argument.ts';
+import { failedToolStop, outOfScopeStop, type ToolStop } from './tool-stop.ts';
 import { holdFileByBytes } from './unnameable-files.ts';
-import { type ExistingPath, walkBeneath } from './walk-beneath.ts';
+import { type ExistingPath, walkPathBeneath } from './walk-beneath.ts';
 
 /** The start of a search: a folder that is held open. All of it or only one file of it is searched. */
 export interface SearchRoot {
@@ -23,30 +23,31 @@ export interface SearchRoot {
  * Holds the start of a search (`path`, default the root). ripgrep works by names, so every result is looked up again
  * under the root before it is accepted: see `hold`.
  */
-export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolStop {
+export function holdSearchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolStop {
   const { root, scope } = call.envelope;
-  if (scope.read === 'none') return scopeStop('path', 'This scope reads no files.', 'Hop to a peripheral that reads.');
-  const parsed = parsePath(root, 'path', call.args['path'] ?? '.');
+  if (scope.read === 'none')
+    return outOfScopeStop('path', 'This scope reads no files.', 'Hop to a peripheral that reads.');
+  const parsed = parsePathArgument(root, 'path', call.args['path'] ?? '.');
   if ('stop' in parsed) return parsed;
   const shown = parsed.segments.join('/') || '.';
   const check = makeReadCheck(call.envelope);
   // If only some files in a folder are readable, the folder is searched and each file is checked.
   const checkStart = scope.read === 'root' ? check : () => null;
-  const held = walkBeneath(root, parsed.segments, anchors);
+  const held = walkPathBeneath(root, parsed.segments, anchors);
   if (held.kind === 'leaves')
-    return scopeStop(
+    return outOfScopeStop(
       'path',
       `"${shown}" leads out of the root by the link ${held.link}.`,
       'Name a folder inside the root.',
     );
-  if (!('real' in held)) return failedStop('not-found', `There is no "${shown}".`);
+  if (!('real' in held)) return failedToolStop('not-found', `There is no "${shown}".`);
   const refusal = checkStart(parsed.segments) ?? checkStart(held.real);
   const stop = refusal
-    ? scopeStop('path', refusal.message, refusal.remedy)
+    ? outOfScopeStop('path', refusal.message, refusal.remedy)
     : held.kind === 'missing'
-      ? failedStop('not-found', `There is no "${shown}".`)
+      ? failedToolStop('not-found', `There is no "${shown}".`)
       : held.kind === 'special'
-        ? scopeStop('path', `"${shown}" is a FIFO, socket or device.`, 'Name a folder or a regular file.')
+        ? outOfScopeStop('path', `"${shown}" is a FIFO, socket or device.`, 'Name a folder or a regular file.')
         : null;
   if (stop || held.kind === 'missing') {
     held.close();
@@ -59,7 +60,7 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolS
   const hold = (path: string): ExistingPath | null => {
     const segments = full(path);
     if (check(segments)) return null;
-    const found = holdOrNull(() => walkBeneath(root, segments, anchors));
+    const found = holdOrNull(() => walkPathBeneath(root, segments, anchors));
     if (!found || !('real' in found)) return null;
     if (found.kind === 'file' && found.real.join('/') === segments.join('/')) return found;
     found.close();

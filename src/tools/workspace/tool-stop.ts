@@ -8,31 +8,36 @@ export interface ToolStop {
 }
 
 /** Failure of a tool; `message` contains the remedy. */
-export const failedStop = (code: string, message: string): ToolStop => ({ stop: { status: 'failed', code, message } });
+export const failedToolStop = (code: string, message: string): ToolStop => ({
+  stop: { status: 'failed', code, message },
+});
 
-/** The refusal of an argument that the scope does not allow. */
-export const scopeStop = (argument: string, message: string, remedy: string): ToolStop => ({
+export const outOfScopeStop = (argument: string, message: string, remedy: string): ToolStop => ({
   stop: { status: 'refused', code: 'out-of-scope', argument, message, remedy },
 });
 
-/** The refusal of an argument that has no meaning for the tool. */
-export const invalidStop = (argument: string, message: string, remedy: string): ToolStop => ({
+export const invalidArgumentStop = (argument: string, message: string, remedy: string): ToolStop => ({
   stop: invalidCall(argument, message, remedy),
 });
 
-export const sandboxStop = (message: string, remedy: string): ToolStop => ({
+export const sandboxFailedStop = (message: string, remedy: string): ToolStop => ({
   stop: { status: 'refused', code: 'sandbox-unavailable', message, remedy },
 });
 
 /** The refusal of a command on a host that cannot contain it, with the reason and remedy of the sandbox. */
-export const unavailableStop = ({ reason, remedy }: { readonly reason: string; readonly remedy: string }): ToolStop =>
-  sandboxStop(`This host cannot contain commands: ${reason}.`, `Ask the operator to ${remedy}.`);
+export const unavailableToolStop = ({
+  reason,
+  remedy,
+}: {
+  readonly reason: string;
+  readonly remedy: string;
+}): ToolStop => sandboxFailedStop(`This host cannot contain commands: ${reason}.`, `Ask the operator to ${remedy}.`);
 
 /** A refusal of an argument that makes a command line longer than the system allows; null for any other error. */
-export function tooLongStop(error: unknown, argument: string, remedy: string): ToolStop | null {
+export function tooLongCommandStop(error: unknown, argument: string, remedy: string): ToolStop | null {
   if (![error, (error as Error).cause].some((each) => (each as NodeJS.ErrnoException | undefined)?.code === 'E2BIG'))
     return null;
-  return invalidStop(argument, 'The command line is too long for this machine.', remedy);
+  return invalidArgumentStop(argument, 'The command line is too long for this machine.', remedy);
 }
 
 export const isStop = (value: object): value is ToolStop => 'stop' in value;

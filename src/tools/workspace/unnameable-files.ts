@@ -20,7 +20,7 @@ export const removeDotSlash = (path: Buffer): Buffer =>
   path[0] === 0x2e && path[1] === 0x2f ? path.subarray(2) : path;
 
 /** Decodes a path; null if an argument cannot express it. */
-export function decodePath(path: Uint8Array): string | null {
+export function decodeNameablePath(path: Uint8Array): string | null {
   const text = decodeUtf8(path);
   return text === null || CONTROL.test(text) ? null : text;
 }

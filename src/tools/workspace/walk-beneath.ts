@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { valueOr } from '../../base/value-or.ts';
 import type { Anchor, Anchors } from './anchors.ts';
-import { pathSegments, segmentsBelow } from './path-argument.ts';
+import { pathSegments, pathSegmentsBelow } from './path-argument.ts';
 
 /** Maximum number of followed links; more count as a loop, as in the kernel. */
 const MAX_LINKS = 40;
@@ -49,7 +49,7 @@ interface Restart {
  * Walks from the root along `segments`, one name at a time, holding each folder while it opens the next. A link is read
  * and its target is walked under the root too, so no step can leave the root, even if other processes change the tree.
  */
-export function walkBeneath(root: string, segments: readonly string[], anchors: Anchors): WalkedPath {
+export function walkPathBeneath(root: string, segments: readonly string[], anchors: Anchors): WalkedPath {
   let restart: Restart = { segments, links: 0, link: '' };
   for (let restarts = 0; restarts <= MAX_RESTARTS && restart.links <= MAX_LINKS; restarts++) {
     const result = walkOnce(root, restart, anchors);
@@ -87,7 +87,7 @@ function walkOnce(root: string, restart: Restart, anchors: Anchors): WalkedPath 
         next.close();
         const target = readLink(`${here.path}/${name}`);
         if (target === null) return { ...restart, segments: [...real, name, ...rest] };
-        const below = segmentsBelow(root, target);
+        const below = pathSegmentsBelow(root, target);
         const link = [...real, name].join('/');
         if (below === null) return { kind: 'leaves', link };
         const start = target.startsWith('/') ? [] : real;

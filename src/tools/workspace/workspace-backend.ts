@@ -1,8 +1,8 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { ABORTED } from '../tool-outcomes.ts';
-import { type Anchors, defaultAnchors, MovedError, realPathAnchors } from './anchors.ts';
-import { nativeWatch } from './native-watch.ts';
-import { failedStop, isStop, scopeStop, type ToolStop, tooLongStop } from './tool-stop.ts';
+import { ABORTED_OUTCOME } from '../tool-outcomes.ts';
+import { AnchorMovedError, type Anchors, defaultAnchors, realPathAnchors } from './anchors.ts';
+import { watchNativeFileTools } from './native-watch.ts';
+import { failedToolStop, isStop, outOfScopeStop, type ToolStop, tooLongCommandStop } from './tool-stop.ts';
 
 type Tool = (call: ToolCall, anchors: Anchors) => Promise<ToolReport | ToolStop> | ToolReport | ToolStop;
 
@@ -43,11 +43,11 @@ export function workspaceBackend(options: { readonly containment?: 'real-path' }
   return {
     name: 'workspace',
     tools: Object.keys(TOOLS),
-    native: nativeWatch(anchors),
+    native: watchNativeFileTools(anchors),
     async run(call) {
       const load = Object.hasOwn(TOOLS, call.tool.id) ? TOOLS[call.tool.id] : undefined;
       if (!load) throw new Error(`[tools/workspace] serves no tool "${call.tool.id}"`);
-      const result = call.signal.aborted ? { stop: ABORTED } : await attempt(await load(), call, anchors);
+      const result = call.signal.aborted ? { stop: ABORTED_OUTCOME } : await attempt(await load(), call, anchors);
       return isStop(result) ? { outcome: result.stop, effects: [] } : result;
     },
   };
@@ -57,11 +57,15 @@ async function attempt(tool: Tool, call: ToolCall, anchors: Anchors): Promise<To
   try {
     return await tool(call, anchors);
   } catch (error) {
-    if (error instanceof MovedError)
-      return scopeStop('path', `${error.message}, so nothing was done.`, 'Try again once nothing else changes it.');
+    if (error instanceof AnchorMovedError)
+      return outOfScopeStop(
+        'path',
+        `${error.message}, so nothing was done.`,
+        'Try again once nothing else changes it.',
+      );
     const failure = SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
-    if (failure) return failedStop(...failure);
-    const stop = tooLongStop(error, 'pattern', 'Look for a shorter text.');
+    if (failure) return failedToolStop(...failure);
+    const stop = tooLongCommandStop(error, 'pattern', 'Look for a shorter text.');
     if (stop !== null) return stop;
     throw new Error(`${call.tool.id} broke: ${(error as Error).message}`, { cause: error });
   }

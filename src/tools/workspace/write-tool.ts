@@ -1,16 +1,20 @@
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { findingsField } from '../file-findings.ts';
 import type { Anchors } from './anchors.ts';
-import { putFile } from './put-file.ts';
-import { invalidStop, isStop, type ToolStop } from './tool-stop.ts';
+import { putFileOfArgument } from './put-file.ts';
+import { invalidArgumentStop, isStop, type ToolStop } from './tool-stop.ts';
 
 /** write { path, content }: writes the whole file and creates missing folders. */
 export function writeTool(call: ToolCall, anchors: Anchors): ToolReport | ToolStop {
   const { content } = call.args;
   if (typeof content !== 'string' || !content.isWellFormed())
-    return invalidStop('content', '"content" must be well-formed text.', 'Give the whole new content as a string.');
+    return invalidArgumentStop(
+      'content',
+      '"content" must be well-formed text.',
+      'Give the whole new content as a string.',
+    );
   const bytes = Buffer.from(content);
-  const put = putFile(call, anchors, () => bytes);
+  const put = putFileOfArgument(call, anchors, () => bytes);
   if (isStop(put)) return put;
   const { path, created, effect } = put;
   return {

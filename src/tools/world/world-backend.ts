@@ -6,8 +6,8 @@ import { type GameChoice, type WorldEnvironment, WorldError } from '../../ports/
 import { reportIfAborted } from '../tool-outcomes.ts';
 import { AlfworldClient } from './alfworld-client.ts';
 import { OpenEnvClient } from './openenv-client.ts';
-import { COMMAND_LISTS, type CommandList, renderTurn, wasRefused } from './render-turn.ts';
-import { carriedAfter, type SavedGame, WorldGame } from './world-game.ts';
+import { COMMAND_LIST_KINDS, type CommandListKind, renderWorldTurn, wasCommandRefused } from './render-turn.ts';
+import { carriedObjectsAfter, type SavedWorldGame, WorldGame } from './world-game.ts';
 
 /** The field of session state that keeps the game; it travels with the session. */
 const STATE = 'alfworld-state';
@@ -26,7 +26,7 @@ export interface LocalWorld {
 interface StoredGame {
   readonly world: string;
   readonly carried: string | null;
-  readonly saved: SavedGame;
+  readonly saved: SavedWorldGame;
 }
 
 /** Thrown if a command is not played; the message states the reason and the next step for the agent. */
@@ -118,17 +118,17 @@ async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, h
     if (!isStarted) opening = first.observation;
   }
   const turn = isStarted ? game.turn! : await game.step(action);
-  carried = carriedAfter(carried, turn.observation);
+  carried = carriedObjectsAfter(carried, turn.observation);
   const saved = game.snapshot()!;
   const list = commandListOf(settings);
-  const text = renderTurn({ turn, carried, list, notices, ...(opening === undefined ? {} : { opening }) });
+  const text = renderWorldTurn({ turn, carried, list, notices, ...(opening === undefined ? {} : { opening }) });
   const { observation, steps, done, won, score, maxScore } = turn;
   const result = {
     text,
     source: 'ALFWorld',
     action,
     observation,
-    refused: wasRefused(turn),
+    refused: wasCommandRefused(turn),
     task: turn.task,
     step: steps,
     done,
@@ -167,13 +167,13 @@ function choiceOf(task: string | undefined, settings: Fields, home: LocalWorld):
   return { game: named };
 }
 
-function commandListOf(settings: Fields): CommandList {
+function commandListOf(settings: Fields): CommandListKind {
   const { commands = 'always' } = settings;
-  const list = COMMAND_LISTS.find((known) => known === commands);
+  const list = COMMAND_LIST_KINDS.find((known) => known === commands);
   if (!list)
     throw new Refusal(
       'invalid-config',
-      `commands in the peripheral's config must be one of ${COMMAND_LISTS.join(', ')}.`,
+      `commands in the peripheral's config must be one of ${COMMAND_LIST_KINDS.join(', ')}.`,
     );
   return list;
 }

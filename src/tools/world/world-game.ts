@@ -5,11 +5,11 @@ import { sha256Hex } from '../content-effect.ts';
 type PlayedCommand = readonly [command: string, observation: string];
 
 /** A game as plain JSON: enough to check that a world still has it, and to play it again. */
-export interface SavedGame {
+export interface SavedWorldGame {
   readonly game: string | null;
   readonly log: readonly PlayedCommand[];
   readonly turn: WorldTurn;
-  /** Sha256 (hex) of the turn, see {@link turnIdentity}. */
+  /** Sha256 (hex) of the turn, see {@link identityOfTurn}. */
   readonly identity: string;
 }
 
@@ -23,7 +23,7 @@ type Resumption =
   | { readonly kind: 'lost'; readonly why: string };
 
 /** Sha256 (hex) of what a turn shows: the game, the number of commands, the observation and the admissible commands. */
-export const turnIdentity = ({ game, steps, observation, admissible }: WorldTurn): string =>
+export const identityOfTurn = ({ game, steps, observation, admissible }: WorldTurn): string =>
   sha256Hex(JSON.stringify([game, steps, observation, admissible]));
 
 const shortHash = (observation: string): string => sha256Hex(observation).slice(0, 16);
@@ -61,19 +61,19 @@ export class WorldGame {
   }
 
   /** The game as JSON; null if none runs. */
-  snapshot(): SavedGame | null {
+  snapshot(): SavedWorldGame | null {
     const turn = this.#turn;
-    return turn && { game: turn.game, log: [...this.#log], turn, identity: turnIdentity(turn) };
+    return turn && { game: turn.game, log: [...this.#log], turn, identity: identityOfTurn(turn) };
   }
 
   /**
    * Continues a saved game. The world's present state is compared with the saved one first; only a world without a game
    * is reset. @throws WorldError `unreachable`
    */
-  async resume(saved: SavedGame): Promise<Resumption> {
+  async resume(saved: SavedWorldGame): Promise<Resumption> {
     this.#turn = null;
     const present = await this.#world.state();
-    if (present && turnIdentity(present) === saved.identity) {
+    if (present && identityOfTurn(present) === saved.identity) {
       this.#adopt(saved, present);
       return { kind: 'resumed' };
     }
@@ -87,7 +87,7 @@ export class WorldGame {
     return this.#replay(saved, saved.game);
   }
 
-  async #replay(saved: SavedGame, game: string): Promise<Resumption> {
+  async #replay(saved: SavedWorldGame, game: string): Promise<Resumption> {
     const started = 'the world has started again';
     let turn: WorldTurn;
     try {
@@ -104,20 +104,20 @@ export class WorldGame {
       if (!(error instanceof WorldError) || error.code === 'unreachable') throw error;
       return { kind: 'lost', why: `${started}: ${error.message}` };
     }
-    if (turnIdentity(turn) !== saved.identity)
+    if (identityOfTurn(turn) !== saved.identity)
       return { kind: 'lost', why: `${started}, and the same commands led to another state` };
     this.#adopt(saved, turn);
     return { kind: 'replayed', steps: saved.log.length };
   }
 
-  #adopt(saved: SavedGame, turn: WorldTurn): void {
+  #adopt(saved: SavedWorldGame, turn: WorldTurn): void {
     this.#log = [...saved.log];
     this.#turn = turn;
   }
 }
 
 /** The object in the agent's hands after an observation, or null; worlds do not state this in each turn. */
-export function carriedAfter(carried: string | null, observation: string): string | null {
+export function carriedObjectsAfter(carried: string | null, observation: string): string | null {
   const taken = /^You pick up the (.+) from the [^.]+\.$/.exec(observation);
   if (taken) return taken[1]!;
   if (/^You (?:move the .+ to the|put the .+ in\/on the) [^.]+\.$/.test(observation)) return null;

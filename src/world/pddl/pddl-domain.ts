@@ -1,5 +1,5 @@
 import type { Wording } from '../house.ts';
-import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, OLD_HOUSE_ACTIONS } from '../house-actions.ts';
+import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, OLD_WORDING_HOUSE_ACTIONS } from '../house-actions.ts';
 import { type PddlExpression, writePddlExpression } from './pddl-expression.ts';
 
 /** The predicates of the domain, with the types of their arguments. */
@@ -23,7 +23,7 @@ const TYPES: { readonly [variable: string]: string } = {
 };
 
 /** The actions of the household as a PDDL domain for Fast Downward. The problem must define its constants. */
-export function writeDomain(wording: Wording): string {
+export function writePddlDomain(wording: Wording): string {
   const predicates = PREDICATES.split(';').map((row) => {
     const [name, ...types] = row.trim().split(/\s+/);
     return `    (${[name, ...types.map((type, index) => `?x${index} - ${type}`)].join(' ')})`;
@@ -36,7 +36,7 @@ export function writeDomain(wording: Wording): string {
     ...predicates,
     '  )',
     '  (:functions (total-cost) - number)',
-    ...(wording === 'old' ? OLD_HOUSE_ACTIONS : HOUSE_ACTIONS).map(actionText),
+    ...(wording === 'old' ? OLD_WORDING_HOUSE_ACTIONS : HOUSE_ACTIONS).map(actionText),
     ')',
     '',
   ].join('\n');
@@ -68,7 +68,7 @@ function actionText({ name, when, effect }: HouseAction): string {
 const listed = (article: string, item: string, query: string) => `[{${article}${item} | ${query}}]`;
 
 /** The answers of the household as a grammar that TextWorld reads. */
-export function writeGrammar(wording: Wording, goal: string): string {
+export function writeTextWorldGrammar(wording: Wording, goal: string): string {
   const inside = (item: string, query: string) => listed(`${item}.indefinite + ' ' + `, `${item}.name`, query);
   const receptacle = [
     {
@@ -117,7 +117,7 @@ export function writeGrammar(wording: Wording, goal: string): string {
     { condition: 'holdsany(a:agent)', rhs: `You are carrying: ${inside('o', 'holds(a:agent, o:object)')}.` },
     { rhs: 'You are not carrying anything.' },
   ];
-  const answers = (wording === 'old' ? OLD_HOUSE_ACTIONS : HOUSE_ACTIONS).map(({ name, answer }) => {
+  const answers = (wording === 'old' ? OLD_WORDING_HOUSE_ACTIONS : HOUSE_ACTIONS).map(({ name, answer }) => {
     const rhs = answer
       .replace('{help}', HELP_TEXT)
       .replace(/\{(look|inventory)\}/, '#$1#')
@@ -138,7 +138,7 @@ export function writeGrammar(wording: Wording, goal: string): string {
     object,
     ...Object.fromEntries(answers),
   };
-  const actions = (wording === 'old' ? OLD_HOUSE_ACTIONS : HOUSE_ACTIONS).map(
+  const actions = (wording === 'old' ? OLD_WORDING_HOUSE_ACTIONS : HOUSE_ACTIONS).map(
     ({ name, command }) =>
       `action ${name} {\n    template :: "${command}";\n    feedback :: "#${name}.feedback#";\n}\n`,
   );

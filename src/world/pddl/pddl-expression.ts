@@ -15,7 +15,7 @@ export class PddlError extends Error {
 const MAX_DEPTH = 200;
 
 /** Reads all expressions of a text; `;` starts a comment. @throws PddlError */
-export function readPddlExpressions(text: string): readonly PddlExpression[] {
+export function parsePddlExpressions(text: string): readonly PddlExpression[] {
   const top: PddlExpression[] = [];
   const open: { list: PddlExpression[]; line: number }[] = [];
   let line = 1;
@@ -40,7 +40,7 @@ export const writePddlExpression = (expression: PddlExpression): string =>
   typeof expression === 'string' ? expression : `(${expression.map(writePddlExpression).join(' ')})`;
 
 /** A list `a b - type c - other` as pairs. As in Fast Downward, a comma is a part of the name before it. */
-export function readTypedList(list: readonly PddlExpression[]): readonly (readonly [name: string, type: string])[] {
+export function readPddlTypedList(list: readonly PddlExpression[]): readonly (readonly [name: string, type: string])[] {
   const pairs: [string, string][] = [];
   let names: string[] = [];
   for (let i = 0; i < list.length; i++) {

@@ -1,11 +1,11 @@
-import { AGENT_NAME, FLUENT_PREDICATES, type House, TASK_TYPES, type Task, type Wording } from '../house.ts';
-import { fillTaskLine, GOAL_LINES } from '../house-tasks.ts';
-import type { WorldFact } from '../world-facts.ts';
+import { AGENT_NAME, CHANGING_PREDICATES, type House, TASK_TYPES, type Task, type Wording } from '../house.ts';
+import { fillTaskTemplate, GOAL_TEXTS_BY_TASK_TYPE } from '../house-tasks.ts';
+import type { HouseFact } from '../world-facts.ts';
 import {
   PddlError,
   type PddlExpression,
-  readPddlExpressions,
-  readTypedList,
+  parsePddlExpressions,
+  readPddlTypedList,
   writePddlExpression,
 } from './pddl-expression.ts';
 
@@ -35,7 +35,7 @@ export interface PddlProblemOptions {
  * @throws PddlError if the text is not such a problem; the message names the wrong part
  */
 export function houseFromPddl(text: string, options: PddlProblemOptions): House {
-  const define = readPddlExpressions(text).find((part) => typeof part !== 'string' && part[0] === 'define');
+  const define = parsePddlExpressions(text).find((part) => typeof part !== 'string' && part[0] === 'define');
   if (!define) throw new PddlError('there is no (define (problem …))', 1);
   const sections = new Map(
     (define as readonly PddlExpression[])
@@ -50,7 +50,7 @@ export function houseFromPddl(text: string, options: PddlProblemOptions): House 
   const [domain] = section(':domain');
   if (domain !== 'alfred') throw new PddlError(`the domain is ${JSON.stringify(domain)}, not "alfred"`, 1);
   const named: { [type: string]: string[] } = {};
-  for (const [name, type] of readTypedList(section(':objects'))) {
+  for (const [name, type] of readPddlTypedList(section(':objects'))) {
     named[type] ??= [];
     named[type].push(name);
   }
@@ -66,13 +66,13 @@ export function houseFromPddl(text: string, options: PddlProblemOptions): House 
     wording: options.wording ?? 'current',
     task,
     named,
-    statics: facts.filter(([predicate]) => !FLUENT_PREDICATES.has(predicate)),
-    fluents: facts.filter(([predicate]) => FLUENT_PREDICATES.has(predicate)),
+    statics: facts.filter(([predicate]) => !CHANGING_PREDICATES.has(predicate)),
+    fluents: facts.filter(([predicate]) => CHANGING_PREDICATES.has(predicate)),
     formula: writePddlExpression(formula),
   };
 }
 
-function factOf(part: PddlExpression): readonly WorldFact[] {
+function factOf(part: PddlExpression): readonly HouseFact[] {
   if (typeof part === 'string') throw new PddlError(`:init has the word "${part}" in place of a fact`, 1);
   const [predicate, ...names] = part as readonly PddlExpression[];
   // Costs and distances are skipped, because no command and no goal uses them.
@@ -82,7 +82,7 @@ function factOf(part: PddlExpression): readonly WorldFact[] {
   if (!PREDICATES.has(predicate))
     throw new PddlError(`:init has ${writePddlExpression(part)}; the ALFRED domain has no predicate "${predicate}"`, 1);
   if (names.length > 2) throw new PddlError(`:init has ${writePddlExpression(part)}, with more than 2 names`, 1);
-  return [[predicate, ...(names as string[])] as unknown as WorldFact];
+  return [[predicate, ...(names as string[])] as unknown as HouseFact];
 }
 
 /** The task: from its files if they name it, otherwise from the classes and states in the goal. */
@@ -112,7 +112,7 @@ function taskOf(goal: PddlExpression, { task = {}, goal: line, description }: Pd
     receptacle: task.receptacle ?? classes('receptacletype')[0] ?? '',
     lamp: task.lamp ?? (lit ? first : ''),
   };
-  const goalLine = line ?? fillTaskLine(GOAL_LINES[type][0]!, found);
+  const goalLine = line ?? fillTaskTemplate(GOAL_TEXTS_BY_TASK_TYPE[type][0]!, found);
   return { ...found, goal: goalLine, description: description ?? goalLine };
 }
 

@@ -1,10 +1,10 @@
 import { WorldError, type WorldTurn } from '../../ports/world-environment.ts';
-import { houseOptionsOf } from '../generate-house.ts';
+import { houseOptionsFromId } from '../generate-house.ts';
 import { type HouseChoice, HouseholdEnvironment } from '../household-environment.ts';
 
 const text = (description: string) => ({ type: 'string', description });
 
-export const OPENENV_SCHEMA = {
+export const OPENENV_SCHEMAS = {
   action: {
     type: 'object',
     title: 'HouseholdAction',
@@ -84,7 +84,7 @@ export class OpenEnvGame {
     if (seed !== undefined && seed !== null && !(Number.isSafeInteger(seed) && (seed as number) >= 0))
       return failed('VALIDATION_ERROR', 'seed must be a whole number of at least 0');
     // An episode id that this server issued starts the same game again. Any other id is only a name.
-    const game = typeof episode === 'string' && houseOptionsOf(episode) ? { game: episode } : {};
+    const game = typeof episode === 'string' && houseOptionsFromId(episode) ? { game: episode } : {};
     return observationOf(await this.#world.reset({ ...game, ...(typeof seed === 'number' ? { seed } : {}) }));
   }
 

@@ -4,7 +4,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { isObject, parseJson } from '../../base/json.ts';
 import { WorldError, type WorldTurn } from '../../ports/world-environment.ts';
 import { type HouseChoice, HouseholdEnvironment } from '../household-environment.ts';
-import { OPENENV_SCHEMA, OpenEnvGame } from './openenv.ts';
+import { OPENENV_SCHEMAS, OpenEnvGame } from './openenv.ts';
 
 /** Maximum number of bytes of a request, and of WebSocket games at once. */
 const MAX_BYTES = 64 << 10;
@@ -49,7 +49,7 @@ const stateOf = (turn: WorldTurn) => ({
 });
 
 /** A household over HTTP: one ALFWorld game for all clients, and one OpenEnv game for each WebSocket. */
-export function worldApp({ choice, hosts, onQuit, idle = 600_000 }: WorldAppOptions): Hono {
+export function createWorldApp({ choice, hosts, onQuit, idle = 600_000 }: WorldAppOptions): Hono {
   const world = new HouseholdEnvironment(choice);
   const app = new Hono();
   // Refuses browser requests under other host names, so that no web page reaches this server (DNS rebinding).
@@ -115,7 +115,7 @@ function mountOpenEnv(
   { choice, idle, open }: { readonly choice: HouseChoice; readonly idle: number; readonly open: { games: number } },
 ): void {
   app.get(`${at}/health`, (c) => c.json({ status: 'healthy' }));
-  app.get(`${at}/schema`, (c) => c.json(OPENENV_SCHEMA));
+  app.get(`${at}/schema`, (c) => c.json(OPENENV_SCHEMAS));
   app.get(`${at}/metadata`, (c) =>
     c.json({ name: 'household', description: 'A text household with six kinds of tasks, in the words of ALFWorld.' }),
   );

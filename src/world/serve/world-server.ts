@@ -4,7 +4,7 @@ import { type AddressInfo, isIP } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { WebSocketServer } from 'ws';
 import type { HouseChoice } from '../household-environment.ts';
-import { worldApp } from './world-app.ts';
+import { createWorldApp } from './world-app.ts';
 
 const MAX_CONNECTIONS = 128;
 /** How long a request may take to arrive, in milliseconds. */
@@ -29,7 +29,7 @@ export interface WorldServer {
 /** Serves a household. @throws Error with the system's code if it cannot listen */
 export async function serveWorld({ choice, port, host = '127.0.0.1', idle }: WorldServerOptions): Promise<WorldServer> {
   let hosts: readonly string[] = [];
-  const app = worldApp({ choice, hosts: () => hosts, onQuit: () => void close(), ...(idle ? { idle } : {}) });
+  const app = createWorldApp({ choice, hosts: () => hosts, onQuit: () => void close(), ...(idle ? { idle } : {}) });
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1 << 16 });
   const server = createAdaptorServer({
     fetch: app.fetch,

@@ -8,10 +8,10 @@ import { renderThread } from '../../../src/cli/thread/render-thread.ts';
 import { sealDrafts } from '../../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../../src/evidence/entry.ts';
 import type { Json } from '../../../src/spec/types.ts';
-import { summariseInOneLine } from '../../../src/view/entry-summary.ts';
+import { summariseEntryInOneLine } from '../../../src/view/entry-summary.ts';
 import { formatDuration, formatOffset } from '../../../src/view/format-time.ts';
-import { outlineThread } from '../../../src/view/outline-thread.ts';
-import { spellCall } from '../../../src/view/spell-call.ts';
+import { outlineVisits } from '../../../src/view/outline-thread.ts';
+import { formatCallAsLine } from '../../../src/view/spell-call.ts';
 import { draftsOf } from '../../evidence/arbitraries.ts';
 import { draft, opening } from '../../evidence/drafts.ts';
 
@@ -33,7 +33,7 @@ const io = (color = false): Io => ({
   ...{ isTty: false, env: {}, cwd: '/', color, json: false, exitCode: 0 as const },
 });
 const text = (drafts: readonly EntryDraft[], columns = 100): string =>
-  renderThread(io(), outlineThread(chained(drafts), order), columns);
+  renderThread(io(), outlineVisits(chained(drafts), order), columns);
 
 const order = (tool: string): readonly string[] | null =>
   ({ write: ['path', 'content'], edit: ['path', 'old', 'new'] })[tool] ?? null;
@@ -157,7 +157,7 @@ describe('a thread in a terminal', () => {
   });
 
   it('marks refusals red if the terminal has colours', () => {
-    const [line] = renderThread(io(true), outlineThread(chained([SESSION[4]!]), order), 100).split('\n');
+    const [line] = renderThread(io(true), outlineVisits(chained([SESSION[4]!]), order), 100).split('\n');
     expect(line).toContain('\u001b[31m✗\u001b[39m');
     expect(line).toContain('\u001b[31mout-of-scope: b.ts lies outside\u001b[39m');
   });
@@ -231,8 +231,11 @@ describe('a thread in a terminal', () => {
 
   it('distinguishes an erased body from an empty one', () => {
     const [entry] = chained([entryDraft('a', 0, 'step', { event: 'intent', tool: 'x' })]);
-    expect(summariseInOneLine({ ...entry!, body: null })).toEqual({ event: 'erased', text: '(the body was erased)' });
-    expect(summariseInOneLine(chained([entryDraft('a', 0, 'step', null)])[0]!).event).toBe('coordination');
+    expect(summariseEntryInOneLine({ ...entry!, body: null })).toEqual({
+      event: 'erased',
+      text: '(the body was erased)',
+    });
+    expect(summariseEntryInOneLine(chained([entryDraft('a', 0, 'step', null)])[0]!).event).toBe('coordination');
   });
 
   it('contains no control characters and no line wider than the terminal', () => {
@@ -292,10 +295,10 @@ describe('a thread in a terminal', () => {
 
 describe('a call in a thread', () => {
   it('has its arguments in the order of its parameters, or its subject first', () => {
-    expect(spellCall('edit', { new: 'b', old: 'a', path: 'x.ts' }, order)).toBe('edit x.ts a b');
-    expect(spellCall('own', { all: true, path: 'x.ts' }, order)).toBe('own x.ts true');
-    expect(spellCall('bash', { command: 'ls -l | head' }, order)).toBe('bash ls -l | head');
-    expect(spellCall('write', { content: 'x'.repeat(99), path: 'a' }, order)).toBe(`write a ${'x'.repeat(39)}…`);
+    expect(formatCallAsLine('edit', { new: 'b', old: 'a', path: 'x.ts' }, order)).toBe('edit x.ts a b');
+    expect(formatCallAsLine('own', { all: true, path: 'x.ts' }, order)).toBe('own x.ts true');
+    expect(formatCallAsLine('bash', { command: 'ls -l | head' }, order)).toBe('bash ls -l | head');
+    expect(formatCallAsLine('write', { content: 'x'.repeat(99), path: 'a' }, order)).toBe(`write a ${'x'.repeat(39)}…`);
   });
 });
 
@@ -328,6 +331,6 @@ it('a duration is printed in readable units', () => {
 });
 
 it('the text without styles is the same with and without colours', () => {
-  const items = outlineThread(chained(SESSION), order);
+  const items = outlineVisits(chained(SESSION), order);
   expect(stripVTControlCharacters(renderThread(io(true), items, 100))).toBe(renderThread(io(), items, 100));
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { isCommitName } from '../../../src/gate/commands/git-command.ts';
 import { optionWords, parseGit } from '../../../src/gate/commands/parse-git.ts';
 import { GIT_SUB_COMMANDS } from '../../../src/spec/policy/git-commands.ts';
-import { peelRevision } from '../../../src/tools/git/operands.ts';
+import { peelToCommit } from '../../../src/tools/git/operands.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { repository, runner } from './support.ts';
 
@@ -146,10 +146,10 @@ describe('a git revision', () => {
     '$(x)',
   ])('may not be %j', (word) => expect(isCommitName(word)).toBe(false));
   test('of a range is split in two, each resolved to a commit', () => {
-    expect(peelRevision('main..HEAD~1')).toBe('main^{commit}..HEAD~1^{commit}');
-    expect(peelRevision('main...')).toBe('main^{commit}...');
+    expect(peelToCommit('main..HEAD~1')).toBe('main^{commit}..HEAD~1^{commit}');
+    expect(peelToCommit('main...')).toBe('main^{commit}...');
     for (const word of ['..', '...', '-x..y', 'a..-b', 'a..b..c', 'a....b', 'a..b:c'])
-      expect(peelRevision(word), word).toBeNull();
+      expect(peelToCommit(word), word).toBeNull();
   });
 });
 

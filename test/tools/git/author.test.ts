@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { withTrailer } from '../../../src/tools/git/commit-trailer.ts';
+import { appendCommitTrailer } from '../../../src/tools/git/commit-trailer.ts';
 import { gitBackend } from '../../../src/tools/git/git-backend.ts';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { type CallOptions, git, gitCall, put, repository, resultOf } from './support.ts';
 
-const sandbox = await sharedSandbox();
+const sandbox = await sandboxOfProcess();
 
 /** Changes a file and commits it with this environment of the operator; the folder is the operator's home. */
 async function commit(
@@ -124,4 +124,6 @@ test.each([
   ['fix: x\n\nwhy\n\nSigned-off-by: me\n', 'fix: x\n\nwhy\n\nSigned-off-by: me\nA: b'],
   ['Note: this is a subject', 'Note: this is a subject\n\nA: b'],
   ['fix: x\n\na: B\n', 'fix: x\n\na: B\n'],
-])('the commit message %j gets a trailer', (message, expected) => expect(withTrailer(message, 'A: b')).toBe(expected));
+])('the commit message %j gets a trailer', (message, expected) =>
+  expect(appendCommitTrailer(message, 'A: b')).toBe(expected),
+);

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/spec/types.ts';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { isDeep, sample } from '../../depth.ts';
 import { type CallOptions, git, noSandbox, put, repository, resultOf, runner } from './support.ts';
 
-const sandbox = await sharedSandbox();
+const sandbox = await sandboxOfProcess();
 
 /**
  * A program that leaves a mark when it runs. The mark lies in the git folder, which committing and pushing may write.

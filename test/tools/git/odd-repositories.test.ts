@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { isDeep } from '../../depth.ts';
 import { git, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
-const sandbox = await sharedSandbox();
+const sandbox = await sandboxOfProcess();
 const shown = async (run: ReturnType<typeof runner>, sub: string) => resultOf(await run({ sub }));
 
 /** Two branches that changed the same line, in the middle of being merged. */

@@ -2,14 +2,14 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { formsOf } from '../../attacks/attacked-machine.ts';
 import { sample } from '../../depth.ts';
 import { companyProxy } from '../proxy/company-proxy.ts';
 import { serveRepositories } from './https-server.ts';
 import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
-const sandbox = await sharedSandbox();
+const sandbox = await sandboxOfProcess();
 const PASSWORD = 's3cr3t+p/w==%d0t';
 
 afterEach(() => vi.unstubAllEnvs());

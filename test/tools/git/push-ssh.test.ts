@@ -3,12 +3,12 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { GitConfig, GitCredential } from '../../../src/spec/types.ts';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { sample } from '../../depth.ts';
 import { agentWith, newKey, noSshd, serveSsh } from './ssh-server.ts';
 import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
-const sandbox = await sharedSandbox();
+const sandbox = await sandboxOfProcess();
 if (noSshd !== null) console.log(`ssh is not tried: ${noSshd}`);
 
 afterEach(() => vi.unstubAllEnvs());

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findPushTarget } from '../../../src/tools/git/credentials/push-target.ts';
 import { gitLayout } from '../../../src/tools/git/git-layout.ts';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { isStop } from '../../../src/tools/workspace/tool-stop.ts';
 import { git, put, repository, resultOf, runner } from './support.ts';
 
-const sandbox = await sharedSandbox();
+const sandbox = await sandboxOfProcess();
 
 /** A repository whose main is one commit ahead of its remote. */
 function ahead() {

@@ -2,11 +2,11 @@ import { chmodSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { gitBackend } from '../../../src/tools/git/git-backend.ts';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { git, gitCall, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
-const sandbox = await sharedSandbox();
+const sandbox = await sandboxOfProcess();
 
 test('the sandbox is available for these tests', () => expect(sandbox.availability).toMatchObject({ ok: true }));
 

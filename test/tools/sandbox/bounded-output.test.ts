@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BoundedOutput, boundText } from '../../../src/tools/sandbox/bounded-output.ts';
+import { BoundedOutput, cutToHeadAndTail } from '../../../src/tools/sandbox/bounded-output.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'ä', '€', '😀', '\n'), maxLength: 200 });
 
@@ -24,7 +24,7 @@ test('output over the limit keeps its exact head and tail in whole characters, a
   fc.assert(
     fc.property(text, fc.nat(60), (whole, cap) => {
       fc.pre(Buffer.byteLength(whole) > cap);
-      const kept = boundText(whole, cap);
+      const kept = cutToHeadAndTail(whole, cap);
       expect(kept.truncated).toBe(true);
       const [, head, count, tail] = /^([\s\S]*)\n\[… (\d+) bytes left out[^\]]* …\]\n([\s\S]*)$/.exec(kept.text)!;
       expect(whole.startsWith(head!)).toBe(true);

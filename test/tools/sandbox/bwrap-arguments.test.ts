@@ -2,8 +2,8 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { fixedArguments, layoutArguments } from '../../../src/tools/sandbox/mounts/bwrap-arguments.ts';
-import { baseLayout, type SandboxLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
+import { bwrapArgumentsOfLayout, fixedBwrapArguments } from '../../../src/tools/sandbox/mounts/bwrap-arguments.ts';
+import { makeBaseLayout, type SandboxLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
 
 const supportFiles = {
   folder: '/f',
@@ -15,15 +15,15 @@ const supportFiles = {
 };
 
 const argumentsOf = (layout: SandboxLayout): readonly string[] => [
-  ...fixedArguments(layout, supportFiles),
-  ...layoutArguments(layout, supportFiles, {}),
+  ...fixedBwrapArguments(layout, supportFiles),
+  ...bwrapArgumentsOfLayout(layout, supportFiles, {}),
 ];
 
 /** Several layers stop the same escape, so an escape attempt would not notice that one layer is missing. */
 test('every layout gives bubblewrap the fixed arguments', () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
   onTestFinished(() => rmSync(root, { recursive: true }));
-  const wide = { ...baseLayout('x', { root }), network: true, unixSockets: true };
+  const wide = { ...makeBaseLayout('x', { root }), network: true, unixSockets: true };
   const line = ` ${argumentsOf(wide).join(' ')} `;
   for (const part of [
     '--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup',
@@ -40,5 +40,5 @@ test('every layout gives bubblewrap the fixed arguments', () => {
   ])
     expect(line).toContain(` ${part.trim()} `);
   expect(line).not.toMatch(/--(dev-)?bind\S* \/ /);
-  expect(argumentsOf(baseLayout('x', { root }))).toContain('--unshare-net');
+  expect(argumentsOf(makeBaseLayout('x', { root }))).toContain('--unshare-net');
 });

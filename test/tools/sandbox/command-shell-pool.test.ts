@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { commandMessage, type SandboxHost } from '../../../src/tools/sandbox/command-message.ts';
+import { commandMessage, type SandboxHostFacts } from '../../../src/tools/sandbox/command-message.ts';
 import { type CommandShells, makeCommandShells } from '../../../src/tools/sandbox/command-shell-pool.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { probeCgroups } from '../../../src/tools/sandbox/limits/cgroup.ts';
-import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';
+import { addMountsToLayout, makeBaseLayout, type SandboxLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
 import { makeSupportFiles } from '../../../src/tools/sandbox/mounts/support-files.ts';
 import { type Sandbox, SandboxError } from '../../../src/tools/sandbox/sandbox.ts';
 import { isDeep } from '../../depth.ts';
@@ -20,7 +20,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 const ENGINE = join(import.meta.dirname, '../shell/engine.ts');
 const asRoot = process.getuid?.() === 0;
 
-let host: SandboxHost;
+let host: SandboxHostFacts;
 let shells: CommandShells;
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -34,7 +34,7 @@ beforeAll(async () => {
 function open(): SandboxLayout {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  return withMounts(baseLayout('x', { root }), [{ kind: 'writable', source: root, target: root }]);
+  return addMountsToLayout(makeBaseLayout('x', { root }), [{ kind: 'writable', source: root, target: root }]);
 }
 
 const options = { seconds: 60, outputBytes: 1 << 20, signal: new AbortController().signal };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { keepFormatSettings, removeCredentials } from '../../../src/tools/sandbox/mounts/filter-git-config.ts';
+import { keepGitFormatSettings, removeGitCredentials } from '../../../src/tools/sandbox/mounts/filter-git-config.ts';
 
 it('the shown git configuration contains only what git needs to read the repository', () => {
   const config = `[core]
@@ -20,7 +20,7 @@ it('the shown git configuration contains only what git needs to read the reposit
 [include]
 \tpath = other
 `;
-  expect(keepFormatSettings(config)).toBe(
+  expect(keepGitFormatSettings(config)).toBe(
     '[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tignorecase = true\n[extensions]\n\tobjectformat = sha256\n',
   );
 });
@@ -48,8 +48,8 @@ it('remotes and branches are shown, without credentials and without what names a
 [url "https://me:secret@example.com/"]
 \tinsteadOf = x:
 `;
-  expect(keepFormatSettings(config)).toBe('');
-  expect(removeCredentials(config)).toBe(`[remote "origin"]
+  expect(keepGitFormatSettings(config)).toBe('');
+  expect(removeGitCredentials(config)).toBe(`[remote "origin"]
 \turl = git@example.com:me/x.git
 \tfetch = +refs/heads/*:refs/remotes/origin/*
 [remote "web"]
@@ -76,7 +76,7 @@ it('the shown git configuration contains only known words, whatever the file say
         fc.array(word, { maxLength: 40 }).map((words) => words.join('')),
       ),
       (text) => {
-        for (const line of removeCredentials(`[core]\n${text}`).split('\n'))
+        for (const line of removeGitCredentials(`[core]\n${text}`).split('\n'))
           expect(line).toMatch(
             /^(?:|\[(?:core|extensions|(?:remote|branch) "[\w./-]+")\]|\t(?:url|fetch|remote|merge) = [\w./~+:@*-]+|\t[a-z]+ = (?:[01]|true|false|input|lf|crlf|native|sha1|sha256|files|reftable))$/,
           );

@@ -13,12 +13,12 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { secretMountsIn } from '../../../src/tools/sandbox/host-secrets.ts';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
-import { baseLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
+import { makeBaseLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
 
-const sandbox = await sharedSandbox();
+const sandbox = await sandboxOfProcess();
 
 function scratch(files: readonly string[]): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));
@@ -31,7 +31,7 @@ function scratch(files: readonly string[]): string {
 }
 
 const run = async (command: string, toolchains: readonly string[] = []) =>
-  sandbox.run({ ...baseLayout('x', { root: scratch([]), toolchains }), chdir: '/tmp' }, ['sh', '-c', command], {
+  sandbox.run({ ...makeBaseLayout('x', { root: scratch([]), toolchains }), chdir: '/tmp' }, ['sh', '-c', command], {
     seconds: 20,
     outputBytes: 1 << 16,
     signal: new AbortController().signal,
@@ -99,7 +99,7 @@ it.each(['.ssh', '.aws', '.config'])('~/%s is refused as a toolchain', (name) =>
     mkdirSync(folder);
     onTestFinished(() => void (readdirSync(folder).length === 0 && rmSync(folder, { recursive: true })));
   }
-  expect(() => baseLayout('x', { root: scratch([]), toolchains: [folder] })).toThrow(LayoutError);
+  expect(() => makeBaseLayout('x', { root: scratch([]), toolchains: [folder] })).toThrow(LayoutError);
 });
 
 it('tokens of package managers in system settings are covered', async () => {

@@ -16,9 +16,9 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { detectSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
 import type { Mount } from '../../../src/tools/sandbox/mount.ts';
-import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';
+import { addMountsToLayout, makeBaseLayout, type SandboxLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
 import { scanTree } from '../../../src/tools/sandbox/mounts/scan-tree.ts';
-import { readOnlyLayout, testLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
+import { makeReadOnlyLayout, makeTestLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
 import type { CommandOptions, Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 
 let sandbox: Sandbox;
@@ -37,8 +37,8 @@ function scratch(files: { readonly [path: string]: string } = {}): string {
 }
 
 /** Only the system. */
-const bare = (request: Parameters<typeof baseLayout>[1]): SandboxLayout => ({
-  ...baseLayout('x', request),
+const bare = (request: Parameters<typeof makeBaseLayout>[1]): SandboxLayout => ({
+  ...makeBaseLayout('x', request),
   chdir: '/tmp',
 });
 
@@ -52,20 +52,20 @@ const run = (layout: SandboxLayout, command: string, options: Partial<CommandOpt
 
 describe('a sandbox layout', () => {
   test.each(['/', '/etc', '/home', '/usr', '/tmp', homedir()])('is refused for the root %s', (root) => {
-    expect(() => baseLayout('x', { root })).toThrow(LayoutError);
+    expect(() => makeBaseLayout('x', { root })).toThrow(LayoutError);
   });
 
   test('is refused for a root that is a link, relative or missing', () => {
     const root = scratch();
     symlinkSync('.', join(root, 'link'));
     for (const wrong of [join(root, 'link'), 'src', join(root, 'missing'), `${root}/.`])
-      expect(() => baseLayout('x', { root: wrong }), wrong).toThrow(LayoutError);
+      expect(() => makeBaseLayout('x', { root: wrong }), wrong).toThrow(LayoutError);
   });
 
   test.each(['/', '/etc', '/root/', '/home', '/var/', homedir(), 'relative', '/no/such/folder'])(
     'is refused with the toolchain %s',
     (folder) => {
-      expect(() => baseLayout('x', { root: scratch(), toolchains: [folder] })).toThrow(LayoutError);
+      expect(() => makeBaseLayout('x', { root: scratch(), toolchains: [folder] })).toThrow(LayoutError);
     },
   );
 
@@ -73,7 +73,7 @@ describe('a sandbox layout', () => {
     const home = scratch({ 'tools/bin/node': '' });
     vi.stubEnv('HOME', home);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const layout = baseLayout('x', { root: scratch(), toolchains: ['~/tools'] });
+    const layout = makeBaseLayout('x', { root: scratch(), toolchains: ['~/tools'] });
     expect(layout.env['PATH']).toMatch(`${home}/tools/bin:`);
     expect(layout.mounts).toEqual([{ kind: 'read-only', source: `${home}/tools`, target: `${home}/tools` }]);
   });
@@ -104,9 +104,12 @@ describe('a command in the sandbox', () => {
     const root = scratch();
     const tools = scratch({ 'bin/node': '#!/bin/sh\necho toolchain' });
     chmodSync(join(tools, 'bin/node'), 0o755);
-    const with_ = await run(readOnlyLayout({ root, masks: [], toolchains: [tools] }), `node; echo x > ${tools}/bin/y`);
+    const with_ = await run(
+      makeReadOnlyLayout({ root, masks: [], toolchains: [tools] }),
+      `node; echo x > ${tools}/bin/y`,
+    );
     expect(with_).toMatchObject({ stdout: 'toolchain\n', exit: 1 });
-    const without = await run(readOnlyLayout({ root, masks: [] }), `ls ${tools}`);
+    const without = await run(makeReadOnlyLayout({ root, masks: [] }), `ls ${tools}`);
     expect(without.exit).toBe(2);
   });
 
@@ -121,7 +124,7 @@ describe('a command in the sandbox', () => {
       { kind: 'scratch', target: at('w'), bytes: 1 << 20 },
     ];
     const { stdout } = await run(
-      withMounts(baseLayout('x', { root }), mounts),
+      addMountsToLayout(makeBaseLayout('x', { root }), mounts),
       `for f in git/objects/y git/config new w/y; do (echo x > $f) 2>/dev/null && echo $f; done; head -c 2000000 /dev/zero 2>/dev/null > w/big || echo full`,
     );
     expect(stdout).toBe('git/objects/y\nw/y\nfull\n');
@@ -132,7 +135,7 @@ describe('a command in the sandbox', () => {
     mkdirSync(root);
     writeFileSync(join(root, 'f'), 'x');
     let seen = '';
-    const { exit } = await run(testLayout({ root, masks: [] }), 'cat f && echo y > g', {
+    const { exit } = await run(makeTestLayout({ root, masks: [] }), 'cat f && echo y > g', {
       inspect: async ({ upper }) => {
         seen = upper;
       },
@@ -171,7 +174,7 @@ describe('a command in the sandbox', () => {
 describe('the limits of the sandbox', () => {
   test('bound the memory in /tmp and in an overlay', async () => {
     const root = scratch();
-    const layout = withMounts(baseLayout('x', { root, limits: { tmpBytes: 1 << 20 } }), [
+    const layout = addMountsToLayout(makeBaseLayout('x', { root, limits: { tmpBytes: 1 << 20 } }), [
       { kind: 'overlay', source: root, target: root, bytes: 1 << 20 },
     ]);
     const { stdout } = await run(
@@ -258,7 +261,7 @@ describe('an unusable sandbox', () => {
 
   test('with a failed mount does not run the command', async () => {
     const root = scratch();
-    const layout = withMounts(baseLayout('x', { root }), [
+    const layout = addMountsToLayout(makeBaseLayout('x', { root }), [
       { kind: 'read-only', source: join(root, 'no'), target: '/no' },
     ]);
     await expect(run(layout, 'echo ran')).rejects.toThrow(/could not be set up.*no/);

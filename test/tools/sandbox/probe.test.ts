@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from '
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { detectSandbox, sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
-import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
+import { detectSandbox, sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
+import { makeReadOnlyLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
 import { probeSandbox } from '../../../src/tools/sandbox/probe.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { isDeep } from '../../depth.ts';
@@ -14,7 +14,7 @@ const OPTIONS = { seconds: 20, outputBytes: 1024, signal: new AbortController().
 vi.setConfig({ testTimeout: 120_000 });
 
 test('every escape attempt is stopped', async () => {
-  const results = await probeSandbox(await sharedSandbox());
+  const results = await probeSandbox(await sandboxOfProcess());
   expect([...new Set(results.map(({ layout }) => layout))]).toEqual([
     ...[
       'explore',
@@ -42,7 +42,7 @@ test.runIf(isDeep)(
       vi.unstubAllEnvs();
     });
     const listed = async (sandbox: Sandbox) => {
-      const refused = await sandbox.run(readOnlyLayout({ root: homedir(), masks: [] }), ['false'], OPTIONS);
+      const refused = await sandbox.run(makeReadOnlyLayout({ root: homedir(), masks: [] }), ['false'], OPTIONS);
       const one: Sandbox = {
         availability: sandbox.availability,
         run: async (layout, argv, options) =>
@@ -51,7 +51,7 @@ test.runIf(isDeep)(
       const results = (await probeSandbox(one)).filter(({ name }) => name === 'list the home folder');
       return [...new Set(results.map(({ stopped }) => stopped))];
     };
-    const sandbox = await sharedSandbox();
+    const sandbox = await sandboxOfProcess();
     expect(await listed(sandbox)).toEqual([true]);
     const leaky: Sandbox = {
       availability: sandbox.availability,
@@ -65,8 +65,8 @@ test.runIf(isDeep)(
 );
 
 test('the probe finds a sandbox that leaks', async () => {
-  const sandbox = await sharedSandbox();
-  const refused = await sandbox.run(readOnlyLayout({ root: import.meta.dirname, masks: [] }), ['false'], OPTIONS);
+  const sandbox = await sandboxOfProcess();
+  const refused = await sandbox.run(makeReadOnlyLayout({ root: import.meta.dirname, masks: [] }), ['false'], OPTIONS);
   const leaky: Sandbox = {
     availability: sandbox.availability,
     run: async (layout, argv, options) => {
@@ -105,9 +105,9 @@ test('the probe finds a sandbox that leaks', async () => {
 });
 
 test('an escape attempt that could not be made does not count as stopped', async () => {
-  const sandbox = await sharedSandbox();
+  const sandbox = await sandboxOfProcess();
   const missing = await sandbox.run(
-    readOnlyLayout({ root: import.meta.dirname, masks: [] }),
+    makeReadOnlyLayout({ root: import.meta.dirname, masks: [] }),
     ['no-such-program'],
     OPTIONS,
   );

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DEFAULT_MASKS } from '../../../src/spec/policy/default-masks.ts';
 import { scanTree } from '../../../src/tools/sandbox/mounts/scan-tree.ts';
-import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
+import { makeReadOnlyLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
 import { watchCoveredFiles } from '../../../src/tools/shell/late-masked-files.ts';
 import { CERTIFICATE, KEY } from '../git/certificate.ts';
 import { ok, scratch } from './support.ts';
@@ -41,7 +41,7 @@ test('a certificate that becomes a key while a command runs is noticed', () => {
   const scan = scanTree(root, DEFAULT_MASKS);
   const check = watchCoveredFiles(
     { root, masks: DEFAULT_MASKS, scan },
-    readOnlyLayout({ root, masks: DEFAULT_MASKS, scan }),
+    makeReadOnlyLayout({ root, masks: DEFAULT_MASKS, scan }),
   );
   check();
   writeFileSync(join(root, 'a.pem'), KEY);

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { finishJournals } from '../../../src/tools/shell/apply-changes.ts';
+import { finishChangeJournals } from '../../../src/tools/shell/apply-changes.ts';
 import {
   hashFile,
   JOURNAL_PREFIX,
@@ -36,7 +36,7 @@ async function killedAfterCommit(root: string): Promise<string> {
 test('the changes in the journal of a killed hopgate process are completed', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
-  const { effects, dropped } = finishJournals(root);
+  const { effects, dropped } = finishChangeJournals(root);
   expect(effects.map(({ path, op }) => `${op} ${path}`)).toEqual([
     'delete src/gone',
     'modify src/a',
@@ -51,7 +51,7 @@ test('a restart after a kill applies only the changes that are missing', async (
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   const folder = await killedAfterCommit(root);
   renameSync(join(folder, '1'), join(root, 'src/a'));
-  const { effects } = finishJournals(root);
+  const { effects } = finishChangeJournals(root);
   expect(effects.map(({ path }) => path)).toEqual(['src/gone', 'src/new/b']);
 });
 
@@ -59,7 +59,7 @@ test('a restart after a kill does not repeat a finished deletion', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
   rmSync(join(root, 'src/gone'));
-  const { effects, dropped } = finishJournals(root);
+  const { effects, dropped } = finishChangeJournals(root);
   expect(effects.map(({ path }) => path)).toEqual(['src/a', 'src/new/b']);
   expect(dropped).toEqual([]);
 });
@@ -68,7 +68,7 @@ test('a file that another program changed after the kill is kept', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
   writeFileSync(join(root, 'src/a'), 'by hand');
-  const { dropped } = finishJournals(root);
+  const { dropped } = finishChangeJournals(root);
   expect(dropped.map(({ path }) => path)).toEqual(['src/a']);
   expect(readFileSync(join(root, 'src/a'), 'utf8')).toBe('by hand');
 });
@@ -79,7 +79,7 @@ test('a journal folder that came with the repository is not trusted', async () =
   const clone = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   mkdirSync(join(clone, JOURNAL_PREFIX));
   cpSync(folder, join(clone, folder.slice(root.length + 1)), { recursive: true });
-  expect(finishJournals(clone)).toEqual({ effects: [], dropped: [] });
+  expect(finishChangeJournals(clone)).toEqual({ effects: [], dropped: [] });
   expect(existsSync(join(clone, 'src/gone'))).toBe(true);
 });
 
@@ -88,7 +88,7 @@ test('an unfinished journal of a killed hopgate process is discarded, but not th
   const mine = makeJournal(root);
   const dead = await killedAfterCommit(root);
   renameSync(join(dead, 'journal.json'), join(dead, 'journal.json.new'));
-  expect(finishJournals(root)).toEqual({ effects: [], dropped: [] });
+  expect(finishChangeJournals(root)).toEqual({ effects: [], dropped: [] });
   expect(existsSync(dead)).toBe(false);
   expect(existsSync(mine.folder)).toBe(true);
   mine.remove();

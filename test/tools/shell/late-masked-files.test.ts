@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import * as readFolder from '../../../src/tools/sandbox/mounts/read-folder.ts';
 import { scanTree } from '../../../src/tools/sandbox/mounts/scan-tree.ts';
-import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
+import { makeReadOnlyLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
 import { watchCoveredFiles } from '../../../src/tools/shell/late-masked-files.ts';
 import { scratch } from './support.ts';
 
@@ -27,7 +27,7 @@ async function watched() {
   });
   await sleep(150);
   const scan = scanTree(root, masks);
-  return { root, check: watchCoveredFiles({ root, masks, scan }, readOnlyLayout({ root, masks, scan })) };
+  return { root, check: watchCoveredFiles({ root, masks, scan }, makeReadOnlyLayout({ root, masks, scan })) };
 }
 
 const LATE: { readonly [how: string]: (root: string) => void } = {
@@ -54,7 +54,7 @@ describe('a masked file that appears while a command runs', () => {
   it('is noticed even if it appears directly after another change', () => {
     const root = scratch({ 'src/a': 'a' });
     const scan = scanTree(root, masks);
-    const check = watchCoveredFiles({ root, masks, scan }, readOnlyLayout({ root, masks, scan }));
+    const check = watchCoveredFiles({ root, masks, scan }, makeReadOnlyLayout({ root, masks, scan }));
     put(root, 'src/.env');
     expect(check).toThrow(/src\/\.env is masked, and appeared/);
   });

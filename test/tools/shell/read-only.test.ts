@@ -12,7 +12,7 @@ import {
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { commandReport } from '../../../src/tools/shell/command-report.ts';
+import { makeCommandReport } from '../../../src/tools/shell/command-report.ts';
 import { sample } from '../../depth.ts';
 import { ok, run, scratch, sleepers } from './support.ts';
 
@@ -287,7 +287,7 @@ describe('the limits of bash-readonly', () => {
     (stdout, timedOut, remedy) => {
       const context = { contained: false, emptyFiles: new Set(), call: { envelope: { config: {} } } };
       const ran = { exit: null, signal: null, stdout, stderr: '', truncated: false, timedOut, aborted: false };
-      const { outcome } = commandReport(context as never, { ...ran, flooded: false, seconds: 1 }, []);
+      const { outcome } = makeCommandReport(context as never, { ...ran, flooded: false, seconds: 1 }, []);
       const result = (outcome as { readonly result: { readonly [key: string]: unknown } }).result;
       if (remedy) expect(result['remedy']).toMatch(remedy);
       else expect(result).not.toHaveProperty('remedy');

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ToolReport } from '../../../src/ports/tool-backend.ts';
 import type { Json } from '../../../src/spec/types.ts';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
+import { sandboxOfProcess } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { shellBackend } from '../../../src/tools/shell/shell-backend.ts';
 import { type CallChanges, toolCall } from './tool-call.ts';
@@ -24,7 +24,7 @@ export function scratch(files: { readonly [path: string]: string } = {}): string
 
 /** The real sandbox of this host. */
 export async function sandbox(): Promise<Sandbox> {
-  const found = await sharedSandbox();
+  const found = await sandboxOfProcess();
   if (!found.availability.ok) throw new Error(`these tests need bubblewrap: ${found.availability.reason}`);
   return found;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { guessRole, type SchemaProperty } from '../../../src/tools/upstream/guess-role.ts';
+import { guessArgumentRole, type SchemaProperty } from '../../../src/tools/upstream/guess-role.ts';
 
 it.each<[SchemaProperty, string]>([
   [{ type: 'string' }, 'path:write'],
@@ -12,5 +12,5 @@ it.each<[SchemaProperty, string]>([
   [{ type: 'integer' }, 'text'],
   [{ type: 'object' }, 'text'],
 ])('the role of an argument "path" with the schema %j is guessed as %s', (schema, role) =>
-  expect(guessRole('path', schema, false).role).toBe(role),
+  expect(guessArgumentRole('path', schema, false).role).toBe(role),
 );

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { decompress } from '../../../src/tools/web/decompress.ts';
+import { decompressResponse } from '../../../src/tools/web/decompress.ts';
 
 const answer = (encoding: string, bytes: Buffer, { ends = true } = {}): IncomingMessage => {
   const stream = new Readable({ read() {} });
@@ -17,7 +17,7 @@ it.each([
   ['br', brotliCompressSync],
 ] as const)('unpacking %s stops when the reader has enough', async (encoding, pack) => {
   const response = answer(encoding, pack(Buffer.alloc(4 << 20)), { ends: false });
-  const body = decompress(response)!;
+  const body = decompressResponse(response)!;
   await once(body, 'data');
   const closed = new Promise((resolve) => response.on('error', () => {}).once('close', resolve));
   body.destroy();
@@ -27,10 +27,10 @@ it.each([
 });
 
 it('other encodings are refused', () => {
-  expect(decompress(answer('gzip, br', Buffer.from('x')))).toBeNull();
+  expect(decompressResponse(answer('gzip, br', Buffer.from('x')))).toBeNull();
 });
 
 it('truncated compressed data is an error', async () => {
-  const body = decompress(answer('gzip', gzipSync('a'.repeat(10_000)).subarray(0, 30)))!;
+  const body = decompressResponse(answer('gzip', gzipSync('a'.repeat(10_000)).subarray(0, 30)))!;
   await expect(body.toArray()).rejects.toThrow('unexpected end of file');
 });

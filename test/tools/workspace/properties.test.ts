@@ -3,7 +3,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { descriptorAnchors, realPathAnchors } from '../../../src/tools/workspace/anchors.ts';
-import { walkBeneath } from '../../../src/tools/workspace/walk-beneath.ts';
+import { walkPathBeneath } from '../../../src/tools/workspace/walk-beneath.ts';
 import { makeWorld, type World } from './root-with-sentinels.ts';
 
 const withWorld = async (use: (world: World) => Promise<void>) => {
@@ -159,7 +159,7 @@ describe.each([
           fs.mkdirSync(root);
           for (const [at, what] of nodes) plant(root, at, what);
           for (const segments of walks) {
-            const place = walkBeneath(root, segments, anchors);
+            const place = walkPathBeneath(root, segments, anchors);
             const there = realPath(path.join(root, ...segments));
             const inside = there !== null && (there === root || there.startsWith(`${root}/`));
             if (place.kind === 'file' || place.kind === 'folder') {

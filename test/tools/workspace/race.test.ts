@@ -4,7 +4,12 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ToolReport } from '../../../src/ports/tool-backend.ts';
-import { type Anchors, descriptorAnchors, MovedError, realPathAnchors } from '../../../src/tools/workspace/anchors.ts';
+import {
+  AnchorMovedError,
+  type Anchors,
+  descriptorAnchors,
+  realPathAnchors,
+} from '../../../src/tools/workspace/anchors.ts';
 import { editTool } from '../../../src/tools/workspace/edit-tool.ts';
 import { globTool } from '../../../src/tools/workspace/glob-tool.ts';
 import { grepTool } from '../../../src/tools/workspace/grep-tool.ts';
@@ -131,7 +136,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
       },
     };
     expect(() => writeTool(world().call('write', { path: 'src/d/new/deep/x.ts', content: 'x' }), relink)).toThrow(
-      MovedError,
+      AnchorMovedError,
     );
     expect(world().outside()).toBe(before);
   });
@@ -143,9 +148,9 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     const file = realPathAnchors.child(d, 'a.ts')!;
     fs.writeFileSync(src('new.ts'), 'other\n');
     fs.renameSync(src('new.ts'), src('d/a.ts'));
-    expect(() => file.open(fs.constants.O_RDONLY)).toThrow(MovedError);
+    expect(() => file.open(fs.constants.O_RDONLY)).toThrow(AnchorMovedError);
     swap();
-    expect(() => d.check()).toThrow(MovedError);
+    expect(() => d.check()).toThrow(AnchorMovedError);
   });
 
   it('an edit does not overwrite a change of another program', () => {
@@ -165,7 +170,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     };
     fs.writeFileSync(src('new.ts'), 'theirs\n');
     expect(() => editTool(world().call('edit', { path: 'src/d/a.ts', old: 'inside', new: 'mine' }), meddling)).toThrow(
-      MovedError,
+      AnchorMovedError,
     );
     expect(world().text('root/src/d/a.ts')).toBe('theirs\n');
     expect(world().leftovers()).toEqual([]);
@@ -221,7 +226,7 @@ async function attempt(run: () => ToolReport | ToolStop | Promise<ToolReport | T
   try {
     return await run();
   } catch (error) {
-    if (error instanceof MovedError || (error as NodeJS.ErrnoException).code) return (error as Error).message;
+    if (error instanceof AnchorMovedError || (error as NodeJS.ErrnoException).code) return (error as Error).message;
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import type { Session } from '../../../src/session/session.ts';
 import { loadSpecs } from '../../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../../src/spec/types.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
-import { generateHouse, houseOptionsOf } from '../../../src/world/generate-house.ts';
+import { generateHouse, houseOptionsFromId } from '../../../src/world/generate-house.ts';
 import { oraclePlan } from '../../../src/world/oracle.ts';
 import { serveWorld, type WorldServer } from '../../../src/world/serve/world-server.ts';
 
@@ -42,7 +42,7 @@ const play = async (action: string, task?: string) => {
   const step = await session!.step({ tool: 'alfworld-action', args });
   return (step.ok && step.outcome === 'ok' ? step.result : step) as { readonly [key: string]: Json };
 };
-const planOf = (id: string) => oraclePlan(generateHouse(houseOptionsOf(id)!))!;
+const planOf = (id: string) => oraclePlan(generateHouse(houseOptionsFromId(id)!))!;
 
 describe('alfworld-action', () => {
   it('shows the task first, and the source of each text', async () => {

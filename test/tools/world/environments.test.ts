@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { AlfworldClient } from '../../../src/tools/world/alfworld-client.ts';
 import { OpenEnvClient } from '../../../src/tools/world/openenv-client.ts';
-import { carriedAfter } from '../../../src/tools/world/world-game.ts';
+import { carriedObjectsAfter } from '../../../src/tools/world/world-game.ts';
 import { HouseholdEnvironment } from '../../../src/world/household-environment.ts';
 import { serveWorld, type WorldServer } from '../../../src/world/serve/world-server.ts';
 import { describeEnvironment, type WorldUnderTest } from '../../contracts/environment.ts';
@@ -117,6 +117,6 @@ describe('what an agent carries', () => {
     ['egg 1', 'You are not carrying anything.', null],
     ['egg 1', 'Nothing happens.', 'egg 1'],
   ])('is %j, then after %j it is %j', (before, observation, after) =>
-    expect(carriedAfter(before, observation)).toBe(after),
+    expect(carriedObjectsAfter(before, observation)).toBe(after),
   );
 });

@@ -6,11 +6,11 @@ import { openProject, type Project } from '../../../project/open-project.ts';
 import { CONFIG_FILE } from '../../../project/repository-root.ts';
 import { describeSimilarName } from '../../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../../spec/types.ts';
-import { catalogueFragments } from '../../../tools/upstream/catalogue-fragments.ts';
-import { compareTool, type ToolComparison } from '../../../tools/upstream/compare-tool.ts';
+import { writeCatalogueFragments } from '../../../tools/upstream/catalogue-fragments.ts';
+import { compareUpstreamTool, type ToolComparison } from '../../../tools/upstream/compare-tool.ts';
 import type { ListedTool } from '../../../tools/upstream/listed-tool.ts';
-import { UpstreamConnection, UpstreamDown } from '../../../tools/upstream/upstream-connection.ts';
-import { writableProgram } from '../../../tools/upstream/writable-program.ts';
+import { UpstreamConnection, UpstreamDownError } from '../../../tools/upstream/upstream-connection.ts';
+import { findWritableProgram } from '../../../tools/upstream/writable-program.ts';
 import {
   CliError,
   formatHeading,
@@ -62,7 +62,7 @@ async function importTools(io: Io, name: string, options: RootOption & { readonl
   if (!/^[a-z][a-z0-9-]*$/.test(prefix))
     throw usageError(`"${prefix}" cannot begin a tool's name`, 'Use lower-case letters, digits and -.');
   const tools = await withConnection(io, project, name, server, (connection) => connection.tools());
-  const fragments = catalogueFragments(name, tools.values(), prefix);
+  const fragments = writeCatalogueFragments(name, tools.values(), prefix);
   if (io.json) return printJson(io, { server: name, tools: fragments });
   print(io, ['tools:', ...fragments.map(({ yaml }) => yaml)].join('\n'));
   printRemark(
@@ -95,7 +95,7 @@ async function withConnection<T>(
   server: UpstreamServer,
   work: (connection: UpstreamConnection) => Promise<T>,
 ): Promise<T> {
-  const writable = writableProgram(server, root, withWritePaths(specs, config).scopes);
+  const writable = findWritableProgram(server, root, withWritePaths(specs, config).scopes);
   if (writable)
     throw new CliError(
       'upstream-writable',
@@ -113,7 +113,7 @@ async function withConnection<T>(
   try {
     return await work(connection);
   } catch (error) {
-    if (!(error instanceof UpstreamDown)) throw error;
+    if (!(error instanceof UpstreamDownError)) throw error;
     throw new CliError('upstream-down', error.message, 'Start it by hand with the same command to see the error.');
   } finally {
     await connection.close();
@@ -191,8 +191,11 @@ async function listServer(io: Io, project: Project, name: string, server: Upstre
 function compare(tool: ToolSpec & { readonly upstream: UpstreamTool }, servers: readonly Server[]): ToolComparison {
   const server = servers.find(({ name }) => name === tool.upstream.server);
   if (!server)
-    return { ...compareTool(tool, null), remarks: [`${CONFIG_FILE} names no upstream "${tool.upstream.server}"`] };
-  return compareTool(tool, server.tools === null ? null : server.tools.get(tool.upstream.tool));
+    return {
+      ...compareUpstreamTool(tool, null),
+      remarks: [`${CONFIG_FILE} names no upstream "${tool.upstream.server}"`],
+    };
+  return compareUpstreamTool(tool, server.tools === null ? null : server.tools.get(tool.upstream.tool));
 }
 
 function serverLine(io: Io, { name, at, problem, tools }: Server, compared: readonly ToolComparison[]): string {

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { escapeInvisible, excerpt } from '../../../base/text.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
-import { summariseInOneLine } from '../../../view/entry-summary.ts';
-import type { ParameterOrder } from '../../../view/spell-call.ts';
+import { summariseEntryInOneLine } from '../../../view/entry-summary.ts';
+import type { ParameterOrderOfTool } from '../../../view/spell-call.ts';
 import { readPinnedParameterOrder, withExistingSessions } from '../../choose-sessions.ts';
 import { type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { findSession, withEvidence } from '../../open-store.ts';
@@ -82,7 +82,7 @@ async function log(io: Io, id: string, options: Options): Promise<void> {
 
 const COLUMNS = ['seq', 'time', 'peripheral', 'mode', 'claim', 'event', 'summary'];
 
-function overview(io: Io, stored: readonly StoredEntry[], order: ParameterOrder): string {
+function overview(io: Io, stored: readonly StoredEntry[], order: ParameterOrderOfTool): string {
   const isNarrow = terminalColumns(io, Number.POSITIVE_INFINITY) < WIDE_COLUMNS;
   const columns = <T>(row: readonly T[]): readonly T[] =>
     isNarrow ? row.filter((_, at) => at !== 3 && at !== 4) : row;
@@ -96,16 +96,16 @@ function overview(io: Io, stored: readonly StoredEntry[], order: ParameterOrder)
   );
 }
 
-function cells(io: Io, stored: StoredEntry, order: ParameterOrder): readonly string[] {
+function cells(io: Io, stored: StoredEntry, order: ParameterOrderOfTool): readonly string[] {
   const { seq, at, peripheral, mode, claim } = stored.entry;
-  const { event, text } = summariseInOneLine(stored.entry, order);
+  const { event, text } = summariseEntryInOneLine(stored.entry, order);
   const name = escapeInvisible(event);
   const styled = event === 'denial' ? paint(io, 'red', name) : name;
   return [String(seq), at, escapeInvisible(peripheral ?? '-'), mode ?? '-', claim, styled, excerpt(text, MAX_SUMMARY)];
 }
 
 /** An entry with its whole body. `escapeInvisible` escapes bidirectional and zero-width characters; JSON does not. */
-function wholeEntry(io: Io, stored: StoredEntry, order: ParameterOrder): string {
+function wholeEntry(io: Io, stored: StoredEntry, order: ParameterOrderOfTool): string {
   const body = stored.body === null ? '(erased)' : JSON.stringify(stored.entry.body, null, 2);
   const head = cells(io, stored, order).slice(0, -1).join('  ');
   return [

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { plural } from '../../../base/text.ts';
-import { pageScript } from '../../../view/page-script.ts';
-import { recordingPage, recordSessions, type SessionToShow } from '../../../view/recording.ts';
+import { readLiveViewScript } from '../../../view/page-script.ts';
+import { recordSessions, renderRecordingPage, type SessionToRecord } from '../../../view/recording.ts';
 import { chooseSessions, noSessionsError, readPinOrThrow, withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, printResult } from '../../io.ts';
 import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
@@ -51,11 +51,11 @@ export async function writeRecording(
   ids: readonly string[],
   out: string,
 ): Promise<RecordedSessions> {
-  const script = pageScript();
+  const script = readLiveViewScript();
   if (script === null)
     throw new CliError('page-not-built', 'this checkout has no built page', 'Run "npm run build", then try again.');
   const recording = await withExistingSessions(io, root, async (store) => {
-    const chosen: SessionToShow[] = [];
+    const chosen: SessionToRecord[] = [];
     for (const session of await chooseSessions(store, ids)) {
       const pin = await readPinOrThrow(store, session);
       const id = session.sessionId;
@@ -65,7 +65,7 @@ export async function writeRecording(
   });
   if (recording.sessions.length === 0) throw noSessionsError(root);
   const file = resolve(io.cwd, out);
-  const page = recordingPage(recording, script);
+  const page = renderRecordingPage(recording, script);
   await writeFile(file, page);
   const sessions = recording.sessions.map(({ id }) => id);
   const entries = recording.sessions.reduce((sum, { frames }) => sum + frames.length, 0);

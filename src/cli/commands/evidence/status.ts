@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
 import { StatusReader } from '../../../daemon/answer-status-line.ts';
-import { type LineStatus, statusLine } from '../../../view/status-line.ts';
+import { formatStatusLine, type StatusLineData } from '../../../view/status-line.ts';
 import { type Io, printResult } from '../../io.ts';
 import { findSession, withEvidence } from '../../open-store.ts';
 import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
@@ -27,11 +27,11 @@ export function configureCommand(command: Command, io: Io): void {
 
 async function show(io: Io, options: Options): Promise<void> {
   const root = resolveRootOption(io, options);
-  const status = await withEvidence<LineStatus | null>(root, io.env, null, async (store) => {
+  const status = await withEvidence<StatusLineData | null>(root, io.env, null, async (store) => {
     const session = options.session === undefined ? null : findSession(await store.sessions(), options.session);
     return new StatusReader(io.env).read(store, { root, session: session?.sessionId ?? null });
   });
-  const line = statusLine(status, io.color);
+  const line = formatStatusLine(status, io.color);
   const isBare = options.line || status === null;
   printResult(
     io,

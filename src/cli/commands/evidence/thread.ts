@@ -4,8 +4,8 @@ import { type Entry, SUBJECT_TYPES, type Subject } from '../../../evidence/entry
 import { checkInvariants } from '../../../evidence/invariants.ts';
 import { isEntryAbout, projectThread, type Thread } from '../../../evidence/threads.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
-import { outlineThread } from '../../../view/outline-thread.ts';
-import type { ParameterOrder } from '../../../view/spell-call.ts';
+import { outlineVisits } from '../../../view/outline-thread.ts';
+import type { ParameterOrderOfTool } from '../../../view/spell-call.ts';
 import { chooseSessions, readPinnedParameterOrder, withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, formatHeading, type Io, paint, print, printJson } from '../../io.ts';
 import { helpExamples, numberParser, resolveRootOption, rootOption } from '../../shared-options.ts';
@@ -96,10 +96,10 @@ async function entriesAbout(store: EvidenceStore, subject: Subject): Promise<Ent
 const titleOf = ({ subject, status, count, participants }: Thread): string =>
   `${subject.type} ${subject.id}  ${status}, ${plural(count, 'entry', 'entries')}, by ${participants.join(', ')}`;
 
-function show(io: Io, thread: Thread, order: ParameterOrder): void {
+function show(io: Io, thread: Thread, order: ParameterOrderOfTool): void {
   const { entries, conjectures, patterns, forks } = thread;
   print(io, formatHeading(io, escapeInvisible(titleOf(thread))));
-  print(io, renderThread(io, outlineThread(entries, order), terminalColumns(io)));
+  print(io, renderThread(io, outlineVisits(entries, order), terminalColumns(io)));
   printFindings(io, entries);
   if (conjectures.length > 0)
     printTable(

@@ -20,7 +20,7 @@ import { describeSimilarName } from '../../../spec/names.ts';
 import { isExcludingPattern } from '../../../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { memoryStore } from '../../../stores/memory.ts';
-import { lintServedTools, lintTools } from '../../../tools/lint-tools.ts';
+import { warnOfUnservedTools, warnOfUnusableTools } from '../../../tools/lint-tools.ts';
 import { resolveSpecsOption } from '../../choose-specs.ts';
 import { unmaskPatternOf } from '../../detect/mask-exceptions.ts';
 import { diagnoseMissingPrograms } from '../../doctor/diagnose-programs.ts';
@@ -54,8 +54,8 @@ async function check(io: Io, path: string | undefined, options: RootOption): Pro
   const { upstream } = config;
   const warnings: SpecWarning[] = [
     ...lintSpecs(specs),
-    ...lintTools(specs),
-    ...lintServedTools(specs, { served: ownTools(), ...(upstream ? { upstream } : {}) }),
+    ...warnOfUnusableTools(specs),
+    ...warnOfUnservedTools(specs, { served: ownTools(), ...(upstream ? { upstream } : {}) }),
   ];
   const files = await filesOf(root, io);
   const tracked = files.tracked.filter(maskMatcher(config.mask));

@@ -1,8 +1,8 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { isPathWithin } from '../../../base/paths.ts';
 import type { Env } from '../../../base/user-folders.ts';
-import { expandHome } from '../../sandbox/mounts/layout.ts';
-import { failedStop, type ToolStop } from '../../workspace/tool-stop.ts';
+import { expandTilde } from '../../sandbox/mounts/layout.ts';
+import { failedToolStop, type ToolStop } from '../../workspace/tool-stop.ts';
 
 export interface CredentialContext {
   readonly env: Env;
@@ -18,19 +18,19 @@ export function checkCredentialFile(
 ): { readonly path: string } | ToolStop {
   let path: string;
   try {
-    path = realpathSync(expandHome(stated));
+    path = realpathSync(expandTilde(stated));
     if (!lstatSync(path).isFile())
-      return failedStop('no-credential', `${key}: ${stated} is not a file; ask the operator to correct it.`);
+      return failedToolStop('no-credential', `${key}: ${stated} is not a file; ask the operator to correct it.`);
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
-    return failedStop(
+    return failedToolStop(
       'no-credential',
       `${key}: ${stated} cannot be read (${code}); ask the operator to correct hopgate.yaml.`,
     );
   }
   const holder = reach.find((folder) => isPathWithin(folder, path));
   if (holder === undefined) return { path };
-  return failedStop(
+  return failedToolStop(
     'credential-in-reach',
     `${key}: ${stated} lies in ${holder}, where agents can read it; ask the operator to move it.`,
   );

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { sendSignal } from '../../../base/process.ts';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
-import { ABORTED } from '../../tool-outcomes.ts';
-import { failedStop, type ToolStop } from '../../workspace/tool-stop.ts';
+import { ABORTED_OUTCOME } from '../../tool-outcomes.ts';
+import { failedToolStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import type { NetworkTarget } from './push-target.ts';
 
 const ANSWER_BYTES = 64 << 10;
@@ -28,13 +28,13 @@ export async function askCredentialHelper(
     request,
     AbortSignal.any([call.signal, AbortSignal.timeout(seconds * 1000)]),
   );
-  if (call.signal.aborted) return { stop: ABORTED };
+  if (call.signal.aborted) return { stop: ABORTED_OUTCOME };
   const fields = new Map(
     answer?.split(/\r?\n/).map((line) => [line.split('=', 1)[0]!, line.slice(line.indexOf('=') + 1)]),
   );
   const [username, password] = [fields.get('username'), fields.get('password')];
   if (username !== undefined && password !== undefined) return { username, password };
-  return failedStop(
+  return failedToolStop(
     'no-credential',
     `git.credential: ${command[0]} ${answer === null ? 'failed' : `knows no user name and password for ${host}`}; ask the operator to run it with "get" and to fix it.`,
   );

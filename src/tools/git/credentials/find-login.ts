@@ -5,25 +5,25 @@ import { valueOr } from '../../../base/value-or.ts';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
 import type { GitConfig, GitCredential } from '../../../spec/types.ts';
 import { findUpstreamProxy } from '../../proxy/upstream-proxy.ts';
-import { expandHome } from '../../sandbox/mounts/layout.ts';
-import { failedStop, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
+import { expandTilde } from '../../sandbox/mounts/layout.ts';
+import { failedToolStop, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import type { Repository } from '../repository.ts';
 import { type CredentialContext, checkCredentialFile } from './credential-file.ts';
 import { askCredentialHelper } from './credential-helper.ts';
-import { describeCredential, type GitLogin, NO_LOGIN, readOnlyMount } from './login.ts';
+import { describeCredential, type GitLogin, NO_GIT_LOGIN, readOnlyMount } from './login.ts';
 import type { NetworkTarget } from './push-target.ts';
 
 const SECRET_BYTES = 64 << 10;
 
 /** Reads the operator's credential for a remote. It is kept only during the call. */
-export async function findLogin(
+export async function findGitLogin(
   repository: Repository,
   call: ToolCall,
   git: GitConfig,
   target: NetworkTarget,
 ): Promise<GitLogin | ToolStop> {
   const toolchains = call.envelope.config.toolchains
-    .map(expandHome)
+    .map(expandTilde)
     .flatMap((folder) => (existsSync(folder) ? [realpathSync(folder)] : []));
   const context: CredentialContext = {
     env: process.env,
@@ -37,7 +37,7 @@ export async function findLogin(
   const password = await passwordFor(git.credential, target, call, context);
   if (password !== null && isStop(password)) return password;
   return {
-    ...NO_LOGIN,
+    ...NO_GIT_LOGIN,
     source: password === null ? null : describeCredential(git.credential),
     password,
     env: { ...proxy, ...(ca === null ? {} : { GIT_SSL_CAINFO: ca.path }) },
@@ -45,7 +45,7 @@ export async function findLogin(
   };
 }
 
-const noCredential = (message: string): ToolStop => failedStop('no-credential', message);
+const noCredential = (message: string): ToolStop => failedToolStop('no-credential', message);
 
 /** The operator's proxy as variables of git. It is not in a command line, because it may contain a password. */
 function proxyFor({ url }: NetworkTarget, env: NodeJS.ProcessEnv): { readonly [name: string]: string } | ToolStop {
@@ -53,7 +53,7 @@ function proxyFor({ url }: NetworkTarget, env: NodeJS.ProcessEnv): { readonly [n
   const host = hostname.replace(/^\[|\]$/g, '');
   const via = findUpstreamProxy(env, 'https', { host, port: Number(port || 443) });
   if (via === null) return {};
-  if ('problem' in via) return failedStop('unusable-proxy', `${via.problem}.`);
+  if ('problem' in via) return failedToolStop('unusable-proxy', `${via.problem}.`);
   return { https_proxy: via.url.href, no_proxy: '' };
 }
 
@@ -144,7 +144,7 @@ function makeSshLogin(
     if (odd !== undefined) return oddPath(odd);
     const options = [...common, `IdentityFile=${key.path}`, 'IdentitiesOnly=yes', 'IdentityAgent=none'];
     return {
-      ...NO_LOGIN,
+      ...NO_GIT_LOGIN,
       source: describeCredential(credential),
       env: sshEnvironment(options),
       mounts: [readOnlyMount(hosts.path), readOnlyMount(key.path)],
@@ -158,7 +158,7 @@ function makeSshLogin(
     );
   const env = { ...sshEnvironment([...common, 'IdentityAgent=SSH_AUTH_SOCK']), SSH_AUTH_SOCK: socket };
   return {
-    ...NO_LOGIN,
+    ...NO_GIT_LOGIN,
     source: describeCredential(credential),
     env,
     mounts: [readOnlyMount(hosts.path), readOnlyMount(socket)],

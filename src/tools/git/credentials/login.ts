@@ -14,7 +14,7 @@ export interface GitLogin {
   readonly unixSockets: boolean;
 }
 
-export const NO_LOGIN: GitLogin = { source: null, password: null, env: {}, mounts: [], unixSockets: false };
+export const NO_GIT_LOGIN: GitLogin = { source: null, password: null, env: {}, mounts: [], unixSockets: false };
 export const readOnlyMount = (path: string): Mount => ({ kind: 'read-only', source: realpathSync(path), target: path });
 
 /** Describes where a credential is configured; never its value. */

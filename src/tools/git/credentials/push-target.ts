@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { isPathWithin } from '../../../base/paths.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import type { GitConfig } from '../../../spec/types.ts';
-import { failedStop, scopeStop, type ToolStop } from '../../workspace/tool-stop.ts';
-import { type ConfigValue, configValues, pushKeys } from '../git-config-keys.ts';
+import { failedToolStop, outOfScopeStop, type ToolStop } from '../../workspace/tool-stop.ts';
+import { type GitConfigValue, gitConfigValuesOf, keysThatRedirectPush } from '../git-config-keys.ts';
 import type { Repository } from '../repository.ts';
 
 export interface NetworkTarget {
@@ -31,26 +31,30 @@ const SCP_LIKE = /^(?:(?<user>[\w.-]+)@)?(?<host>[\w][\w.-]*):(?!:|\/\/)/;
 export function findPushTarget(
   repository: Repository,
   { remote, url: stated }: Pick<GitConfig, 'remote' | 'url'>,
-  config: readonly ConfigValue[],
+  config: readonly GitConfigValue[],
 ): PushTarget | ToolStop {
   if (stated !== undefined) return judgeAddress(repository, stated);
-  const unclear = pushKeys(config);
+  const unclear = keysThatRedirectPush(config);
   if (unclear.length > 0)
-    return scopeStop(
+    return outOfScopeStop(
       'args',
       `the repository's configuration rewrites where a push goes: ${unclear.join(', ')}`,
       'Ask the operator to remove these keys from .git/config, or to state git.url in hopgate.yaml.',
     );
-  const own = configValues(config, `remote.${remote}.pushurl`);
-  const urls = own.length > 0 ? own : configValues(config, `remote.${remote}.url`);
+  const own = gitConfigValuesOf(config, `remote.${remote}.pushurl`);
+  const urls = own.length > 0 ? own : gitConfigValuesOf(config, `remote.${remote}.url`);
   const url = urls[0];
   if (url === undefined)
-    return failedStop(
+    return failedToolStop(
       'no-such-remote',
       `The repository has no remote "${remote}"; ask the operator to add it, or to correct git.remote in hopgate.yaml.`,
     );
   if (urls.length > 1)
-    return scopeStop('args', `the remote "${remote}" has several addresses`, 'Ask the operator to keep one address.');
+    return outOfScopeStop(
+      'args',
+      `the remote "${remote}" has several addresses`,
+      'Ask the operator to keep one address.',
+    );
   return judgeAddress(repository, url);
 }
 
@@ -85,14 +89,14 @@ function localTarget(repository: Repository, url: string): PushTarget | ToolStop
   try {
     path = realpathSync(isFileUrl ? fileURLToPath(url) : resolve(repository.root, url));
   } catch (cause) {
-    return failedStop(
+    return failedToolStop(
       'no-such-remote',
       `No repository is at ${url} (${(cause as NodeJS.ErrnoException).code ?? 'not a path'}); ask the operator to correct the remote.`,
     );
   }
   // A repository in a folder that agents write may contain hooks that they wrote.
   if (isPathWithin(repository.root, path) || isPathWithin(path, repository.root))
-    return scopeStop(
+    return outOfScopeStop(
       'args',
       `the remote ${url} lies inside the work tree`,
       'Ask the operator to choose a remote elsewhere.',
@@ -101,7 +105,7 @@ function localTarget(repository: Repository, url: string): PushTarget | ToolStop
 }
 
 function notAllowed(url: string): ToolStop {
-  return scopeStop(
+  return outOfScopeStop(
     'args',
     `a push to ${url.replace(/\/\/[^/]*@/, '//')} is not allowed`,
     'Ask the operator for a remote with an https or ssh address, or a local path.',

@@ -1,4 +1,4 @@
-import { proxyRemedy } from '../../proxy/upstream-proxy.ts';
+import { operatorProxyRemedy } from '../../proxy/upstream-proxy.ts';
 import type { NetworkTarget } from './push-target.ts';
 
 /** An error code and a message with the remedy for a remote that could not be used. */
@@ -22,7 +22,7 @@ const CERTIFICATE = /SSL certificate problem|server certificate verification fai
 
 const UNREACHED = /Proxy CONNECT|CONNECT tunnel|proxy after CONNECT|Failed to connect|Could not resolve/i;
 
-export const lastLine = (stderr: string): string => stderr.trim().split('\n').at(-1) || 'no reason was given';
+export const lastStderrLine = (stderr: string): string => stderr.trim().split('\n').at(-1) || 'no reason was given';
 
 /**
  * Translates an error of git or ssh into a remedy; null if the operator's configuration cannot fix it.
@@ -31,7 +31,7 @@ export const lastLine = (stderr: string): string => stderr.trim().split('\n').at
  * @param shown where the presented credential is configured; null if none was presented
  * @param via the operator's proxy as `host:port`; null if git connects directly
  */
-export function explainRemoteFailure(
+export function remedyOfRemoteFailure(
   stderr: string,
   { url, scheme, host }: NetworkTarget,
   shown: string | null,
@@ -40,7 +40,7 @@ export function explainRemoteFailure(
   if (via !== null && UNREACHED.test(stderr))
     return {
       code: 'remote-unreachable',
-      message: `The proxy ${via} does not lead to ${host} (${lastLine(stderr)}); ${proxyRemedy(host)}.`,
+      message: `The proxy ${via} does not lead to ${host} (${lastStderrLine(stderr)}); ${operatorProxyRemedy(host)}.`,
     };
   if (HOST_KEY.test(stderr))
     return {

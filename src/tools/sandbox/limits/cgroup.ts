@@ -16,10 +16,10 @@ interface Hierarchy {
 export interface Cgroups {
   readonly processes: boolean;
   readonly memory: boolean;
-  create(limits: LayoutLimits): ControlGroup;
+  create(limits: LayoutLimits): CommandCgroup;
 }
 
-export interface ControlGroup {
+export interface CommandCgroup {
   /** Moves a process into the groups. Ignores a process that has already exited. */
   join(pid: number): Promise<void>;
   /** True if the groups contain this process and no other. */

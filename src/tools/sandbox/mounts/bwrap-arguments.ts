@@ -6,7 +6,7 @@ import { etcPaths } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
 import { SANDBOX_HOME, type SandboxLayout } from './layout.ts';
-import { HOST_NAME, SANDBOX_ID, type SupportFiles, supportTextFile } from './support-files.ts';
+import { makeSupportTextFile, SANDBOX_HOST_NAME, SANDBOX_UID, type SupportFiles } from './support-files.ts';
 
 /** The file descriptors that bubblewrap is started with; the command in the sandbox inherits none of them. */
 export const BWRAP_FDS = { seccomp: 3, status: 4, args: 5, go: 6, channel: 7 } as const;
@@ -17,24 +17,23 @@ const USR_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 const PROC_COVERED = ['sys', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'mtrr', 'sysrq-trigger'];
 const SHARED_MEMORY_BYTES = 64 << 20;
 
-/** The folder of the second overlay, in the folder of the first. */
-export const SECOND_OVERLAY = 'other';
+export const SECOND_OVERLAY_FOLDER = 'other';
 
 export type OverlayMount = Extract<Mount, { kind: 'overlay' }>;
 
 /** The overlays of a layout: that of the tree, and optionally a second one. */
-export const overlaysOf = ({ mounts, root }: Pick<SandboxLayout, 'mounts' | 'root'>): readonly OverlayMount[] =>
+export const overlaysOfLayout = ({ mounts, root }: Pick<SandboxLayout, 'mounts' | 'root'>): readonly OverlayMount[] =>
   mounts
     .filter((mount): mount is OverlayMount => mount.kind === 'overlay')
     .sort((a, b) => Number(b.target === root) - Number(a.target === root));
 
 /** The arguments that confine every command. Later arguments can only add paths that the command sees. */
-export function fixedArguments({ network }: Pick<SandboxLayout, 'network'>, supportFiles: SupportFiles): string[] {
+export function fixedBwrapArguments({ network }: Pick<SandboxLayout, 'network'>, supportFiles: SupportFiles): string[] {
   return [
     ...NAMESPACES.map((name) => `--unshare-${name}`),
     ...(network ? [] : ['--unshare-net']),
-    ...['--disable-userns', '--cap-drop', 'ALL', '--uid', `${SANDBOX_ID}`, '--gid', `${SANDBOX_ID}`],
-    ...['--die-with-parent', '--new-session', '--hostname', HOST_NAME, '--clearenv'],
+    ...['--disable-userns', '--cap-drop', 'ALL', '--uid', `${SANDBOX_UID}`, '--gid', `${SANDBOX_UID}`],
+    ...['--die-with-parent', '--new-session', '--hostname', SANDBOX_HOST_NAME, '--clearenv'],
     ...['--seccomp', `${BWRAP_FDS.seccomp}`, '--json-status-fd', `${BWRAP_FDS.status}`],
     ...systemArguments(supportFiles),
     ...(network ? resolverArguments() : []),
@@ -43,7 +42,7 @@ export function fixedArguments({ network }: Pick<SandboxLayout, 'network'>, supp
   ];
 }
 
-export function layoutArguments(
+export function bwrapArgumentsOfLayout(
   layout: SandboxLayout,
   supportFiles: SupportFiles,
   env: Readonly<Record<string, string>>,
@@ -55,7 +54,7 @@ export function layoutArguments(
     ...['--size', `${layout.limits.homeBytes}`, '--tmpfs', SANDBOX_HOME],
     // Made in advance, because Java prints a message when it creates this folder.
     ...['--perms', '0700', '--dir', `${SANDBOX_HOME}/.java/.userPrefs`],
-    ...layout.mounts.flatMap((mount) => mountArguments(mount, overlaysOf(layout), supportFiles)),
+    ...layout.mounts.flatMap((mount) => mountArguments(mount, overlaysOfLayout(layout), supportFiles)),
     ...['--remount-ro', '/', '--chdir', layout.chdir],
   ];
 }
@@ -107,7 +106,7 @@ function mountArguments(mount: Mount, overlays: readonly OverlayMount[], support
     case 'empty-file':
       return ['--ro-bind', supportFiles.emptyFile, mount.target];
     case 'text-file':
-      return ['--ro-bind', supportTextFile(supportFiles, mount.text), mount.target];
+      return ['--ro-bind', makeSupportTextFile(supportFiles, mount.text), mount.target];
     case 'link':
       return ['--symlink', mount.to, mount.target];
     case 'empty-folder':
@@ -127,5 +126,5 @@ function mountArguments(mount: Mount, overlays: readonly OverlayMount[], support
 function mergedPath([tree, other]: readonly OverlayMount[], target: string, { overlayBase }: SupportFiles): string {
   const isOther = other !== undefined && !isPathWithin(tree!.target, target);
   const { target: top } = isOther ? other : tree!;
-  return join(overlayBase, isOther ? SECOND_OVERLAY : '', 'merged', relative(top, target));
+  return join(overlayBase, isOther ? SECOND_OVERLAY_FOLDER : '', 'merged', relative(top, target));
 }

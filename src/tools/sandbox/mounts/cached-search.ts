@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { lstatIfAny } from '../../../base/files.ts';
 import { getOrInsert } from '../../../base/get-or-insert.ts';
 import { isGitCredential } from '../../../gate/scope/masks.ts';
-import { isConfiguredGitFolder, isGitFolder, isGitsOwnFolder, isObjectStore } from '../../git-paths.ts';
+import { isConfiguredGitFolder, isFolderOfGitItself, isGitFolder, isGitObjectStore } from '../../git-paths.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
-import { type FolderState, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
+import { type FolderState, folderStamp, isUnlistableFolder, readFolder } from './read-folder.ts';
 
 interface Hit {
   /** The path, relative to the base of the search. */
@@ -47,8 +47,7 @@ export interface MaskedSearchResult {
   readonly folders: readonly FolderState[];
 }
 
-/** The lists of a result while a search fills them. */
-export type OpenLists<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer U)[] ? U[] : never };
+export type MutableLists<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer U)[] ? U[] : never };
 
 /** The kind of names in some folders of a git folder. */
 const NAMES_IN_GIT: { readonly [name: string]: Names } = { objects: 'objects', refs: 'branches', logs: 'branches' };
@@ -59,8 +58,8 @@ const NAMES_IN_GIT: { readonly [name: string]: Names } = { objects: 'objects', r
  *
  * @param inGit the folder lies in a git folder
  */
-export function cachedSearchStart(path: string, name: string, inGit: boolean): CachedFolder | null {
-  if (inGit && isGitsOwnFolder(name)) return { path, names: NAMES_IN_GIT[name] ?? 'paths' };
+export function folderToSearchCached(path: string, name: string, inGit: boolean): CachedFolder | null {
+  if (inGit && isFolderOfGitItself(name)) return { path, names: NAMES_IN_GIT[name] ?? 'paths' };
   return name === 'node_modules' ? { path, names: 'paths' } : null;
 }
 
@@ -73,14 +72,14 @@ const listingsByMasks = new WeakMap<readonly string[], Map<string, Listing>>();
  *
  * @param masks identifies the patterns of `masked`
  */
-export function searchCached(
+export function searchMaskedPaths(
   base: string,
   start: CachedFolder,
   masks: readonly string[],
   isMasked: IsMasked,
 ): MaskedSearchResult {
   const listings = getOrInsert(listingsByMasks, masks, () => new Map<string, Listing>());
-  const found: OpenLists<MaskedSearchResult> = { hits: [], repositories: [], stores: [], gitFiles: [], folders: [] };
+  const found: MutableLists<MaskedSearchResult> = { hits: [], repositories: [], stores: [], gitFiles: [], folders: [] };
   const open = [start];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     const { path } = folder;
@@ -112,7 +111,7 @@ function listFolder(
   const hits: Hit[] = [];
   const folders: CachedFolder[] = [];
   const entries = readFolder(path);
-  if (entries.length === 0 && isUnlistable(path)) hits.push({ path: folder, entry: stat });
+  if (entries.length === 0 && isUnlistableFolder(path)) hits.push({ path: folder, entry: stat });
   const isGit = isConfiguredGitFolder(path, entries);
   let hasGitFile = false;
   for (const entry of entries) {
@@ -122,14 +121,14 @@ function listFolder(
     else if (isHidden || (isGit && isGitCredential(entry.name))) hits.push({ path: inner, entry });
     else if (entry.isDirectory())
       folders.push(
-        (isGit ? cachedSearchStart(inner, entry.name, true) : null) ?? {
+        (isGit ? folderToSearchCached(inner, entry.name, true) : null) ?? {
           path: inner,
           names: names === 'branches' && !isGit ? 'branches' : 'paths',
         },
       );
     else if (entry.name === '.git' && entry.isFile()) hasGitFile = true;
   }
-  const isStore = names !== 'objects' && isObjectStore(entries);
+  const isStore = names !== 'objects' && isGitObjectStore(entries);
   const kind = isGit && isGitFolder(entries) ? 'repository' : isStore ? 'store' : 'other';
   const listing: Listing = { stamp, names, hits, folders, kind, hasGitFile };
   // Without a HEAD, the entries of `objects` decide if the folder is a repository, and they can change alone.

@@ -25,7 +25,7 @@ export function makeCertificateTest(root: string, masks: readonly string[]): (pa
 }
 
 /** The state of a file; different after each change of it. Empty if hopgate cannot find the file. */
-export function fileStamp(path: string): string {
+export function fileStateStamp(path: string): string {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true });
     return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
@@ -35,7 +35,7 @@ export function fileStamp(path: string): string {
 }
 
 function holdsOnlyCertificates(path: string): boolean {
-  const stamp = fileStamp(path);
+  const stamp = fileStateStamp(path);
   const cached = checkedFiles.get(path);
   if (cached?.stamp === stamp) return cached.isPublic;
   const isPublic = areCertificates(path);

@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path';
 import { lstatIfAny } from '../../../base/files.ts';
 import { getOrInsert } from '../../../base/get-or-insert.ts';
 import type { OverlayMount } from './bwrap-arguments.ts';
-import type { LayerFile } from './mask-layer.ts';
+import type { MaskLayerFile } from './mask-layer.ts';
 
 /** Access time, in seconds since 1970, that a new cover gets. If it has another one later, a command has read it. */
-export const UNREAD_SECONDS = 1;
+export const UNREAD_COVER_ACCESS_TIME = 1;
 /** Maximum number of covers: each takes 0.2 ms per command. */
 const MAX_COVERS = 100;
 
@@ -15,7 +15,7 @@ const MAX_COVERS = 100;
  *
  * @param root absolute path of the repository
  */
-export function chooseWatchedCovers(root: string, covers: readonly LayerFile[]): readonly string[] {
+export function chooseWatchedCovers(root: string, covers: readonly MaskLayerFile[]): readonly string[] {
   const paths = covers.flatMap(({ path, text }) => (text.length === 0 && !isOfGit(path) ? [path] : []));
   const isPackage = (path: string) => path.split('/').includes('node_modules');
   return [...paths.filter((path) => !isPackage(path)), ...paths.filter(isPackage)]
@@ -29,7 +29,7 @@ export function chooseWatchedCovers(root: string, covers: readonly LayerFile[]):
  *
  * @param upper the upper folder of the command's overlay; no link in it is followed
  */
-export function findReadCovers(
+export function findCoversThatWereRead(
   { layer, covers = [] }: Pick<OverlayMount, 'layer' | 'covers'>,
   upper: string,
 ): ReadonlyMap<string, boolean> {
@@ -45,7 +45,7 @@ export function findReadCovers(
     covers.flatMap((path): [string, boolean][] => {
       const now = isFolder(dirname(path)) ? lstatIfAny(join(upper, path)) : undefined;
       const isUnchanged = now?.size === 0 && now.mtimeMs === lstatIfAny(join(layer!, path))?.mtimeMs;
-      return isUnchanged ? [[path, now.atimeMs > UNREAD_SECONDS * 1000]] : [];
+      return isUnchanged ? [[path, now.atimeMs > UNREAD_COVER_ACCESS_TIME * 1000]] : [];
     }),
   );
 }

@@ -52,10 +52,10 @@ function keptSection(
  * Returns only the format settings of a repository's configuration. They replace the whole configuration in a sandbox
  * in which its addresses and programs must have no effect.
  */
-export const keepFormatSettings = (config: string): string => keptSettings(config, false);
+export const keepGitFormatSettings = (config: string): string => keptSettings(config, false);
 
 /** Returns the configuration that commands see: format settings, and remotes and branches without secrets. */
-export const removeCredentials = (config: string): string => keptSettings(config, true);
+export const removeGitCredentials = (config: string): string => keptSettings(config, true);
 
 function keptSettings(config: string, byName: boolean): string {
   const kept = new Map<string, Map<string, string>>();

@@ -72,7 +72,7 @@ const TOO_WIDE = [
   ...splitWords('.ssh .aws .gnupg .config .docker .kube .azure').map((name) => join(HOME, name)),
 ];
 
-export interface BaseRequest {
+export interface BaseLayoutRequest {
   /** Absolute real path of the repository. */
   readonly root: string;
   /** Extra read-only folders; `<folder>/bin` (or the folder itself) goes in front of `PATH`. */
@@ -88,19 +88,19 @@ export interface BaseRequest {
 }
 
 /**
- * A layout with the system's programs and the toolchains, without the repository: add mounts with {@link withMounts}.
+ * A layout with the system's programs and the toolchains, without the repository. See {@link addMountsToLayout}.
  * Commands start in the root, so mount the root or set `chdir`.
  *
  * @throws LayoutError if the root is not a real absolute folder, or if the root or a toolchain is so wide that it
  *   contains the system.
  */
-export function baseLayout(name: string, request: BaseRequest): SandboxLayout {
+export function makeBaseLayout(name: string, request: BaseLayoutRequest): SandboxLayout {
   const { root } = request;
   if (!isAbsolute(root) || !existsSync(root) || realpathSync(root) !== root || !statSync(root).isDirectory())
     throw new LayoutError(`the root "${root}" is not the real path of a folder`);
   if (TOO_WIDE.includes(root))
     throw new LayoutError(`"${root}" is too wide to be a repository; choose a folder inside it`);
-  const toolchains = (request.toolchains ?? []).map((folder) => checkFolder('toolchains', folder));
+  const toolchains = (request.toolchains ?? []).map((folder) => resolveConfigFolder('toolchains', folder));
   const path = toolchains.map((folder) => (existsSync(join(folder, 'bin')) ? join(folder, 'bin') : folder));
   return {
     name,
@@ -131,28 +131,28 @@ export function baseLayout(name: string, request: BaseRequest): SandboxLayout {
   };
 }
 
-export function withMounts(layout: SandboxLayout, mounts: readonly Mount[]): SandboxLayout {
+export function addMountsToLayout(layout: SandboxLayout, mounts: readonly Mount[]): SandboxLayout {
   return { ...layout, mounts: [...layout.mounts, ...mounts] };
 }
 
 /** The folders with hopgate's evidence, the operator's token and the socket. No sandbox may show any of them. */
-export const stateHomes = (): readonly string[] => {
+export const findStateFolders = (): readonly string[] => {
   const { XDG_RUNTIME_DIR } = process.env;
   const homes = [userStateFolder(process.env), ...(XDG_RUNTIME_DIR ? [join(XDG_RUNTIME_DIR, 'hopgate')] : [])];
   return homes.map((home) => realpathIfAny(home) ?? join(realpathIfAny(dirname(home)) ?? dirname(home), 'hopgate'));
 };
 
 /** The absolute path for a path of hopgate.yaml that may begin with `~/`; other paths stay as they are. */
-export const expandHome = (path: string): string => path.replace(/^~(?=\/)/, homeFolder(process.env));
+export const expandTilde = (path: string): string => path.replace(/^~(?=\/)/, homeFolder(process.env));
 
 /** A folder of hopgate.yaml as an absolute path. @throws LayoutError if it is missing or may not be shown */
-export function checkFolder(key: string, stated: string): string {
-  const folder = expandHome(stated);
+export function resolveConfigFolder(key: string, stated: string): string {
+  const folder = expandTilde(stated);
   if (!isAbsolute(folder)) throw new LayoutError(`${key}: "${folder}" is not an absolute path`);
   if (!existsSync(folder)) throw new LayoutError(`${key}: "${folder}" does not exist; correct it in hopgate.yaml`);
   const real = realpathSync(folder);
   if (TOO_WIDE.includes(real)) throw new LayoutError(`${key}: "${folder}" is too wide; name a more specific folder`);
-  if (stateHomes().some((state) => isPathWithin(state, real) || isPathWithin(real, state)))
+  if (findStateFolders().some((state) => isPathWithin(state, real) || isPathWithin(real, state)))
     throw new LayoutError(`${key}: "${folder}" holds hopgate's own state; name a different folder`);
   return folder;
 }

@@ -4,8 +4,7 @@ import { dirname, join } from 'node:path';
 import { LayoutError } from '../layout-error.ts';
 import { makeHiddenFolder } from './temp-folder.ts';
 
-/** A file of a layer: its root-relative path, and its content there. */
-export interface LayerFile {
+export interface MaskLayerFile {
   readonly path: string;
   readonly text: string | Buffer;
   /** Default: 0444. */
@@ -32,7 +31,7 @@ const KEPT_MS = 24 * 3_600_000;
  * @param root absolute path of the repository
  * @throws LayoutError if it cannot be written
  */
-export function makeMaskLayer(root: string, files: readonly LayerFile[]): string {
+export function makeMaskLayer(root: string, files: readonly MaskLayerFile[]): string {
   const folders = new Map<string, Stats>();
   const addFolder = (path: string): void => {
     if (folders.has(path)) return;
@@ -71,7 +70,12 @@ export function makeMaskLayer(root: string, files: readonly LayerFile[]): string
   }
 }
 
-function build(folder: string, root: string, folders: ReadonlyMap<string, Stats>, files: readonly LayerFile[]): void {
+function build(
+  folder: string,
+  root: string,
+  folders: ReadonlyMap<string, Stats>,
+  files: readonly MaskLayerFile[],
+): void {
   for (const path of folders.keys()) mkdirSync(join(folder, path), { recursive: true });
   const { uid, gid } = lstatSync(root);
   for (const { path, text, mode = 0o444 } of files) {

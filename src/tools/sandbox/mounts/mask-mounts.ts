@@ -6,9 +6,9 @@ import { indexAssumingUnchanged } from '../../git-objects/git-index.ts';
 import type { Mount } from '../mount.ts';
 import type { OverlayMount } from './bwrap-arguments.ts';
 import { chooseWatchedCovers } from './covers.ts';
-import { removeCredentials } from './filter-git-config.ts';
-import { type LayerFile, makeMaskLayer } from './mask-layer.ts';
-import type { OuterGit, TreeScan } from './scan-tree.ts';
+import { removeGitCredentials } from './filter-git-config.ts';
+import { type MaskLayerFile, makeMaskLayer } from './mask-layer.ts';
+import type { OuterGitFolder, TreeScan } from './scan-tree.ts';
 import { makeGitWritable } from './writable-git.ts';
 
 /** Mounts that cover the masked paths of a scan; they must follow the mount of the tree. */
@@ -24,9 +24,9 @@ const folderMounts = (root: string, { maskedFolders }: TreeScan): Mount[] =>
 export function maskOverlay(
   root: string,
   scan: TreeScan,
-  more: readonly LayerFile[] = [],
+  more: readonly MaskLayerFile[] = [],
 ): { readonly layer: Pick<OverlayMount, 'layer' | 'covers'>; readonly mounts: readonly Mount[] } {
-  const covers = scan.maskedFiles.map((path): LayerFile => ({ path, text: coverText(join(root, path)) }));
+  const covers = scan.maskedFiles.map((path): MaskLayerFile => ({ path, text: coverText(join(root, path)) }));
   const indexes = maskedIndexes(root, scan).filter(({ path }) => isPathWithin(root, path));
   const files = [
     ...covers,
@@ -72,7 +72,7 @@ function maskedIndexes(root: string, scan: TreeScan): { readonly path: string; r
  * git needs these.
  */
 const coverText = (path: string): string =>
-  /\/config(?:\.worktree)?$/.test(path) ? removeCredentials(readTextOrEmpty(path)) : '';
+  /\/config(?:\.worktree)?$/.test(path) ? removeGitCredentials(readTextOrEmpty(path)) : '';
 
 function coverMount(target: string): Mount {
   const text = coverText(target);
@@ -83,7 +83,7 @@ function coverMount(target: string): Mount {
  * Mounts for the repository of a linked work tree or submodule. It is outside of the root, so it is mounted in
  * addition, read-only, without its credentials. Empty if the root contains its own repository.
  */
-export const outerGitMounts = (root: string, scan: TreeScan): Mount[] =>
+export const mountsOfOuterGit = (root: string, scan: TreeScan): Mount[] =>
   scan.outer.flatMap(({ folder, hits }): Mount[] => [
     { kind: 'read-only', source: folder, target: folder },
     ...hits.map(({ path, entry }): Mount => {
@@ -104,7 +104,7 @@ const indexMounts = (root: string, scan: TreeScan): Mount[] =>
  * @param objects mounts that cover the objects of masked files
  */
 export function makeOuterGitWritable(
-  { folder, repository, hits }: OuterGit,
+  { folder, repository, hits }: OuterGitFolder,
   { root, scan }: { readonly root: string; readonly scan: TreeScan },
   bytes: number,
   objects: readonly Mount[],
@@ -119,7 +119,7 @@ export function makeOuterGitWritable(
       ...layer,
       ...indexes.map(({ path, text }) => ({ path: relative(folder, path), text, mode: 0o644 })),
       ...covered!.map(({ path }) => ({ path, text: coverText(join(folder, path)) })),
-    ].map((file): [string, LayerFile] => [file.path, file]),
+    ].map((file): [string, MaskLayerFile] => [file.path, file]),
   );
   const covers = files.size > 0 ? { layer: makeMaskLayer(folder, [...files.values()]) } : {};
   return {

@@ -24,7 +24,7 @@ export function readFolder(path: string): Dirent[] {
  * True if the folder exists and hopgate may not list it. A command may still know names in it, or change its
  * permissions in an overlay, so masks could not be enforced there.
  */
-export function isUnlistable(path: string): boolean {
+export function isUnlistableFolder(path: string): boolean {
   try {
     accessSync(path, constants.R_OK);
     return false;

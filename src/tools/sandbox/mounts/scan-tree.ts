@@ -4,13 +4,18 @@ import { realpathIfAny } from '../../../base/files.ts';
 import { isPathWithin } from '../../../base/paths.ts';
 import { isGitCredential, isProtected, maskMatcher } from '../../../gate/scope/masks.ts';
 import { findRepository } from '../../git/repository.ts';
-import { isConfiguredGitFolder, isGitFolder, isGitsOwnName, isObjectStore } from '../../git-paths.ts';
+import { isConfiguredGitFolder, isGitFolder, isGitObjectStore, isNameOfGitItself } from '../../git-paths.ts';
 import { isStop } from '../../workspace/tool-stop.ts';
 import { LayoutError } from '../layout-error.ts';
-import { cachedSearchStart, type MaskedSearchResult, type OpenLists, searchCached } from './cached-search.ts';
-import { fileStamp, makeCertificateTest } from './certificates.ts';
+import {
+  folderToSearchCached,
+  type MaskedSearchResult,
+  type MutableLists,
+  searchMaskedPaths,
+} from './cached-search.ts';
+import { fileStateStamp, makeCertificateTest } from './certificates.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
-import { folderStamp, isUnlistable, readFolder } from './read-folder.ts';
+import { folderStamp, isUnlistableFolder, readFolder } from './read-folder.ts';
 import type { RepositoryFolders } from './writable-git.ts';
 
 /** The paths of a repository that the sandbox treats specially, all root-relative. */
@@ -22,11 +27,10 @@ export interface TreeScan extends Omit<MaskedSearchResult, 'hits'> {
   /** Only the topmost paths: the contents of a protected folder are not listed. */
   readonly protectedPaths: readonly string[];
   /** Git folders of the root that lie outside of it. */
-  readonly outer: readonly OuterGit[];
+  readonly outer: readonly OuterGitFolder[];
 }
 
-/** A git folder outside of the root. */
-export interface OuterGit extends Pick<MaskedSearchResult, 'hits' | 'repositories'> {
+export interface OuterGitFolder extends Pick<MaskedSearchResult, 'hits' | 'repositories'> {
   /** Absolute path; the paths of `hits` and `repositories` are relative to it. */
   readonly folder: string;
   readonly repository: RepositoryFolders;
@@ -44,7 +48,7 @@ const MAX_ENTRIES = 400_000;
 export function scanTree(root: string, masks: readonly string[], maxEntries = MAX_ENTRIES): TreeScan {
   const masked = maskMatcher(masks);
   const isCertificate = makeCertificateTest(root, masks);
-  const found: OpenLists<Omit<TreeScan, 'outer'>> = {
+  const found: MutableLists<Omit<TreeScan, 'outer'>> = {
     ...{ certificates: [], maskedFiles: [], maskedFolders: [], protectedPaths: [] },
     ...{ repositories: [], stores: [], gitFiles: [], folders: [] },
   };
@@ -53,13 +57,13 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   const walk = (folder: string, isFree: boolean): void => {
     found.folders.push({ path: folder, stamp: folderStamp(join(root, folder)) });
     const entries = readFolder(join(root, folder));
-    if (entries.length === 0 && isUnlistable(join(root, folder))) {
+    if (entries.length === 0 && isUnlistableFolder(join(root, folder))) {
       found.maskedFolders.push(folder);
       return;
     }
     const isGit = isConfiguredGitFolder(join(root, folder), entries);
     if (isGit && isGitFolder(entries)) found.repositories.push(folder);
-    else if (isObjectStore(entries)) found.stores.push(folder);
+    else if (isGitObjectStore(entries)) found.stores.push(folder);
     const isOpen = isFree && !(isGit && folder !== '');
     if (isFree && !isOpen) found.protectedPaths.push(folder);
     for (const entry of entries) {
@@ -77,13 +81,13 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
         cover(path, entry);
         continue;
       }
-      const free = isOpen && !isProtected(path) && !(isGit && isGitsOwnName(entry.name));
+      const free = isOpen && !isProtected(path) && !(isGit && isNameOfGitItself(entry.name));
       // Links are left out, because bubblewrap would mount their target.
       if (isOpen && !free && !entry.isSymbolicLink()) found.protectedPaths.push(path);
       if (entry.name === '.git' && entry.isFile()) found.gitFiles.push(path);
       if (!entry.isDirectory()) continue;
-      const cached = cachedSearchStart(path, entry.name, isGit);
-      if (cached) addFound(searchCached(root, cached, masks, masked));
+      const cached = folderToSearchCached(path, entry.name, isGit);
+      if (cached) addFound(searchMaskedPaths(root, cached, masks, masked));
       else walk(path, free);
     }
   };
@@ -103,7 +107,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   };
   const coverFile = (path: string) => {
     // The state is read before the content, so that a later change is detected.
-    const stamp = fileStamp(join(root, path));
+    const stamp = fileStateStamp(join(root, path));
     if (isCertificate(path)) found.certificates.push({ path, stamp });
     else found.maskedFiles.push(path);
   };
@@ -134,14 +138,14 @@ export const isWithinOneOf = (paths: ReadonlySet<string>): ((path: string) => bo
 };
 
 /** Searches the git folders outside of the root. Their sockets are covered too. */
-function searchOuterGit(root: string, masks: readonly string[], masked: (path: string) => boolean): OuterGit[] {
+function searchOuterGit(root: string, masks: readonly string[], masked: (path: string) => boolean): OuterGitFolder[] {
   const repository = findRepository(root);
   if (isStop(repository)) return [];
   const outer = [...new Set([repository.commonDir, repository.gitDir])].filter((folder) => !isPathWithin(root, folder));
   const topmost = outer.filter((folder) => !outer.some((other) => other !== folder && isPathWithin(other, folder)));
   return topmost.map((folder) => {
     const isHidden = (path: string, entry?: Dirent) => entry?.isSocket() === true || masked(`.git/${path}`);
-    const { hits, repositories } = searchCached(folder, { path: '', names: 'paths' }, masks, isHidden);
+    const { hits, repositories } = searchMaskedPaths(folder, { path: '', names: 'paths' }, masks, isHidden);
     return { folder, repository, hits, repositories: repositories.filter((path) => path !== '') };
   });
 }

@@ -7,10 +7,10 @@ import { type FilterArch, seccompFilter } from '../seccomp.ts';
 import { makeTempFolder } from './temp-folder.ts';
 
 /** The uid and gid of the command in the sandbox, independent of the host user. */
-export const SANDBOX_ID = 1000;
+export const SANDBOX_UID = 1000;
 
 /** The sandbox's own host name; it resolves to the loopback address. */
-export const HOST_NAME = 'peripheral';
+export const SANDBOX_HOST_NAME = 'peripheral';
 
 /** The files that a sandbox needs in addition to the system's, and the folder in which overlays are mounted. */
 export interface SupportFiles {
@@ -30,14 +30,14 @@ const lines = (...all: string[]): string => all.map((line) => `${line}\n`).join(
 const ETC = {
   passwd: lines(
     'root:x:0:0:root:/root:/bin/sh',
-    `agent:x:${SANDBOX_ID}:${SANDBOX_ID}:agent:/home/agent:/bin/sh`,
+    `agent:x:${SANDBOX_UID}:${SANDBOX_UID}:agent:/home/agent:/bin/sh`,
     'nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin',
   ),
-  group: lines('root:x:0:', `agent:x:${SANDBOX_ID}:`, 'nogroup:x:65534:'),
-  hostname: lines(HOST_NAME),
+  group: lines('root:x:0:', `agent:x:${SANDBOX_UID}:`, 'nogroup:x:65534:'),
+  hostname: lines(SANDBOX_HOST_NAME),
   // An address without a route (RFC 5737), so that a lookup fails at once and the kernel counts it.
   'resolv.conf': lines('nameserver 192.0.2.1', 'options timeout:1 attempts:1'),
-  hosts: lines('127.0.0.1 localhost', '::1 localhost', `127.0.0.1 ${HOST_NAME}`),
+  hosts: lines('127.0.0.1 localhost', '::1 localhost', `127.0.0.1 ${SANDBOX_HOST_NAME}`),
   'nsswitch.conf': lines(
     ...['passwd: files', 'group: files', 'hosts: files dns'],
     ...['services: files', 'protocols: files'],
@@ -72,7 +72,7 @@ export const areSupportFilesComplete = ({ emptyFile, overlayBase, etc, filters }
   );
 
 /** A support file with exactly this text; equal texts share one file. */
-export function supportTextFile({ folder }: SupportFiles, text: string | Buffer): string {
+export function makeSupportTextFile({ folder }: SupportFiles, text: string | Buffer): string {
   const file = join(folder, `text-${hash('sha256', text, 'hex')}`);
   if (!existsSync(file)) {
     // The file is written under another name and then renamed, so that it is complete or absent.

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lstatIfAny, readLinkOrNull } from '../../../base/files.ts';
-import { atExit } from '../at-exit.ts';
+import { runAtProcessExit } from '../at-exit.ts';
 
 /** Names of these folders include the pid namespace, because a pid of another namespace means nothing here. */
 const PREFIX = `hopgate-sandbox-${/\d+/.exec(readLinkOrNull('/proc/self/ns/pid') ?? '')?.[0] ?? '0'}-`;
@@ -22,7 +22,7 @@ export function makeTempFolder(): string {
   const parent = /^[\w./-]+$/.test(tmpdir()) ? tmpdir() : '/tmp';
   removeStale(parent);
   const folder = mkdtempSync(join(parent, `${PREFIX}${process.pid}-`));
-  atExit(() => rmSync(folder, REMOVAL));
+  runAtProcessExit(() => rmSync(folder, REMOVAL));
   chmodSync(folder, 0o755);
   return folder;
 }

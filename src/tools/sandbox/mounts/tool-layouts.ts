@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { lstatIfAny } from '../../../base/files.ts';
 import { isPathWithin } from '../../../base/paths.ts';
 import type { Mount } from '../mount.ts';
-import { type BaseRequest, baseLayout, type SandboxLayout, withMounts } from './layout.ts';
-import { makeOuterGitWritable, maskMounts, maskOverlay, outerGitMounts } from './mask-mounts.ts';
+import { addMountsToLayout, type BaseLayoutRequest, makeBaseLayout, type SandboxLayout } from './layout.ts';
+import { makeOuterGitWritable, maskMounts, maskOverlay, mountsOfOuterGit } from './mask-mounts.ts';
 import { scanTree, type TreeScan } from './scan-tree.ts';
-import { makeGitWritable, repositoriesInRoot, submodulesFolder } from './writable-git.ts';
+import { makeGitWritable, repositoriesInRoot, submoduleGitFolder } from './writable-git.ts';
 
-export interface TreeLayoutRequest extends BaseRequest {
+export interface TreeLayoutRequest extends BaseLayoutRequest {
   /** Patterns of files that no command may see. */
   readonly masks: readonly string[];
   /** True if overlays can be mounted on this machine. */
@@ -34,7 +34,7 @@ const MAX_MOUNTED = 100;
 const OVERLAY_BYTES = 1 << 30;
 
 /** The tree is readable except for masked files, and not writable. */
-export function readOnlyLayout(request: TreeLayoutRequest): SandboxLayout {
+export function makeReadOnlyLayout(request: TreeLayoutRequest): SandboxLayout {
   const { root, unixSockets = false } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const isLayered =
@@ -71,9 +71,9 @@ const treeLayout = (
   name: string,
   request: TreeLayoutRequest & { readonly scan: TreeScan },
   mounts: readonly Mount[],
-  outer: readonly Mount[] = outerGitMounts(request.root, request.scan),
+  outer: readonly Mount[] = mountsOfOuterGit(request.root, request.scan),
 ): SandboxLayout => ({
-  ...withMounts(baseLayout(name, request), [
+  ...addMountsToLayout(makeBaseLayout(name, request), [
     // The git folder of a bare repository may contain the work tree, so it is mounted before the tree.
     ...outer.filter(({ target }) => isPathWithin(target, request.root)),
     ...mounts,
@@ -90,7 +90,7 @@ const treeLayout = (
  * writable, and all changes of it are discarded. A git folder outside of the root is read-only if an overlay cannot
  * show it.
  */
-export function editLayout(request: TreeLayoutRequest, name: 'edit' | 'explore' = 'edit'): SandboxLayout {
+export function makeEditLayout(request: TreeLayoutRequest, name: 'edit' | 'explore' = 'edit'): SandboxLayout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const gits = repositoriesInRoot(root, scan.gitFiles);
@@ -118,7 +118,7 @@ export function editLayout(request: TreeLayoutRequest, name: 'edit' | 'explore' 
     [
       { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES, ...layer },
       ...sealed.map((path): Mount => ({ kind: 'sealed', target: join(root, path) })),
-      ...sealedGit.filter(({ target }) => gits.length === 1 || target !== submodulesFolder(root)),
+      ...sealedGit.filter(({ target }) => gits.length === 1 || target !== submoduleGitFolder(root)),
       ...mounts,
     ],
     outer?.mounts,
@@ -129,11 +129,11 @@ export function editLayout(request: TreeLayoutRequest, name: 'edit' | 'explore' 
  * The layout of `edit`, in which linters and builds can write their caches and outputs, and git its index; everything
  * is discarded. Where an overlay cannot show the whole tree, the tree is read-only.
  */
-export const exploreLayout = (request: TreeLayoutRequest): SandboxLayout =>
-  request.overlay && isShownByOverlay(request.root) ? editLayout(request, 'explore') : readOnlyLayout(request);
+export const makeExploreLayout = (request: TreeLayoutRequest): SandboxLayout =>
+  request.overlay && isShownByOverlay(request.root) ? makeEditLayout(request, 'explore') : makeReadOnlyLayout(request);
 
 /** The tree on a throwaway overlay, so that builds and tests can write anywhere; `.git` is read-only. */
-export function testLayout(request: TreeLayoutRequest): SandboxLayout {
+export function makeTestLayout(request: TreeLayoutRequest): SandboxLayout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const git = join(root, '.git');

@@ -3,7 +3,7 @@ import { lstatIfAny } from '../../../base/files.ts';
 import { isPathWithin } from '../../../base/paths.ts';
 import { gitFileTarget, type Repository } from '../../git/repository.ts';
 import type { Mount } from '../mount.ts';
-import type { LayerFile } from './mask-layer.ts';
+import type { MaskLayerFile } from './mask-layer.ts';
 import { readFolder } from './read-folder.ts';
 
 /** The path of a repository's existing objects in a sandbox in which git writes new objects to memory. */
@@ -23,7 +23,7 @@ export type RepositoryFolders = Pick<Repository, 'gitDir' | 'commonDir'>;
 interface WritableGit {
   readonly sealed: readonly Mount[];
   /** Files that the overlay's layer covers, so that no mount is needed for them. */
-  readonly layer: readonly LayerFile[];
+  readonly layer: readonly MaskLayerFile[];
   readonly objects: readonly Mount[];
 }
 
@@ -40,12 +40,11 @@ export function repositoriesInRoot(root: string, gitFiles: readonly string[]): r
   if (own === null) return [];
   const modules = gitFiles
     .flatMap((path) => gitFileTarget(join(root, path)) ?? [])
-    .filter((folder) => isPathWithin(submodulesFolder(root), folder));
+    .filter((folder) => isPathWithin(submoduleGitFolder(root), folder));
   return [own, ...[...new Set(modules)].map((folder) => ({ gitDir: folder, commonDir: folder }))];
 }
 
-/** The folder in which git keeps the repositories of submodules. */
-export const submodulesFolder = (root: string): string => join(root, '.git/modules');
+export const submoduleGitFolder = (root: string): string => join(root, '.git/modules');
 
 /** The folders of a repository in another folder that shows the content of `top`, such as an overlay. */
 export const gitFoldersBelow = (

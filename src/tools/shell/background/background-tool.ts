@@ -1,15 +1,15 @@
 import type { ToolReport } from '../../../ports/tool-backend.ts';
 import type { Json } from '../../../spec/types.ts';
 import { commandCacheMounts } from '../../programs/cache-mounts.ts';
-import { withMounts } from '../../sandbox/mounts/layout.ts';
-import { exploreLayout } from '../../sandbox/mounts/tool-layouts.ts';
+import { addMountsToLayout } from '../../sandbox/mounts/layout.ts';
+import { makeExploreLayout } from '../../sandbox/mounts/tool-layouts.ts';
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
-import { failedStop, invalidStop, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
+import { failedToolStop, invalidArgumentStop, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import { listDiscardedFiles } from '../changed-code.ts';
-import { commandReport, droppedField } from '../command-report.ts';
+import { droppedChangesField, makeCommandReport } from '../command-report.ts';
 import { watchCoveredFiles } from '../late-masked-files.ts';
-import { inspectCallTree, overlayRefusal, type ShellContext, shellArgv } from '../shell-context.ts';
-import { Job, MAX_JOBS, type RunJob, type SessionJobs } from './jobs.ts';
+import { argvOfShellCall, inspectCallTree, overlayRefusal, type ShellContext } from '../shell-context.ts';
+import { Job, MAX_JOBS_PER_SESSION, type RunJobCommand, type SessionJobs } from './jobs.ts';
 
 const WHY = 'a command in the background keeps no change of the tree';
 /** How long the start of a job waits for its command to end, so that an early failure is reported at once. */
@@ -33,7 +33,11 @@ export async function backgroundTool(context: ShellContext, jobs: SessionJobs): 
   const { command, job: id, wait = 0, stop = false } = args;
   if (command !== undefined) {
     if (id !== undefined || stop === true)
-      return invalidStop('command', '"command" excludes "job" and "stop".', 'Leave out "command", or both others.');
+      return invalidArgumentStop(
+        'command',
+        '"command" excludes "job" and "stop".',
+        'Leave out "command", or both others.',
+      );
     return startJob(context, jobs);
   }
   const all = jobs.of(sessionId);
@@ -44,7 +48,7 @@ export async function backgroundTool(context: ShellContext, jobs: SessionJobs): 
   const job = all.find((each) => each.id === id);
   if (!job) {
     const ids = all.map((each) => each.id).join(', ') || 'none';
-    return failedStop('no-such-job', `There is no job "${String(id)}" in this visit; there are: ${ids}.`);
+    return failedToolStop('no-such-job', `There is no job "${String(id)}" in this visit; there are: ${ids}.`);
   }
   if (stop === true) await job.stop();
   else await job.outputOrEnd(Number(wait) * 1000, signal);
@@ -54,22 +58,25 @@ export async function backgroundTool(context: ShellContext, jobs: SessionJobs): 
 async function startJob(context: ShellContext, jobs: SessionJobs): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const { sessionId, signal, envelope, tool } = call;
-  const argv = shellArgv(call);
+  const argv = argvOfShellCall(call);
   if (isStop(argv)) return argv;
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
   if (!context.contained)
-    return failedStop(
+    return failedToolStop(
       'not-contained',
       'A command in the background needs a sandbox. Run it with bash or bash-readonly.',
     );
   const running = jobs.of(sessionId).filter(({ isRunning }) => isRunning);
-  if (running.length >= MAX_JOBS) {
+  if (running.length >= MAX_JOBS_PER_SESSION) {
     const names = running.map(({ id, command }) => `${id} (${command})`).join(', ');
-    return failedStop('too-many-jobs', `${MAX_JOBS} commands run in the background: ${names}. Stop one with "stop".`);
+    return failedToolStop(
+      'too-many-jobs',
+      `${MAX_JOBS_PER_SESSION} commands run in the background: ${names}. Stop one with "stop".`,
+    );
   }
   const tree = await inspectCallTree(context);
-  const layout = withMounts(exploreLayout(tree), commandCacheMounts(call));
+  const layout = addMountsToLayout(makeExploreLayout(tree), commandCacheMounts(call));
   const jobContext: JobContext = {
     context,
     check: watchCoveredFiles(tree, layout),
@@ -81,7 +88,7 @@ async function startJob(context: ShellContext, jobs: SessionJobs): Promise<ToolR
   const inspect = async (view: OverlayWrites) => {
     jobContext.discarded = await listDiscardedFiles(context, view, new Set(tree.scan.maskedFiles));
   };
-  const run: RunJob = (watch) => context.run(tree, layout, argv, { ...watch, seconds, inspect });
+  const run: RunJobCommand = (watch) => context.run(tree, layout, argv, { ...watch, seconds, inspect });
   const { outputBytes } = tool.limits;
   const job = jobs.start(
     sessionId,
@@ -108,8 +115,8 @@ function reportJob(job: Job, isFirst = false): ToolReport {
   if (job.result === null) return { outcome: { status: 'ok', result: { ...about, stdout, truncated } }, effects: [] };
   // A command that was stopped on request is a result, not an aborted call.
   const result = { ...job.result, stdout, stderr: '', truncated, aborted: false };
-  return commandReport(context, result, [], {
-    ...droppedField(discarded.map((path) => ({ path, why: WHY }))),
+  return makeCommandReport(context, result, [], {
+    ...droppedChangesField(discarded.map((path) => ({ path, why: WHY }))),
     ...remarks,
     ...about,
   });

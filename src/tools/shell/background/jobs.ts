@@ -1,8 +1,8 @@
-import { BoundedOutput, type BoundedText } from '../../sandbox/bounded-output.ts';
+import { BoundedOutput, type CutText } from '../../sandbox/bounded-output.ts';
 import type { CommandResult } from '../../sandbox/sandbox.ts';
 
 /** Runs the command of a job until it ends or the signal is aborted. */
-export type RunJob = (watch: {
+export type RunJobCommand = (watch: {
   readonly signal: AbortSignal;
   readonly onOutput: (text: string) => void;
 }) => Promise<CommandResult>;
@@ -23,7 +23,7 @@ export class Job {
   readonly #stop = new AbortController();
   readonly #cap: number;
   #unread: BoundedOutput;
-  #lastOutput: BoundedText = { text: '', truncated: false };
+  #lastOutput: CutText = { text: '', truncated: false };
   #onText: () => void = () => {};
   #follow: ((text: string) => void) | null = null;
   #unfollowed = '';
@@ -32,7 +32,7 @@ export class Job {
    * @param cap maximum number of kept bytes that were not read yet
    * @param check throws if the output must not be shown; the command is stopped then
    */
-  constructor(id: string, command: string, cap: number, check: () => void, run: RunJob) {
+  constructor(id: string, command: string, cap: number, check: () => void, run: RunJobCommand) {
     this.id = id;
     this.command = command;
     this.#cap = cap;
@@ -84,14 +84,14 @@ export class Job {
    * The output since the last call; only its head and tail if it is longer than the cap. After the command has ended,
    * each further call returns the last output again.
    */
-  takeUnread(): BoundedText {
+  takeUnread(): CutText {
     const output = this.peekUnread();
     this.#unread = new BoundedOutput(this.#cap);
     return output;
   }
 
   /** Returns the unread output without marking it as read. */
-  peekUnread(): BoundedText {
+  peekUnread(): CutText {
     if (this.hasUnread || this.isRunning) this.#lastOutput = this.#unread.kept();
     return this.#lastOutput;
   }
@@ -130,8 +130,7 @@ export class Job {
   }
 }
 
-/** Maximum number of commands that run in the background of one session. */
-export const MAX_JOBS = 4;
+export const MAX_JOBS_PER_SESSION = 4;
 /** Maximum number of ended commands per session whose output can still be read. */
 const MAX_ENDED = 16;
 

@@ -7,8 +7,7 @@ import { gitFoldersBelow, type RepositoryFolders } from '../../sandbox/mounts/wr
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
 import { readWrittenFile } from '../read-written-file.ts';
 
-/** The phrase for a change of git's settings. */
-export const CHANGED_CONFIGURATION = 'the changed configuration of git';
+export const GIT_CONFIG_CHANGED_PHRASE = 'the changed configuration of git';
 
 /** The changes that a command made in the overlay of its git folders. All of them are discarded. */
 export interface GitChanges {
@@ -40,7 +39,7 @@ const STASH = 'refs/stash';
  * @param top the folder that the overlay shows
  * @returns null if no message is needed
  */
-export function gitChanges(
+export function findGitChanges(
   was: RepositoryFolders,
   top: string,
   { upper, merged }: Pick<OverlayWrites, 'upper' | 'merged'>,
@@ -62,7 +61,7 @@ export function gitChanges(
       ref === before.head ? `${commits} on ${shortName(ref)}` : describeRef(ref, after.values.has(ref)),
     ),
     ...(before.head !== after.head ? [`the switch to ${shortName(after.head)}`] : []),
-    ...(wrote('config') || wrote('config.worktree') ? [CHANGED_CONFIGURATION] : []),
+    ...(wrote('config') || wrote('config.worktree') ? [GIT_CONFIG_CHANGED_PHRASE] : []),
   ];
   const staged = wrote('index') && isStagedDifferently(was, now);
   return spoils === null && lost.length === 0 && !staged ? null : { spoils, lost, staged };

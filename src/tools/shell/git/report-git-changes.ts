@@ -2,34 +2,34 @@ import { relative } from 'node:path';
 import { fieldsOf } from '../../../base/json.ts';
 import { showPaths } from '../../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../../ports/tool-backend.ts';
-import { type RepositoryFolders, repositoriesInRoot, submodulesFolder } from '../../sandbox/mounts/writable-git.ts';
+import { type RepositoryFolders, repositoriesInRoot, submoduleGitFolder } from '../../sandbox/mounts/writable-git.ts';
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
-import type { Change } from '../overlay-changes.ts';
-import type { CallTree } from '../shell-context.ts';
-import { CHANGED_CONFIGURATION, type GitChanges, gitChanges } from './git-changes.ts';
+import type { OverlayChange } from '../overlay-changes.ts';
+import type { ScannedCallTree } from '../shell-context.ts';
+import { findGitChanges, GIT_CONFIG_CHANGED_PHRASE, type GitChanges } from './git-changes.ts';
 
 /**
  * The changes that a command made in the repository's git folder. They are in the overlay of the root, or in a second
  * overlay if the git folder lies outside. Null if no message is needed.
  */
-export function gitChangesOfRoot(
+export function findGitChangesOfRoot(
   root: string,
-  { outer: [outer], gitFiles }: CallTree['scan'],
+  { outer: [outer], gitFiles }: ScannedCallTree['scan'],
   view: OverlayWrites,
 ): GitChanges | null {
   const [own, ...modules] = repositoriesInRoot(root, gitFiles);
   if (own)
     return combineChanges(
-      gitChanges(own, root, view),
+      findGitChanges(own, root, view),
       modules.map((each) => moduleChanges(root, each, view)),
     );
-  return outer && view.other ? gitChanges(outer.repository, outer.folder, view.other) : null;
+  return outer && view.other ? findGitChanges(outer.repository, outer.folder, view.other) : null;
 }
 
 /** Changes of a submodule's repository; they are labelled with the submodule's name. */
 function moduleChanges(root: string, folders: RepositoryFolders, view: OverlayWrites): GitChanges | null {
-  const changes = gitChanges(folders, root, view);
-  const name = relative(submodulesFolder(root), folders.gitDir);
+  const changes = findGitChanges(folders, root, view);
+  const name = relative(submoduleGitFolder(root), folders.gitDir);
   return changes && { ...changes, lost: changes.lost.map((what) => `${what} of the submodule ${name}`) };
 }
 
@@ -47,12 +47,12 @@ function combineChanges(own: GitChanges | null, modules: readonly (GitChanges | 
 export const isInGitFolder = (path: string): boolean => path === '.git' || path.startsWith('.git/');
 
 /** True for a masked file that git wrote back as the empty cover, as `git stash` does. */
-export const isEmptyCover = (change: Change, masked: ReadonlySet<string>): boolean =>
+export const isCoverWrittenBack = (change: OverlayChange, masked: ReadonlySet<string>): boolean =>
   change.kind === 'file' && change.upper.size === 0 && (change.upper.mode & 0o133) === 0 && masked.has(change.path);
 
 /** The advice for changes of git's folder that were not kept. */
 function nextStep(lost: readonly string[]): string {
-  const settings = lost.filter((what) => what.startsWith(CHANGED_CONFIGURATION));
+  const settings = lost.filter((what) => what.startsWith(GIT_CONFIG_CHANGED_PHRASE));
   return [
     ...(settings.length < lost.length
       ? ['Commits, branches and tags are made with bash-git where the scope ships.']

@@ -1,6 +1,9 @@
-/** Invisible characters that could disguise a text: control, zero-width, bidirectional, tag and others. */
+/**
+ * Invisible characters that could disguise a text: control, zero-width, bidirectional, blank letters and others. The
+ * variant of an emoji (`\ufe0f` after it) is none.
+ */
 const HIDDEN =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+  /(?!(?<=\p{Extended_Pictographic})[\ufe0e\ufe0f])[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb\u2800]/gu;
 
 /** Text on one line with all invisible characters escaped: `a\nb` becomes `a\u{a}b`. */
 export const escapeInvisible = (text: string): string =>
@@ -31,14 +34,10 @@ export function escapeTerminalLine(line: string, inColour: boolean): string {
   return parts.join('') + (hasColours ? '\u001b[0m' : '');
 }
 
-/** Characters that JSON does not escape, and that a terminal may interpret or hide. */
-const UNESCAPED =
-  /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
-
-/** Equivalent JSON in which invisible characters are escaped. */
+/** Equivalent JSON in which invisible characters are escaped. JSON itself escapes control characters below U+0020. */
 export const escapeInvisibleInJson = (json: string): string =>
-  json.replace(UNESCAPED, (char) =>
-    char.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  json.replace(HIDDEN, (char) =>
+    char < ' ' ? char : char.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
 
 /** {@link escapeInvisible}, cut to `length` characters. */

@@ -7,6 +7,8 @@ const HIDDEN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u{e0000}-\
 
 it('invisible characters are shown escaped', () => {
   expect(escapeInvisible(ODD)).toBe('a\\u{1b}[2Jb\\u{202e}c\\u{9b}1m\\u{e0041}');
+  // A blank letter, and the variant of an emoji that is after a letter, would make two names look the same.
+  expect(escapeInvisible('a\u3164\ufe0f.js ⚠\ufe0f')).toBe('a\\u{3164}\\u{fe0f}.js ⚠\ufe0f');
   expect(excerpt('x'.repeat(1000), 5)).toBe('xxxx…');
   expect(excerpt('😀😀😀', 3)).toBe('😀😀😀');
   expect(excerpt('😀😀😀😀', 3)).toBe('😀😀…');

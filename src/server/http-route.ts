@@ -1,6 +1,7 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Requester, Role } from './access/tokens.ts';
 import type { ApiError } from './api-error.ts';
+import { HashSchema, NameSchema } from './schemas.ts';
 import type { ServerServices } from './services.ts';
 
 /** Describes an answer that is not one JSON document. */
@@ -13,12 +14,28 @@ interface StreamedAnswer {
   readonly description: string;
 }
 
+/** The parameters that an address may have in braces. */
+const PATH_PARAMETERS = {
+  session: NameSchema.describe('The id of the session.'),
+  message: NameSchema.describe('The id of the message.'),
+  approval: z.string().regex(/^[a-z2-9]{6}$/),
+  grant: NameSchema,
+  entry: NameSchema,
+  hash: HashSchema,
+  agent: z.string().min(1).max(200),
+};
+
+type NamesInBraces<Address> = Address extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesInBraces<Rest>
+  : never;
+type PathOf<Address> = { readonly [Name in NamesInBraces<Address> & keyof typeof PATH_PARAMETERS]: string };
+
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
 /** A request whose parts fit the route's schemas. */
 export interface RouteRequest<Path, Query, Body> {
   readonly who: Requester;
-  readonly path: Parsed<Path>;
+  readonly path: Path;
   readonly query: Parsed<Query>;
   readonly body: Parsed<Body>;
   readonly services: ServerServices;
@@ -46,26 +63,28 @@ export interface HttpRoute {
   readonly answer: z.ZodType | StreamedAnswer;
   readonly status: 200 | 201;
   /** Returns the answer's value, or a whole Response where `answer` is {@link StreamedAnswer}. */
-  readonly run: (request: RouteRequest<z.ZodObject, z.ZodObject, z.ZodType>) => Promise<unknown>;
+  readonly run: (request: RouteRequest<object, z.ZodObject, z.ZodType>) => Promise<unknown>;
 }
 
 interface RouteParts<Path, Query, Body>
   extends Pick<HttpRoute, 'id' | 'summary' | 'for' | 'headers' | 'badBody' | 'answer'> {
-  readonly path?: Path;
   readonly query?: Query;
   readonly body?: Body;
   readonly status?: 201;
   readonly run: (request: RouteRequest<Path, Query, Body>) => Promise<unknown>;
 }
 
-/** Declares a route; its function sees the types of its schemas. */
+/** Declares a route; its function sees the types of its schemas, and the parameters in its address. */
 export function defineRoute<
-  Path extends z.ZodObject | undefined = undefined,
+  const Address extends `${'GET' | 'POST'} /${string}`,
   Query extends z.ZodObject | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,
->(address: `${'GET' | 'POST'} /${string}`, parts: RouteParts<Path, Query, Body>): HttpRoute {
+>(address: Address, parts: RouteParts<PathOf<Address>, Query, Body>): HttpRoute {
   const [method, at] = address.split(' ') as [HttpRoute['method'], string];
-  const { path, query, body, status = 200, run } = parts;
+  const names = [...at.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as keyof typeof PATH_PARAMETERS);
+  const path =
+    names.length === 0 ? undefined : z.object(Object.fromEntries(names.map((name) => [name, PATH_PARAMETERS[name]])));
+  const { query, body, status = 200, run } = parts;
   return { ...parts, method, at, path, query, body, status, run: run as HttpRoute['run'] };
 }
 

@@ -21,7 +21,6 @@ export const PrincipalSchema = z
   .enum(['agent', 'operator'])
   .describe('The principal of the request. Only the operator may name "operator".');
 
-export const SessionPathParameters = z.object({ session: NameSchema.describe('The id of the session.') });
 export const PageLimitSchema = z.coerce.number().int().min(1).max(MAX_QUERY_LIMIT);
 export const EntrySeqSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 

@@ -55,8 +55,6 @@ export const WhistleBodySchema = z.strictObject({
 
 export const AnswerBodySchema = z.strictObject({ as: PersonNameSchema, text: Words });
 
-export const MessagePathSchema = z.object({ message: NameSchema.describe('The id of the message.') });
-
 export const UnreadOnlySchema = z
   .enum(['true', 'false'])
   .default('false')

@@ -22,8 +22,6 @@ const CARD = {
   for: 'public',
   answer: { type: 'application/json', description: 'An agent card of the A2A protocol 1.0.' },
 } as const;
-const Path = z.object({ agent: z.string().min(1).max(200) });
-
 const card = defineRoute('GET /.well-known/agent-card.json', {
   id: 'a2aCard',
   summary: 'Describes this node to A2A clients; each agency peripheral is a skill.',
@@ -34,7 +32,6 @@ const card = defineRoute('GET /.well-known/agent-card.json', {
 const agentCard = defineRoute('GET /a2a/{agent}/.well-known/agent-card.json', {
   id: 'a2aAgentCard',
   summary: 'Describes one agent of the registry to A2A clients.',
-  path: Path,
   ...CARD,
   run: async (request) => (await request.services.a2a()).card(baseOf(request), knownAgent(request, request.path.agent)),
 });
@@ -61,7 +58,6 @@ const call = defineRoute('POST /a2a', {
 const agentCall = defineRoute('POST /a2a/{agent}', {
   id: 'a2aAgent',
   summary: 'The same for one agent of the registry.',
-  path: Path,
   ...CALL,
   run: async (request) => (await request.services.a2a()).call(callOf(request, knownAgent(request, request.path.agent))),
 });

@@ -10,7 +10,7 @@ import { timeOrderedId } from '../../stores/time-ordered-id.ts';
 import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { InstantSchema, JsonFieldsSchema, NameSchema, PageLimitSchema, SessionPathParameters } from '../schemas.ts';
+import { InstantSchema, JsonFieldsSchema, NameSchema, PageLimitSchema } from '../schemas.ts';
 
 const ActivityEvent = JsonFieldsSchema.describe(
   'An event of a MUSN activity log, with the keys `event/type`, `agent`, …',
@@ -20,7 +20,6 @@ const list = defineRoute('GET /v1/sessions/{session}/activity', {
   id: 'activity',
   summary: 'A session as events of an activity log, newest first, one page at a time. `events?form=activity` is live.',
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   query: z.strictObject({
     limit: PageLimitSchema.default(100),
     after: NameSchema.optional().describe('The `next` of the previous page.'),
@@ -43,7 +42,6 @@ const append = defineRoute('POST /v1/sessions/{session}/activity', {
   summary:
     'Adds an event or an entry of another program. A session that hopgate wrote keeps it outside of its chain, as an ephemeral entry.',
   for: ['operator', 'session'],
-  path: SessionPathParameters,
   body: JsonFieldsSchema.describe('An activity event (`event/type`, `agent`, …) or an entry (`evidence/type`, …).'),
   status: 201,
   answer: z.object({ id: z.string(), at: InstantSchema, ephemeral: z.boolean() }),
@@ -101,7 +99,6 @@ const pars = defineRoute('GET /v1/sessions/{session}/pars', {
   id: 'pars',
   summary: 'The post-action reviews of a session, the oldest first.',
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   answer: z.object({ pars: z.array(JsonFieldsSchema) }),
   run: async ({ path: { session }, services: { allEvidence } }) => ({
     pars: await parsOf((await allEvidence.repositoryOf(session)).store, session),

@@ -27,8 +27,6 @@ const WaitingRequest = z.object({
   hash: HashSchema.describe('The sha256 of the request; a yes is valid only for the request with this hash.'),
   answer: GivenAnswer.nullable().describe('The answer that the agent has not used yet; null before there is one.'),
 });
-const ApprovalPath = z.object({ approval: z.string().regex(/^[a-z2-9]{6}$/) });
-
 const pendingInAll = ({ allEvidence }: ServerServices): readonly PendingItem[] =>
   allEvidence
     .repositories()
@@ -74,7 +72,6 @@ const show = defineRoute('GET /v1/approvals/{approval}', {
   id: 'approval',
   summary: 'One request in full, with the present diff of the files that a yes ships.',
   for: ROLES_THAT_READ_ALL,
-  path: ApprovalPath,
   answer: WaitingRequest.extend({
     view: JsonFieldsSchema.describe('Everything that the hash covers.'),
     writable: z.array(z.string()).describe('The paths that the peripheral of the agent may write.'),
@@ -112,7 +109,6 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
   id: 'answerApproval',
   summary: 'Answers a request once. The agent finds the answer when it repeats its call.',
   for: ['operator'],
-  path: ApprovalPath,
   body: z.strictObject({
     verdict: z.enum(['yes', 'no']),
     hash: HashSchema.describe('The `hash` of the request as it was shown: a yes is for what a person read.'),

@@ -3,7 +3,6 @@ import { toActivity } from '../../evidence/musn/activity.ts';
 import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute, type RouteRequest } from '../http-route.ts';
-import { SessionPathParameters } from '../schemas.ts';
 import { followAllSessions, parseStreamCursor } from '../stream/follow-all.ts';
 import { followSession } from '../stream/follow-session.ts';
 import { makeSseResponse, type OpenedStream, openStreamLifetime, SSE_ANSWER_TYPE } from '../stream/sse-answer.ts';
@@ -28,8 +27,8 @@ const SOCKET = {
   description: 'A WebSocket. Each message is `{ cursor, event }`, and `event` is a CloudEvent.',
 } as const;
 
-type SessionRequest = RouteRequest<typeof SessionPathParameters, typeof SessionQuery, undefined>;
-type AllRequest = RouteRequest<undefined, typeof AllQuery, undefined>;
+type SessionRequest = RouteRequest<{ readonly session: string }, typeof SessionQuery, undefined>;
+type AllRequest = RouteRequest<object, typeof AllQuery, undefined>;
 
 async function openSession(request: SessionRequest): Promise<OpenedStream> {
   const { services, header, query } = request;
@@ -72,7 +71,6 @@ const sessionEvents = defineRoute('GET /v1/sessions/{session}/events', {
   id: 'sessionEvents',
   summary: "A session's entries as events: those after a position, then new ones. Each `seq` comes exactly once.",
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   query: SessionQuery,
   answer: SSE_ANSWER_TYPE,
   run: async (request) => makeSseResponse(await openSession(request)),
@@ -82,7 +80,6 @@ const sessionSocket = defineRoute('GET /v1/sessions/{session}/socket', {
   id: 'sessionSocket',
   summary: 'The same events over a WebSocket.',
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   query: SessionQuery,
   answer: SOCKET,
   run: async (request) => (await openSession(request)).batches,

@@ -8,12 +8,10 @@ import { defineRoute, type HttpRoute } from '../http-route.ts';
 import {
   EntrySchema,
   EntrySeqSchema,
-  HashSchema,
   InstantSchema,
   JsonFieldsSchema,
   NameSchema,
   PageLimitSchema,
-  SessionPathParameters,
 } from '../schemas.ts';
 import { queryAllRepositories } from './query-all.ts';
 
@@ -21,7 +19,6 @@ const ofSession = defineRoute('GET /v1/sessions/{session}/evidence', {
   id: 'sessionEvidence',
   summary: "A session's entries in order of `seq`, one page at a time.",
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   query: z.strictObject({
     from: EntrySeqSchema.default(0).describe('The first `seq`.'),
     limit: PageLimitSchema.default(100),
@@ -90,7 +87,6 @@ const entryOf = defineRoute('GET /v1/sessions/{session}/entries/{entry}', {
   id: 'entry',
   summary: 'One entry, and the entries that it replies to, the oldest first.',
   for: ROLES_THAT_READ_SESSION,
-  path: z.object({ session: NameSchema, entry: NameSchema }),
   answer: z.object({ entry: EntrySchema, chain: z.array(EntrySchema) }),
   run: async ({ path, services: { allEvidence } }) => {
     const { store } = await allEvidence.repositoryOf(path.session);
@@ -140,7 +136,6 @@ const thread = defineRoute('GET /v1/sessions/{session}/thread', {
   id: 'thread',
   summary: 'The thread of a session: its status, its participants, conjectures, patterns and forks.',
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   query: z.strictObject({
     from: EntrySeqSchema.default(0).describe('The number of entries to skip.'),
     limit: PageLimitSchema.default(100),
@@ -185,7 +180,6 @@ const blob = defineRoute('GET /v1/sessions/{session}/blobs/{hash}', {
   id: 'blob',
   summary: 'The bytes of a large value, which an entry of this session names as `{ blob, bytes }`, or of its pin.',
   for: ROLES_THAT_READ_SESSION,
-  path: z.object({ session: NameSchema, hash: HashSchema }),
   answer: { type: 'application/octet-stream', description: 'The bytes; their sha256 is the hash.' },
   run: async ({ path: { session, hash }, services: { allEvidence } }) => {
     const { store } = await allEvidence.repositoryOf(session);

@@ -6,7 +6,7 @@ import { idsOfSessionsWithGrants } from '../../session/grants-in.ts';
 import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { MillisSchema, NameSchema } from '../schemas.ts';
+import { MillisSchema } from '../schemas.ts';
 import type { ServerServices } from '../services.ts';
 
 const Grant = z.object({
@@ -72,7 +72,6 @@ const revoke = defineRoute('POST /v1/grants/{grant}/revoke', {
   id: 'revokeGrant',
   summary: 'Revokes a grant at once, in whichever process its session runs.',
   for: ['operator'],
-  path: z.object({ grant: NameSchema }),
   body: z.strictObject({ by: z.string().min(1).max(100).default('operator') }),
   answer: Grant,
   run: async ({ path, body, services }) => {

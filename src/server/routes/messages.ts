@@ -12,7 +12,6 @@ import {
   BellBodySchema,
   IDEMPOTENCY_HEADER,
   InboxLimitSchema,
-  MessagePathSchema,
   MessageSchema,
   PersonNameSchema,
   StoredMessageSchema,
@@ -173,7 +172,6 @@ const message = defineRoute('GET /v1/messages/{message}', {
   id: 'message',
   summary: 'A message with its receipts and its answer; also the state of a whistle whose deadline has passed.',
   for: ROLES_THAT_READ_ALL,
-  path: MessagePathSchema,
   answer: StoredMessageSchema,
   run: async ({ path, services: { allEvidence } }) => {
     const found = await findMessage(allEvidence, path.message);
@@ -185,7 +183,6 @@ const answer = defineRoute('POST /v1/messages/{message}/answer', {
   id: 'answerMessage',
   summary: 'Answers a message as the person who got it.',
   for: PEOPLE,
-  path: MessagePathSchema,
   body: AnswerBodySchema,
   headers: IDEMPOTENCY_HEADER,
   status: 201,
@@ -203,7 +200,6 @@ const read = defineRoute('POST /v1/messages/{message}/read', {
   id: 'readMessage',
   summary: 'Acknowledges a message as the person who got it.',
   for: PEOPLE,
-  path: MessagePathSchema,
   body: z.strictObject({ as: PersonNameSchema }),
   answer: MessageSchema,
   run: async ({ path, body: { as }, services: { allEvidence } }) => {

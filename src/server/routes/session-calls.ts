@@ -15,7 +15,6 @@ import {
   ModeSchema,
   NameSchema,
   PrincipalSchema,
-  SessionPathParameters,
   SettleAnswerSchema,
   StartAnswerSchema,
   StepAnswerSchema,
@@ -37,7 +36,6 @@ const start = defineRoute('POST /v1/sessions/{session}/start', {
   id: 'start',
   summary: 'Enters a peripheral from outside.',
   for: WRITERS,
-  path: SessionPathParameters,
   body: z.strictObject({
     peripheral: NameSchema,
     context: JsonFieldsSchema.optional(),
@@ -54,7 +52,6 @@ const step = defineRoute('POST /v1/sessions/{session}/step', {
   id: 'step',
   summary: 'Calls a tool. The answer comes after its evidence is durable.',
   for: WRITERS,
-  path: SessionPathParameters,
   body: z.strictObject({
     tool: NameSchema,
     args: JsonSchema.optional().describe('An object by parameter name, or a list in the order of the catalogue.'),
@@ -68,7 +65,6 @@ const hop = defineRoute('POST /v1/sessions/{session}/hop', {
   id: 'hop',
   summary: 'Leaves this peripheral and enters another.',
   for: WRITERS,
-  path: SessionPathParameters,
   body: z.union([
     z.strictObject({
       to: NameSchema,
@@ -95,7 +91,6 @@ const mode = defineRoute('POST /v1/sessions/{session}/mode', {
   id: 'setMode',
   summary: 'Changes the mode, if the mode gate allows it.',
   for: WRITERS,
-  path: SessionPathParameters,
   body: z.strictObject({
     to: ModeSchema,
     summary: BoundedTextSchema.optional(),
@@ -115,7 +110,6 @@ const stop = defineRoute('POST /v1/sessions/{session}/stop', {
   id: 'stop',
   summary: 'Ends the visit; the session is then outside of every peripheral.',
   for: WRITERS,
-  path: SessionPathParameters,
   body: z.strictObject({
     reason: BoundedTextSchema,
     fruit: JsonFieldsSchema.optional(),
@@ -132,7 +126,6 @@ const note = defineRoute('POST /v1/sessions/{session}/note', {
   id: 'note',
   summary: 'Words of the operator for the agent: a running Claude Code or Codex reads them with its next call or turn.',
   for: ['operator'],
-  path: SessionPathParameters,
   body: z.strictObject({ text: z.string().min(1).max(4_000) }),
   answer: z.object({ ok: z.literal(true), evidence: z.array(EntrySchema) }),
   run: async ({ path, body: { text }, services }) => {
@@ -147,7 +140,6 @@ const close = defineRoute('POST /v1/sessions/{session}/close', {
   id: 'closeSession',
   summary: 'Closes the session permanently. Refused in the middle of a visit: stop first.',
   for: WRITERS,
-  path: SessionPathParameters,
   body: z.strictObject({ reason: BoundedTextSchema.optional(), by: PrincipalSchema.optional() }),
   answer: CloseAnswerSchema,
   run: async ({ who, path, body: { reason, by }, services }) =>
@@ -160,7 +152,6 @@ const resume = defineRoute('POST /v1/sessions/{session}/resume', {
   id: 'resume',
   summary: 'Records what happened without the agent: an interrupted step, a passed deadline, the timeout of the mode.',
   for: WRITERS,
-  path: SessionPathParameters,
   answer: SettleAnswerSchema,
   run: async ({ path, services }) =>
     withHostedSession(services, path.session, 'a resume', (session) => session.settle()),
@@ -170,7 +161,6 @@ const reflect = defineRoute('POST /v1/sessions/{session}/reflect', {
   id: 'reflect',
   summary: 'Hops to the reflecting peripheral at a natural close. With a review, ends the visit there with it.',
   for: WRITERS,
-  path: SessionPathParameters,
   body: z.strictObject({
     reason: BoundedTextSchema,
     review: JsonFieldsSchema.optional().describe('The words of the agent for its review: `what_went_well`, …'),

@@ -8,7 +8,6 @@ import { followInbox } from '../messages/follow-inbox.ts';
 import {
   BellBodySchema,
   InboxLimitSchema,
-  MessagePathSchema,
   MessageSchema,
   SessionAnsweredSchema,
   SessionSentSchema,
@@ -23,7 +22,7 @@ import {
   requireMessageStore,
   unknownMessageError,
 } from '../messages/person-messages.ts';
-import { EntrySeqSchema, NameSchema, SessionPathParameters } from '../schemas.ts';
+import { EntrySeqSchema, NameSchema } from '../schemas.ts';
 import { makeSseResponse, openStreamLifetime, SSE_ANSWER_TYPE } from '../stream/sse-answer.ts';
 import { withHostedSession } from './use-session.ts';
 
@@ -36,7 +35,6 @@ const inbox = defineRoute('GET /v1/sessions/{session}/inbox', {
   id: 'sessionInbox',
   summary: 'The messages of a session in the order of its inbox, in pages. Reading them acknowledges nothing.',
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   query: z.strictObject({
     unread: UnreadOnlySchema,
     after: EntrySeqSchema.default(0).describe('The last `seq` that you have.'),
@@ -54,7 +52,6 @@ const inboxEvents = defineRoute('GET /v1/sessions/{session}/inbox/events', {
   id: 'sessionInboxEvents',
   summary: 'The messages of a session as events (dev.hopgate.message.v1): those after a `seq`, then new ones.',
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   query: z.strictObject({
     unread: UnreadOnlySchema,
     after: EntrySeqSchema.default(0).describe('The last `seq` that you have.'),
@@ -83,7 +80,6 @@ const read = defineRoute('POST /v1/sessions/{session}/inbox/read', {
   summary:
     'Acknowledges messages: a request of the agent to its model has contained them. Both sessions get a receipt.',
   for: AGENT,
-  path: SessionPathParameters,
   body: z.strictObject({ messages: z.array(NameSchema).min(1).max(1_000).describe('Their ids.') }),
   answer: z.object({ ok: z.literal(true), unread: z.array(MessageSchema).describe('The messages that are left.') }),
   run: async ({ path, body, services }) =>
@@ -119,7 +115,6 @@ const bell = defineRoute('POST /v1/sessions/{session}/bell', {
   id: 'sessionBell',
   summary: 'Sends a message as the session, by its tool bell, and does not wait.',
   for: AGENT,
-  path: SessionPathParameters,
   body: BellBodySchema,
   answer: SessionSentSchema,
   run: async ({ path, body, services, signal }) => {
@@ -138,7 +133,6 @@ const whistle = defineRoute('POST /v1/sessions/{session}/whistle', {
   summary:
     'Sends a message as the session, by its tool whistle, and waits for its answer. The deadline ends the wait, not the work: the answer is then 504 with `job`, the id of the message.',
   for: AGENT,
-  path: SessionPathParameters,
   body: WhistleBodySchema,
   answer: SessionAnsweredSchema,
   run: async ({ path, body, services, signal }) => {
@@ -158,7 +152,6 @@ const message = defineRoute('GET /v1/sessions/{session}/messages/{message}', {
   id: 'sessionMessage',
   summary: 'A message that the session sent or got, with its receipts and its answer.',
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters.extend(MessagePathSchema.shape),
   answer: StoredMessageSchema,
   run: async ({ path, services: { allEvidence } }) => {
     const messages = requireMessageStore(await allEvidence.repositoryOf(path.session));

@@ -13,7 +13,6 @@ import {
   ModeSchema,
   NameSchema,
   PageLimitSchema,
-  SessionPathParameters,
   SessionStatusSchema,
   StartAnswerSchema,
 } from '../schemas.ts';
@@ -126,7 +125,6 @@ const status = defineRoute('GET /v1/sessions/{session}', {
   id: 'sessionStatus',
   summary: 'The state of the session: peripheral, mode, visit, backpack, fruits, counters.',
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   answer: SessionStatusSchema,
   run: async ({ path, services: { readers } }) => (await readers.read(path.session)).status,
 });
@@ -135,7 +133,6 @@ const available = defineRoute('GET /v1/sessions/{session}/available', {
   id: 'available',
   summary: 'The tools, hops and modes that are open now, and what each hop and mode still needs.',
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   answer: AvailableActionsSchema,
   run: async ({ path, services: { readers } }) => (await readers.read(path.session)).available,
 });
@@ -144,7 +141,6 @@ const why = defineRoute('POST /v1/sessions/{session}/why', {
   id: 'why',
   summary: 'The denial that a call would get. Nothing is recorded, and nothing runs.',
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   body: z.strictObject({ tool: NameSchema, args: JsonSchema.optional() }),
   answer: z.object({ allowed: z.boolean(), denial: DenialSchema.nullable() }),
   run: async ({ path, body, services: { readers } }) => {
@@ -157,7 +153,6 @@ const token = defineRoute('POST /v1/sessions/{session}/token', {
   id: 'sessionToken',
   summary: "The token of a session's agent, for a program that continues the session.",
   for: ['operator'],
-  path: SessionPathParameters,
   answer: z.object({ token: z.string() }),
   run: async ({ path, services: { allEvidence, tokens } }) => {
     await allEvidence.ownSession(path.session);

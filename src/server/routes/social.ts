@@ -8,9 +8,9 @@ import type { IncomingMessage, SenderConnection, SocialServices } from '../../so
 import { ROLES_THAT_READ_ALL } from '../access/tokens.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { MessagePathSchema, PersonNameSchema } from '../messages/message-schemas.ts';
+import { PersonNameSchema } from '../messages/message-schemas.ts';
 import { findMessage, requireMessageStore, unknownMessageError } from '../messages/person-messages.ts';
-import { JsonSchema, NameSchema, SessionPathParameters } from '../schemas.ts';
+import { JsonSchema, NameSchema } from '../schemas.ts';
 import type { ServerServices } from '../services.ts';
 import { withHostedSession } from './use-session.ts';
 
@@ -97,7 +97,6 @@ const sendAsSession = defineRoute('POST /v1/sessions/{session}/send', {
   summary:
     'Sends a message of the agent of this session through the social pipeline; the session itself must allow the tool bell.',
   for: ['session'],
-  path: SessionPathParameters,
   body: z.strictObject({ ...Body, to: NameSchema.describe('session:<id>, agent:<id> or person:<name>.') }),
   answer: Answer,
   run: async ({ path: { session }, body: { id, to, payload }, services }) => {
@@ -118,7 +117,6 @@ const outcome = defineRoute('GET /v1/messages/{message}/outcome', {
   id: 'messageOutcome',
   summary: 'The outcome of a message that the social pipeline dispatched.',
   for: ROLES_THAT_READ_ALL,
-  path: MessagePathSchema,
   answer: Outcome,
   run: async ({ path, services: { allEvidence } }) => {
     const { messages, repository } = await findMessage(allEvidence, path.message);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { NEWEST_ROW_COUNT } from '../frame-cache.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
-import { EntrySeqSchema, JsonFieldsSchema, MillisSchema, ModeSchema, SessionPathParameters } from '../schemas.ts';
+import { EntrySeqSchema, JsonFieldsSchema, MillisSchema, ModeSchema } from '../schemas.ts';
 
 /** Maximum number of frames in one response. */
 const MAX_FRAMES = 5_000;
@@ -53,7 +53,6 @@ const frames = defineRoute('GET /v1/sessions/{session}/frames', {
   id: 'frames',
   summary: "A session's entries as a page shows them: rows, and the state after each.",
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   query: z.strictObject({
     from: EntrySeqSchema.default(0).describe('The first `seq`.'),
     limit: z.coerce.number().int().min(1).max(MAX_FRAMES).default(1_000),
@@ -76,7 +75,6 @@ const snapshot = defineRoute('GET /v1/sessions/{session}/snapshot', {
   id: 'snapshot',
   summary: 'The present state of a session with its hop graph. The stream goes on after `seq`.',
   for: ROLES_THAT_READ_SESSION,
-  path: SessionPathParameters,
   answer: z.object({
     seq: z.int().describe('The last `seq` of the snapshot: give it as `after` to the events.'),
     state: ViewState,

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { optional, z } from 'zod';
 import { type AgencyPeripheral, CONTEXT_BLOCK_KINDS } from '../spec/agency/agency-types.ts';
 import { appendUserRequest, fillPromptTemplate, quoteHopgateHeadings } from '../spec/agency/prompt-template.ts';
 import { describeSimilarName } from '../spec/names.ts';
@@ -22,24 +22,17 @@ export const RunRequest = z.strictObject({
   'agent-id': Id.describe('The agent, by its name in the registry.'),
   peripheral: Id.describe('The agency peripheral.'),
   inputs: z.record(z.string(), z.json()).optional().describe('The values of the template’s inputs, by name.'),
-  prompt: z
-    .string()
-    .max(1_000_000)
-    .optional()
-    .describe("The user's own request; after the template if both are given."),
+  prompt: optional(z.string().max(1_000_000)).describe("The user's own request; after the template if both are given."),
   'context-from': SessionContextRequest.optional().describe('The session whose context is added to the prompt.'),
-  context: z
-    .partialRecord(z.enum(CONTEXT_BLOCK_KINDS), z.string().max(MAX_CONTEXT_CHARS))
-    .optional()
-    .describe('The text of context blocks; the prompt gets those that the peripheral names.'),
-  tools: z
-    .literal('off')
-    .optional()
-    .describe('Refuses the run if its peripheral has tools that are on, because the caller may not give it tools.'),
-  route: z
-    .union([z.literal('local'), z.url({ protocol: /^https?$/ })])
-    .optional()
-    .describe('Overrides the location of the agent: "local", or the url of a remote node of the registry.'),
+  context: optional(z.partialRecord(z.enum(CONTEXT_BLOCK_KINDS), z.string().max(MAX_CONTEXT_CHARS))).describe(
+    'The text of context blocks; the prompt gets those that the peripheral names.',
+  ),
+  tools: optional(z.literal('off')).describe(
+    'Refuses the run if its peripheral has tools that are on, because the caller may not give it tools.',
+  ),
+  route: optional(z.union([z.literal('local'), z.url({ protocol: /^https?$/ })])).describe(
+    'Overrides the location of the agent: "local", or the url of a remote node of the registry.',
+  ),
 });
 export type RunRequest = z.output<typeof RunRequest>;
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { optional, z } from 'zod';
 import { MAX_MESSAGE_CHARS, SPEECH_ACTS } from '../../messages/speech-acts.ts';
 import type { SpeechAct } from '../../ports/message-store.ts';
 
@@ -46,26 +46,24 @@ export const MailSchema = z.strictObject({
       z.strictObject({
         message: AnyId,
         text: z.string().min(1).max(4_000),
-        circle: z
-          .array(z.string().regex(/^(?:[^@\s]{1,300}@?)?$/, 'is not a name of one of the two nodes'))
-          .max(MAX_NAMES_IN_CIRCLE)
-          .optional()
-          .describe('The circle of waits that the message would close; an empty name means other machines.'),
+        circle: optional(
+          z
+            .array(z.string().regex(/^(?:[^@\s]{1,300}@?)?$/, 'is not a name of one of the two nodes'))
+            .max(MAX_NAMES_IN_CIRCLE),
+        ).describe('The circle of waits that the message would close; an empty name means other machines.'),
       }),
     )
     .max(MAX_MESSAGES_PER_MAIL)
     .default([])
     .describe('Messages that were not delivered, with the reason.'),
-  waits: z
-    .array(z.strictObject({ id: OwnId, waiter: OwnId, target: OwnName, leftMs: RemainingMs }))
-    .max(MAX_WAITS_PER_MAIL)
-    .optional()
-    .describe('The open waits of this node for somebody at the receiving node. Left out: unchanged.'),
-  behind: z
-    .array(z.strictObject({ token: z.string().regex(/^wait-[0-9a-f]{32}$/), target: OwnId, leftMs: RemainingMs }))
-    .max(MAX_WAITS_PER_MAIL)
-    .optional()
-    .describe('The tokens of these waits, and of the waits for their waiters, on any machine. Only with "waits".'),
+  waits: optional(
+    z.array(z.strictObject({ id: OwnId, waiter: OwnId, target: OwnName, leftMs: RemainingMs })).max(MAX_WAITS_PER_MAIL),
+  ).describe('The open waits of this node for somebody at the receiving node. Left out: unchanged.'),
+  behind: optional(
+    z
+      .array(z.strictObject({ token: z.string().regex(/^wait-[0-9a-f]{32}$/), target: OwnId, leftMs: RemainingMs }))
+      .max(MAX_WAITS_PER_MAIL),
+  ).describe('The tokens of these waits, and of the waits for their waiters, on any machine. Only with "waits".'),
 });
 export type NodeMailBody = z.output<typeof MailSchema>;
 export type UndeliveredMessage = NodeMailBody['refusals'][number];

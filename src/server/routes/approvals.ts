@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { optional, z } from 'zod';
 import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import { describeGrantLimits } from '../../gate/approvals/grant.ts';
 import { answerOnce } from '../../operator/answer-request.ts';
@@ -119,18 +119,16 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
       .describe('The name of the person, for the evidence.'),
     minutes: z.number().min(1).max(1440).default(60).describe('How long an unused yes is valid.'),
     reason: z.string().max(2_000).optional().describe('With a no: words for the agent.'),
-    grant: z
-      .strictObject({
+    grant: optional(
+      z.strictObject({
         times: z.int().min(1).max(1000).optional().describe('The number of requests that it covers, with this one.'),
         minutes: z.number().min(1).max(MAX_GRANT_MINUTES).optional().describe('Default: 60.'),
-        files: z
-          .union([z.literal(true), z.array(z.string().min(1).max(1000)).min(1).max(1000)])
-          .optional()
-          .describe('It ends with a change outside of these paths; true: of the files that are changed now.'),
+        files: optional(z.union([z.literal(true), z.array(z.string().min(1).max(1000)).min(1).max(1000)])).describe(
+          'It ends with a change outside of these paths; true: of the files that are changed now.',
+        ),
         testsPass: z.boolean().optional().describe('It ends when a run of the tests does not pass.'),
-      })
-      .optional()
-      .describe('With a yes: later requests of the same action are covered too, until the first limit is reached.'),
+      }),
+    ).describe('With a yes: later requests of the same action are covered too, until the first limit is reached.'),
   }),
   answer: z.object({
     id: z.string(),

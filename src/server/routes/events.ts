@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { optional, z } from 'zod';
 import { toActivity } from '../../evidence/musn/activity.ts';
 import { ROLES_THAT_READ_ALL, ROLES_THAT_READ_SESSION } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
@@ -8,11 +8,9 @@ import { followSession } from '../stream/follow-session.ts';
 import { makeSseResponse, type OpenedStream, openStreamLifetime, SSE_ANSWER_TYPE } from '../stream/sse-answer.ts';
 
 const SessionQuery = z.strictObject({
-  after: z
-    .string()
-    .regex(/^-?\d{1,15}$/)
-    .optional()
-    .describe('The last `seq` that you have; without it, the stream begins with the first entry.'),
+  after: optional(z.string().regex(/^-?\d{1,15}$/)).describe(
+    'The last `seq` that you have; without it, the stream begins with the first entry.',
+  ),
   form: z
     .enum(['entry', 'frame', 'activity'])
     .default('entry')

@@ -1,13 +1,12 @@
-import { z } from 'zod';
+import { optional, z } from 'zod';
 import { TOOL_EFFECTS } from '../types.ts';
 import { SpecNameSchema } from './name-schema.ts';
 
 const ModeRule = z.strictObject({
   effects: z.array(z.enum(TOOL_EFFECTS)).describe('The tool effects that this mode allows.'),
-  peripherals: z
-    .array(SpecNameSchema)
-    .optional()
-    .describe('The peripherals that may be entered in this mode; any if left out.'),
+  peripherals: optional(z.array(SpecNameSchema)).describe(
+    'The peripherals that may be entered in this mode; any if left out.',
+  ),
 });
 
 /** The authored form of `gate.yaml`: the mode gate. */
@@ -26,11 +25,9 @@ export const GateFile = z
       )
       .describe('Every allowed change of mode; any other is refused.'),
     reset: SpecNameSchema.describe('The mode that the operator’s reset and the timeout lead to, from any mode.'),
-    'timeout-minutes': z
-      .number()
-      .positive('must be more than 0')
-      .optional()
-      .describe('Minutes without a step after which the mode is reset; never if left out.'),
+    'timeout-minutes': optional(z.number().positive('must be more than 0')).describe(
+      'Minutes without a step after which the mode is reset; never if left out.',
+    ),
   })
   .describe('The mode gate.');
 export type GateFile = z.output<typeof GateFile>;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { optional, z } from 'zod';
 import { CallGates } from './call-gates-schema.ts';
 import { FieldTypeSchema } from './field-type.ts';
 import { SpecNameSchema } from './name-schema.ts';
@@ -22,10 +22,9 @@ const ExitOpens = z
 const FruitField = z.union([
   z.strictObject({
     observed: FieldTypeSchema.describe('The type; the value is computed from the session’s observations.'),
-    from: z
-      .string()
-      .optional()
-      .describe('The observation that it takes its value from; the field’s own name if left out.'),
+    from: optional(z.string()).describe(
+      'The observation that it takes its value from; the field’s own name if left out.',
+    ),
   }),
   z.strictObject({
     stated: FieldTypeSchema.describe('Type of the field. The agent supplies the value, and hopgate checks its type.'),
@@ -48,17 +47,15 @@ const DelegateItem = z.union([
   SpecNameSchema,
   z.strictObject({
     to: SpecNameSchema.describe('The peripheral in which a sub-agent may start.'),
-    within: z
-      .enum(['parent', 'own'])
-      .optional()
-      .describe('parent (default): it gets what both peripherals allow; own: what the named one allows.'),
+    within: optional(z.enum(['parent', 'own'])).describe(
+      'parent (default): it gets what both peripherals allow; own: what the named one allows.',
+    ),
   }),
   z.strictObject({
     agency: SpecNameSchema.describe('The agency peripheral in which an agent of the agency may run.'),
-    within: z
-      .enum(['parent', 'own'])
-      .optional()
-      .describe('parent (default): only if its tools are all off; own: with the tools that it switches on.'),
+    within: optional(z.enum(['parent', 'own'])).describe(
+      'parent (default): only if its tools are all off; own: with the tools that it switches on.',
+    ),
   }),
 ]);
 
@@ -89,8 +86,8 @@ export const PeripheralFile = z
     exit: z
       .union([z.record(SpecNameSchema, ExitOpens), z.array(SpecNameSchema), SpecNameSchema])
       .describe('Each exit with the destinations that it opens. A plain list of names leaves the exits unbound.'),
-    context: z
-      .record(
+    context: optional(
+      z.record(
         SpecNameSchema,
         z.union([
           ContextSource,
@@ -99,32 +96,26 @@ export const PeripheralFile = z
             optional: z.boolean().optional().describe('The peripheral may be entered without this field.'),
           }),
         ]),
-      )
-      .optional()
-      .describe('The context on entry, by field; required unless optional.'),
-    fruit: z
-      .record(SpecNameSchema, FruitField)
-      .optional()
-      .describe('The fruit of a visit, by field: observed or stated.'),
-    calls: z
-      .record(SpecNameSchema, CallGates)
-      .optional()
-      .describe('By tool: requirements of each call here, in addition to those in tools.yaml.'),
-    gates: z
-      .record(SpecNameSchema, z.array(GateRule).min(1))
-      .optional()
-      .describe('By destination: additional requirements for any exit to it.'),
-    delegates: z
-      .array(DelegateItem)
-      .optional()
-      .describe('The peripherals in which sub-agents may start: names, { to, within }, or { agency, within }.'),
-    limits: z
-      .strictObject({
+      ),
+    ).describe('The context on entry, by field; required unless optional.'),
+    fruit: optional(z.record(SpecNameSchema, FruitField)).describe(
+      'The fruit of a visit, by field: observed or stated.',
+    ),
+    calls: optional(z.record(SpecNameSchema, CallGates)).describe(
+      'By tool: requirements of each call here, in addition to those in tools.yaml.',
+    ),
+    gates: optional(z.record(SpecNameSchema, z.array(GateRule).min(1))).describe(
+      'By destination: additional requirements for any exit to it.',
+    ),
+    delegates: optional(z.array(DelegateItem)).describe(
+      'The peripherals in which sub-agents may start: names, { to, within }, or { agency, within }.',
+    ),
+    limits: optional(
+      z.strictObject({
         steps: z.int().positive('must be more than 0').optional().describe('Maximum number of steps in one visit.'),
         minutes: z.number().positive('must be more than 0').optional().describe('Maximum minutes of one visit.'),
-      })
-      .optional()
-      .describe('The limits of a visit. At a limit, only a stop and allowed hops remain possible.'),
+      }),
+    ).describe('The limits of a visit. At a limit, only a stop and allowed hops remain possible.'),
     agents: z.array(z.string().min(1)).min(1).optional().describe('Agent ids that may enter; any if left out.'),
     config: z.record(z.string(), z.json()).optional().describe('Settings for tool backends; the gate ignores them.'),
     output: z.record(z.string(), z.json()).optional().describe('Where the fruit goes; the gate ignores it.'),

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { optional, z } from 'zod';
 import { MAX_BRANCH_PATTERNS, MAX_MASKS } from '../policy/limits.ts';
 import { SpecNameSchema } from './name-schema.ts';
 import { RelativePath, WritePaths } from './path-schema.ts';
@@ -35,11 +35,9 @@ const Credential = z.strictObject({
   helper: CommandWords.optional().describe(
     'For https: a credential helper as a list of words, asked as git asks it; it runs as you, outside the sandbox.',
   ),
-  username: z
-    .string()
-    .regex(/^[^\0\r\n:]+$/, 'is not a user name')
-    .optional()
-    .describe('With env or file: the user name; x-access-token if left out.'),
+  username: optional(z.string().regex(/^[^\0\r\n:]+$/, 'is not a user name')).describe(
+    'With env or file: the user name; x-access-token if left out.',
+  ),
   key: SshFile.optional().describe('For ssh: a private key without a passphrase; outside the repository.'),
   agent: z.literal(true).optional().describe('For ssh: ask the ssh agent of SSH_AUTH_SOCK.'),
   'known-hosts': SshFile.optional().describe(
@@ -51,35 +49,26 @@ const Server = z.strictObject({
   command: CommandWords.optional().describe(
     'The program that is started, as a list of words; it speaks MCP over its standard streams.',
   ),
-  env: z
-    .record(EnvName, TextLine)
-    .optional()
-    .describe(
-      'Environment variables in addition to HOME, PATH and the like; ${NAME} is replaced by a variable of hopgate’s own.',
-    ),
-  cwd: z
-    .string()
-    .regex(/^[^\0]+$/, 'is not the path of a folder: it is empty or contains NUL')
-    .optional()
-    .describe('The folder in which it runs: relative to the root, absolute, or from ~/; default: the root.'),
-  url: z
-    .string()
-    .regex(
-      /^(?:https:\/\/[^\s@]+|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:[/?]\S*)?)$/,
-      'is not an https:// address (http:// only on this machine), or contains a user name',
-    )
-    .optional()
-    .describe('Instead of a command: the address of a server that speaks Streamable HTTP.'),
-  headers: z
-    .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'is not the name of a header'), TextLine)
-    .optional()
-    .describe('Headers of every request; ${NAME} is replaced by a variable of hopgate’s own environment.'),
-  contained: z
-    .boolean()
-    .optional()
-    .describe(
-      'Your statement that commands run by this server cannot reach this machine, so that its command arguments may be used.',
-    ),
+  env: optional(z.record(EnvName, TextLine)).describe(
+    'Environment variables in addition to HOME, PATH and the like; ${NAME} is replaced by a variable of hopgate’s own.',
+  ),
+  cwd: optional(z.string().regex(/^[^\0]+$/, 'is not the path of a folder: it is empty or contains NUL')).describe(
+    'The folder in which it runs: relative to the root, absolute, or from ~/; default: the root.',
+  ),
+  url: optional(
+    z
+      .string()
+      .regex(
+        /^(?:https:\/\/[^\s@]+|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:[/?]\S*)?)$/,
+        'is not an https:// address (http:// only on this machine), or contains a user name',
+      ),
+  ).describe('Instead of a command: the address of a server that speaks Streamable HTTP.'),
+  headers: optional(z.record(z.string().regex(/^[A-Za-z0-9-]+$/, 'is not the name of a header'), TextLine)).describe(
+    'Headers of every request; ${NAME} is replaced by a variable of hopgate’s own environment.',
+  ),
+  contained: optional(z.boolean()).describe(
+    'Your statement that commands run by this server cannot reach this machine, so that its command arguments may be used.',
+  ),
 });
 
 const InstallCommands = z.array(
@@ -99,80 +88,63 @@ const InstallCommands = z.array(
 export const ProjectFile = z
   .strictObject({
     specs: RelativePath.optional().describe('default, or a folder of spec files relative to the root.'),
-    enforce: z
-      .boolean()
-      .optional()
-      .describe(
-        'false: calls that would be refused run, and the refusal is recorded; only masks, protected names and the containment of commands stay. true if left out.',
-      ),
-    scopes: z
-      .record(SpecNameSchema, WritePaths)
-      .optional()
-      .describe(
-        'By peripheral: the paths that may be written in this repository, instead of the spec’s: folders, files, globs (*.go, packages/*/src/), and exclusions (!dist/).',
-      ),
-    test: z
-      .array(
+    enforce: optional(z.boolean()).describe(
+      'false: calls that would be refused run, and the refusal is recorded; only masks, protected names and the containment of commands stay. true if left out.',
+    ),
+    scopes: optional(z.record(SpecNameSchema, WritePaths)).describe(
+      'By peripheral: the paths that may be written in this repository, instead of the spec’s: folders, files, globs (*.go, packages/*/src/), and exclusions (!dist/).',
+    ),
+    test: optional(
+      z.array(
         z.strictObject({
           run: CommandWords.describe('The command as a list of words; {args} marks where arguments may be added.'),
-          report: z
-            .union([z.enum(['tap', 'none']), z.strictObject({ junit: RelativePath.describe('The report’s path.') })])
-            .optional()
-            .describe('tap, { junit: path }, or none (exit status only: the count is unknown).'),
+          report: optional(
+            z.union([z.enum(['tap', 'none']), z.strictObject({ junit: RelativePath.describe('The report’s path.') })]),
+          ).describe('tap, { junit: path }, or none (exit status only: the count is unknown).'),
           env: EnvTable,
           minutes: TimeoutMinutes.describe('Time limit in minutes; the limit of bash-test (ten minutes) if left out.'),
-          memory: z
-            .union([z.number().positive().max(4096), z.literal('unlimited')])
-            .optional()
-            .describe('Memory limit in GiB, or unlimited; 4 if left out.'),
+          memory: optional(z.union([z.number().positive().max(4096), z.literal('unlimited')])).describe(
+            'Memory limit in GiB, or unlimited; 4 if left out.',
+          ),
         }),
-      )
-      .optional()
-      .describe('The test commands.'),
-    install: z
-      .union([
+      ),
+    ).describe('The test commands.'),
+    install: optional(
+      z.union([
         CommandWords,
         InstallCommands,
         z.strictObject({
           approval: z.boolean().describe('A person must approve each run of these commands.'),
           commands: InstallCommands.describe('A list of words, or a list of { run, hosts, … }.'),
         }),
-      ])
-      .optional()
-      .describe(
-        'The commands that install dependencies: a list of words, a list of { run, hosts, … }, or { approval, commands }.',
-      ),
-    deploy: z
-      .record(
+      ]),
+    ).describe(
+      'The commands that install dependencies: a list of words, a list of { run, hosts, … }, or { approval, commands }.',
+    ),
+    deploy: optional(
+      z.record(
         SpecNameSchema,
         z.union([
           CommandWords,
           z.strictObject({
             run: CommandWords.describe('The command as a list of words.'),
-            network: z
-              .boolean()
-              .optional()
-              .describe(
-                'True if it uses the network of this machine without being observed; default: false. Prefer hosts.',
-              ),
+            network: optional(z.boolean()).describe(
+              'True if it uses the network of this machine without being observed; default: false. Prefer hosts.',
+            ),
             hosts: HostList,
             env: EnvTable,
             secrets: SecretProgramsByVariable,
             ssh: SshLogin,
           }),
         ]),
-      )
-      .optional()
-      .describe('The deploy commands by name: a list of words, or { run, hosts } for one that ships over the network.'),
-    git: z
-      .strictObject({
+      ),
+    ).describe('The deploy commands by name: a list of words, or { run, hosts } for one that ships over the network.'),
+    git: optional(
+      z.strictObject({
         remote: Remote.optional().describe('The remote that may be pushed to; no push if left out.'),
-        branch: z
-          .union([Branch, z.array(Branch).min(1).max(MAX_BRANCH_PATTERNS)])
-          .optional()
-          .describe(
-            'The branch that may be pushed, or a list of branches that may be created and pushed; * matches any characters but /.',
-          ),
+        branch: optional(z.union([Branch, z.array(Branch).min(1).max(MAX_BRANCH_PATTERNS)])).describe(
+          'The branch that may be pushed, or a list of branches that may be created and pushed; * matches any characters but /.',
+        ),
         url: RemoteUrl.optional().describe('The remote’s address; overrides .git/config.'),
         credential: Credential.optional().describe(
           'The credential for pushes to url: one of env, file and helper (https) or key and agent (ssh). Never the secret itself.',
@@ -181,57 +153,35 @@ export const ProjectFile = z
         author: GitPerson.optional().describe(
           'Author and committer of commits, as Name <address>; by default the person that git’s configuration names.',
         ),
-        trailer: z
-          .union([Trailer, z.literal(false)])
-          .optional()
-          .describe('The line that names the agent in each commit; by default Assisted-by: AGENT. false: none.'),
-      })
-      .optional()
-      .describe('How commits are made, and where pushes go; no push if left out.'),
-    web: z
-      .strictObject({ allow: z.array(WebHost).describe('Hosts; *.example.com for all subdomains.') })
-      .optional()
-      .describe('The hosts that web-fetch may reach; none if left out.'),
-    mask: z
-      .array(MaskPattern)
-      .max(MAX_MASKS, `has more than ${MAX_MASKS} patterns`)
-      .optional()
-      .describe(
-        'Files that no tool sees, instead of the default list; the word default includes that list. A pattern without / matches at any depth; !pattern makes an exception, and a list of exceptions alone keeps the default list.',
-      ),
-    imports: z
-      .array(z.string().regex(/^[^\0]+$/, 'is not the path of a file'))
-      .optional()
-      .describe(
-        'Files that instruction files (CLAUDE.md, …) may import although they are masked or lie outside the root: the client program shows them to its model.',
-      ),
+        trailer: optional(z.union([Trailer, z.literal(false)])).describe(
+          'The line that names the agent in each commit; by default Assisted-by: AGENT. false: none.',
+        ),
+      }),
+    ).describe('How commits are made, and where pushes go; no push if left out.'),
+    web: optional(
+      z.strictObject({ allow: z.array(WebHost).describe('Hosts; *.example.com for all subdomains.') }),
+    ).describe('The hosts that web-fetch may reach; none if left out.'),
+    mask: optional(z.array(MaskPattern).max(MAX_MASKS, `has more than ${MAX_MASKS} patterns`)).describe(
+      'Files that no tool sees, instead of the default list; the word default includes that list. A pattern without / matches at any depth; !pattern makes an exception, and a list of exceptions alone keeps the default list.',
+    ),
+    imports: optional(z.array(z.string().regex(/^[^\0]+$/, 'is not the path of a file'))).describe(
+      'Files that instruction files (CLAUDE.md, …) may import although they are masked or lie outside the root: the client program shows them to its model.',
+    ),
     toolchains: z.array(FolderPath).optional().describe('Further read-only folders for the sandbox.'),
-    programs: z
-      .array(ProgramName)
-      .optional()
-      .describe(
-        'Names of your programs that commands need; they are found through your own PATH, and their installation is mounted read-only.',
-      ),
-    home: z
-      .number()
-      .positive()
-      .max(1024)
-      .optional()
-      .describe(
-        'Size limit of the home folder of each command in GiB, and of its `/tmp`; both are memory. 1 if left out.',
-      ),
-    cache: z
-      .array(z.union([CacheFolder, z.strictObject({ read: CacheFolder.describe('The folder, mounted read-only.') })]))
-      .optional()
-      .describe(
-        'Folders that the test runs of a session share, empty at first, in the sandbox’s home folder (~/…) or the tree; { read: ~/… } mounts your own folder instead.',
-      ),
-    upstream: z
-      .record(SpecNameSchema, Server)
-      .optional()
-      .describe(
-        'MCP servers by name; a tool of tools.yaml may be bound to a tool of one. They run outside the sandbox.',
-      ),
+    programs: optional(z.array(ProgramName)).describe(
+      'Names of your programs that commands need; they are found through your own PATH, and their installation is mounted read-only.',
+    ),
+    home: optional(z.number().positive().max(1024)).describe(
+      'Size limit of the home folder of each command in GiB, and of its `/tmp`; both are memory. 1 if left out.',
+    ),
+    cache: optional(
+      z.array(z.union([CacheFolder, z.strictObject({ read: CacheFolder.describe('The folder, mounted read-only.') })])),
+    ).describe(
+      'Folders that the test runs of a session share, empty at first, in the sandbox’s home folder (~/…) or the tree; { read: ~/… } mounts your own folder instead.',
+    ),
+    upstream: optional(z.record(SpecNameSchema, Server)).describe(
+      'MCP servers by name; a tool of tools.yaml may be bound to a tool of one. They run outside the sandbox.',
+    ),
   })
   .describe('How a repository is tested and shipped.');
 export type ProjectFile = z.output<typeof ProjectFile>;

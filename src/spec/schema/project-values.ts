@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { optional, z } from 'zod';
 import { globProblem } from '../../base/glob.ts';
 import { MAX_MASK_LENGTH } from '../policy/limits.ts';
 
@@ -50,36 +50,27 @@ export const RemoteUrl = z
 export const ProgramName = z.string().regex(/^[\w+][\w.+-]*$/, 'is not the name of a program: no path, no blank');
 export const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable');
 export const TextLine = z.string().regex(/^[^\0\r\n]*$/, 'is not one line of text');
-export const EnvTable = z
-  .union([z.array(EnvName), z.record(EnvName, TextLine)])
-  .optional()
-  .describe(
-    'Additional environment variables: names to pass from hopgate’s own environment, or values; ${NAME} in a value is replaced by a variable of hopgate’s own.',
-  );
-export const HostList = z
-  .array(Host)
-  .optional()
-  .describe(
-    'The only hosts that it reaches, through hopgate’s proxy: ports 80 and 443, or the stated one. Hosts of the local network are listed by address as well.',
-  );
-export const SecretProgramsByVariable = z
-  .record(EnvName, CommandWords)
-  .optional()
-  .describe(
-    'Variables whose values a program of yours prints, such as { NPM_TOKEN: [pass, show, npm] }; it runs as you, outside the sandbox.',
-  );
-export const SshLogin = z
-  .strictObject({
+export const EnvTable = optional(z.union([z.array(EnvName), z.record(EnvName, TextLine)])).describe(
+  'Additional environment variables: names to pass from hopgate’s own environment, or values; ${NAME} in a value is replaced by a variable of hopgate’s own.',
+);
+export const HostList = optional(z.array(Host)).describe(
+  'The only hosts that it reaches, through hopgate’s proxy: ports 80 and 443, or the stated one. Hosts of the local network are listed by address as well.',
+);
+export const SecretProgramsByVariable = optional(z.record(EnvName, CommandWords)).describe(
+  'Variables whose values a program of yours prints, such as { NPM_TOKEN: [pass, show, npm] }; it runs as you, outside the sandbox.',
+);
+export const SshLogin = optional(
+  z.strictObject({
     key: SshFile.describe('A private key without a passphrase; outside the repository.'),
     'known-hosts': SshFile.optional().describe('The file with the host’s key; ~/.ssh/known_hosts if left out.'),
-  })
-  .optional()
-  .describe('The key with which its ssh logs in; the command can read it.');
-export const TimeoutMinutes = z
-  .number()
-  .positive()
-  .max(24 * 60)
-  .optional();
+  }),
+).describe('The key with which its ssh logs in; the command can read it.');
+export const TimeoutMinutes = optional(
+  z
+    .number()
+    .positive()
+    .max(24 * 60),
+);
 export const CacheFolder = z
   .string()
   .regex(

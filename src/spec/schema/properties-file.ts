@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { optional, z } from 'zod';
 import type { DefinedSpecNames } from '../check/defined-names.ts';
 import type { ReportSpecProblem } from '../check/spec-problem.ts';
 import { describeSimilarName } from '../names.ts';
@@ -15,31 +15,27 @@ export const PropertiesFile = z
     properties: z
       .array(
         z.strictObject({
-          never: z
-            .union([
+          never: optional(
+            z.union([
               z.strictObject({ hop: SpecNameSchema.describe('The peripheral that is entered.'), without: Without }),
               z.strictObject({ mode: SpecNameSchema.describe('The mode that is entered.'), without: Without }),
               z.strictObject({
                 change: SpecNameSchema.describe('The peripheral that must not be able to change files.'),
               }),
               z.strictObject({ ship: SpecNameSchema.describe('The peripheral that must not be able to ship.') }),
-            ])
-            .optional()
-            .describe('Something that no session ever does.'),
-          always: z
-            .strictObject({ eventually: SpecNameSchema.describe('The peripheral that stays reachable.') })
-            .optional()
-            .describe('The peripheral can be reached by hops from everywhere.'),
-          before: z
-            // biome-ignore lint/suspicious/noThenProperty: a word of the language, never awaited
-            .strictObject({ first: Place, then: Place })
-            .optional()
-            .describe('No session reaches the second place before the first.'),
-          exclusive: z
-            .array(SpecNameSchema)
-            .min(2, 'needs two names')
-            .optional()
-            .describe('Peripherals with no hop between them, or tools that no peripheral has together.'),
+            ]),
+          ).describe('Something that no session ever does.'),
+          always: optional(
+            z.strictObject({ eventually: SpecNameSchema.describe('The peripheral that stays reachable.') }),
+          ).describe('The peripheral can be reached by hops from everywhere.'),
+          before: optional(
+            z
+              // biome-ignore lint/suspicious/noThenProperty: a word of the language, never awaited
+              .strictObject({ first: Place, then: Place }),
+          ).describe('No session reaches the second place before the first.'),
+          exclusive: optional(z.array(SpecNameSchema).min(2, 'needs two names')).describe(
+            'Peripherals with no hop between them, or tools that no peripheral has together.',
+          ),
         }),
       )
       .describe('The properties, in any order; each has one key.'),

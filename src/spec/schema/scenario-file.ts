@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { optional, z } from 'zod';
 import { type Json, type Mode, PRINCIPALS, type Principal } from '../types.ts';
 import { SpecNameSchema } from './name-schema.ts';
 
@@ -55,10 +55,9 @@ const Step = z.union([
     step: z
       .strictObject({
         tool: SpecNameSchema.describe('The tool to call.'),
-        args: z
-          .union([Values, z.array(z.json())])
-          .optional()
-          .describe('The tool’s arguments, by name or in positional order.'),
+        args: optional(z.union([Values, z.array(z.json())])).describe(
+          'The tool’s arguments, by name or in positional order.',
+        ),
       })
       .describe('Calls a tool.'),
   }),

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { optional, z } from 'zod';
 import { ARGUMENT_ROLES, TOOL_EFFECTS } from '../types.ts';
 import { CallGates } from './call-gates-schema.ts';
 import { FieldTypeSchema } from './field-type.ts';
@@ -20,17 +20,14 @@ const Parameter = z.strictObject({
 const Upstream = z.strictObject({
   server: SpecNameSchema.describe('The server’s name under upstream in hopgate.yaml.'),
   tool: z.string().min(1).describe('The tool’s name on that server.'),
-  'schema-hash': z
-    .string()
-    .regex(/^[0-9a-f]{64}$/, 'is not a sha256: 64 hexadecimal digits, as "hopgate upstream import" prints them')
-    .optional()
-    .describe('Hash of the tool’s description and schema; if they change, the tool is refused.'),
-  folders: z
-    .enum(['contents', 'names'])
-    .optional()
-    .describe(
-      'The tool’s access to a folder: contents (reaches everything inside; the default) or names (shows or creates names only).',
-    ),
+  'schema-hash': optional(
+    z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'is not a sha256: 64 hexadecimal digits, as "hopgate upstream import" prints them'),
+  ).describe('Hash of the tool’s description and schema; if they change, the tool is refused.'),
+  folders: optional(z.enum(['contents', 'names'])).describe(
+    'The tool’s access to a folder: contents (reaches everything inside; the default) or names (shows or creates names only).',
+  ),
 });
 
 /** The authored form of `tools.yaml`: the catalogue of tools. */
@@ -58,22 +55,19 @@ export const ToolsFile = z
             .describe('The limits of one call.'),
           upstream: Upstream.optional().describe('The tool of an MCP server that does the work.'),
           gates: CallGates.optional().describe('Requirements of each call, in addition to the limits of the scope.'),
-          observes: z
-            .record(SpecNameSchema, FieldTypeSchema)
-            .optional()
-            .describe('The fields that the backend reports with an outcome, by name: a type, or the list of values.'),
-          state: z
-            .record(SpecNameSchema, FieldTypeSchema)
-            .optional()
-            .describe('The fields of session state that the backend keeps in the backpack, by name with their type.'),
+          observes: optional(z.record(SpecNameSchema, FieldTypeSchema)).describe(
+            'The fields that the backend reports with an outcome, by name: a type, or the list of values.',
+          ),
+          state: optional(z.record(SpecNameSchema, FieldTypeSchema)).describe(
+            'The fields of session state that the backend keeps in the backpack, by name with their type.',
+          ),
         }),
       )
       .default({})
       .describe('Each tool by its name.'),
-    everywhere: z
-      .array(SpecNameSchema)
-      .optional()
-      .describe('The tools that every peripheral of this set has in addition to its own. They must only coordinate.'),
+    everywhere: optional(z.array(SpecNameSchema)).describe(
+      'The tools that every peripheral of this set has in addition to its own. They must only coordinate.',
+    ),
   })
   .describe('The catalogue of tools.');
 export type ToolsFile = z.output<typeof ToolsFile>;

@@ -9,11 +9,10 @@ import type { Diagnosis } from '../doctor/diagnosis.ts';
 import { examineMachine } from '../doctor/examine-machine.ts';
 import { formatHeading, type Io, paint, print, printJson, type TextStyle } from '../io.ts';
 import { withProgressLine } from '../run/watch-call.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../shared-options.ts';
 import { formatTable } from '../table.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly probe?: boolean;
   readonly tests?: boolean;
 }

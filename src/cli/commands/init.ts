@@ -24,10 +24,9 @@ import { CliError, type Io, paintDiff, print, printJson, printResult } from '../
 import { diffLines } from '../line-diff.ts';
 import { withProgressLine } from '../run/watch-call.ts';
 import { askGit, runProgram } from '../run-program.ts';
-import { helpExamples, rootOption } from '../shared-options.ts';
+import { helpExamples, rootOption, type RootOption } from '../shared-options.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly tests: boolean;

@@ -10,10 +10,9 @@ import { readTrustOf, revokeTrust, writeTrust } from '../../project/trust-record
 import { readProjectFile } from '../../spec/load/load-project-config.ts';
 import { MAX_AUTHORED_FILE_BYTES } from '../../spec/policy/limits.ts';
 import { CliError, formatHeading, type Io, paint, print, printResult } from '../io.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../shared-options.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly yes?: boolean;
   readonly revoke?: boolean;
 }

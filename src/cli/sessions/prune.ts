@@ -5,12 +5,11 @@ import type { SessionSummary } from '../../ports/evidence-store.ts';
 import { withExistingSessions } from '../choose-sessions.ts';
 import { CliError, type Io, print, printJson, printRemark, usageError } from '../io.ts';
 import { findSession } from '../open-store.ts';
-import { resolveRootOption } from '../shared-options.ts';
+import { resolveRootOption, type RootOption } from '../shared-options.ts';
 import { type ErasedSession, eraseSession } from './erase-session.ts';
 import { formatSessionTable } from './session-table.ts';
 
-interface PruneOptions {
-  readonly root: string;
+interface PruneOptions extends RootOption {
   readonly olderThan?: string;
   readonly yes?: boolean;
 }

@@ -13,11 +13,10 @@ import { readGrantsInStore, type SessionGrant } from '../../../session/grants-in
 import { findSimilarName } from '../../../spec/names.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { useAndCloseStore } from '../../open-store.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly allRoots?: boolean;
   readonly all?: boolean;
   readonly revoke?: string;

@@ -6,10 +6,9 @@ import type { Session } from '../../../session/session.ts';
 import { findSessionIn } from '../../choose-sessions.ts';
 import { type Io, print, printJson } from '../../io.ts';
 import { formatDenial } from '../../run/show-result.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly exit?: string;
   readonly reason: string;
 }

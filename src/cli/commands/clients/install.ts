@@ -4,10 +4,9 @@ import { applyInstall, withoutEqualChanges } from '../../install/apply-install.t
 import type { FileChange, Installer, InstallPlan, InstallScope } from '../../install/installer.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { diffLines } from '../../line-diff.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
 
-interface InstallOptions {
-  readonly root: string;
+interface InstallOptions extends RootOption {
   readonly scope: InstallScope;
   readonly dryRun?: boolean;
 }

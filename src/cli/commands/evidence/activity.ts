@@ -13,11 +13,10 @@ import type { Json } from '../../../spec/types.ts';
 import { withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, print, printJson, printRemark, printResult } from '../../io.ts';
 import { findSession, withCreatedEvidence } from '../../open-store.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly limit: number;
   readonly after?: string;
   readonly edn?: boolean;

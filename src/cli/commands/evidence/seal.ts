@@ -11,10 +11,9 @@ import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { chooseSessions, withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, printJson, printRemark, printResult, usageError } from '../../io.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly key?: string;
   readonly out?: string;
 }

@@ -8,13 +8,12 @@ import { outlineVisits } from '../../../view/outline-thread.ts';
 import type { ParameterOrderOfTool } from '../../../view/spell-call.ts';
 import { chooseSessions, readPinnedParameterOrder, withExistingSessions } from '../../choose-sessions.ts';
 import { CliError, formatHeading, type Io, paint, print, printJson } from '../../io.ts';
-import { helpExamples, numberParser, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { helpExamples, numberParser, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
 import { printTable, terminalColumns } from '../../table.ts';
 import { printFindings } from '../../thread/print-findings.ts';
 import { renderThread } from '../../thread/render-thread.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly staleAfter: number;
 }
 

@@ -15,12 +15,11 @@ import { chooseSessions, readPinOrReason } from '../../choose-sessions.ts';
 import { CliError, type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { withEvidence } from '../../open-store.ts';
 import { judgeSessionInhabitation, printInhabitation } from '../../print-inhabitation.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 import { formatFinding } from '../../thread/print-findings.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly seal?: string;
   readonly key?: string;
   readonly strict?: boolean;

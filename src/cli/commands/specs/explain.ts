@@ -16,11 +16,10 @@ import { resolveSpecsOption } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
 import { formatDenial } from '../../run/show-result.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
 import { parseArguments } from '../../shell/parse-line.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly peripheral?: string;
   readonly tool: string;
   readonly mode?: string;

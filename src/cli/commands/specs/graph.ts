@@ -10,10 +10,9 @@ import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../../spec/types.ts';
 import { chooseSpecsFolder } from '../../choose-specs.ts';
 import { CliError, type Io, usageError } from '../../io.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly specs?: string;
   readonly format?: DrawnFormat;
   readonly machine?: string;

@@ -5,10 +5,9 @@ import { noSessionsError, withExistingSessions } from '../../choose-sessions.ts'
 import { addWatchOptions, keepInspectorBridgeOpen, startMachineWatch } from '../../inspect/watch-machines.ts';
 import { type Io, printResult } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly port: number;
   readonly url?: string;
 }

@@ -10,11 +10,10 @@ import { junitReport, type TestResult } from '../../../testing/junit-report.ts';
 import type { CoverageRow } from '../../../testing/plan/coverage.ts';
 import { chooseSpecsFolder } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, printJsonLine, printResult } from '../../io.ts';
-import { helpExamples, resolveRootOption, rootOption } from '../../shared-options.ts';
+import { helpExamples, resolveRootOption, rootOption, type RootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
-interface Options {
-  readonly root: string;
+interface Options extends RootOption {
   readonly emit?: string;
   readonly paths?: boolean;
   readonly junit?: string;
